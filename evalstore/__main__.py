@@ -1,0 +1,5 @@
+"""`python -m evalstore`."""
+
+from evalstore.cli.main import main
+
+main()

@@ -1,0 +1,121 @@
+"""What every command shares: the directory, the format, and the one way to print a result or an error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from evalstore.text import printable
+
+if TYPE_CHECKING:
+    from evalstore.errors import EvalstoreError
+    from evalstore.store import Store
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@dataclass(slots=True)
+class Settings:
+    """The options of this process, filled in as click reads them."""
+
+    directory: str = "."
+    format: str = "text"
+    quiet: bool = False
+    verbose: bool = False
+    _stores: list[Store] = field(default_factory=list)
+
+    @classmethod
+    def seen(cls, argv: list[str]) -> Settings:
+        """Guess format and verbosity from raw arguments, for errors that come before click has read them."""
+        words = [word for arg in argv for word in arg.split("=", 1)]
+        json_asked = any(flag == "--format" and word == "json" for flag, word in zip(words, words[1:], strict=False))
+        return cls(format="json" if json_asked else "text", verbose=bool({"-v", "--verbose"} & set(argv)))
+
+    @property
+    def path(self) -> Path:
+        """The directory that `-C` names."""
+        return Path(self.directory)
+
+    def store(self) -> Store:
+        """Open the store of the directory."""
+        from evalstore.store import Store
+
+        return Store.open(self.path)
+
+    def emit(self, result: Any) -> None:
+        """Print a result on stdout in the format asked for."""
+        from evalstore.report import render
+
+        text = render(result, self.format)
+        if not (self.quiet and self.format == "text"):
+            sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
+
+    def say(self, line: str) -> None:
+        """Tell the user something that is not the result, on stderr."""
+        if not self.quiet:
+            sys.stderr.write(printable(line) + "\n")
+
+    def fail(self, error: EvalstoreError) -> None:
+        """Print an error: a line and a hint on stderr, and in JSON format one document on stdout."""
+        if self.format == "json":
+            place = error.place
+            document = {
+                "error": {
+                    "message": error.message,
+                    "file": place.file if place else None,
+                    "line": place.line if place else None,
+                    "column": place.column if place else None,
+                    "hint": error.hint,
+                    "exit_code": int(error.exit_code),
+                }
+            }
+            sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=True) + "\n")
+        hint = f"\nhint: {printable(error.hint)}" if error.hint else ""
+        sys.stderr.write(f"error: {printable(str(error))}{hint}\n")
+
+
+def options(formats: Iterable[str] = ("text", "json")) -> Callable[[_F], _F]:
+    """Add --format, --quiet and --verbose to a command; they land in the `Settings` it is given."""
+
+    def set_(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        if ctx.resilient_parsing:
+            return value
+        setattr(ctx.find_object(Settings), str(param.name), value)
+        return value
+
+    def decorate(function: _F) -> _F:
+        for decorator in (
+            click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=set_, help="Say more."),
+            click.option(
+                "-q",
+                "--quiet",
+                is_flag=True,
+                expose_value=False,
+                callback=set_,
+                help="Print no text result; the exit code answers.",
+            ),
+            click.option(
+                "--format",
+                type=click.Choice(list(formats)),
+                default="text",
+                show_default=True,
+                expose_value=False,
+                callback=set_,
+                help="How to print the result.",
+            ),
+        ):
+            function = decorator(function)
+        return click.pass_obj(function)  # type: ignore[return-value]  # the wrapper takes one argument less
+
+    return decorate
+
+
+def examples(*lines: str) -> str:
+    """Return an epilog of examples that click keeps as written."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

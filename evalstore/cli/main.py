@@ -1,0 +1,112 @@
+"""The command line: finds the command, and turns exceptions into exit codes, once and here only."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from importlib import import_module
+from typing import Any
+
+import click
+
+from evalstore.cli.context import Settings
+from evalstore.errors import EvalstoreError, ExitCode, UsageError
+
+# name -> what it does, in the order in which a newcomer meets them; each is the module of the same name.
+COMMANDS = {
+    "init": "Make a store, or add evalstore to a repository.",
+    "demo": "Replay the sample store and its history into a folder to play in.",
+    "migrate": "Turn legacy grader files into rubrics and datasets, losing nothing.",
+    "export": "Give migrated artifacts back in the format they came from.",
+    "validate": "Check artifacts: schema, ids, versions, references.",
+    "list": "List the artifacts and their released versions.",
+    "show": "Print an artifact as it was at a version.",
+    "resolve": "Say exactly what a reference points at.",
+    "log": "List the releases of an artifact.",
+    "diff": "Say which changes can move a score, and which bump they need.",
+    "status": "List what changed since its release; with --check, the gate for CI.",
+    "bump": "Release artifacts: set the version, commit and tag, all or nothing.",
+    "score": "Grade stored outputs under the rubrics of a dataset.",
+    "audit": "Explain why the scores of two runs differ, in points that add up.",
+}
+
+
+class Commands(click.Group):
+    """A group that imports a command only when it runs, so that `--help` costs nothing."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"evalstore.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table without importing what it names."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Every command has examples: evalstore COMMAND --help.",
+)
+@click.option("-C", "directory", metavar="DIR", default=".", help="Run as if started in DIR, like git.")
+@click.version_option(package_name="evalstore", prog_name="evalstore")
+@click.pass_context
+def group(ctx: click.Context, directory: str) -> None:
+    """Keep the rulers of LLM evaluation in git: versioned, comparable, auditable."""
+    ctx.obj = Settings(directory)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line and leave the process with the right exit code."""
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a TextIOWrapper outside tests
+    settings = Settings.seen(argv if argv is not None else sys.argv[1:])
+    code = _run(argv, settings)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader (head, less) has seen enough
+        code = code or 141
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        settings.fail(EvalstoreError(f"the result cannot be written: {error.strerror}"))
+        code = ExitCode.FAILED
+    sys.exit(code)
+
+
+def _run(argv: list[str] | None, settings: Settings) -> int:
+    try:
+        result: Any = group.main(argv, standalone_mode=False)
+        return int(result or ExitCode.DONE)
+    except EvalstoreError as error:
+        settings.fail(error)
+        return error.exit_code
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "evalstore"
+        settings.fail(UsageError(error.format_message(), hint=f"see {command} --help"))
+        return ExitCode.USAGE
+    except (KeyboardInterrupt, click.Abort):
+        settings.fail(EvalstoreError("interrupted"))
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        return 141
+    except Exception as error:  # noqa: BLE001  # the last stop: anything that comes here is our own fault
+        if settings.verbose:
+            traceback.print_exc()
+        settings.fail(
+            EvalstoreError(
+                f"this is a bug in evalstore: {type(error).__name__}: {error}",
+                hint="run it again with --verbose for the trace, and report it",
+            )
+        )
+        return ExitCode.BUG

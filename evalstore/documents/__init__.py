@@ -1,0 +1,25 @@
+"""YAML and JSON in and out: strict, bounded, with positions; sole user of ruamel.yaml and PyYAML."""
+
+from evalstore.documents.canonical import canonical, digest, exact
+from evalstore.documents.edit import encode, replace_scalar
+from evalstore.documents.json_reader import LINE_LIMIT, read_json, read_row
+from evalstore.documents.tree import Document, Mark, Pointer, json_pointer
+from evalstore.documents.yaml_reader import read_yaml
+from evalstore.documents.yaml_writer import write_yaml
+
+__all__ = [
+    "LINE_LIMIT",
+    "Document",
+    "Mark",
+    "Pointer",
+    "canonical",
+    "digest",
+    "encode",
+    "exact",
+    "json_pointer",
+    "read_json",
+    "read_row",
+    "read_yaml",
+    "replace_scalar",
+    "write_yaml",
+]

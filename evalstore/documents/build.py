@@ -1,0 +1,124 @@
+"""Builds a tree from parse events without recursion, counting depth and nodes as they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from evalstore.documents.tree import DEPTH_LIMIT, NODE_LIMIT, Document, Mark, Pointer
+from evalstore.errors import LoadError, Place
+
+
+class Anchor(NamedTuple):
+    """A node that aliases may repeat: its value, how many nodes it holds and how deep it is."""
+
+    value: Any
+    nodes: int
+    height: int
+
+
+@dataclass(slots=True)
+class _Frame:
+    container: dict[str, Any] | list[Any]
+    pointer: Pointer
+    mark: Mark
+    anchor: str | None
+    first: int
+    key: str | None = None
+    height: int = 1
+
+
+@dataclass(slots=True)
+class Builder:
+    """Collects one document; the reader feeds it in the order of the text."""
+
+    file: str
+    text: str
+    value: Any = None
+    done: bool = False
+    marks: dict[Pointer, Mark] = field(default_factory=dict)
+    keys: dict[Pointer, Mark] = field(default_factory=dict)
+    anchors: dict[str, Anchor] = field(default_factory=dict)
+    _stack: list[_Frame] = field(default_factory=list)
+    _nodes: int = 0
+
+    def document(self, *, bom: bool) -> Document:
+        """Return what was built."""
+        return Document(self.file, self.text, self.value, self.marks, self.keys, bom)
+
+    @property
+    def wants_key(self) -> bool:
+        """Whether the next scalar is the key of a mapping."""
+        return bool(self._stack) and isinstance(self._stack[-1].container, dict) and self._stack[-1].key is None
+
+    def key(self, name: str, mark: Mark) -> None:
+        """Take the key of the next value; the same key twice is refused."""
+        frame = self._stack[-1]
+        pointer = (*frame.pointer, name)
+        if pointer in self.keys:
+            first = self.keys[pointer].line
+            raise LoadError(
+                f"the key {name!r} stands twice in one mapping (first on line {first})",
+                place=Place(self.file, mark.line, mark.column),
+                hint="keep one of the two",
+            )
+        self.keys[pointer] = mark
+        frame.key = name
+
+    def scalar(self, value: object, mark: Mark, anchor: str | None = None) -> None:
+        """Take a scalar value."""
+        self._count(1, 1, mark)
+        if anchor:
+            self.anchors[anchor] = Anchor(value, 1, 0)
+        self._put(value, mark, 0)
+
+    def start(self, container: dict[str, Any] | list[Any], mark: Mark, anchor: str | None = None) -> None:
+        """Open a mapping or a sequence."""
+        self._count(1, 1, mark)
+        if anchor:
+            self.anchors.pop(anchor, None)
+        self._stack.append(_Frame(container, self._here(), mark, anchor, self._nodes))
+
+    def end(self, end: int) -> None:
+        """Close the innermost mapping or sequence at offset `end`."""
+        frame = self._stack.pop()
+        if frame.anchor:
+            self.anchors[frame.anchor] = Anchor(frame.container, self._nodes - frame.first + 1, frame.height)
+        self._put(frame.container, frame.mark._replace(end=end), frame.height)
+
+    def alias(self, name: str, mark: Mark) -> None:
+        """Repeat an anchored node, within the budget."""
+        place = Place(self.file, mark.line, mark.column)
+        if any(frame.anchor == name for frame in self._stack):
+            raise LoadError(f"the alias *{name} contains itself", place=place)
+        if name not in self.anchors:
+            raise LoadError(f"the alias *{name} names no anchor", place=place)
+        anchor = self.anchors[name]
+        self._count(anchor.nodes, anchor.height + 1, mark)
+        self._put(anchor.value, mark, anchor.height)
+
+    def _here(self) -> Pointer:
+        if not self._stack:
+            return ()
+        frame = self._stack[-1]
+        return (*frame.pointer, len(frame.container) if frame.key is None else frame.key)
+
+    def _put(self, value: object, mark: Mark, height: int) -> None:
+        self.marks[self._here()] = mark
+        if not self._stack:
+            self.value, self.done = value, True
+            return
+        frame = self._stack[-1]
+        frame.height = max(frame.height, height + 1)
+        if isinstance(frame.container, list):
+            frame.container.append(value)
+        elif frame.key is not None:
+            frame.container[frame.key], frame.key = value, None
+
+    def _count(self, nodes: int, height: int, mark: Mark) -> None:
+        self._nodes += nodes
+        place = Place(self.file, mark.line, mark.column)
+        if len(self._stack) + height > DEPTH_LIMIT:
+            raise LoadError(f"nested deeper than {DEPTH_LIMIT} levels", place=place)
+        if self._nodes > NODE_LIMIT:
+            raise LoadError(f"more than {NODE_LIMIT:,} values", place=place, hint="put large sets in rows: <id>.jsonl")

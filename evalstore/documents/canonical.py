@@ -1,0 +1,48 @@
+"""Canonical JSON and its SHA-256: one value, one text, whatever its layout (SPEC 2)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+
+def canonical(value: Any) -> str:
+    """Write plain data with sorted keys, exact decimals and no insignificant white space."""
+    return "".join(_parts(value))
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON, in hex."""
+    return hashlib.sha256(canonical(value).encode("utf-8")).hexdigest()
+
+
+def exact(value: int | Decimal) -> str:
+    """Write a number one way: no exponent, no trailing zeros, no negative zero."""
+    if isinstance(value, int):
+        return str(value)
+    text = format(value, "f")
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text in {"-0", ""} else text
+
+
+def _parts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield "{"
+        for index, key in enumerate(sorted(value)):
+            yield ("," if index else "") + json.dumps(key, ensure_ascii=False) + ":"
+            yield from _parts(value[key])
+        yield "}"
+    elif isinstance(value, list):
+        yield "["
+        for index, item in enumerate(value):
+            if index:
+                yield ","
+            yield from _parts(item)
+        yield "]"
+    elif isinstance(value, int | Decimal) and not isinstance(value, bool):
+        yield exact(value)
+    else:
+        yield json.dumps(value, ensure_ascii=False)

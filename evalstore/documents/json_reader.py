@@ -1,0 +1,170 @@
+"""Reads JSON strictly (RFC 8259; no duplicate keys, no NaN) with the position of every value."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from decimal import Decimal
+from json.decoder import scanstring  # type: ignore[attr-defined]  # in every CPython, in no stub
+from typing import Any, NoReturn
+
+from evalstore.documents.build import Builder
+from evalstore.documents.source import decode
+from evalstore.documents.tree import DEPTH_LIMIT, Document, Mark, number
+from evalstore.errors import LoadError, Place
+
+LIMIT = 64 << 20
+LINE_LIMIT = 4 << 20
+
+_TOKEN = re.compile(
+    r'[ \t\n\r]*+([{}\[\]:,"]|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+|true|false|null)'
+)
+_SPACE = re.compile(r"[ \t\n\r]*+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_WORDS = {"true": True, "false": False, "null": None}
+_OPEN: dict[str, type] = {"{": dict, "[": list}
+_PUNCTUATION = set('{}[]:,"')
+
+# The states of the grammar, named as a message names what it expected.
+_VALUE, _FIRST_VALUE = "a value", "a value or ]"
+_KEY, _FIRST_KEY = "a key", "a key or }"
+_COLON, _NEXT_ITEM, _NEXT_PAIR, _END = "a colon", "a comma or ]", "a comma or }", "the end"
+_ALLOWED = {
+    _VALUE: set('{["0'),
+    _FIRST_VALUE: set('{["0]'),
+    _KEY: {'"'},
+    _FIRST_KEY: set('"}'),
+    _COLON: {":"},
+    _NEXT_ITEM: set(",]"),
+    _NEXT_PAIR: set(",}"),
+}
+_AFTER = {"": _END, "{": _NEXT_PAIR, "[": _NEXT_ITEM}
+
+
+def read_json(data: bytes | str, file: str) -> Document:
+    """Parse one JSON document; raises `LoadError` with the place."""
+    if len(data) > LIMIT:
+        raise LoadError(f"larger than {LIMIT:,} bytes, the limit for one file", place=Place(file))
+    text = decode(data, file) if isinstance(data, bytes) else data
+    bom = text.startswith("\ufeff")
+    text = text[1:] if bom else text
+    builder = Builder(file, text)
+    _parse(_Text(text, file), builder)
+    return builder.document(bom=bom)
+
+
+def read_row(data: bytes, file: str, line: int) -> Any:
+    """Parse one line of JSONL as plain data, at C speed; a broken line is a `LoadError` at its place."""
+    if len(data) > LINE_LIMIT:
+        raise LoadError(f"a line is longer than {LINE_LIMIT:,} bytes", place=Place(file, line))
+    text = decode(data, file, line).removeprefix("\ufeff")
+    place = Place(file, line)
+    try:
+        value = _row_decoder(place).decode(text)
+    except json.JSONDecodeError as error:
+        raise LoadError(f"not JSON: {error.msg}", place=Place(file, line, error.colno)) from None
+    except RecursionError:
+        raise LoadError(f"nested deeper than {DEPTH_LIMIT} levels", place=place) from None
+    if "\\u" in text and _SURROGATE.search(json.dumps(value, ensure_ascii=False, default=str)):
+        raise LoadError("half a surrogate pair is no text", place=place)
+    if text.count("[") + text.count("{") > DEPTH_LIMIT and _height(value) > DEPTH_LIMIT:
+        raise LoadError(f"nested deeper than {DEPTH_LIMIT} levels", place=place)
+    return value
+
+
+def _row_decoder(place: Place) -> json.JSONDecoder:
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        mapping = dict(items)
+        if len(mapping) != len(items):
+            twice = next(key for i, (key, _) in enumerate(items) if any(key == k for k, _ in items[:i]))
+            raise LoadError(f"the key {twice!r} stands twice in one object", place=place)
+        return mapping
+
+    def constant(word: str) -> NoReturn:
+        raise LoadError(f"{word} is not JSON", place=place)
+
+    def exact(lexeme: str) -> int | Decimal:
+        return number(lexeme, place)
+
+    return json.JSONDecoder(object_pairs_hook=pairs, parse_float=exact, parse_int=exact, parse_constant=constant)
+
+
+def _height(value: Any) -> int:
+    level, height = [value], 0
+    while level := [child for node in level if isinstance(node, (dict, list)) for child in _children(node)]:
+        height += 1
+    return height
+
+
+def _children(node: dict[str, Any] | list[Any]) -> Iterator[Any]:
+    return iter(node.values() if isinstance(node, dict) else node)
+
+
+class _Text:
+    """A text that knows the line and column of its offsets."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text = text
+        self.file = file
+        self.lines = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def mark(self, start: int, end: int) -> Mark:
+        line = bisect_right(self.lines, start)
+        return Mark(line, start - self.lines[line - 1] + 1, start, end)
+
+    def refuse(self, offset: int, message: str) -> NoReturn:
+        mark = self.mark(offset, offset)
+        raise LoadError(f"not JSON: {message}", place=Place(self.file, mark.line, mark.column))
+
+
+def _parse(source: _Text, builder: Builder) -> None:
+    position, state, open_ = 0, _VALUE, ""
+    while state != _END:
+        match = _TOKEN.match(source.text, position)
+        start = match.end() - len(match[1]) if match else _SPACE.match(source.text, position).end()  # type: ignore[union-attr]  # matches nothing, too
+        if match is None or _sort(match[1]) not in _ALLOWED[state]:
+            source.refuse(start, f"expected {state}")
+        token, position = match[1], match.end()
+        mark = source.mark(start, position)
+        if token in _OPEN:
+            builder.start(_OPEN[token](), mark)
+            open_ += token
+            state = _FIRST_KEY if token == "{" else _FIRST_VALUE
+            continue
+        if token in ":,":
+            state = _KEY if token == "," and open_[-1] == "{" else _VALUE
+            continue
+        if token == '"':
+            position = _string(source, start, builder)
+            state = _COLON if state in {_KEY, _FIRST_KEY} else _AFTER[open_[-1:]]
+            continue
+        if token in "}]":
+            builder.end(position)
+            open_ = open_[:-1]
+        else:
+            builder.scalar(_scalar(token, mark, source.file), mark)
+        state = _AFTER[open_[-1:]]
+    if (end := _SPACE.match(source.text, position).end()) != len(source.text):  # type: ignore[union-attr]  # matches nothing, too
+        source.refuse(end, "something stands after the value")
+
+
+def _sort(token: str) -> str:
+    return token if token in _PUNCTUATION else "0"
+
+
+def _scalar(token: str, mark: Mark, file: str) -> object:
+    return _WORDS[token] if token in _WORDS else number(token, Place(file, mark.line, mark.column))
+
+
+def _string(source: _Text, start: int, builder: Builder) -> int:
+    try:
+        value, end = scanstring(source.text, start + 1, True)
+    except json.JSONDecodeError as error:
+        source.refuse(error.pos, error.msg[0].lower() + error.msg[1:])
+    if _SURROGATE.search(value):
+        source.refuse(start, "half a surrogate pair is no text")
+    take = builder.key if builder.wants_key else builder.scalar
+    take(value, source.mark(start, end))
+    return int(end)

@@ -1,0 +1,122 @@
+"""Reads YAML 1.2 (core schema) from the events of PyYAML's C parser, which are fast, flat and carry positions."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from evalstore.documents.build import Builder
+from evalstore.documents.source import check_text
+from evalstore.documents.tree import DIGIT_LIMIT, Document, Mark, number
+from evalstore.errors import LoadError, Place
+
+LIMIT = 1 << 20
+
+_NULL = re.compile(r"|~|null|Null|NULL")
+_BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
+_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_CORE = "tag:yaml.org,2002:"
+_CONTAINERS: dict[str, tuple[type, set[str | None]]] = {
+    "MappingStartEvent": (dict, {None, "!", _CORE + "map"}),
+    "SequenceStartEvent": (list, {None, "!", _CORE + "seq"}),
+}
+
+
+def read_yaml(data: bytes | str, file: str) -> Document:
+    """Parse one YAML document; raises `LoadError` with the place for anything that is not plain data."""
+    import yaml
+    from yaml._yaml import CParser
+
+    text, bom = check_text(data, file, LIMIT)
+    builder = Builder(file, text)
+    parser = CParser(text)
+    try:
+        while parser.check_event():
+            _take(parser.get_event(), builder)
+    except yaml.YAMLError as error:
+        raise _worded(error, file) from None
+    finally:
+        parser.dispose()
+    return builder.document(bom=bom)
+
+
+def _take(event: Any, builder: Builder) -> None:
+    name = type(event).__name__
+    mark = _mark(event)
+    if name == "ScalarEvent":
+        _take_scalar(event, mark, builder)
+    elif name in _CONTAINERS:
+        _take_container(event, mark, builder)
+    elif name in {"MappingEndEvent", "SequenceEndEvent"}:
+        builder.end(mark.end)
+    elif name == "AliasEvent":
+        if builder.wants_key:
+            raise LoadError("an alias cannot be a key", place=_place(builder, mark))
+        builder.alias(event.anchor, mark)
+    elif name == "DocumentStartEvent" and builder.done:
+        raise LoadError("a second document begins here", place=_place(builder, mark), hint="keep one document a file")
+
+
+def _take_container(event: Any, mark: Mark, builder: Builder) -> None:
+    kind, tags = _CONTAINERS[type(event).__name__]
+    if builder.wants_key:
+        raise LoadError("a key is a mapping or a list", place=_place(builder, mark), hint="keys are plain words")
+    if event.tag not in tags:
+        raise LoadError(f"the tag {event.tag} is not read", place=_place(builder, mark), hint="only plain data is read")
+    builder.start(kind(), mark, event.anchor)
+
+
+def _take_scalar(event: Any, mark: Mark, builder: Builder) -> None:
+    if builder.wants_key:
+        if event.value == "<<" and event.implicit[0]:
+            raise LoadError("merge keys (<<) are not read", place=_place(builder, mark), hint="write the keys out")
+        builder.key(event.value, mark)
+    else:
+        builder.scalar(_resolve(event, _place(builder, mark)), mark, event.anchor)
+
+
+def _resolve(event: Any, place: Place) -> object:
+    text: str = event.value
+    if event.tag in {"!", _CORE + "str"} or (event.tag is None and not event.implicit[0]):
+        return text
+    if event.tag is not None and event.tag not in {_CORE + name for name in ("null", "bool", "int", "float")}:
+        raise LoadError(f"the tag {event.tag} is not read", place=place, hint="only plain data is read")
+    value = _plain(text, place)
+    if event.tag is not None and isinstance(value, str):
+        raise LoadError(f"{text!r} does not fit its tag {event.tag}", place=place)
+    return value
+
+
+def _plain(text: str, place: Place) -> object:
+    if _NULL.fullmatch(text):
+        return None
+    if _BOOL.fullmatch(text):
+        return text[0] in "tT"
+    if _INT.fullmatch(text):
+        radix = {"0o": 8, "0x": 16}.get(text[:2])
+        if radix and len(text) > DIGIT_LIMIT:
+            raise LoadError(f"a number has more than {DIGIT_LIMIT} digits", place=place)
+        return int(text, radix) if radix else number(text, place)
+    if _FLOAT.fullmatch(text):
+        return number(text, place)
+    if _SPECIAL.fullmatch(text):
+        raise LoadError(f"{text} is no number that can be calculated with", place=place, hint="quote it if it is text")
+    return text
+
+
+def _mark(event: Any) -> Mark:
+    start, end = event.start_mark, event.end_mark
+    return Mark(start.line + 1, start.column + 1, start.index, end.index)
+
+
+def _place(builder: Builder, mark: Mark) -> Place:
+    return Place(builder.file, mark.line, mark.column)
+
+
+def _worded(error: Any, file: str) -> LoadError:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
+    return LoadError(f"not YAML: {problem}", place=place)

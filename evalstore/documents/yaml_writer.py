@@ -1,0 +1,63 @@
+"""Writes new YAML files with ruamel.yaml, so that readers of YAML 1.1 and 1.2 read the same text back."""
+
+from __future__ import annotations
+
+import io
+import re
+from decimal import Decimal
+from typing import Any
+
+from evalstore.documents.yaml_reader import read_yaml
+from evalstore.errors import RefusedError
+
+# What some reader of YAML 1.1 or 1.2 would take for something other than text.
+_RETYPED = re.compile(
+    r"|~|null|y|n|yes|no|on|off|true|false|[-+.]?[0-9][0-9_,.:eExXoOa-fA-F+-]*|[-+]?\.(?:inf|nan)|[=<].*|[0-9]{4}-.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_PLAIN = re.compile(r"[\w(/#][^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]*")
+_BLOCK = re.compile(
+    r"(?:[^\s\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff][^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]*(?<=\S)\n|\n)+\Z"
+)
+
+
+def write_yaml(value: Any, *, header: str = "") -> str:
+    """Return `value` as a YAML document after `header` (comment lines); proves that it reads back equal."""
+    from ruamel.yaml import YAML
+
+    yaml = YAML(typ="rt", pure=True)
+    yaml.width = 1 << 30  # a folded line would come back as other text
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    yaml.representer.add_representer(Decimal, _decimal)
+    yaml.representer.add_representer(type(None), _null)
+    stream = io.StringIO()
+    yaml.dump(_styled(value), stream)
+    text = header + stream.getvalue()
+    if read_yaml(text, "<new file>").value != value:
+        raise RefusedError("a value cannot be written as YAML without changing it")
+    return text
+
+
+def _styled(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_text(key): _styled(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_styled(item) for item in value]
+    return _text(value) if isinstance(value, str) else value
+
+
+def _text(text: str) -> str:
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
+
+    if "\n" in text:
+        return LiteralScalarString(text) if _BLOCK.match(text) and text[0] != "\n" else DoubleQuotedScalarString(text)
+    plain = _PLAIN.fullmatch(text) and not _RETYPED.fullmatch(text) and text[-1] not in " :" and ": " not in text
+    return text if plain and " #" not in text and text[0] != "#" else DoubleQuotedScalarString(text)
+
+
+def _decimal(representer: Any, value: Decimal) -> Any:
+    return representer.represent_scalar("tag:yaml.org,2002:float", str(value))
+
+
+def _null(representer: Any, _: None) -> Any:
+    return representer.represent_scalar("tag:yaml.org,2002:null", "null")

@@ -1,0 +1,74 @@
+"""What can go wrong and what the process answers; the ground floor, importing nothing of evalstore."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """The six answers of a process (SPEC 9)."""
+
+    DONE = 0
+    NO = 1
+    USAGE = 2
+    FAILED = 3
+    BUG = 4
+    INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is: a file, and a line and column counted from 1 when they are known."""
+
+    file: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+
+
+class EvalstoreError(Exception):
+    """Something the user can mend: what happened, where, and what to do next."""
+
+    exit_code = ExitCode.FAILED
+
+    def __init__(self, message: str, *, place: Place | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+class UsageError(EvalstoreError):
+    """The command line cannot be understood."""
+
+    exit_code = ExitCode.USAGE
+
+
+class LoadError(EvalstoreError):
+    """A file is no document that evalstore reads."""
+
+
+class SchemaError(EvalstoreError):
+    """A JSON Schema is itself broken, or asks for something remote."""
+
+
+class RefError(EvalstoreError):
+    """A reference is malformed, or names nothing."""
+
+
+class GitError(EvalstoreError):
+    """The repository cannot be read or written."""
+
+
+class RefusedError(EvalstoreError):
+    """evalstore will not do this, and says why."""
+
+
+class ConflictError(RefusedError):
+    """Somebody else changed the repository first."""

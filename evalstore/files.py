@@ -1,0 +1,98 @@
+"""Files of the working tree, opened without following links below a root and without hanging on odd ones."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+
+from evalstore.errors import LoadError, Place, RefusedError
+
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def read_named(path: Path, limit: int) -> bytes:
+    """Read a regular file that the user named (a link is followed), at most `limit` bytes."""
+    try:
+        descriptor = os.open(path, _READ)
+    except OSError as error:
+        raise LoadError(f"cannot be read: {_reason(error)}", place=Place(str(path))) from None
+    return _read(descriptor, str(path), limit)
+
+
+def read_below(root: Path, relative: str, limit: int) -> bytes:
+    """Read `root/relative`; no component below `root` may be a link."""
+    try:
+        with _parent(root, relative) as (folder, name):
+            descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
+    except OSError as error:
+        raise LoadError(f"cannot be read: {_reason(error)}", place=Place(relative)) from None
+    return _read(descriptor, relative, limit)
+
+
+def write_below(root: Path, relative: str, data: bytes) -> None:
+    """Write `root/relative` whole or not at all, making folders on the way; links are refused, the file's mode stays."""
+    try:
+        with _parent(root, relative, make=True) as (folder, name):
+            _replace(folder, name, data)
+    except OSError as error:
+        raise RefusedError(f"cannot be written: {_reason(error)}", place=Place(relative)) from None
+
+
+def _replace(folder: int, name: str, data: bytes) -> None:
+    mode = 0o666
+    with suppress(FileNotFoundError):
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(0, "it is no regular file")
+        mode = stat.S_IMODE(found.st_mode)
+    temporary = f".{name}.{os.getpid()}.tmp"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        os.unlink(temporary, dir_fd=folder)
+        raise
+    os.fsync(folder)
+
+
+@contextmanager
+def _parent(root: Path, relative: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+    *folders, name = PurePosixPath(relative).parts
+    if PurePosixPath(relative).is_absolute() or ".." in folders or name in {"", "..", "."}:
+        raise OSError(0, "the path leaves the store")
+    here = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in folders:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=here)
+            below = os.open(part, _FOLDER, dir_fd=here)
+            os.close(here)
+            here = below
+        yield here, name
+    finally:
+        os.close(here)
+
+
+def _read(descriptor: int, shown: str, limit: int) -> bytes:
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise LoadError("is no regular file", place=Place(shown))
+        if status.st_size > limit:
+            raise LoadError(f"larger than {limit:,} bytes, the limit for one file", place=Place(shown))
+        return file.read(limit + 1)
+
+
+def _reason(error: OSError) -> str:
+    if error.errno in {40, 20}:  # ELOOP, ENOTDIR: a link, or a file, stands where a folder should
+        return "a link or a file stands in its path"
+    return (error.strerror or str(error)).lower()

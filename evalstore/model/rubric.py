@@ -1,0 +1,105 @@
+"""A rubric as scoring reads it: checks with exact thresholds, and how their scores combine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+DETERMINISTIC_THRESHOLD = Fraction(1)
+JUDGED_THRESHOLD = Fraction(7, 10)
+RUBRIC_THRESHOLD = Fraction(7, 10)
+JUDGED = frozenset({"llm_judge"})
+
+
+class Combine(StrEnum):
+    """How the checks' answers become the rubric's."""
+
+    ALL_PASS = "all_pass"
+    ANY_PASS = "any_pass"
+    WEIGHTED_AVG = "weighted_avg"
+    MIN = "min"
+    MAX = "max"
+    MEDIAN = "median"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: what it demands (`params`, the mapping as written) and where its bar is."""
+
+    id: str
+    kind: str
+    params: Mapping[str, Any]
+    threshold: Fraction
+    negate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """How checks combine; weights are by check id, 1 where none is written."""
+
+    combine: Combine
+    weights: Mapping[str, Fraction]
+    required: frozenset[str] = frozenset()
+    threshold: Fraction = RUBRIC_THRESHOLD
+    missing: str = "skip"
+    errors: str = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric:
+    """Checks and scoring, ready to grade outputs."""
+
+    id: str
+    version: str
+    checks: tuple[Check, ...]
+    scoring: Scoring
+
+
+def rubric_of(value: Mapping[str, Any]) -> Rubric:
+    """Read a rubric from its mapping (one that the schema accepts)."""
+    scoring = value["scoring"]
+    return Rubric(
+        id=str(value.get("id", "")),
+        version=str(value.get("version", "")),
+        checks=tuple(
+            _check(id_, check) for id_, check in zip(check_ids(value["checks"]), value["checks"], strict=True)
+        ),
+        scoring=Scoring(
+            combine=Combine(scoring["combine"]),
+            weights={id_: fraction(weight) for id_, weight in scoring.get("weights", {}).items()},
+            required=frozenset(scoring.get("required", ())),
+            threshold=fraction(scoring.get("threshold", RUBRIC_THRESHOLD)),
+            missing=scoring.get("missing", "skip"),
+            errors=scoring.get("errors", "skip"),
+        ),
+    )
+
+
+def check_ids(checks: list[Mapping[str, Any]]) -> list[str]:
+    """Return the checks' ids in order: as written, else `<kind>`, `<kind>_2`, …"""
+    written = {check["id"] for check in checks if "id" in check}
+    ids: list[str] = []
+    for check in checks:
+        names = (f"{check['kind']}{f'_{n}' if n > 1 else ''}" for n in range(1, len(checks) + len(written) + 2))
+        ids.append(check["id"] if "id" in check else next(name for name in names if name not in written | set(ids)))
+    return ids
+
+
+def fraction(number: Decimal | Fraction | float | str) -> Fraction:
+    """Return the exact value of a number's decimal literal (a float's is its shortest form)."""
+    return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
+
+
+def _check(id_: str, value: Mapping[str, Any]) -> Check:
+    default = JUDGED_THRESHOLD if value["kind"] in JUDGED else DETERMINISTIC_THRESHOLD
+    return Check(
+        id=id_,
+        kind=value["kind"],
+        params=value,
+        threshold=fraction(value.get("threshold", default)),
+        negate=value.get("negate", False),
+    )

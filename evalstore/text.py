@@ -1,0 +1,32 @@
+"""Text from strangers, made safe where it is shown, and the nearest of several names."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Iterable
+
+_SHOWN_LIMIT = 200
+
+
+def printable(text: str) -> str:
+    """Escape what could act on a terminal: C0, C1, bidirectional controls, zero-width and surrogates."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_shown(char) for char in text)
+
+
+def excerpt(text: str, limit: int = _SHOWN_LIMIT) -> str:
+    """Return `text` printable and at most `limit` characters long."""
+    return printable(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the name most like `name`, or None when nothing is near."""
+    return next(iter(difflib.get_close_matches(name, list(names), n=1, cutoff=0.7)), None)
+
+
+def _shown(char: str) -> str:
+    if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
+        return char.encode("unicode_escape").decode("ascii")
+    return char

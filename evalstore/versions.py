@@ -1,0 +1,164 @@
+"""Semantic versions: parse, order, range, next; sole user of `semver`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import total_ordering
+from typing import NamedTuple
+
+from evalstore.errors import RefError
+
+_IDENTIFIER = r"(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
+_NUMBER = r"(?:0|[1-9]\d*)"
+FULL = re.compile(
+    rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-({_IDENTIFIER}(?:\.{_IDENTIFIER})*))?(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?",
+    re.ASCII,
+)
+TWO_PART = re.compile(rf"({_NUMBER})\.({_NUMBER})", re.ASCII)
+_COMPARATOR = re.compile(r"(\^|~|>=|<=|>|<|=)\s*(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z.-]+)?", re.ASCII)
+
+
+class Bump(IntEnum):
+    """How large a step between two versions is, ordered: the required bump is a maximum."""
+
+    NONE = 0
+    PATCH = 1
+    MINOR = 2
+    MAJOR = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+    @classmethod
+    def of(cls, word: str) -> Bump:
+        """Read `none`, `patch`, `minor` or `major`."""
+        return cls[word.upper()]
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A SemVer 2.0.0 version; ordered by precedence, then by its text, so that the order is total."""
+
+    major: int
+    minor: int
+    patch: int
+    prerelease: str = ""
+    build: str = ""
+
+    def __str__(self) -> str:
+        tail = (f"-{self.prerelease}" if self.prerelease else "") + (f"+{self.build}" if self.build else "")
+        return f"{self.major}.{self.minor}.{self.patch}{tail}"
+
+    @property
+    def final(self) -> tuple[int, int, int]:
+        """The release that this version is, or is a pre-release of."""
+        return (self.major, self.minor, self.patch)
+
+    def __lt__(self, other: object) -> bool:
+        return isinstance(other, Version) and self._key() < other._key()
+
+    def _key(self) -> tuple[object, ...]:
+        # Integer tuples: `semver` compares twenty times slower, and a store has thousands of tags.
+        parts = tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in self.prerelease.split(".") if p)
+        return (*self.final, not self.prerelease, parts, self.build)
+
+
+def find_version(text: str) -> Version | None:
+    """Read `X.Y.Z[-pre][+build]`, or `X.Y` as `X.Y.0`; None for anything else."""
+    if match := FULL.fullmatch(text):
+        major, minor, patch, prerelease, build = match.groups()
+        return Version(int(major), int(minor), int(patch), prerelease or "", build or "")
+    if match := TWO_PART.fullmatch(text):
+        return Version(int(match[1]), int(match[2]), 0)
+    return None
+
+
+def parse_version(text: str) -> Version:
+    """Read a version or raise `RefError`."""
+    if (version := find_version(text)) is None:
+        raise RefError(f"{text!r} is not a version", hint="write MAJOR.MINOR.PATCH, as in 1.2.0")
+    return version
+
+
+def next_version(version: Version, bump: Bump) -> Version:
+    """Return the version one step up; in 0.y.z, y carries major and z the rest; a pre-release becomes final."""
+    import semver
+
+    if bump is Bump.NONE:
+        return version
+    old = semver.Version.parse(str(version))
+    if version.prerelease:
+        new = old.finalize_version()
+    elif version.major == 0:
+        new = old.bump_minor() if bump is Bump.MAJOR else old.bump_patch()
+    else:
+        new = {Bump.MAJOR: old.bump_major, Bump.MINOR: old.bump_minor, Bump.PATCH: old.bump_patch}[bump]()
+    return Version(new.major, new.minor, new.patch)
+
+
+def bump_between(old: Version, new: Version) -> Bump:
+    """Return the largest bump that the step from `old` to `new` carries; NONE when it goes nowhere or back."""
+    if new <= old or new.prerelease:
+        return Bump.NONE
+    if new.major != old.major or (old.major == 0 and new.minor != old.minor):
+        return Bump.MAJOR
+    if new.minor != old.minor or old.major == 0:
+        return Bump.MINOR
+    return Bump.PATCH
+
+
+class Range(NamedTuple):
+    """A floating pin: every comparator must hold."""
+
+    comparators: tuple[tuple[str, Version], ...]
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, Version) and all(_holds(op, version, bound) for op, bound in self.comparators)
+
+
+def find_range(text: str) -> Range | None:
+    """Read `^1.2`, `~1.2`, `>=1.2 <2` (npm's and cargo's meaning); None for anything else."""
+    comparators: list[tuple[str, Version]] = []
+    rest = text.strip()
+    while rest:
+        match = _COMPARATOR.match(rest)
+        if match is None:
+            return None
+        comparators += _expand(match)
+        rest = rest[match.end() :].lstrip(" ,")
+    return Range(tuple(comparators)) if comparators else None
+
+
+def _expand(match: re.Match[str]) -> list[tuple[str, Version]]:
+    op, major, minor, patch, pre = match.groups()
+    low = Version(int(major), int(minor or 0), int(patch or 0), (pre or "")[1:])
+    if op == "~":
+        high = Version(low.major, low.minor + 1, 0) if minor else Version(low.major + 1, 0, 0)
+        return [(">=", low), ("<", high)]
+    if op == "^":
+        return [(">=", low), ("<", _caret(low, minor, patch))]
+    return [(op, low)]
+
+
+def _caret(low: Version, minor: str | None, patch: str | None) -> Version:
+    if low.major or minor is None:
+        return Version(low.major + 1, 0, 0)
+    if low.minor or patch is None:
+        return Version(0, low.minor + 1, 0)
+    return Version(0, 0, low.patch + 1)
+
+
+def _holds(op: str, version: Version, bound: Version) -> bool:
+    # A pre-release is in a range only when the range names a pre-release of the same release (npm).
+    if version.prerelease and not (bound.prerelease and version.final == bound.final):
+        return False
+    return {
+        ">=": version >= bound,
+        "<=": version <= bound,
+        ">": version > bound,
+        "<": version < bound,
+        "=": version == bound,
+    }[op]
