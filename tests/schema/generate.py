@@ -37,7 +37,7 @@ def dispatch(check: dict[str, Any], by_kind: dict[str, dict[str, Any]]) -> dict[
     described = {**kind, "description": "\n".join(lines), "enum": list(by_kind)}
     branches = [
         {
-            "if": {"required": ["kind"], "properties": {"kind": {"const": name}}},
+            "if": {"type": "object", "required": ["kind"], "properties": {"kind": {"const": name}}},
             "then": {"$ref": f"#/$defs/{name}"},
         }
         for name in by_kind
