@@ -1,0 +1,109 @@
+"""The values of a run: what was graded by what, row by row and in sum; nothing here reads or writes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from evalstore.documents import canonical
+from evalstore.model import CheckResult, Output, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """An artifact as one run used it; `ref` is exact: `…@1.2.0`, `…@git:<commit>`, or `…@worktree`."""
+
+    ref: str
+    version: str
+    digest: str
+    scoring_digest: str
+    commit: str | None = None
+    tag: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One stored output: the question's id, what the model answered, and the line it stands on."""
+
+    id: str
+    output: Output
+    line: int
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One question's output and its grade; `rubric` is the exact reference of a rubric in `Run.rubrics`, or empty."""
+
+    id: str
+    input: str
+    reference: tuple[str, ...]
+    output: Output
+    score: Fraction | None
+    verdict: Verdict
+    rubric: str
+    rubric_digest: str
+    checks: tuple[CheckResult, ...] = ()
+    reason: str = ""
+    input_digest: str = ""
+    reference_digest: str = ""
+    group: str | None = None
+
+    @property
+    def output_digest(self) -> str:
+        """SHA-256 over the output's text and its tool calls."""
+        calls = None if self.output.tool_calls is None else [dict(call) for call in self.output.tool_calls]
+        return hashlib.sha256(canonical([self.output.text, calls]).encode("utf-8")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSummary:
+    """One check over all rows: the mean of its scores (None without any), and how many failed or went unscored."""
+
+    mean: Fraction | None
+    scored: int
+    fail: int
+    unscored: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One scored set of outputs: what it was made from and what came out, all numbers exact.
+
+    `path` is the aggregate JSON (the run's name), `samples` the JSONL of its rows. `at` is Unix time in seconds, as
+    text. A run that evalstore did not write has no `dataset` and no `rubrics`, and counts of 0 where it does not say.
+    """
+
+    path: Path
+    samples: Path
+    id: str
+    at: str
+    model: str
+    dataset: Pinned | None
+    rubrics: tuple[Pinned, ...]
+    outputs_sha256: str
+    score: Fraction | None
+    pass_rate: Fraction | None
+    scored: int
+    unscored: int
+    checks: Mapping[str, CheckSummary]
+    harness: Mapping[str, str]
+    judges: tuple[Pinned, ...] = ()
+    commit: str | None = None
+    without_output: int = 0
+    without_question: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def questions(self) -> int:
+        """How many questions had an output, and so have a row."""
+        return self.scored + self.unscored
+
+    @property
+    def worktree(self) -> bool:
+        """Whether something was graded with a file that no commit holds."""
+        used = (self.dataset, *self.rubrics, *self.judges)
+        return any(pinned is not None and pinned.commit is None for pinned in used)
