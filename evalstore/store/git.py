@@ -1,0 +1,185 @@
+"""The one door to git: GitPython's `execute` with argument lists of ours, a scrubbed environment and a time limit."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+from evalstore.errors import GitError
+from evalstore.text import excerpt
+
+TIMEOUT = 30.0  # seconds; a FIFO in place of a ref would hang git for ever
+
+# A repository's config names programs in dozens of places. These settings and the short list of subcommands that
+# evalstore uses leave it none to run (git(1), SECURITY; filters and drivers have no override and are never reached).
+_CONFIG = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.sshCommand=false",
+    "core.askPass=",
+    "core.gitProxy=",
+    "core.alternateRefsCommand=",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.useReplaceRefs=false",
+    "core.fsync=all",
+    "core.quotePath=false",
+    "core.bigFileThreshold=4m",  # larger blobs are streamed, so a bomb does not fill git's memory
+    "credential.helper=",
+    "gpg.program=false",
+    "gpg.ssh.program=false",
+    "commit.gpgSign=false",
+    "tag.gpgSign=false",
+    "push.gpgSign=false",
+    "log.showSignature=false",
+    "protocol.allow=never",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "safe.bareRepository=explicit",
+    "i18n.logOutputEncoding=UTF-8",
+    "color.ui=false",
+)
+PREFIX = ("--no-pager", *(word for setting in _CONFIG for word in ("-c", setting)))
+_ENVIRONMENT = {
+    "LC_ALL": "C.UTF-8",
+    "LANGUAGE": "C",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": "false",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS": "",
+}
+OWN_CONFIG = {"GIT_CONFIG_GLOBAL": None, "GIT_CONFIG_NOSYSTEM": None}  # lets the user's own settings be read
+
+# What git says on stderr -> what happened, and what to do next.
+_WORDED = (
+    (
+        "dubious ownership",
+        "git does not trust this repository, because it belongs to another user",
+        "if you trust it: git config --global --add safe.directory <folder>",
+    ),
+    ("not a git repository", "not a git repository", "evalstore init makes one"),
+    (
+        "bad ref name",
+        "the repository has dangerous ref names",
+        "look at .git/packed-refs; evalstore reads no tag until it is clean",
+    ),
+    ("shallow file has changed", "the repository changed while it was read", "run the command again"),
+    ("Unable to create", "another git process holds a lock", "wait for it, or remove the .lock file it left behind"),
+    ("No space left on device", "the disk is full", "make room and run the command again"),
+    ("ermission denied", "git may not read or write a file of the repository", "look at the permissions of .git"),
+    ("bad config", "the repository's configuration cannot be read", "look at .git/config"),
+    ("unknown repository", "this git cannot read the repository's format", "use a newer git"),
+)
+
+
+class CommandError(GitError):
+    """A git command that answered with an error; `status` and `stderr` are as git gave them."""
+
+    def __init__(self, command: str, status: int, stderr: str) -> None:
+        message, hint = _word(command, status, stderr)
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.stderr = stderr
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """Git for one repository, named by its git directory and never searched for."""
+
+    directory: Path
+
+    def run(self, *argv: str, stdin: bytes = b"", env: Mapping[str, str | None] | None = None) -> bytes:
+        """Run one git subcommand and return its stdout; raises `CommandError`, or `GitError` when git is missing."""
+        return call((f"--git-dir={self.directory}", *argv), stdin=stdin, env=env)
+
+    def ask(self, *argv: str) -> bytes | None:
+        """Run a subcommand that answers "no" with exit code 1; None is that answer."""
+        try:
+            return self.run(*argv)
+        except CommandError as failure:
+            if failure.status == 1:
+                return None
+            raise
+
+    def start(self, *argv: str, stdin: IO[bytes] | int) -> Any:
+        """Start a subcommand that stays; GitPython's wrapper ends the process when it is dropped."""
+        command = _command((f"--git-dir={self.directory}", *argv), {})
+        return _gitpython().execute(command, istream=stdin, as_process=True, shell=False)
+
+
+def call(argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str | None] | None = None) -> bytes:
+    """Run git outside any named repository; `env` adds to the sealed environment, None takes a name out of it."""
+    with tempfile.TemporaryFile() as file:
+        file.write(stdin)
+        file.seek(0)
+        status, stdout, stderr = _gitpython().execute(
+            _command(argv, env or {}),
+            istream=file,
+            with_extended_output=True,
+            with_exceptions=False,
+            stdout_as_string=False,
+            strip_newline_in_stdout=False,
+            kill_after_timeout=TIMEOUT,
+            shell=False,
+        )
+    if status:
+        command = next((word for word in argv if not word.startswith("-")), "git")
+        raise CommandError(command, status, stderr)
+    output: bytes = stdout
+    return output
+
+
+def _command(argv: Sequence[str], env: Mapping[str, str | None]) -> list[str]:
+    # GitPython hands its own environment on, and it can only add to it: `env -i` starts git from nothing, so that no
+    # GIT_DIR, GIT_TRACE or GIT_CONFIG_COUNT of a surrounding hook reaches it.
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_CONFIG_HOME") if name in os.environ}
+    sealed = {**kept, **_ENVIRONMENT, **env}
+    pairs = [f"{name}={value}" for name, value in sealed.items() if value is not None]
+    return ["/usr/bin/env", "-i", *pairs, executable(), *PREFIX, *argv]
+
+
+@cache
+def _gitpython() -> Any:
+    # At import GitPython runs `git version`, found through PATH with its relative entries, and raises when it fails.
+    os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = executable()
+    os.environ["GIT_PYTHON_REFRESH"] = "quiet"
+    from git.cmd import Git as GitPython
+
+    return GitPython()
+
+
+@cache
+def executable() -> str:
+    """Return git's absolute path; relative entries of PATH are not searched."""
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        path = Path(folder, "git")
+        if path.is_absolute() and path.is_file() and os.access(path, os.X_OK):
+            return str(path)
+    raise GitError("git is not installed", hint="install git 2.31 or newer, and see that it is on PATH")
+
+
+def _word(command: str, status: int, stderr: str) -> tuple[str, str | None]:
+    if stderr.startswith("Timeout:"):
+        return f"git {command} did not answer within {TIMEOUT:g} seconds", "look for a FIFO or a huge file in .git"
+    for said, message, hint in _WORDED:
+        if said in stderr:
+            return message, hint
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    said = excerpt(lines[-1].removeprefix("fatal: ").removeprefix("error: ")) if lines else f"exit code {status}"
+    return f"git {command} failed: {said}", None
