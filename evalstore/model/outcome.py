@@ -13,11 +13,14 @@ from evalstore.documents import exact
 
 _PLACES = 12
 
+# How an engine's name ends that only comes close to the contract.
+APPROXIMATE = "(approximate)"
+
 
 class Verdict(StrEnum):
     """The three answers of a check or a rubric."""
 
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105  # a verdict, no secret
     FAIL = "fail"
     UNSCORED = "unscored"
 
@@ -45,6 +48,11 @@ class Graded:
     reason: str = ""
     unscored: Unscored | None = None
     engine: str = "evalstore"
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the engine says of itself that it only comes close."""
+        return self.engine.endswith(APPROXIMATE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,45 @@
-""""""
+"""The check kinds, one module each, named as the kind; a module is imported when its kind is first asked for."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from evalstore.documents import Pointer
+from evalstore.model import Graded, Output, Question
+
+# Kinds that rubrics may hold and that this version does not run yet: such a check is unscored, never 0.
+PENDING = frozenset({"json_schema", "tool_usage", "fact_match", "llm_judge", "composite"})
+
+
+class KindModule(Protocol):
+    """What a module of this folder offers; `params` is the check's mapping as written, one that its schema accepts."""
+
+    def grade(self, params: Mapping[str, Any], output: Output, question: Question | None) -> Graded:
+        """Grade one output, before `negate` and `threshold`."""
+
+    def problems(self, params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+        """Yield (pointer within the check, message, hint) for what a schema cannot see."""
+
+
+class _Kinds(Mapping[str, KindModule]):
+    """Kind name to module; knows the names without importing any module."""
+
+    def __init__(self) -> None:
+        self._names = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+
+    def __getitem__(self, kind: str) -> KindModule:
+        if kind not in self._names:
+            raise KeyError(kind)
+        return cast("KindModule", import_module(f"{__name__}.{kind}"))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+KINDS: Mapping[str, KindModule] = _Kinds()

@@ -1,0 +1,113 @@
+"""How the checks' answers become the rubric's: a pure function over exact fractions, one row for each mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from evalstore.model import CheckResult, Combine, RubricResult, Scoring, Unscored, Verdict
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One check as the rubric counts it."""
+
+    id: str
+    score: Fraction
+    passed: bool
+    weight: Fraction
+
+
+def combine(scoring: Scoring, results: Sequence[CheckResult]) -> RubricResult:
+    """Combine the checks' results; the verdict is pass when the score is at least the rubric's threshold.
+
+    In this order:
+
+    1. `errors: fail` and a check that could not grade: the score is 0.
+    2. An unscored check whose policy (`missing`, `errors`) is `zero` counts as score 0 and as failed, whatever its
+       threshold; its own result stays unscored. Every other unscored check is left out.
+    3. A check of `required` that counts and failed closes the gate: the score is 0. One left out closes nothing.
+    4. No check counts: the rubric is unscored.
+    5. The mode's row in `MODES`; a weighted average over a total weight of 0 is unscored.
+    """
+    score, reason = _score(scoring, results)
+    return RubricResult(score, _verdict(score, scoring.threshold), tuple(results), reason)
+
+
+def counted(scoring: Scoring, results: Sequence[CheckResult]) -> list[Counted]:
+    """Return the checks that the rubric counts, in order, after the policies for unscored checks."""
+    policy = {None: "", Unscored.MISSING: scoring.missing, Unscored.ERROR: scoring.errors}
+    return [
+        Counted(
+            id=result.id,
+            score=_ZERO if result.score is None else result.score,
+            passed=result.verdict is Verdict.PASS,
+            weight=scoring.weights.get(result.id, _ONE),
+        )
+        for result in results
+        if result.score is not None or policy[result.unscored] == "zero"
+    ]
+
+
+def _score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fraction | None, str]:
+    broken = [result.id for result in results if result.unscored is Unscored.ERROR]
+    if broken and scoring.errors == "fail":
+        return _ZERO, f"could not be graded, and this rubric counts that as 0: {_listed(broken)}"
+    checks = counted(scoring, results)
+    if closed := [check.id for check in checks if check.id in scoring.required and not check.passed]:
+        return _ZERO, f"required and failed: {_listed(closed)}"
+    if not checks:
+        return None, "no check was scored"
+    score = MODES[scoring.combine](checks)
+    return score, "" if score is not None else "the checks that were scored have no weight"
+
+
+def _all_pass(checks: Sequence[Counted]) -> Fraction:
+    return Fraction(all(check.passed for check in checks))
+
+
+def _any_pass(checks: Sequence[Counted]) -> Fraction:
+    return Fraction(any(check.passed for check in checks))
+
+
+def _weighted_avg(checks: Sequence[Counted]) -> Fraction | None:
+    total = sum((check.weight for check in checks), _ZERO)
+    return sum((check.weight * check.score for check in checks), _ZERO) / total if total else None
+
+
+def _min(checks: Sequence[Counted]) -> Fraction:
+    return min(check.score for check in checks)
+
+
+def _max(checks: Sequence[Counted]) -> Fraction:
+    return max(check.score for check in checks)
+
+
+def _median(checks: Sequence[Counted]) -> Fraction:
+    scores = sorted(check.score for check in checks)
+    middle = len(scores) // 2
+    return scores[middle] if len(scores) % 2 else (scores[middle - 1] + scores[middle]) / 2
+
+
+# At least one check each; None only where nothing has weight.
+MODES: Mapping[Combine, Callable[[Sequence[Counted]], Fraction | None]] = {
+    Combine.ALL_PASS: _all_pass,
+    Combine.ANY_PASS: _any_pass,
+    Combine.WEIGHTED_AVG: _weighted_avg,
+    Combine.MIN: _min,
+    Combine.MAX: _max,
+    Combine.MEDIAN: _median,
+}
+
+
+def _verdict(score: Fraction | None, threshold: Fraction) -> Verdict:
+    if score is None:
+        return Verdict.UNSCORED
+    return Verdict.PASS if score >= threshold else Verdict.FAIL
+
+
+def _listed(ids: list[str]) -> str:
+    return ", ".join(sorted(ids))
