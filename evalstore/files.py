@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from evalstore.errors import LoadError, Place, RefusedError
 
@@ -16,11 +17,17 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def read_named(path: Path, limit: int) -> bytes:
     """Read a regular file that the user named (a link is followed), at most `limit` bytes."""
+    with open_named(path) as file:
+        return _read(file, str(path), limit)
+
+
+def open_named(path: Path) -> BinaryIO:
+    """Open a regular file that the user named, of any size, to be streamed."""
     try:
         descriptor = os.open(path, _READ)
     except OSError as error:
         raise LoadError(f"cannot be read: {_reason(error)}", place=Place(str(path))) from None
-    return _read(descriptor, str(path), limit)
+    return _regular(descriptor, str(path))
 
 
 def read_below(root: Path, relative: str, limit: int) -> bytes:
@@ -30,11 +37,12 @@ def read_below(root: Path, relative: str, limit: int) -> bytes:
             descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as error:
         raise LoadError(f"cannot be read: {_reason(error)}", place=Place(relative)) from None
-    return _read(descriptor, relative, limit)
+    with _regular(descriptor, relative) as file:
+        return _read(file, relative, limit)
 
 
 def write_below(root: Path, relative: str, data: bytes) -> None:
-    """Write `root/relative` whole or not at all, making folders on the way; links are refused, the file's mode stays."""
+    """Write `root/relative` whole or not at all, making folders on the way; links are refused, the mode stays."""
     try:
         with _parent(root, relative, make=True) as (folder, name):
             _replace(folder, name, data)
@@ -82,14 +90,18 @@ def _parent(root: Path, relative: str, *, make: bool = False) -> Iterator[tuple[
         os.close(here)
 
 
-def _read(descriptor: int, shown: str, limit: int) -> bytes:
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise LoadError("is no regular file", place=Place(shown))
-        if status.st_size > limit:
-            raise LoadError(f"larger than {limit:,} bytes, the limit for one file", place=Place(shown))
-        return file.read(limit + 1)
+def _regular(descriptor: int, shown: str) -> BinaryIO:
+    # Before `fdopen`, which would answer a folder in words of its own.
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise LoadError("is no regular file", place=Place(shown))
+    return os.fdopen(descriptor, "rb")
+
+
+def _read(file: BinaryIO, shown: str, limit: int) -> bytes:
+    if os.fstat(file.fileno()).st_size > limit:
+        raise LoadError(f"larger than {limit:,} bytes, the limit for one file", place=Place(shown))
+    return file.read(limit + 1)
 
 
 def _reason(error: OSError) -> str:
