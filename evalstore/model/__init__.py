@@ -4,6 +4,7 @@ from evalstore.model.artifact import COSMETIC, Artifact, is_cosmetic, scoring_pa
 from evalstore.model.dataset import REFERENCE, Question, questions_of
 from evalstore.model.findings import Finding, Findings, Severity
 from evalstore.model.outcome import CheckResult, Graded, Output, RubricResult, Unscored, Verdict, decimal
+from evalstore.model.pins import Pin, pins_of
 from evalstore.model.refs import Kind, PinType, Ref, is_id, parse_ref
 from evalstore.model.rubric import Check, Combine, Rubric, Scoring, check_ids, fraction, rubric_of
 
@@ -19,6 +20,7 @@ __all__ = [
     "Graded",
     "Kind",
     "Output",
+    "Pin",
     "PinType",
     "Question",
     "Ref",
@@ -34,6 +36,7 @@ __all__ = [
     "is_cosmetic",
     "is_id",
     "parse_ref",
+    "pins_of",
     "questions_of",
     "rubric_of",
     "scoring_part",
