@@ -32,13 +32,18 @@ def open_named(path: Path) -> BinaryIO:
 
 def read_below(root: Path, relative: str, limit: int) -> bytes:
     """Read `root/relative`; no component below `root` may be a link."""
+    with open_below(root, relative) as file:
+        return _read(file, relative, limit)
+
+
+def open_below(root: Path, relative: str) -> BinaryIO:
+    """Open `root/relative`, of any size, to be streamed; no component below `root` may be a link."""
     try:
         with _parent(root, relative) as (folder, name):
             descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as error:
         raise LoadError(f"cannot be read: {_reason(error)}", place=Place(relative)) from None
-    with _regular(descriptor, relative) as file:
-        return _read(file, relative, limit)
+    return _regular(descriptor, relative)
 
 
 def write_below(root: Path, relative: str, data: bytes) -> None:

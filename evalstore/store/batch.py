@@ -1,0 +1,170 @@
+"""One persistent `git cat-file --batch`: objects by full id only, measured before and hashed after they are read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import select
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from evalstore.errors import GitError, LoadError
+from evalstore.store.git import TIMEOUT, Git
+
+LIMIT = 4 << 20  # one object; larger ones are streamed or refused
+_CHUNK = 1 << 16
+_OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_HEADER = re.compile(rb"([0-9a-f]+) (blob|tree|commit|tag) ([0-9]+)\n")
+
+
+class Object(NamedTuple):
+    """An object as git stores it, its hash checked."""
+
+    type: str
+    data: bytes
+
+
+def is_oid(text: str) -> bool:
+    """Whether `text` is a full object id, SHA-1 or SHA-256."""
+    return _OID.fullmatch(text) is not None
+
+
+def hasher(type_: str, size: int, hex_digits: int) -> Any:
+    """Return git's hash of an object, ready for its content."""
+    algorithm = hashlib.sha256 if hex_digits == 64 else hashlib.sha1  # noqa: PLR2004  # an id in hex
+    return algorithm(f"{type_} {size}\0".encode("ascii"), usedforsecurity=False)
+
+
+def blob_id(data: bytes, hex_digits: int) -> str:
+    """Return the id that a file's bytes have in a repository, unfiltered."""
+    hash_ = hasher("blob", len(data), hex_digits)
+    hash_.update(data)
+    digest: str = hash_.hexdigest()
+    return digest
+
+
+@dataclass(slots=True)
+class Batch:
+    """Reads objects through one process of this thread's process; a fork starts its own."""
+
+    git: Git
+    _process: Any = None
+    _pid: int = 0
+    _buffer: bytearray = field(default_factory=bytearray)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def read(self, oid: str) -> Object:
+        """Return one object; missing, too large or not what its id says is a `GitError`."""
+        with self._lock:
+            try:
+                type_, size = self._ask(oid, LIMIT)
+                data = self._take(size + 1)[:-1]
+            except BaseException:
+                self.close()  # what is left in the pipe belongs to nobody
+                raise
+        _check(oid, hasher(type_, size, len(oid)), data)
+        return Object(type_, data)
+
+    def stream(self, oid: str) -> Iterator[bytes]:
+        """Yield a blob of any size in pieces, by a process of its own; raises after the last when the hash differs."""
+        own = Batch(self.git)
+        try:
+            type_, left = own._ask(oid, sys.maxsize)
+            hash_ = hasher(type_, left, len(oid))
+            while left:
+                piece = own._take(min(left, _CHUNK))
+                left -= len(piece)
+                hash_.update(piece)
+                yield piece
+            _check(oid, hash_)
+        finally:
+            own.close()
+
+    def close(self) -> None:
+        """End the process and close its pipes; the next read starts another."""
+        wrapper, self._process = self._process, None
+        self._buffer.clear()
+        if wrapper is None:
+            return
+        process, wrapper.proc = wrapper.proc, None
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            pipe.close()
+        if self._pid == os.getpid():  # after a fork the process belongs to the parent
+            process.kill()
+            process.wait()
+
+    def _ask(self, oid: str, limit: int) -> tuple[str, int]:
+        if not is_oid(oid):
+            raise GitError(f"{oid!r} is no object id")
+        process = self._running()
+        try:
+            process.stdin.write(oid.encode("ascii") + b"\n")
+            process.stdin.flush()
+        except OSError:
+            raise _ended(oid) from None
+        line = self._line(oid)
+        if line == f"{oid} missing\n".encode("ascii"):
+            raise GitError(
+                f"object {oid[:12]} is missing from this clone",
+                hint="a shallow or partial clone lacks history: git fetch --unshallow --tags, or clone again",
+            )
+        header = _HEADER.fullmatch(line)
+        if header is None or header[1].decode("ascii") != oid:
+            raise GitError(f"git answered with another object than {oid[:12]}")
+        if int(header[3]) > limit:
+            raise LoadError(f"object {oid[:12]} is larger than {limit:,} bytes, the limit for one file")
+        return header[2].decode("ascii"), int(header[3])
+
+    def _running(self) -> Any:
+        if self._process is not None and self._pid != os.getpid():
+            self.close()
+        if self._process is None:
+            self._process = self.git.start("cat-file", "--batch", stdin=subprocess.PIPE)
+            self._pid = os.getpid()
+        return self._process.proc
+
+    def _line(self, oid: str) -> bytes:
+        while (end := self._buffer.find(b"\n")) < 0:
+            self._fill(oid)
+        return self._cut(end + 1)
+
+    def _take(self, size: int) -> bytes:
+        while len(self._buffer) < size:
+            self._fill("")
+        return self._cut(size)
+
+    def _cut(self, size: int) -> bytes:
+        piece = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return piece
+
+    def _fill(self, oid: str) -> None:
+        pipe = self._process.proc.stdout.fileno()
+        poll = select.poll()
+        poll.register(pipe, select.POLLIN)
+        if not poll.poll(TIMEOUT * 1000):
+            raise GitError(f"git cat-file did not answer within {TIMEOUT:g} seconds")
+        piece = os.read(pipe, _CHUNK)
+        if not piece:
+            raise _ended(oid)
+        self._buffer += piece
+
+
+def _ended(oid: str) -> GitError:
+    return GitError(
+        f"git cannot read object {oid[:12]}".rstrip(), hint="the repository is damaged: git fsck says where"
+    )
+
+
+def _check(oid: str, hash_: Any, data: bytes = b"") -> None:
+    hash_.update(data)
+    if hash_.hexdigest() != oid:
+        raise GitError(
+            f"object {oid[:12]} is not what its id says: the repository was changed or is damaged",
+            hint="git fsck says where; fetch or clone again",
+        )

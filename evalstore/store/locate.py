@@ -1,0 +1,80 @@
+"""Where a store lies: its repository, its folder, and the folder's path within the repository."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalstore.errors import GitError
+from evalstore.store.git import OWN_CONFIG, CommandError, Git, call
+
+SETTINGS_FILE = "evalstore.yaml"
+_QUESTIONS = ("--is-shallow-repository", "--show-object-format", "--absolute-git-dir")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """One repository: git for it, its working tree (None when bare), and what kind of clone it is."""
+
+    git: Git
+    top: Path | None
+    shallow: bool
+    hex_digits: int
+
+
+def find_repository(start: Path) -> Repository:
+    """Find the repository of an existing folder: a working tree around it, or a bare repository that it is."""
+    if _looks_bare(start):
+        return _asked(start, None)
+    for folder in (start, *start.parents):
+        if (folder / ".git").exists():
+            return _asked(folder, folder)
+    raise GitError(f"{start} is not in a git repository", hint=f"evalstore init {start}")
+
+
+def find_root(start: Path, top: Path) -> Path:
+    """Return the nearest folder from `start` up to `top` that settings mark as a store, else `top`."""
+    between = [folder for folder in (start, *start.parents) if folder.is_relative_to(top)]
+    return next((folder for folder in between if is_marked(folder)), top)
+
+
+def is_marked(folder: Path) -> bool:
+    """Whether a folder holds evalstore.yaml as a regular file."""
+    try:
+        return stat.S_ISREG((folder / SETTINGS_FILE).lstat().st_mode)
+    except OSError:
+        return False
+
+
+def existing_folder(path: Path | str) -> Path:
+    """Return a folder's real path, or say that there is none."""
+    try:
+        folder = Path(path).resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):
+        raise GitError(f"there is no folder {path}", hint="name an existing folder with -C") from None
+    if not folder.is_dir():
+        raise GitError(f"{path} is no folder", hint="name the folder of the store with -C")
+    return folder
+
+
+def _asked(folder: Path, top: Path | None) -> Repository:
+    # git looks in this folder only: an embedded repository or a parent's is never taken by accident, and git itself
+    # refuses a repository of another user. The user's own exceptions to that stand in the config that is sealed off.
+    argv = ("-C", str(folder), "-c", "safe.bareRepository=all", "rev-parse", *_QUESTIONS)
+    env = {"GIT_CEILING_DIRECTORIES": str(folder.parent)}
+    try:
+        answers = call(argv, env=env)
+    except CommandError as error:
+        if "dubious ownership" not in error.stderr:
+            raise
+        answers = call(argv, env={**env, **OWN_CONFIG})
+    shallow, format_, directory = answers.decode("utf-8", "surrogateescape").split("\n", 2)
+    return Repository(
+        Git(Path(directory.removesuffix("\n"))), top, shallow == "true", 64 if format_ == "sha256" else 40
+    )
+
+
+def _looks_bare(folder: Path) -> bool:
+    names = ("HEAD", "objects", "refs")
+    return not (folder / ".git").exists() and all((folder / name).exists() for name in names)

@@ -1,0 +1,126 @@
+"""Git's objects as values: commits, tags and tree entries read from bytes that were hashed before."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from typing import NamedTuple
+
+from evalstore.errors import GitError, RefusedError
+from evalstore.store.batch import Batch
+
+_PERSON = re.compile(rb"(.*?) ?<([^<>\n]*)>(?: (-?[0-9]{1,12}) ([+-])([0-9]{2})([0-9]{2}))?")
+_STANDS = {"40000": "a folder", "120000": "a symbolic link", "160000": "a submodule"}
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Who changed something, when (ISO 8601, "" when unreadable) and in which words."""
+
+    oid: str
+    author: str
+    email: str
+    date: str
+    summary: str
+
+
+class TagObject(NamedTuple):
+    """What an annotated tag says of itself."""
+
+    target: str
+    type: str
+    name: str
+
+
+class Entry(NamedTuple):
+    """One name of a folder."""
+
+    mode: str
+    oid: str
+
+
+def read_commit(batch: Batch, oid: str) -> Commit:
+    """Return a commit; an odd author or date is no reason to fail."""
+    headers, message = _split(_expect(batch, oid, "commit"))
+    author, email, date = _person(headers.get(b"author", b""))
+    return Commit(oid, author, email, date, _text(message.strip().partition(b"\n")[0]))
+
+
+def read_tag(batch: Batch, oid: str) -> TagObject:
+    """Return the three headers of a tag object that say what it names."""
+    headers, _ = _split(_expect(batch, oid, "tag"))
+    return TagObject(*(_text(headers.get(key, b"")) for key in (b"object", b"type", b"tag")))
+
+
+def find_file(batch: Batch, commit: str, path: str) -> str | None:
+    """Return the blob of a regular file at a commit; None when it is not there, refused when it is something else."""
+    headers, _ = _split(_expect(batch, commit, "commit"))
+    tree = _text(headers.get(b"tree", b""))
+    *folders, name = path.split("/")
+    for folder in folders:
+        entry = find_entry(batch, tree, folder)
+        if entry is None:
+            return None
+        if entry.mode != "40000":
+            raise _odd(folder, entry.mode, commit, "a folder")
+        tree = entry.oid
+    entry = find_entry(batch, tree, name)
+    if entry is not None and not entry.mode.startswith("100"):
+        raise _odd(path, entry.mode, commit, "a file")
+    return entry.oid if entry else None
+
+
+def find_entry(batch: Batch, tree: str, name: str) -> Entry | None:
+    """Return the entry of a tree with exactly this name."""
+    data = _expect(batch, tree, "tree")
+    size = len(tree) // 2
+    pattern = re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % size, re.DOTALL)
+    wanted = name.encode("utf-8")
+    found = next((match for match in pattern.finditer(data) if match[2] == wanted), None)
+    return Entry(found[1].decode("ascii"), found[3].hex()) if found else None
+
+
+def _expect(batch: Batch, oid: str, type_: str) -> bytes:
+    found = batch.read(oid)
+    if found.type != type_:
+        raise GitError(f"object {oid[:12]} is a {found.type}, where a {type_} should be")
+    return found.data
+
+
+def _odd(path: str, mode: str, commit: str, wanted: str) -> RefusedError:
+    return RefusedError(
+        f"{path} at {commit[:12]} is {_STANDS.get(mode, 'a file')}, where {wanted} should be",
+        hint="evalstore follows no link and no submodule; commit the file itself",
+    )
+
+
+def _split(data: bytes) -> tuple[dict[bytes, bytes], bytes]:
+    head, _, message = data.partition(b"\n\n")
+    headers: dict[bytes, bytes] = {}
+    for line in head.split(b"\n"):
+        key, _, value = line.partition(b" ")
+        headers.setdefault(key, value)
+    return headers, message
+
+
+def _person(line: bytes) -> tuple[str, str, str]:
+    match = _PERSON.fullmatch(line)
+    if match is None:
+        return "(unreadable)", "", ""
+    name, email, seconds, sign, hours, minutes = match.groups()
+    return _text(name), _text(email), iso_date(seconds, sign, hours, minutes) if seconds else ""
+
+
+def iso_date(seconds: bytes, sign: bytes, hours: bytes, minutes: bytes) -> str:
+    """Return git's time stamp as ISO 8601 in its own offset; "" when it is no date."""
+    offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == b"-" else 1)
+    try:
+        zone = timezone(offset) if offset else UTC
+        return datetime.fromtimestamp(int(seconds), zone).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

@@ -1,0 +1,137 @@
+"""Tags as versions: listed by one `for-each-ref`, read by one anchored grammar, trusted only when they name a commit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from evalstore.errors import GitError
+from evalstore.model import Kind
+from evalstore.store.git import Git
+from evalstore.versions import FULL, Version, find_version
+
+TAGS = "refs/tags/"
+# Of a tag object: what it names, of which type, and the name that it was made under. git reads no commit for these.
+_FIELDS = ("refname", "objecttype", "objectname", "symref", "object", "type", "tag")
+_FORMAT = "--format=" + "%00".join(f"%({field})" for field in _FIELDS)
+
+
+class Release(NamedTuple):
+    """One released version: its tag, the tag object (None for a lightweight tag) and the commit."""
+
+    kind: Kind
+    id: str
+    version: Version
+    tag: str
+    object: str | None
+    commit: str
+
+
+class Tag(NamedTuple):
+    """One ref as git lists it."""
+
+    ref: str
+    type: str
+    oid: str
+    symref: str
+    target: str
+    target_type: str
+    inner_name: str
+
+    @property
+    def name(self) -> str:
+        """The tag's name, without `refs/tags/`."""
+        return self.ref.removeprefix(TAGS)
+
+    @property
+    def flaw(self) -> str | None:
+        """Why this tag is no version; None when it names a commit, under its own name."""
+        if self.symref:
+            return "is a symbolic ref to another ref"
+        if self.type == "commit":
+            return None
+        if self.type != "tag":
+            return f"names a {self.type}, not a commit"
+        if self.inner_name != self.name:
+            return f"holds a tag object made for {self.inner_name!r}"
+        return None if self.target_type == "commit" else f"names a {self.target_type}, not a commit"
+
+    @property
+    def commit(self) -> str:
+        """The commit that a tag without flaw names."""
+        return self.target or self.oid
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The names of tags under one prefix, which is taken literally."""
+
+    prefix: str
+    pattern: re.Pattern[str]
+
+    @classmethod
+    def of(cls, prefix: str) -> Grammar:
+        """Compile the one expression that every listed name must match in full."""
+        kinds = "|".join(Kind)
+        text = rf"{re.escape(TAGS + prefix)}({kinds})/([a-z][a-z0-9_]{{0,63}})@({FULL.pattern})"
+        return cls(prefix, re.compile(text, re.ASCII))
+
+    def name(self, kind: Kind, id_: str, version: Version) -> str:
+        """Return the name of one version's tag."""
+        return f"{self.prefix}{kind}/{id_}@{version}"
+
+    def release(self, tag: Tag) -> Release | None:
+        """Read a tag as a release; None when its name is outside the grammar or it is no version."""
+        match = self.pattern.fullmatch(tag.ref)
+        if match is None or tag.flaw:
+            return None
+        version = _version(match)
+        return Release(Kind(match[1]), match[2], version, tag.name, tag.oid if tag.target else None, tag.commit)
+
+
+def releases(git: Git, grammar: Grammar, kind: Kind | None = None, id_: str | None = None) -> list[Release]:
+    """Return the releases of one artifact, one kind or all, ascending, by one call to git."""
+    found = (grammar.release(tag) for tag in _list(git, *patterns(grammar, kind, id_)))
+    return sorted(filter(None, found), key=_order)
+
+
+def ignored(git: Git, grammar: Grammar) -> list[tuple[str, str]]:
+    """Return (name, why) of every tag that stands among the releases and is none."""
+    return [
+        (tag.name, tag.flaw or "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>")
+        for tag in _list(git, *patterns(grammar))
+        if grammar.release(tag) is None
+    ]
+
+
+def find_tag(git: Git, name: str) -> Tag | None:
+    """Return the tag of exactly this name; a branch, a remote branch or a file of that name is none."""
+    return next((tag for tag in _list(git, TAGS + name) if tag.ref == TAGS + name), None)
+
+
+def patterns(grammar: Grammar, kind: Kind | None = None, id_: str | None = None) -> list[str]:
+    """Return the ref patterns that cover an artifact, a kind or all kinds."""
+    if kind and id_:
+        return [f"{TAGS}{grammar.prefix}{kind}/{id_}@*"]
+    return [f"{TAGS}{grammar.prefix}{kind}/" for kind in ([kind] if kind else Kind)]
+
+
+def _list(git: Git, *refs: str) -> Iterator[Tag]:
+    # Split on line feeds only: U+2028 in a name would make two refs of one for str.splitlines.
+    for line in git.run("for-each-ref", _FORMAT, "--", *refs).split(b"\n")[:-1]:
+        fields = line.decode("utf-8", "surrogateescape").split("\0")
+        if len(fields) != len(_FIELDS):
+            raise GitError("git listed a tag in a form that cannot be read")
+        yield Tag(*fields)
+
+
+def _version(match: re.Match[str]) -> Version:
+    if match[7] or match[8]:
+        return find_version(match[3]) or Version(0, 0, 0)
+    return Version(int(match[4]), int(match[5]), int(match[6]))
+
+
+def _order(release: Release) -> tuple[object, ...]:
+    return (release.kind, release.id, *release.version.key)
