@@ -1,0 +1,78 @@
+"""What a comparison answers: findings with level, direction and certainty, and the bump that they need together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from evalstore.errors import Place
+from evalstore.model import Verdict
+from evalstore.versions import Bump
+
+
+class Direction(StrEnum):
+    """Where the score (or the verdict) of one fixed output can go."""
+
+    NONE = "none"
+    STRICTER = "stricter"
+    LOOSER = "looser"
+    EITHER = "either"
+
+
+class Certainty(StrEnum):
+    """How a finding knows: a decider ran, the scoring rules say so, or nobody can know."""
+
+    PROVED = "proved"
+    BY_DEFINITION = "by-definition"
+    ASSUMED = "assumed"
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """An output that moves, replayed under both sides."""
+
+    output: str
+    old_score: Fraction | None
+    new_score: Fraction | None
+    old_verdict: Verdict
+    new_verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two documents: its reference, if it has one, and its digest."""
+
+    ref: str | None
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class DiffFinding:
+    """A rule's judgement on one edit; `max_shift` bounds one question's score, None when no bound below 1 is known."""
+
+    rule: str
+    level: Bump
+    direction: Direction
+    verdict_direction: Direction
+    certainty: Certainty
+    pointer: str
+    old: Place | None
+    new: Place | None
+    message: str
+    reason: str
+    witness: Witness | None
+    max_shift: Fraction | None
+    fingerprint: str
+    children: tuple[DiffFinding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """All findings between two documents; `next_version` is None when nothing needs a release."""
+
+    old: Side
+    new: Side
+    required_bump: Bump
+    next_version: str | None
+    findings: tuple[DiffFinding, ...]

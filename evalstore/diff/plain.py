@@ -1,0 +1,63 @@
+"""Plain data for comparing: exact numbers, one spelling a value; lists what differs within two trees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from evalstore.documents import Pointer, canonical, json_pointer
+from evalstore.errors import LoadError
+
+DEPTH_LIMIT = 64
+_LISTED = 5
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Return `value` as dicts, lists and exact numbers; raises `LoadError` for what no file can hold."""
+    if depth > DEPTH_LIMIT:
+        raise LoadError(f"the mapping is nested deeper than {DEPTH_LIMIT} levels")
+    if isinstance(value, Mapping):
+        return {str(key): plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, depth + 1) for item in value]
+    if isinstance(value, float | Decimal):
+        if not math.isfinite(value):
+            raise LoadError(f"{value} is no number that can be calculated with")
+        return Decimal(str(value))
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    raise LoadError(f"a value of type {type(value).__name__} cannot stand in an artifact")
+
+
+def same(old: Any, new: Any) -> bool:
+    """Whether two plain values are one: 1.0 is 1, but True is not."""
+    return canonical(old) == canonical(new)
+
+
+def leftovers(old: Any, new: Any) -> str:
+    """List in words what differs within two plain values; for changes that no rule understands."""
+    found = list(dict.fromkeys(_leftovers(old, new)))
+    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    return ", ".join(found[:_LISTED]) + more
+
+
+def _leftovers(old: Any, new: Any) -> Iterator[str]:
+    from deepdiff import DeepDiff
+
+    # Never `ignore_order`: nested lists make it exponential.
+    tree = DeepDiff(_spelled(old), _spelled(new), view="tree", verbose_level=0)
+    for levels in tree.values():
+        for level in levels:
+            path: Pointer = tuple(level.path(output_format="list"))
+            yield json_pointer(path) or "the whole value"
+
+
+def _spelled(value: Any) -> Any:
+    # deepdiff takes 1 for True and 1 for another type than 1.0; the canonical text of a leaf knows better.
+    if isinstance(value, dict):
+        return {key: _spelled(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_spelled(item) for item in value]
+    return canonical(value)
