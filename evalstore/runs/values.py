@@ -73,13 +73,14 @@ class CheckSummary:
 class Run:
     """One scored set of outputs: what it was made from and what came out, all numbers exact.
 
-    `path` is the aggregate JSON (the run's name), `samples` the JSONL of its rows. `at` is Unix time in seconds, as
-    text. A run that evalstore did not write has no `dataset` and no `rubrics`, and counts of 0 where it does not say.
+    `path` is the aggregate JSON (what names a run), `samples` the JSONL of its rows, `name` the dataset's id, `at` Unix
+    time in seconds. A run that evalstore did not write has no `dataset`, no `rubrics`, and counts of 0.
     """
 
     path: Path
     samples: Path
     id: str
+    name: str
     at: str
     model: str
     dataset: Pinned | None

@@ -1,0 +1,187 @@
+"""A run's values as data of Every Eval Ever 0.3.0: pure functions, and the one place that knows where things go.
+
+The published schemas are closed and take text only in their free places, so what is evalstore's own stands there as
+text: exact scores as `2/3`, lists and mappings as JSON. A `score` must be a number: what has none says -1, the format's
+own word for unknown, outside the declared bounds; its `evalstore_score` is empty and no mean counts it.
+`detailed_evaluation_results` is left out, because its path must lie in another project's data folder; the rows lie
+beside the aggregate, in the file that `evalstore_samples` names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+from evalstore.documents import canonical
+from evalstore.model import CheckResult, Verdict
+from evalstore.runs.calls import message_calls
+from evalstore.runs.values import CheckSummary, Row, Run
+
+VERSION = "0.3.0"
+UNKNOWN = -1
+SCORE, PASS_RATE = "score", "pass_rate"
+_METRICS = {SCORE: "mean score of the scored questions", PASS_RATE: "share of the scored questions that pass"}
+_SOURCE = {
+    "source_name": "evalstore",
+    "source_type": "evaluation_run",
+    "source_organization_name": "unknown",
+    "evaluator_relationship": "other",
+}
+_MODEL_DETAILS = {"deployment_type": "unknown", "model_availability": "unknown"}
+
+
+def instance(row: Row, run: Run) -> dict[str, Any]:
+    """Return one row as an instance-level record of `run`, of which it reads id, model and name."""
+    calls = row.output.tool_calls
+    return {
+        "schema_version": VERSION,
+        "evaluation_id": run.id,
+        "model_id": run.model,
+        "evaluation_name": run.name,
+        "evaluation_result_id": SCORE,
+        "sample_id": row.id,
+        "sample_hash": _sample_hash(row),
+        "interaction_type": "single_turn" if calls is None else "agentic",
+        "input": {"raw": row.input, "reference": list(row.reference)},
+        **({"output": {"raw": [row.output.text]}} if calls is None else {"messages": _messages(row)}),
+        "answer_attribution": [],
+        "evaluation": {"score": _number(row.score), "is_correct": row.verdict is Verdict.PASS},
+        **({"error": row.reason or "unscored"} if row.score is None else {}),
+        "metadata": _row_details(row),
+    }
+
+
+def aggregate(run: Run) -> dict[str, Any]:
+    """Return a run as an aggregate record with two results, the mean score and the pass rate."""
+    return {
+        "schema_version": VERSION,
+        "evaluation_id": run.id,
+        "evaluation_timestamp": run.at,
+        "retrieved_timestamp": run.at,
+        "source_metadata": _SOURCE,
+        "eval_library": {
+            "name": "evalstore",
+            "version": run.harness["evalstore"],
+            "additional_details": _library_details(run),
+        },
+        "model_info": {"name": run.model, "id": run.model, "additional_details": _MODEL_DETAILS},
+        "evaluation_results": [
+            _result(run, SCORE, run.score, _score_details(run)),
+            _result(run, PASS_RATE, run.pass_rate, {"evalstore_score": exact_text(run.pass_rate)}),
+        ],
+    }
+
+
+def exact_text(score: Fraction | None) -> str:
+    """Write an exact score as `2/3`; empty for none."""
+    return "" if score is None else str(score)
+
+
+def _result(run: Run, metric: str, score: Fraction | None, details: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "evaluation_result_id": metric,
+        "evaluation_name": run.name,
+        "source_data": {
+            "dataset_name": run.name,
+            "source_type": "other",
+            "additional_details": {"evalstore_dataset": _json(run.dataset and asdict(run.dataset))},
+        },
+        "metric_config": {
+            "evaluation_description": _METRICS[metric],
+            "metric_id": f"evalstore.{metric}",
+            "metric_name": metric,
+            "metric_kind": metric,
+            "metric_unit": "proportion",
+            "lower_is_better": False,
+            "score_type": "continuous",
+            "min_score": 0,
+            "max_score": 1,
+        },
+        "score_details": {"score": _number(score), "details": dict(details)},
+    }
+
+
+def _library_details(run: Run) -> dict[str, str]:
+    return {
+        "evalstore_harness": _json(dict(run.harness)),
+        "evalstore_commit": run.commit or "",
+        "evalstore_rubrics": _json([asdict(pinned) for pinned in run.rubrics]),
+        "evalstore_judges": _json([asdict(pinned) for pinned in run.judges]),
+        "evalstore_outputs_sha256": run.outputs_sha256,
+        "evalstore_samples": run.samples.name,
+    }
+
+
+def _score_details(run: Run) -> dict[str, str]:
+    return {
+        "evalstore_score": exact_text(run.score),
+        "evalstore_scored": str(run.scored),
+        "evalstore_unscored": str(run.unscored),
+        "evalstore_without_output": str(run.without_output),
+        "evalstore_without_question": str(run.without_question),
+        "evalstore_checks": _json({id_: _summary(check) for id_, check in run.checks.items()}),
+        "evalstore_notes": _json(list(run.notes)),
+    }
+
+
+def _summary(check: CheckSummary) -> dict[str, Any]:
+    return {**asdict(check), "mean": exact_text(check.mean)}
+
+
+def _row_details(row: Row) -> dict[str, str]:
+    calls = row.output.tool_calls
+    return {
+        "evalstore_score": exact_text(row.score),
+        "evalstore_verdict": row.verdict,
+        "evalstore_reason": row.reason,
+        "evalstore_rubric": row.rubric,
+        "evalstore_rubric_digest": row.rubric_digest,
+        "evalstore_checks": _json([_check(check) for check in row.checks]),
+        "evalstore_input_digest": row.input_digest,
+        "evalstore_reference_digest": row.reference_digest,
+        "evalstore_output_digest": row.output_digest,
+        **({} if row.group is None else {"evalstore_group": row.group}),
+        **({} if calls is None else {"evalstore_tool_calls": canonical([dict(call) for call in calls])}),
+    }
+
+
+def _check(check: CheckResult) -> dict[str, str | None]:
+    return {
+        "id": check.id,
+        "kind": check.kind,
+        "score": exact_text(check.score),
+        "verdict": check.verdict,
+        "unscored": check.unscored,
+        "reason": check.reason,
+        "engine": check.engine,
+    }
+
+
+def _messages(row: Row) -> list[dict[str, Any]]:
+    return [
+        {"turn_idx": 0, "role": "user", "content": row.input},
+        {
+            "turn_idx": 1,
+            "role": "assistant",
+            "content": row.output.text,
+            "tool_calls": list(message_calls(row.output.tool_calls or ())),
+        },
+    ]
+
+
+def _sample_hash(row: Row) -> str:
+    """Return the hash by the recipe of the format's contributor guide."""
+    sample = {"raw": row.input, "reference": list(row.reference)}
+    return hashlib.sha256(json.dumps(sample, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _number(score: Fraction | None) -> float:
+    return UNKNOWN if score is None else float(score)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,136 @@
+"""Writes a run: rows as they come, the aggregate last, under names of their own; nothing is ever overwritten."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from evalstore.errors import ConflictError, Place, RefusedError
+from evalstore.runs.form import aggregate, instance
+from evalstore.runs.values import Row, Run
+
+_NAME_LIMIT = 160
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
+# Legal in JSON, but readers that split lines as `str.splitlines` does would cut a row there.
+_BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def run_name(*parts: str) -> str:
+    """Return a file name made of `parts`, safe on every system."""
+    plain = (re.sub(r"[^0-9A-Za-z._]+", "-", part).strip("-.") for part in parts)
+    return "-".join(part for part in plain if part)[:_NAME_LIMIT].rstrip("-.")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A run on its way: its rows so far are in a temporary file that no reader takes for a run."""
+
+    folder: Path
+    name: str
+    rows: BinaryIO
+
+    def add(self, row: Row, run: Run) -> None:
+        """Write one row of `run`."""
+        with _writing(self.folder):
+            self.rows.write(_line(instance(row, run)))
+
+    def finish(self, run: Run) -> Run:
+        """Publish the rows, then the aggregate, under the first name that is free; return `run` with its paths."""
+        with _writing(self.folder):
+            _settle(self.rows)
+            for number in count(1):
+                stem = self.name if number == 1 else f"{self.name}-{number}"
+                placed = replace(run, path=self.folder / f"{stem}.json", samples=self.folder / f"{stem}_samples.jsonl")
+                if not os.path.lexists(placed.path) and _place(Path(self.rows.name), placed.samples):
+                    break
+            self._seal(placed)
+        return placed
+
+    def _seal(self, run: Run) -> None:
+        file = _begin(self.folder, self.name)
+        sealed = False
+        try:
+            file.write((json.dumps(aggregate(run), ensure_ascii=False, indent=2) + "\n").encode())
+            _settle(file)
+            sealed = _place(Path(file.name), run.path)
+        finally:
+            _discard(file)
+            if not sealed:
+                run.samples.unlink()
+        if not sealed:
+            raise ConflictError("something else wrote this just now", place=Place(str(run.path)), hint="score again")
+
+
+@contextmanager
+def drafted(folder: Path, name: str) -> Iterator[Draft]:
+    """Begin a run in `folder`, which is made if need be; what is not finished is removed again."""
+    with _writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = _begin(folder, name)
+    try:
+        yield Draft(folder, name, rows)
+    finally:
+        _discard(rows)
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    text = json.dumps(value, ensure_ascii=False)
+    if not text.isascii():
+        for char, escape in _BREAKS.items():
+            text = text.replace(char, escape)
+    return text.encode() + b"\n"
+
+
+def _begin(folder: Path, name: str) -> BinaryIO:
+    return (folder / f".{name}.{secrets.token_hex(4)}.tmp").open("xb")
+
+
+def _discard(file: BinaryIO) -> None:
+    with suppress(OSError):  # what did not fit on the disk is thrown away with the rest
+        file.close()
+    Path(file.name).unlink(missing_ok=True)
+
+
+def _settle(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _place(temporary: Path, final: Path) -> bool:
+    """Give a finished file its name; False when the name is taken."""
+    try:
+        os.link(temporary, final)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        return _place_without_links(temporary, final)
+    return True
+
+
+def _place_without_links(temporary: Path, final: Path) -> bool:
+    try:
+        final.open("xb").close()
+    except FileExistsError:
+        return False
+    temporary.replace(final)
+    return True
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise RefusedError(f"a run cannot be written here: {reason}", place=Place(str(folder))) from None
