@@ -78,9 +78,10 @@ def _replace(folder: int, name: str, data: bytes) -> None:
 
 @contextmanager
 def _parent(root: Path, relative: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    *folders, name = PurePosixPath(relative).parts
-    if PurePosixPath(relative).is_absolute() or ".." in folders or name in {"", "..", "."}:
+    parts = PurePosixPath(relative).parts
+    if not parts or ".." in parts or parts[0] == "/":
         raise OSError(0, "the path leaves the store")
+    *folders, name = parts
     here = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in folders:

@@ -13,12 +13,15 @@ _SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One demand of a schema that an instance does not meet."""
+    """One demand of a schema that an instance does not meet; `of_key`: it is the key at `pointer` that does not."""
 
     pointer: tuple[str | int, ...]
     keyword: str
     message: str
     expected: Any
+    instance: Any
+    schema: Any
+    of_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +36,29 @@ class Schema:
 
         try:
             errors = sorted(self._validator.iter_errors(instance), key=lambda e: [str(p) for p in e.absolute_path])
-        except Exception as broken:
+        except Exception as broken:  # noqa: BLE001  # the library raises what it meets: TypeError, RecursionError, …
             raise SchemaError(f"the schema cannot be applied: {_worded(broken)}") from None
         for error in errors:
-            best = min([error, *(error.context or ())], key=relevance) if error.context else error
-            yield Violation(tuple(best.absolute_path), str(best.validator), _short(best.message), best.validator_value)
+            yield _violation(min([error, *(error.context or ())], key=relevance) if error.context else error)
 
     def accepts(self, instance: Any) -> bool:
         """Whether the instance meets every demand."""
         return next(self.violations(instance), None) is None
+
+
+def _violation(error: Any) -> Violation:
+    path = tuple(error.absolute_path)
+    # Of a broken `propertyNames` the library names the mapping, not the key.
+    of_key = "propertyNames" in error.absolute_schema_path and isinstance(error.instance, str)
+    return Violation(
+        pointer=(*path, error.instance) if of_key else path,
+        keyword=str(error.validator),
+        message=_short(error.message),
+        expected=error.validator_value,
+        instance=error.instance,
+        schema=error.schema,
+        of_key=of_key,
+    )
 
 
 def compile_schema(schema: Mapping[str, Any]) -> Schema:
@@ -62,7 +79,7 @@ def compile_schema(schema: Mapping[str, Any]) -> Schema:
         raise SchemaError(
             f"the schema is broken at /{'/'.join(map(str, error.absolute_path))}: {_short(error.message)}"
         ) from None
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # likewise
         raise SchemaError(f"the schema cannot be read: {_worded(error)}") from None
     return Schema(dialect(schema, registry=Registry()))
 
