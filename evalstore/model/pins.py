@@ -1,4 +1,4 @@
-"""The references that an artifact holds, and where; reads any shape, because validation asks before anything is proved."""
+"""The references that an artifact holds, and where; reads any shape, because validation asks before all else."""
 
 from __future__ import annotations
 

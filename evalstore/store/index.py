@@ -1,0 +1,69 @@
+"""The user's index: reads and replaces single entries under git's own lock, and nothing else of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from evalstore.errors import ConflictError
+from evalstore.store.git import Git
+from evalstore.store.writing import TreeEntry, index_info
+
+_TRIES, _PAUSE = 60, 0.05
+
+
+def staged(git: Git, paths: Iterable[str]) -> dict[str, str]:
+    """Return the blobs that the index holds for `paths`, by path."""
+    out = git.run("ls-files", "--stage", "--full-name", "-z", "--", *paths).decode("utf-8", "replace")
+    entries = (line.partition("\t")[::2] for line in out.split("\0") if line)
+    return {path: head.split(" ")[1] for head, path in entries}
+
+
+def stage(git: Git, files: Mapping[str, TreeEntry]) -> None:
+    """Replace index entries; what else is staged stays as it is."""
+    index, copy = git.directory / "index", git.directory / "index.evalstore.new"
+    _lock(git.directory)
+    try:
+        stamp = index.stat() if index.exists() else None
+        if stamp:
+            shutil.copyfile(index, copy)
+        # Without a working tree git cannot compare files, so that no filter of the repository runs …
+        with tempfile.TemporaryDirectory(prefix="evalstore-") as nowhere:
+            command = (f"--work-tree={nowhere}", "update-index", "-z", "--index-info")
+            git.run(*command, stdin=index_info(files), env={"GIT_INDEX_FILE": str(copy)})
+        if stamp:
+            # … and with the old time stamp git still compares the files that it would have compared before.
+            os.utime(copy, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+        copy.replace(index)
+    finally:
+        release(git.directory)
+
+
+def release(directory: Path) -> None:
+    """Give up the index lock that this process or a killed one held; a lock of anybody else stays."""
+    token, lock = directory / "index.evalstore", directory / "index.lock"
+    with suppress(FileNotFoundError):
+        if token.samefile(lock):
+            lock.unlink()
+    for leftover in ("index.evalstore", "index.evalstore.new", "index.evalstore.new.lock"):
+        (directory / leftover).unlink(missing_ok=True)
+
+
+def _lock(directory: Path) -> None:
+    # The lock is a hard link to a file of ours: whoever comes after a crash can tell whose lock it was.
+    token, lock = directory / "index.evalstore", directory / "index.lock"
+    token.touch()
+    for _ in range(_TRIES):
+        with suppress(FileExistsError):
+            os.link(token, lock)
+            return
+        time.sleep(_PAUSE)
+    token.unlink()
+    raise ConflictError(
+        "the index is locked by another git process", hint=f"when none is running, remove {lock} and run it again"
+    )
