@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 # What a grader may read of a question; `input` is what the model saw.
-REFERENCE = ("criteria", "context", "expected", "expected_facts", "expected_tools", "messages")
+REFERENCE = ("criteria", "context", "expected", "also_valid", "expected_facts", "expected_tools", "messages")
 _DEFAULTS = ("rubric_ref", "bundle")
 
 
