@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,13 +29,12 @@ class Settings:
     format: str = "text"
     quiet: bool = False
     verbose: bool = False
-    _stores: list[Store] = field(default_factory=list)
 
     @classmethod
     def seen(cls, argv: list[str]) -> Settings:
         """Guess format and verbosity from raw arguments, for errors that come before click has read them."""
         words = [word for arg in argv for word in arg.split("=", 1)]
-        json_asked = any(flag == "--format" and word == "json" for flag, word in zip(words, words[1:], strict=False))
+        json_asked = any(flag == "--format" and word == "json" for flag, word in pairwise(words))
         return cls(format="json" if json_asked else "text", verbose=bool({"-v", "--verbose"} & set(argv)))
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from evalstore.documents.tree import DEPTH_LIMIT, NODE_LIMIT, Document, Mark, Pointer
-from evalstore.errors import LoadError, Place
+from evalstore.errors import LimitError, LoadError, Place
 
 
 class Anchor(NamedTuple):
@@ -119,6 +119,6 @@ class Builder:
         self._nodes += nodes
         place = Place(self.file, mark.line, mark.column)
         if len(self._stack) + height > DEPTH_LIMIT:
-            raise LoadError(f"nested deeper than {DEPTH_LIMIT} levels", place=place)
+            raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place)
         if self._nodes > NODE_LIMIT:
-            raise LoadError(f"more than {NODE_LIMIT:,} values", place=place, hint="put large sets in rows: <id>.jsonl")
+            raise LimitError(f"more than {NODE_LIMIT:,} values", place=place, hint="put large sets in rows: <id>.jsonl")

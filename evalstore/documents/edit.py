@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 from evalstore.documents.tree import Document, Pointer, json_pointer
-from evalstore.documents.yaml_reader import read_yaml
-from evalstore.errors import RefusedError
+from evalstore.documents.yaml_reader import plain, read_yaml
+from evalstore.errors import Place, RefusedError
+
+# An anchor or a tag stands before the scalar and belongs to its span.
+_PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
 
 
 def replace_scalar(document: Document, pointer: Pointer, new: str) -> Document:
     """Return the document with the string at `pointer` replaced; proves that nothing else changed."""
     mark = document.marks[pointer]
-    old = document.text[mark.start : mark.end]
-    quote = old[:1] if old[:1] in {'"', "'"} else '"'
-    text = f"{document.text[: mark.start]}{quote if _quoted(old, new) else ''}{new}{quote if _quoted(old, new) else ''}{document.text[mark.end :]}"
+    properties = _PROPERTIES.match(document.text, mark.start, mark.end)
+    start = properties.end() if properties else mark.start
+    quote = _quote(document.text[start : start + 1], new, document.place(pointer))
+    text = f"{document.text[:start]}{quote}{new}{quote}{document.text[mark.end :]}"
     edited = read_yaml(text, document.file)
     if edited.value != _with(document.value, pointer, new):
         raise RefusedError(
@@ -28,8 +34,10 @@ def encode(document: Document) -> bytes:
     return (("\ufeff" if document.bom else "") + document.text).encode("utf-8")
 
 
-def _quoted(old: str, new: str) -> bool:
-    return old[:1] in {'"', "'"} or new.count(".") < 2  # noqa: PLR2004  # 1.2 unquoted is a number
+def _quote(first: str, new: str, place: Place) -> str:
+    if first in {'"', "'"}:
+        return first
+    return "" if plain(new, place) == new else '"'
 
 
 def _with(value: object, pointer: Pointer, new: str) -> object:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from evalstore.documents.build import Builder
 from evalstore.documents.source import decode
 from evalstore.documents.tree import DEPTH_LIMIT, Document, Mark, number
-from evalstore.errors import LoadError, Place
+from evalstore.errors import LimitError, LoadError, Place
 
 LIMIT = 64 << 20
 LINE_LIMIT = 4 << 20
@@ -46,7 +46,7 @@ _AFTER = {"": _END, "{": _NEXT_PAIR, "[": _NEXT_ITEM}
 def read_json(data: bytes | str, file: str) -> Document:
     """Parse one JSON document; raises `LoadError` with the place."""
     if len(data) > LIMIT:
-        raise LoadError(f"larger than {LIMIT:,} bytes, the limit for one file", place=Place(file))
+        raise LimitError(f"larger than {LIMIT:,} bytes, the limit for one file", place=Place(file))
     text = decode(data, file) if isinstance(data, bytes) else data
     bom = text.startswith("\ufeff")
     text = text[1:] if bom else text
@@ -58,7 +58,7 @@ def read_json(data: bytes | str, file: str) -> Document:
 def read_row(data: bytes, file: str, line: int) -> Any:
     """Parse one line of JSONL as plain data, at C speed; a broken line is a `LoadError` at its place."""
     if len(data) > LINE_LIMIT:
-        raise LoadError(f"a line is longer than {LINE_LIMIT:,} bytes", place=Place(file, line))
+        raise LimitError(f"a line is longer than {LINE_LIMIT:,} bytes", place=Place(file, line))
     text = decode(data, file, line).removeprefix("\ufeff")
     place = Place(file, line)
     try:
@@ -66,11 +66,11 @@ def read_row(data: bytes, file: str, line: int) -> Any:
     except json.JSONDecodeError as error:
         raise LoadError(f"not JSON: {error.msg}", place=Place(file, line, error.colno)) from None
     except RecursionError:
-        raise LoadError(f"nested deeper than {DEPTH_LIMIT} levels", place=place) from None
+        raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place) from None
     if "\\u" in text and _SURROGATE.search(json.dumps(value, ensure_ascii=False, default=str)):
         raise LoadError("half a surrogate pair is no text", place=place)
     if text.count("[") + text.count("{") > DEPTH_LIMIT and _height(value) > DEPTH_LIMIT:
-        raise LoadError(f"nested deeper than {DEPTH_LIMIT} levels", place=place)
+        raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place)
     return value
 
 
@@ -114,6 +114,10 @@ class _Text:
         line = bisect_right(self.lines, start)
         return Mark(line, start - self.lines[line - 1] + 1, start, end)
 
+    def skip(self, offset: int) -> int:
+        space = _SPACE.match(self.text, offset)
+        return space.end() if space else offset
+
     def refuse(self, offset: int, message: str) -> NoReturn:
         mark = self.mark(offset, offset)
         raise LoadError(f"not JSON: {message}", place=Place(self.file, mark.line, mark.column))
@@ -123,7 +127,7 @@ def _parse(source: _Text, builder: Builder) -> None:
     position, state, open_ = 0, _VALUE, ""
     while state != _END:
         match = _TOKEN.match(source.text, position)
-        start = match.end() - len(match[1]) if match else _SPACE.match(source.text, position).end()  # type: ignore[union-attr]  # matches nothing, too
+        start = match.start(1) if match else source.skip(position)
         if match is None or _sort(match[1]) not in _ALLOWED[state]:
             source.refuse(start, f"expected {state}")
         token, position = match[1], match.end()
@@ -146,7 +150,7 @@ def _parse(source: _Text, builder: Builder) -> None:
         else:
             builder.scalar(_scalar(token, mark, source.file), mark)
         state = _AFTER[open_[-1:]]
-    if (end := _SPACE.match(source.text, position).end()) != len(source.text):  # type: ignore[union-attr]  # matches nothing, too
+    if (end := source.skip(position)) != len(source.text):
         source.refuse(end, "something stands after the value")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from evalstore.errors import LoadError, Place
+from evalstore.errors import LimitError, Place
 
 Pointer = tuple[str | int, ...]
 
@@ -54,10 +54,10 @@ def json_pointer(pointer: Pointer) -> str:
 def number(lexeme: str, place: Place) -> int | Decimal:
     """Read a decimal literal exactly, or refuse one too large to calculate with."""
     if len(lexeme) > DIGIT_LIMIT:
-        raise LoadError(f"a number has more than {DIGIT_LIMIT} digits", place=place)
+        raise LimitError(f"a number has more than {DIGIT_LIMIT} digits", place=place)
     if lexeme.lstrip("+-").isdigit():
         return int(lexeme)
     value = Decimal(lexeme)
     if value and abs(value.adjusted()) > DIGIT_LIMIT:
-        raise LoadError(f"the number {lexeme} is out of range", place=place, hint=f"1e±{DIGIT_LIMIT} is the limit")
+        raise LimitError(f"the number {lexeme} is out of range", place=place, hint=f"1e±{DIGIT_LIMIT} is the limit")
     return value

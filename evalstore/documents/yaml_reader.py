@@ -83,13 +83,14 @@ def _resolve(event: Any, place: Place) -> object:
         return text
     if event.tag is not None and event.tag not in {_CORE + name for name in ("null", "bool", "int", "float")}:
         raise LoadError(f"the tag {event.tag} is not read", place=place, hint="only plain data is read")
-    value = _plain(text, place)
+    value = plain(text, place)
     if event.tag is not None and isinstance(value, str):
         raise LoadError(f"{text!r} does not fit its tag {event.tag}", place=place)
     return value
 
 
-def _plain(text: str, place: Place) -> object:
+def plain(text: str, place: Place) -> object:
+    """Return what an unquoted scalar means in the core schema; text that means nothing else is itself."""
     if _NULL.fullmatch(text):
         return None
     if _BOOL.fullmatch(text):

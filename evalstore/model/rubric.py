@@ -80,7 +80,7 @@ def rubric_of(value: Mapping[str, Any]) -> Rubric:
 
 
 def check_ids(checks: list[Mapping[str, Any]]) -> list[str]:
-    """Return the checks' ids in order: as written, else `<kind>`, `<kind>_2`, …"""
+    """Return the checks' ids in order: as written, else `<kind>`, `<kind>_2` and so on."""
     written = {check["id"] for check in checks if "id" in check}
     ids: list[str] = []
     for check in checks:

@@ -1,0 +1,44 @@
+# Sets everything up by itself: Python 3.11+, git and make are all it assumes.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+  $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+JOBS ?= auto
+
+.PHONY: demo test lint fresh bench fuzz clean
+
+demo: .venv/run.stamp  ## replay the sample store's history into a folder to play in
+	@$(BIN)/evalstore demo "$$(mktemp -d)/store"
+
+test: .venv/dev.stamp lint fresh  ## every check and every test
+	$(BIN)/pytest -n $(JOBS) -q
+
+lint: .venv/dev.stamp  ## style, types, layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fresh: .venv/dev.stamp  ## generated files are up to date
+	$(BIN)/python tests/schema/generate.py --check
+
+bench: .venv/dev.stamp  ## ratios against named peers, in one run
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+fuzz: .venv/dev.stamp  ## the long forms of what the test suite samples
+	$(BIN)/pytest -n $(JOBS) -q -m slow
+
+clean:
+	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "evalstore needs Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+
+.venv/run.stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[php]'
+	@touch $@
+
+.venv/dev.stamp: .venv/run.stamp
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@

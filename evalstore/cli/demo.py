@@ -1,0 +1,62 @@
+"""`evalstore demo`: tells the sample story on the terminal while it happens."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from evalstore.cli.context import Settings, examples, options
+from evalstore.errors import ExitCode
+from evalstore.text import printable
+
+_WIDTH = 100
+_FAREWELL = """
+The repository is yours to play in:
+
+  cd {}
+  evalstore status
+  git log --oneline --graph"""
+
+
+@click.command(epilog=examples("evalstore demo playground", "evalstore -C playground status"))
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@options(("text",))
+def command(settings: Settings, folder: Path) -> ExitCode:
+    """Replay the sample store and its history into DIR, a new folder to play in.
+
+    Every step runs the real commands in a real git repository: a legacy suite is migrated and released, a
+    rubric is tightened, the gate says no, stored outputs are scored under both versions, and an audit says in
+    points why the score moved.
+    """
+    from evalstore.demo import read_story, replay
+    from evalstore.resources import folder as resource
+
+    story = read_story(resource("sample_repo"))
+    target = settings.path / folder
+    _tell(settings, f"{story.title}\n")
+    for number, (step, ran) in enumerate(replay(story, target, os.environ), start=1):
+        if not step.show:
+            continue
+        _tell(settings, f"\n── {number}. {step.title} ".ljust(_WIDTH, "─"))
+        _tell(settings, f"{step.say}  ({step.author}, {step.date[:10]})\n")
+        for command_ in ran:
+            _tell(settings, f"$ evalstore {shlex.join(command_.words)}")
+            _tell(settings, _shown(command_.out, command_.err))
+            if command_.code:
+                _tell(settings, f"(exit code {command_.code})")
+    _tell(settings, _FAREWELL.format(shlex.quote(str(target))))
+    return ExitCode.DONE
+
+
+def _shown(*streams: str) -> str:
+    return "\n".join(printable(line) for stream in streams for line in stream.rstrip().split("\n") if stream.strip())
+
+
+def _tell(settings: Settings, text: str) -> None:
+    if not settings.quiet:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()

@@ -1,0 +1,76 @@
+"""The frame of the command line: exit codes, one document on failure, and a start that costs nothing."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from evalstore.cli.main import COMMANDS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str) -> None:
+    command = importlib.import_module(f"evalstore.cli.{name}").command
+    assert isinstance(command, click.Command)
+    assert command.help
+    assert "Examples:" in (command.epilog or "")
+    assert f"evalstore {name}" in (command.epilog or "")
+
+
+def test_help_names_every_command_and_imports_none(cli: Callable) -> None:
+    ran = cli("--help")
+    assert ran.code == 0
+    assert all(f"  {name} " in ran.out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("code", ["import evalstore", "import evalstore.cli.main"])
+def test_the_start_imports_no_heavy_library(code: str) -> None:
+    probe = f"import sys; {code}; print(*sorted({{'git', 'deepdiff', 'jsonschema', 'ruamel', 'regex', 'markdown_it', 'yaml'}} & set(sys.modules)))"
+    assert (
+        subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.strip() == ""
+    )
+
+
+def test_a_wrong_command_line_is_2(cli: Callable) -> None:
+    ran = cli("frobnicate")
+    assert (ran.code, ran.out) == (2, "")
+    assert "No such command 'frobnicate'" in ran.err
+    assert "evalstore --help" in ran.err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [["resolve", "rubric/a@1.0.0"], ["list"], ["log", "rubric/a"], ["status"], ["bump", "--all"], ["show", "rubric/a"]],
+)
+def test_outside_a_repository_is_3_and_one_document(cli: Callable, tmp_path: Path, argv: list[str]) -> None:
+    ran = cli(*argv, "--format", "json", cwd=tmp_path)
+    assert ran.code == 3
+    assert set(json.loads(ran.out)["error"]) == {"message", "file", "line", "column", "hint", "exit_code"}
+    assert ran.err.startswith("error: ")
+
+
+def test_a_reader_that_left_is_no_error() -> None:
+    argv = [sys.executable, "-m", "evalstore", "--help"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_a_full_disk_is_one_sentence(cli: Callable) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full on this system")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "evalstore", "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,61 @@
+"""Files: nothing outside the root, no link followed, no hanging, all or nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evalstore.errors import LoadError, RefusedError
+from evalstore.files import read_below, read_named, write_below
+
+
+def test_reads_and_writes_below_a_root(tmp_path: Path) -> None:
+    write_below(tmp_path, "a/b/c.yaml", b"one")
+    write_below(tmp_path, "a/b/c.yaml", b"two")
+    assert read_below(tmp_path, "a/b/c.yaml", 10) == b"two"
+    assert [path.name for path in (tmp_path / "a/b").iterdir()] == ["c.yaml"]
+
+
+def test_the_mode_of_a_file_stays(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("x")
+    (tmp_path / "f").chmod(0o640)
+    write_below(tmp_path, "f", b"y")
+    assert (tmp_path / "f").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("relative", ["link.yaml", "folder/f.yaml", "../outside/f.yaml", "/etc/hostname", "."])
+def test_nothing_outside_is_read_or_written(tmp_path: Path, relative: str) -> None:
+    outside, root = tmp_path / "outside", tmp_path / "root"
+    outside.mkdir()
+    root.mkdir()
+    (outside / "f.yaml").write_text("secret")
+    (root / "link.yaml").symlink_to(outside / "f.yaml")
+    (root / "folder").symlink_to(outside)
+    with pytest.raises(LoadError):
+        read_below(root, relative, 100)
+    with pytest.raises(RefusedError):
+        write_below(root, relative, b"changed")
+    assert (outside / "f.yaml").read_text() == "secret"
+
+
+def test_a_pipe_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(LoadError, match="no regular file"):
+        read_below(tmp_path, "pipe", 10)
+    with pytest.raises(RefusedError, match="no regular file"):
+        write_below(tmp_path, "pipe", b"")
+
+
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate(1 << 34)
+    with pytest.raises(LoadError, match="larger than"):
+        read_named(tmp_path / "huge", 1 << 20)
+
+
+@pytest.mark.parametrize("name", ["absent", "."])
+def test_what_is_no_file_is_said(tmp_path: Path, name: str) -> None:
+    with pytest.raises(LoadError):
+        read_named(tmp_path / name, 10)

@@ -1,0 +1,99 @@
+"""Versions agree with the `semver` library, and steps and ranges mean what cargo and npm mean."""
+
+from __future__ import annotations
+
+import pytest
+import semver
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalstore.errors import RefError
+from evalstore.versions import Bump, Version, bump_between, find_range, find_version, next_version, parse_version
+
+NUMBER = st.integers(0, 12)
+PART = st.sampled_from(["rc", "alpha", "1", "2", "10", "x-y", "0a"])
+TEXT = st.builds(
+    lambda a, b, c, pre: f"{a}.{b}.{c}" + (f"-{'.'.join(pre)}" if pre else ""),
+    NUMBER,
+    NUMBER,
+    NUMBER,
+    st.lists(PART, max_size=3),
+)
+
+
+@given(TEXT, TEXT)
+def test_the_order_is_semver_s(a: str, b: str) -> None:
+    ours = (parse_version(a) > parse_version(b)) - (parse_version(a) < parse_version(b))
+    assert ours == semver.Version.parse(a).compare(b)
+
+
+@given(st.text("0123456789.-+arc", max_size=12))
+def test_what_is_a_version_is_semver_s_word_but_for_two_parts(text: str) -> None:
+    found = find_version(text)
+    if text.count(".") == 1 and found is not None and "-" not in text:
+        assert str(found) == f"{text}.0"
+    else:
+        assert (found is not None) == semver.Version.is_valid(text)
+
+
+def test_builds_have_a_total_order() -> None:
+    assert min(parse_version("1.0.0+b"), parse_version("1.0.0+a")).build == "a"
+
+
+@pytest.mark.parametrize(
+    ("old", "bump", "new"),
+    [
+        ("1.2.3", "major", "2.0.0"),
+        ("1.2.3", "minor", "1.3.0"),
+        ("1.2.3", "patch", "1.2.4"),
+        ("1.2.3", "none", "1.2.3"),
+        ("0.2.3", "major", "0.3.0"),
+        ("0.2.3", "minor", "0.2.4"),
+        ("0.2.3", "patch", "0.2.4"),
+        ("2.0.0-rc.1", "major", "2.0.0"),
+        ("1.0.0+b", "patch", "1.0.1"),
+    ],
+)
+def test_the_next_version(old: str, bump: str, new: str) -> None:
+    assert str(next_version(parse_version(old), Bump.of(bump))) == new
+
+
+@given(TEXT.map(parse_version).filter(lambda v: not v.prerelease), st.sampled_from(Bump))
+def test_the_step_to_the_next_version_carries_at_least_the_bump(old: Version, bump: Bump) -> None:
+    assert bump_between(old, next_version(old, bump)) >= bump
+
+
+def test_a_prerelease_carries_no_bump() -> None:
+    assert bump_between(parse_version("1.0.0"), parse_version("2.0.0-rc.1")) is Bump.NONE
+
+
+@pytest.mark.parametrize(
+    ("range_", "inside", "outside"),
+    [
+        ("^1.2", "1.2.0 1.9.9", "1.1.9 2.0.0 2.0.0-rc.1 1.3.0-rc.1"),
+        ("~1.2", "1.2.0 1.2.9", "1.3.0"),
+        ("^0.2.3", "0.2.3 0.2.9", "0.3.0 0.2.2"),
+        (">=1.2 <2", "1.2.0 1.99.0", "2.0.0"),
+        ("^0.0.3", "0.0.3", "0.0.4"),
+        ("~1", "1.9.0", "2.0.0"),
+        ("=1.2.3", "1.2.3", "1.2.4"),
+        (">=1.0.0-rc.1", "1.0.0-rc.2 1.0.0", "1.0.0-alpha"),
+        ("^0", "0.9.0", "1.0.0"),
+    ],
+)
+def test_ranges(range_: str, inside: str, outside: str) -> None:
+    found = find_range(range_)
+    assert found is not None
+    assert all(parse_version(text) in found for text in inside.split())
+    assert not any(parse_version(text) in found for text in outside.split())
+
+
+@pytest.mark.parametrize("text", ["", "1.2.3.4", "^", "latest", ">=", "1.2.3 || 2", "^1.2.x"])
+def test_no_ranges(text: str) -> None:
+    assert find_range(text) is None
+
+
+@pytest.mark.parametrize("text", ["1", "1.02.0", "v1.0.0", "1.0.0\n", "", "١.0.0"])
+def test_no_versions(text: str) -> None:
+    with pytest.raises(RefError):
+        parse_version(text)
