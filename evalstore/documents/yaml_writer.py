@@ -15,10 +15,10 @@ _RETYPED = re.compile(
     r"|~|null|y|n|yes|no|on|off|true|false|[-+.]?[0-9][0-9_,.:eExXoOa-fA-F+-]*|[-+]?\.(?:inf|nan)|[=<].*|[0-9]{4}-.*",
     re.IGNORECASE | re.DOTALL,
 )
-_PLAIN = re.compile(r"[\w(/#][^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]*")
-_BLOCK = re.compile(
-    r"(?:[^\s\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff][^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]*(?<=\S)\n|\n)+\Z"
-)
+_LINE = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]"
+_PLAIN = re.compile(rf"[\w(/]{_LINE}*")
+_MARKS = re.compile(r": | #|[ :]\Z")
+_BLOCK = re.compile(rf"(?!\n)(?:(?!\s){_LINE}+(?<!\s)\n|\n)+\Z")
 
 
 def write_yaml(value: Any, *, header: str = "") -> str:
@@ -49,10 +49,12 @@ def _styled(value: Any) -> Any:
 def _text(text: str) -> str:
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
-    if "\n" in text:
-        return LiteralScalarString(text) if _BLOCK.match(text) and text[0] != "\n" else DoubleQuotedScalarString(text)
-    plain = _PLAIN.fullmatch(text) and not _RETYPED.fullmatch(text) and text[-1] not in " :" and ": " not in text
-    return text if plain and " #" not in text and text[0] != "#" else DoubleQuotedScalarString(text)
+    style: type[str] = DoubleQuotedScalarString
+    if _BLOCK.match(text):
+        style = LiteralScalarString
+    elif _PLAIN.fullmatch(text) and not _RETYPED.fullmatch(text) and not _MARKS.search(text):
+        style = str
+    return style(text)
 
 
 def _decimal(representer: Any, value: Decimal) -> Any:
