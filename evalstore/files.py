@@ -46,6 +46,20 @@ def open_below(root: Path, relative: str) -> BinaryIO:
     return _regular(descriptor, relative)
 
 
+def names_below(root: Path, relative: str) -> list[str]:
+    """Return the sorted names of the regular files in the folder `root/relative`; none when it is no folder."""
+    try:
+        with _parent(root, relative) as (parent, name):
+            folder = os.open(name, _FOLDER, dir_fd=parent)
+    except OSError:
+        return []
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+    finally:
+        os.close(folder)
+
+
 def write_below(root: Path, relative: str, data: bytes) -> None:
     """Write `root/relative` whole or not at all, making folders on the way; links are refused, the mode stays."""
     try:

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import total_ordering
-from typing import NamedTuple
 
 from evalstore.errors import RefError
 
@@ -112,7 +111,8 @@ def bump_between(old: Version, new: Version) -> Bump:
     return Bump.PATCH
 
 
-class Range(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Range:
     """A floating pin: every comparator must hold."""
 
     comparators: tuple[tuple[str, Version], ...]

@@ -33,10 +33,11 @@ def find_repository(start: Path) -> Repository:
     raise GitError(f"{start} is not in a git repository", hint=f"evalstore init {start}")
 
 
-def find_root(start: Path, top: Path) -> Path:
-    """Return the nearest folder from `start` up to `top` that settings mark as a store, else `top`."""
+def find_root(start: Path, top: Path) -> tuple[Path, str]:
+    """Return the nearest folder from `start` up to `top` that settings mark as a store, else `top`; and its prefix."""
     between = [folder for folder in (start, *start.parents) if folder.is_relative_to(top)]
-    return next((folder for folder in between if is_marked(folder)), top)
+    root = next((folder for folder in between if is_marked(folder)), top)
+    return root, "" if root == top else f"{root.relative_to(top)}/"
 
 
 def is_marked(folder: Path) -> bool:

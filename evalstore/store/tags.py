@@ -1,4 +1,4 @@
-"""Tags as versions: listed by one `for-each-ref`, read by one anchored grammar, trusted only when they name a commit."""
+"""Tags as versions: one `for-each-ref` lists them, one anchored grammar reads them, only a named commit is trusted."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from evalstore.store.git import Git
 from evalstore.versions import FULL, Version, find_version
 
 TAGS = "refs/tags/"
+_ONE_BY_ONE = 8  # questions of 2 ms each, before one listing of everything is cheaper
 # Of a tag object: what it names, of which type, and the name that it was made under. git reads no commit for these.
 _FIELDS = ("refname", "objecttype", "objectname", "symref", "object", "type", "tag")
 _FORMAT = "--format=" + "%00".join(f"%({field})" for field in _FIELDS)
@@ -91,24 +92,42 @@ class Grammar:
         return Release(Kind(match[1]), match[2], version, tag.name, tag.oid if tag.target else None, tag.commit)
 
 
-def releases(git: Git, grammar: Grammar, kind: Kind | None = None, id_: str | None = None) -> list[Release]:
-    """Return the releases of one artifact, one kind or all, ascending, by one call to git."""
-    found = (grammar.release(tag) for tag in _list(git, *patterns(grammar, kind, id_)))
-    return sorted(filter(None, found), key=_order)
+@dataclass(slots=True)
+class Tags:
+    """The tags of one repository: asked for one by one at first, and listed all at once when many are asked for."""
 
+    git: Git
+    grammar: Grammar
+    _all: dict[str, Tag] | None = None
+    _asked: int = 0
 
-def ignored(git: Git, grammar: Grammar) -> list[tuple[str, str]]:
-    """Return (name, why) of every tag that stands among the releases and is none."""
-    return [
-        (tag.name, tag.flaw or "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>")
-        for tag in _list(git, *patterns(grammar))
-        if grammar.release(tag) is None
-    ]
+    def find(self, name: str) -> Tag | None:
+        """Return the tag of exactly this name; a branch, a remote branch or a file of that name is none."""
+        return self._under(TAGS + name).get(TAGS + name)
 
+    def releases(self, kind: Kind | None = None, id_: str | None = None) -> list[Release]:
+        """Return the releases of one artifact, one kind or all, ascending."""
+        found = filter(None, map(self.grammar.release, self._under(*patterns(self.grammar, kind, id_)).values()))
+        wanted = (one for one in found if kind in {None, one.kind} and id_ in {None, one.id})
+        return sorted(wanted, key=_order)
 
-def find_tag(git: Git, name: str) -> Tag | None:
-    """Return the tag of exactly this name; a branch, a remote branch or a file of that name is none."""
-    return next((tag for tag in _list(git, TAGS + name) if tag.ref == TAGS + name), None)
+    def ignored(self) -> list[tuple[str, str]]:
+        """Return (name, why) of every tag that stands among the releases and is none."""
+        return [
+            (tag.name, tag.flaw or "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>")
+            for tag in self._under(*patterns(self.grammar)).values()
+            if self.grammar.release(tag) is None
+        ]
+
+    def forget(self) -> None:
+        """Look again at the next question: somebody made or moved a tag."""
+        self._all, self._asked = None, 0
+
+    def _under(self, *refs: str) -> dict[str, Tag]:
+        self._asked += 1
+        if self._all is None and (self._asked > _ONE_BY_ONE or len(refs) > 1):
+            self._all = {tag.ref: tag for tag in _list(self.git, *patterns(self.grammar))}
+        return self._all if self._all is not None else {tag.ref: tag for tag in _list(self.git, *refs)}
 
 
 def patterns(grammar: Grammar, kind: Kind | None = None, id_: str | None = None) -> list[str]:

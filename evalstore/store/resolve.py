@@ -1,0 +1,176 @@
+"""A reference to the one file it means: pins by exact tag name, ranges among the releases, nothing guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evalstore.errors import LoadError, RefError, RefusedError
+from evalstore.files import read_below
+from evalstore.model import Artifact, Kind, PinType, Ref
+from evalstore.store.artifacts import LIMIT, read_artifact
+from evalstore.store.batch import blob_id
+from evalstore.store.objects import find_file, read_tag
+from evalstore.store.revisions import find_commit
+from evalstore.store.tags import Release, Tag
+from evalstore.text import nearest
+from evalstore.versions import Version
+
+if TYPE_CHECKING:
+    from evalstore.store.store import Store
+
+_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What a reference means: the artifact, and the tag, commit and blob that it was read from where there are any."""
+
+    ref: str
+    kind: Kind
+    id: str
+    version: str
+    tag: str | None
+    commit: str | None
+    blob: str | None
+    floating: bool
+    artifact: Artifact
+
+    @property
+    def name(self) -> str:
+        """`<kind>/<id>`, without a pin."""
+        return f"{self.kind}/{self.id}"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over everything but the version."""
+        return self.artifact.digest
+
+    @property
+    def scoring_digest(self) -> str:
+        """SHA-256 over the part that can move a score."""
+        return self.artifact.scoring_digest
+
+
+def resolve(store: Store, ref: Ref) -> Resolved:
+    """Resolve one reference; raises `RefError`, `RefusedError`, `LoadError` or `GitError`."""
+    if ref.type is PinType.WORKTREE:
+        return _on_disk(store, ref)
+    if ref.type is PinType.REVISION:
+        return _at_commit(store, ref, find_commit(store.git, store.batch, ref.revision))
+    return _at_release(store, ref, _version(store, ref))
+
+
+def _on_disk(store: Store, ref: Ref) -> Resolved:
+    if store.root is None:
+        raise RefError("a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD")
+    data = read_below(store.root, ref.path, LIMIT)
+    return _resolved(ref, read_artifact(ref, data, ref.path), blob=blob_id(data, store.repository.hex_digits))
+
+
+def _at_commit(store: Store, ref: Ref, commit: str) -> Resolved:
+    artifact, blob = _file(store, ref, commit, label=f"git:{commit[:12]}")
+    return _resolved(ref, artifact, commit=commit, blob=blob)
+
+
+def _at_release(store: Store, ref: Ref, version: Version) -> Resolved:
+    name = store.tags.grammar.name(ref.kind, ref.id, version)
+    tag = store.tags.find(name)
+    if tag is None:
+        raise _unknown_version(store, ref)
+    commit = _commit_of(store, tag)
+    try:
+        artifact, blob = _file(store, ref, commit, label=name)
+    except (LoadError, RefError) as error:
+        raise RefusedError(f"the tag {name} is not valid: {error.message}", place=error.place, hint=_MOVED) from None
+    if artifact.version != str(version):
+        raise RefusedError(
+            f"the tag {name} is not valid: the file at its commit has version {artifact.version or '(none)'}",
+            place=artifact.document.place(("version",)),
+            hint=_MOVED,
+        )
+    return _resolved(ref, artifact, tag=name, commit=commit, blob=blob)
+
+
+_MOVED = "a tag names the commit that set this version; somebody moved it or made it by hand"
+
+
+def _commit_of(store: Store, tag: Tag) -> str:
+    """Return the commit of a tag, after the tag object itself, hashed, has said the same as git's listing."""
+    flaw = tag.flaw
+    if flaw is None and tag.target:
+        said = read_tag(store.batch, tag.oid)
+        if (said.target, said.type, said.name) != (tag.target, tag.target_type, tag.inner_name):
+            flaw = "is listed as something else than it holds"
+    if flaw:
+        raise RefusedError(f"the tag {tag.name} is not valid: it {flaw}", hint=_MOVED)
+    return tag.commit
+
+
+def _file(store: Store, ref: Ref, commit: str, *, label: str) -> tuple[Artifact, str]:
+    path = store.prefix + ref.path
+    blob = find_file(store.batch, commit, path)
+    if blob is None:
+        raise RefError(
+            f"there is no {path} at {commit[:12]}", hint=f"git show --stat {commit[:12]} lists what it holds"
+        )
+    return read_artifact(ref, store.batch.read(blob).data, f"{label}:{path}"), blob
+
+
+def _version(store: Store, ref: Ref) -> Version:
+    if ref.version is not None:
+        return ref.version
+    releases = store.releases(ref.kind, ref.id)
+    if not releases:
+        raise _unknown_version(store, ref)
+    wanted = [release.version for release in releases if _meets(ref, release.version)]
+    if not wanted:
+        what = f"in the range {ref.pin}" if ref.range else "that is no pre-release"
+        raise RefError(f"{ref.name} has no release {what}", hint=_versions(releases))
+    return max(wanted)
+
+
+def _meets(ref: Ref, version: Version) -> bool:
+    return version in ref.range if ref.range else not version.prerelease
+
+
+def _resolved(
+    ref: Ref, artifact: Artifact, *, tag: str | None = None, commit: str | None = None, blob: str
+) -> Resolved:
+    return Resolved(str(ref), ref.kind, ref.id, artifact.version, tag, commit, blob, ref.floating, artifact)
+
+
+def _unknown_version(store: Store, ref: Ref) -> RefError:
+    releases = store.releases(ref.kind, ref.id)
+    if releases:
+        message = f"{ref.name} has no version {ref.version}"
+        return RefError(message, hint=_and_shallow(store, _versions(releases)))
+    return _unknown_id(store, ref)
+
+
+def _unknown_id(store: Store, ref: Ref) -> RefError:
+    everything = store.releases()
+    ids = {release.id for release in everything if release.kind == ref.kind}
+    working = {found.id for found in store.working() if found.kind == ref.kind}
+    if ref.id in working:
+        hint = f"evalstore bump {ref.name} releases it; @worktree reads the file as it is"
+        return RefError(f"{ref.name} has no release yet", hint=_and_shallow(store, hint))
+    near = nearest(ref.id, sorted(ids | working))
+    if near is None:
+        return RefError(f"there is no {ref.name}", hint=_and_shallow(store, "evalstore list shows what there is"))
+    of_near = [release for release in everything if (release.kind, release.id) == (ref.kind, near)]
+    known = _versions(of_near) if of_near else "not released yet"
+    return RefError(f"there is no {ref.name}", hint=_and_shallow(store, f"did you mean {ref.kind}/{near}? {known}"))
+
+
+def _versions(releases: Sequence[Release]) -> str:
+    newest = [str(release.version) for release in reversed(releases)]
+    more = f" and {len(newest) - _SHOWN} older" if len(newest) > _SHOWN else ""
+    return f"released: {', '.join(newest[:_SHOWN])}{more}"
+
+
+def _and_shallow(store: Store, hint: str) -> str:
+    if store.repository.shallow:
+        return f"{hint}; this clone is shallow and may lack tags: git fetch --unshallow --tags"
+    return hint if store.releases() else f"{hint}; no release is tagged in this clone: git fetch --tags"

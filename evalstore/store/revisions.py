@@ -1,0 +1,80 @@
+"""`git:<rev>` to a commit: exact ref names and object ids only, never git's own guessing."""
+
+from __future__ import annotations
+
+import re
+
+from evalstore.errors import GitError, RefError
+from evalstore.store.batch import Batch
+from evalstore.store.git import CommandError, Git
+from evalstore.store.objects import read_tag
+
+# A name, then steps to ancestors; `@{…}`, `^{/text}` and the like ask git to search, and are not read.
+_REVISION = re.compile(r"(@|[0-9A-Za-z][0-9A-Za-z._/@+-]*?)((?:[~^][0-9]{0,6}|\^\{commit\})*)")
+_ABBREVIATED = re.compile(r"[0-9a-f]{4,64}")
+_SPACES = ("refs/heads/", "refs/tags/", "refs/remotes/")
+_NESTED_LIMIT = 5
+
+
+def find_commit(git: Git, batch: Batch, revision: str) -> str:
+    """Return the commit that a revision names; `RefError` when it names none, or more than one."""
+    match = _REVISION.fullmatch(revision)
+    if match is None:
+        raise RefError(f"{revision!r} is not a revision that evalstore reads", hint=_HINT)
+    commit = _base(git, batch, match[1])
+    return _walked(git, commit, match[2], revision) if match[2] else commit
+
+
+_HINT = "name a branch, a tag, a commit or HEAD; ~2 and ^ may follow"
+
+
+def _base(git: Git, batch: Batch, name: str) -> str:
+    if name in {"HEAD", "@"}:
+        return head(git)
+    commits = _commits(git, batch, [*_refs(git, name), *_objects(git, name)])
+    if not commits:
+        raise RefError(f"no branch, tag or commit is named {name!r}", hint=_HINT)
+    if len(commits) > 1:
+        raise RefError(f"{name!r} names {len(commits)} commits", hint="write the full name, as in refs/heads/main")
+    return commits.pop()
+
+
+def head(git: Git) -> str:
+    """Return the commit that is checked out, on a branch or detached."""
+    try:
+        return git.run("show-ref", "--verify", "--hash", "HEAD").decode("ascii").strip()
+    except CommandError:
+        raise RefError("HEAD names no commit yet", hint="commit something first") from None
+
+
+def _refs(git: Git, name: str) -> list[str]:
+    full = [name] if name.startswith("refs/") else [space + name for space in _SPACES]
+    lines = git.run("for-each-ref", "--format=%(refname)%00%(objectname)", "--", *full).split(b"\n")[:-1]
+    pairs = (line.decode("utf-8", "surrogateescape").split("\0") for line in lines)
+    return [oid for ref, oid in pairs if ref in full]
+
+
+def _objects(git: Git, name: str) -> list[str]:
+    if not _ABBREVIATED.fullmatch(name):
+        return []
+    return git.run("rev-parse", f"--disambiguate={name}").decode("ascii").split()
+
+
+def _commits(git: Git, batch: Batch, oids: list[str]) -> set[str]:
+    """Return the commits among objects and behind tag objects."""
+    commits: set[str] = set()
+    for _ in range(_NESTED_LIMIT):
+        asked = "\n".join(oids).encode("ascii")
+        types = git.run("cat-file", "--batch-check=%(objecttype)", stdin=asked).decode("ascii").split("\n")
+        commits.update(oid for oid, type_ in zip(oids, types, strict=False) if type_ == "commit")
+        oids = [read_tag(batch, oid).target for oid, type_ in zip(oids, types, strict=False) if type_ == "tag"]
+        if not oids:
+            break
+    return commits
+
+
+def _walked(git: Git, commit: str, steps: str, revision: str) -> str:
+    try:
+        return git.run("rev-parse", "--verify", "--end-of-options", f"{commit}{steps}").decode("ascii").strip()
+    except GitError:
+        raise RefError(f"{revision!r} goes back further than the history that is here") from None

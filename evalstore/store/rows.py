@@ -1,0 +1,71 @@
+"""The rows of a large dataset: one question a line, streamed from disk or from git, never loaded whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from evalstore.documents import LINE_LIMIT, read_row
+from evalstore.errors import LoadError, Place
+from evalstore.files import open_below
+from evalstore.store.objects import find_file
+
+if TYPE_CHECKING:
+    from evalstore.store.resolve import Resolved
+    from evalstore.store.store import Store
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\.jsonl")
+_CHUNK = 1 << 16
+_NEEDED = ("id", "input")
+
+
+def read_rows(store: Store, dataset: Resolved) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a resolved dataset; a row without `id` or `input` is a `LoadError` at its line."""
+    name = dataset.artifact.value.get("rows")
+    if name is None:
+        return
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        place = dataset.artifact.document.place(("rows",))
+        raise LoadError("rows names no file beside the dataset", place=place, hint=f"rows: {dataset.id}.jsonl")
+    path = f"{dataset.kind.folder}/{name}"
+    file = f"{dataset.tag or 'git:' + dataset.commit[:12]}:{store.prefix}{path}" if dataset.commit else path
+    for number, line in enumerate(_lines(_pieces(store, dataset, path), file), start=1):
+        if line.strip():
+            yield _row(line, file, number)
+
+
+def _pieces(store: Store, dataset: Resolved, path: str) -> Iterator[bytes]:
+    if dataset.commit is None:
+        if store.root is None:
+            return
+        with open_below(store.root, path) as file:
+            yield from iter(partial(file.read, _CHUNK), b"")
+        return
+    blob = find_file(store.batch, dataset.commit, store.prefix + path)
+    if blob is None:
+        raise LoadError(f"there is no {store.prefix}{path} at {dataset.commit[:12]}", place=Place(path))
+    yield from store.batch.stream(blob)
+
+
+def _lines(pieces: Iterable[bytes], file: str) -> Iterator[bytes]:
+    rest, number = b"", 0
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        number += len(whole)
+        yield from whole
+        if len(rest) > LINE_LIMIT:
+            raise LoadError(f"a line is longer than {LINE_LIMIT:,} bytes", place=Place(file, number + 1))
+    if rest:
+        yield rest
+
+
+def _row(line: bytes, file: str, number: int) -> Mapping[str, Any]:
+    row = read_row(line, file, number)
+    if not isinstance(row, dict):
+        raise LoadError("a row is an object", place=Place(file, number), hint='{"id": "…", "input": "…"}')
+    for key in _NEEDED:
+        if not isinstance(row.get(key), str):
+            raise LoadError(f"the row has no {key}", place=Place(file, number), hint=f"every row has a text {key!r}")
+    return row
