@@ -54,6 +54,10 @@ class LoadError(EvalstoreError):
     """A file is no document that evalstore reads."""
 
 
+class LimitError(LoadError):
+    """A text is larger, deeper or longer than evalstore reads; nothing is said against it otherwise."""
+
+
 class SchemaError(EvalstoreError):
     """A JSON Schema is itself broken, or asks for something remote."""
 

@@ -1,0 +1,58 @@
+"""format: the whole output, stripped, is strict JSON or text that is not empty, and its length is within the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalstore.documents import Pointer, read_json
+from evalstore.errors import LimitError, LoadError
+from evalstore.model import Graded, Output, Question
+from evalstore.model.outcome import binary, error, missing
+
+_FORMATS = frozenset({"json", "text"})
+
+
+def grade(params: Mapping[str, Any], output: Output, question: Question | None) -> Graded:
+    """Test the limits (code points of the stripped output), then the check's format, or else the question's.
+
+    Strict JSON has no key twice, no NaN, and no half of a surrogate pair. With neither a format nor a limit the check
+    is unscored (missing); JSON deeper or larger than evalstore reads leaves it unscored (error).
+    """
+    text = output.text.strip()
+    wanted = params.get("format") or _asked(question)
+    least, most = params.get("min_chars", 0), params.get("max_chars")
+    if wanted is None and "min_chars" not in params and most is None:
+        return missing("neither the check nor the question's expected.format says json or text")
+    if len(text) < least:
+        return binary(False, f"{len(text):,} characters, at least {least:,} wanted")
+    if most is not None and len(text) > most:
+        return binary(False, f"{len(text):,} characters, at most {most:,} wanted")
+    if wanted == "json":
+        return _json(text)
+    return binary(bool(text) or wanted is None, f"{len(text):,} characters" if text else "the output is empty")
+
+
+def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+    """Yield limits that no output meets."""
+    least, most = params.get("min_chars", 0), params.get("max_chars")
+    if most is not None and least > most:
+        yield ("min_chars",), f"min_chars is {least} and max_chars {most}, so nothing passes", "swap or mend them"
+    elif most == 0 and "format" in params:
+        yield ("max_chars",), f"max_chars 0 allows no {params['format']}, so nothing passes", "raise it"
+
+
+def _json(text: str) -> Graded:
+    try:
+        read_json(text, "output")
+    except LimitError as limit:
+        return error(limit.message)
+    except LoadError as broken:
+        return binary(False, f"not JSON: {broken}")
+    return binary(True, "strict JSON")
+
+
+def _asked(question: Question | None) -> str | None:
+    expected = question.row.get("expected") if question else None
+    asked = expected.get("format") if isinstance(expected, Mapping) else None
+    return asked if isinstance(asked, str) and asked in _FORMATS else None

@@ -1,0 +1,69 @@
+"""markdown_structure: the output's headings, code blocks and paragraphs meet every demand that is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalstore.checks.shape import DIALECTS, Shape
+from evalstore.documents import Pointer
+from evalstore.errors import LimitError
+from evalstore.model import Graded, Output, Question
+from evalstore.model.outcome import binary, error
+from evalstore.text import excerpt
+
+_LEVELS = 6
+_DEMANDS = (
+    "min_headings",
+    "max_heading_level",
+    "no_h1",
+    "required_sections",
+    "forbidden_patterns",
+    "min_code_blocks",
+    "min_paragraphs",
+)
+
+
+def grade(params: Mapping[str, Any], output: Output, question: Question | None) -> Graded:  # noqa: ARG001  # every kind's door
+    """Read the shape of the output in the check's dialect, and name the first demand that it does not meet."""
+    try:
+        shape = DIALECTS[params.get("dialect", "commonmark")](output.text)
+    except LimitError as limit:
+        return error(limit.message)
+    unmet = next(_unmet(params, shape, output.text), None)
+    return binary(unmet is None, unmet or "every demand holds")
+
+
+def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+    """Yield demands that are missing altogether, and demands that no output meets."""
+    if not any(demand in params for demand in _DEMANDS):
+        yield (), "no demand is given, so every output passes", f"give one of {', '.join(_DEMANDS)}"
+    for index, pattern in enumerate(params.get("forbidden_patterns", ())):
+        if pattern == "":
+            pointer = ("forbidden_patterns", index)
+            yield pointer, "an empty text is in every output, so nothing passes", "remove the empty pattern"
+    if params.get("max_heading_level") == 0 and (params.get("min_headings", 0) > 0 or params.get("required_sections")):
+        message = "max_heading_level 0 allows no heading, and another demand asks for one, so nothing passes"
+        yield ("max_heading_level",), message, "raise it to 1 or more"
+
+
+def _unmet(params: Mapping[str, Any], shape: Shape, text: str) -> Iterator[str]:
+    for demand, count in (
+        ("min_headings", len(shape.headings)),
+        ("min_code_blocks", shape.code_blocks),
+        ("min_paragraphs", shape.paragraphs),
+    ):
+        if count < params.get(demand, 0):
+            yield f"{demand} is {params[demand]}, found {count}"
+    deepest = max((level for level, _ in shape.headings), default=0)
+    if deepest > params.get("max_heading_level", _LEVELS):
+        yield f"a heading of level {deepest}, {params['max_heading_level']} is the deepest allowed"
+    if params.get("no_h1", False) and any(level == 1 for level, _ in shape.headings):
+        yield "a heading of level 1"
+    titles = [title.lower() for _, title in shape.headings]
+    for section in params.get("required_sections", ()):
+        if not any(section.lower() in title for title in titles):
+            yield f"no heading holds {excerpt(section)!r}"
+    for pattern in params.get("forbidden_patterns", ()):
+        if pattern in text:
+            yield f"forbidden: {excerpt(pattern)!r}"

@@ -1,0 +1,44 @@
+"""php_lint: every fenced php block of the output is valid PHP syntax; no code is ever run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalstore.checks.php import blocks, find_engine, lint
+from evalstore.documents import Pointer
+from evalstore.model import Graded, Output, Question
+from evalstore.model.outcome import binary, error, missing
+
+_NO_CODE = {
+    "pass": binary(True, "there is no php block"),
+    "fail": binary(False, "there is no php block"),
+    "unscored": missing("there is no php block"),
+}
+
+
+def grade(params: Mapping[str, Any], output: Output, question: Question | None) -> Graded:  # noqa: ARG001  # every kind's door
+    """Lint the blocks in order: a broken one fails the check, else one that cannot be judged leaves it unscored."""
+    code = blocks(output.text)
+    if not code:
+        return _NO_CODE[params.get("on_no_code", "pass")]
+    engine = find_engine()
+    if engine is None:
+        return error(
+            "there is neither php nor tree-sitter-php here; install PHP, or evalstore[php] for an approximation"
+        )
+    unclear = ""
+    for number, block in enumerate(code, 1):
+        answer = lint(engine, block)
+        if answer.valid is False:
+            return binary(False, f"php block {number}: {answer.message}", engine.name)
+        if answer.valid is None:
+            unclear = unclear or f"php block {number}: {answer.message}"
+    if unclear:
+        return error(unclear, engine.name)
+    return binary(True, f"{len(code)} php block{'s' if len(code) > 1 else ''} valid", engine.name)
+
+
+def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:  # noqa: ARG001  # every kind's door
+    """Yield nothing: the schema sees all that can be wrong."""
+    yield from ()

@@ -1,0 +1,35 @@
+"""regex: a match of the pattern is found in the output; a pattern that outruns its time is unscored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalstore.checks.patterns import SECONDS, compile_pattern, difference, matches
+from evalstore.documents import Pointer
+from evalstore.model import Graded, Output, Question
+from evalstore.model.outcome import binary, error
+
+
+def grade(params: Mapping[str, Any], output: Output, question: Question | None) -> Graded:  # noqa: ARG001  # every kind's door
+    """Look for a match where `mode` allows one; a pattern that does not compile is unscored, too."""
+    compiled = compile_pattern(params["pattern"], _flags(params))
+    if isinstance(compiled, str):
+        return error(compiled)
+    found = matches(compiled, params.get("mode", "search"), output.text)
+    if found is None:
+        return error(f"the pattern did not finish within {SECONDS:g} s on this output")
+    return binary(found, "a match is found" if found else "no match is found")
+
+
+def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+    """Yield why the pattern does not compile, or where it means another thing than in Python's `re`."""
+    compiled = compile_pattern(params["pattern"], _flags(params))
+    if isinstance(compiled, str):
+        yield ("pattern",), compiled, "write it in the syntax of Python's re"
+    elif other := difference(params["pattern"], _flags(params)):
+        yield ("pattern",), other, "write it so that both read it alike"
+
+
+def _flags(params: Mapping[str, Any]) -> str:
+    return "".join(sorted(set(params.get("flags", ""))))

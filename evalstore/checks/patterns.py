@@ -1,0 +1,93 @@
+r"""Regular expressions from strangers: compiled once, bounded in size, stopped in time; sole user of `regex`.
+
+The dialect is Python's `re`. The engine is `regex` (its version 0 behaviour), the one that stops when its time is up.
+The two agree on ordinary patterns (tests/checks/test_patterns.py holds the table) and differ in these:
+
+- `\w`, `\b` and their opposites count combining marks as part of a word and superscript digits as none;
+- `\s` leaves out the four separators U+001C to U+001F; `\B` also matches in an empty text;
+- with flag i, the dotless and the dotted I of Turkish match only themselves;
+- `[[:alpha:]]` is a class of letters, and `{e<=1}` after an item asks for a fuzzy match (`problems` says so);
+- what `re` refuses and `regex` knows (`\p{L}`, `(?<name>…)`) is run, and `problems` says so.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from evalstore.text import excerpt
+
+if TYPE_CHECKING:
+    import regex
+
+SECONDS = 1.0
+LENGTH_LIMIT = 20_000
+# `regex` writes counted repeats out when it compiles: this many items are some 30 MB.
+ITEM_LIMIT = 100_000
+
+_ITEM = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|(?P<open>\()|(?P<close>\))|\{(?P<least>[0-9]+)[0-9,]*\}|.", re.DOTALL
+)
+_POSIX = re.compile(r"(?<!\\)\[[^\]]*\[:\^?[a-z]+:\]")
+_FUZZY = re.compile(r"(?<![\\{])\{[^{}]*(?<![A-Za-z])[desi](?![A-Za-z])[^{}]*\}")
+
+
+@lru_cache(maxsize=512)
+def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
+    """Return the compiled pattern, or a sentence that says why there is none; `flags` are of `imsx`."""
+    import regex
+
+    if len(pattern) > LENGTH_LIMIT:
+        return f"the pattern is longer than {LENGTH_LIMIT:,} characters"
+    if _items(pattern) > ITEM_LIMIT:
+        return f"the pattern's counted repeats stand for more than {ITEM_LIMIT:,} items"
+    try:
+        return regex.compile(pattern, sum((regex.RegexFlag[flag.upper()] for flag in flags), regex.VERSION0))
+    except (regex.error, ValueError, RecursionError) as error:
+        return f"the pattern does not compile: {_worded(error)}"
+
+
+def matches(compiled: regex.Pattern[str], mode: str, text: str) -> bool | None:
+    """Whether the pattern matches (`mode` search, match or fullmatch); None when its time is up."""
+    try:
+        return getattr(compiled, mode)(text, timeout=SECONDS) is not None
+    except TimeoutError:
+        return None
+
+
+def difference(pattern: str, flags: str) -> str | None:
+    """Say where Python's `re` reads a pattern otherwise than the engine does, or None."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(pattern, sum((re.RegexFlag[flag.upper()] for flag in flags), re.RegexFlag(0)))
+    except (re.error, ValueError, RecursionError, OverflowError) as error:
+        return f"Python's re does not know this syntax: {_worded(error)}"
+    if _POSIX.search(pattern):
+        return "a class such as [[:alpha:]] means its characters in Python's re, and a class of letters here"
+    if _FUZZY.search(pattern):
+        return "braces such as {e<=1} are plain text in Python's re, and ask for a fuzzy match here"
+    return None
+
+
+def _items(pattern: str) -> int:
+    """Return about how many items a pattern has when its counted repeats are written out."""
+    levels, last = [0], 0
+    for item in _ITEM.finditer(pattern):
+        if item["open"]:
+            levels.append(0)
+            continue
+        if item["close"] and len(levels) > 1:
+            last = levels.pop()
+        elif item["least"]:
+            last *= max(int(item["least"][:9]) - 1, 0)
+        else:
+            last = 1
+        levels[-1] += last
+    return sum(levels)
+
+
+def _worded(error: Exception) -> str:
+    return "nested too deep" if isinstance(error, RecursionError) else excerpt(str(error))
