@@ -1,1 +1,5 @@
-""""""
+"""Stored outputs under the rubrics of a dataset: graded, summed up exactly, kept as a run."""
+
+from evalstore.scoring.score import score
+
+__all__ = ["score"]

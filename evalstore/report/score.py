@@ -1,0 +1,80 @@
+"""A run as text and as a JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+from evalstore.model import decimal
+from evalstore.runs import CheckSummary, Run
+from evalstore.text import excerpt, printable
+
+
+def text(run: Run) -> str:
+    """Return the score, what it was measured with, and one line for each check."""
+    return "\n".join(_lines(run))
+
+
+def document(run: Run) -> dict[str, Any]:
+    """Return the document that schema/output/score.schema.json describes."""
+    return {
+        "run": str(run.path),
+        "samples": run.samples.name,
+        "evaluation_id": run.id,
+        "model": run.model,
+        **_number("score", run.score),
+        **_number("pass_rate", run.pass_rate),
+        "questions": run.questions,
+        "scored": run.scored,
+        "unscored": run.unscored,
+        "without_output": run.without_output,
+        "without_question": run.without_question,
+        "checks": {id_: _check(check) for id_, check in run.checks.items()},
+        "dataset": run.dataset and asdict(run.dataset),
+        "rubrics": [asdict(pinned) for pinned in run.rubrics],
+        "notes": list(run.notes),
+    }
+
+
+def _check(check: CheckSummary) -> dict[str, Any]:
+    return {**_number("mean", check.mean), "fail": check.fail, "unscored": check.unscored}
+
+
+def _number(name: str, score: Fraction | None) -> dict[str, Any]:
+    """Return a score as its nearest number, and its exact fraction where a decimal cannot hold it."""
+    if score is None:
+        return {name: None}
+    shown = decimal(score)
+    return {name: float(shown), **({} if Fraction(shown) == score else {f"{name}_exact": str(score)})}
+
+
+def _lines(run: Run) -> Iterator[str]:
+    dataset = run.dataset.ref if run.dataset else run.name
+    yield f"{printable(dataset)}   {excerpt(run.model, 60)}"
+    yield ""
+    yield f"score      {_points(run.score)}   mean of {_questions(run.scored)}, in points of 100"
+    yield f"pass rate  {_points(run.pass_rate)}"
+    if run.unscored:
+        yield f"unscored   {run.unscored:>6,}   not part of any mean"
+    yield ""
+    yield from _table(run.checks)
+    yield ""
+    yield f"run  {printable(str(run.path))}"
+
+
+def _table(checks: Mapping[str, CheckSummary]) -> Iterator[str]:
+    names = [excerpt(id_, 60) for id_ in checks]
+    width = max(map(len, ["check", *names]))
+    yield f"{'check':<{width}}  {'mean':>6}  {'fail':>6}  unscored"
+    for name, check in zip(names, checks.values(), strict=True):
+        yield f"{name:<{width}}  {_points(check.mean)}  {check.fail:>6,}  {check.unscored:>8,}"
+
+
+def _points(score: Fraction | None) -> str:
+    return f"{'-' if score is None else format(float(score * 100), '.2f'):>6}"
+
+
+def _questions(count: int) -> str:
+    return f"{count:,} scored question{'' if count == 1 else 's'}"

@@ -1,0 +1,66 @@
+"""One stored output into one row of a run: a pure function of output, question and ruler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evalstore.checks import evaluate
+from evalstore.documents import canonical, digest
+from evalstore.errors import SchemaError
+from evalstore.model import REFERENCE, Artifact, Output, Question, RubricResult, Verdict
+from evalstore.runs import Row
+from evalstore.scoring.used import Ruler
+
+# What the model saw is the question's input; everything else that a grader reads is its reference.
+_INPUT = ("input", "messages")
+_REFERENCE = tuple(key for key in REFERENCE if key not in _INPUT)
+_NO_RULER = RubricResult(None, Verdict.UNSCORED, reason="the question names no rubric")
+
+
+def grade(
+    output: Output,
+    question: Question,
+    ruler: Ruler | None,
+    *,
+    load: Callable[[str], Artifact],
+    strict: bool,
+) -> Row:
+    """Grade one output; without a ruler it is unscored, and a ruler that its schema refuses is a `SchemaError`."""
+    result = _NO_RULER if ruler is None else _result(output, question, ruler, load=load, strict=strict)
+    group = question.row.get("group")
+    return Row(
+        id=question.id,
+        input=question.input,
+        reference=_reference(question.row),
+        output=output,
+        score=result.score,
+        verdict=result.verdict,
+        rubric=ruler.pinned.ref if ruler else "",
+        rubric_digest=ruler.pinned.digest if ruler else "",
+        checks=result.checks,
+        reason=result.reason,
+        input_digest=_digest(question.row, _INPUT),
+        reference_digest=_digest(question.row, _REFERENCE),
+        group=group if isinstance(group, str) else None,
+    )
+
+
+def _result(
+    output: Output, question: Question, ruler: Ruler, *, load: Callable[[str], Artifact], strict: bool
+) -> RubricResult:
+    try:
+        return evaluate(ruler.rubric, output, question, load=load, strict=strict)
+    except SchemaError as error:
+        raise SchemaError(f"{ruler.pinned.ref}: {error.message}", hint=error.hint) from None
+
+
+def _reference(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the expected answers as texts, or the expected facts where no answer is written."""
+    wanted = row.get("expected", row.get("expected_facts"))
+    several = wanted if isinstance(wanted, list) else [] if wanted is None else [wanted]
+    return tuple(item if isinstance(item, str) else canonical(item) for item in several)
+
+
+def _digest(row: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    return digest({key: row[key] for key in keys if key in row})

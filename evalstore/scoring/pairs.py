@@ -1,0 +1,70 @@
+"""Outputs and the questions that they answer, brought together in the outputs' order; grades nothing."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from evalstore.errors import LoadError, Place, RefusedError
+from evalstore.model import Question
+from evalstore.runs import Recorded
+from evalstore.scoring.questions import Questions
+from evalstore.text import excerpt
+
+
+@dataclass(slots=True)
+class Pairs:
+    """The pairs so far: each question's line in the outputs (0 for none), and how many outputs have no question."""
+
+    file: str
+    questions: Questions
+    strays: int = 0
+    first_stray: str = ""
+    _lines: array[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lines = array("Q", bytes(8 * self.questions.count))
+
+    def of(self, outputs: Iterable[Recorded], model: str | None) -> Iterator[tuple[Recorded, Question]]:
+        """Yield each output with its question; an id that stands twice, or a model other than `model`, is refused."""
+        for recorded in outputs:
+            if model is not None and recorded.model not in {None, model}:
+                raise self._second_model(recorded, model)
+            found = self.questions.find(recorded.id)
+            if found is None:
+                self.first_stray = self.first_stray or recorded.id
+                self.strays += 1
+                continue
+            number, question = found
+            if self._lines[number]:
+                raise self._twice(recorded, self._lines[number])
+            self._lines[number] = recorded.line
+            yield recorded, question
+
+    @property
+    def unanswered(self) -> int:
+        """How many questions have no output."""
+        return self._lines.count(0)
+
+    def notes(self, dataset: str) -> Iterator[str]:
+        """Say what found no partner."""
+        if self.unanswered:
+            yield f"{self.unanswered:,} of {self.questions.count:,} questions of {dataset} have no output"
+        if self.strays:
+            first = excerpt(self.first_stray, 60)
+            yield f"{self.strays:,} outputs answer no question of {dataset} (the first is {first!r})"
+
+    def _twice(self, recorded: Recorded, first: int) -> RefusedError:
+        return RefusedError(
+            f"the id {excerpt(recorded.id, 60)!r} stands twice (first on line {first})",
+            place=Place(self.file, recorded.line),
+            hint="keep one output for each question",
+        )
+
+    def _second_model(self, recorded: Recorded, model: str) -> LoadError:
+        return LoadError(
+            f"this output is of {excerpt(str(recorded.model), 60)!r}, those before it of {excerpt(model, 60)!r}",
+            place=Place(self.file, recorded.line),
+            hint="one run holds one model; --model NAME names them all",
+        )

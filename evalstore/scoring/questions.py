@@ -1,0 +1,71 @@
+"""The questions of a dataset by id: small datasets in memory, rows beside the YAML in a temporary database."""
+
+from __future__ import annotations
+
+import pickle
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+from evalstore.errors import RefusedError
+from evalstore.model import Question
+
+Found = tuple[int, Question]
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """How many questions there are, and how to find one by id, with its number from 0."""
+
+    count: int
+    find: Callable[[str], Found | None]
+
+
+def in_memory(questions: Iterable[Question]) -> Questions:
+    """Index questions that are in memory anyway."""
+    found: dict[str, Found] = {}
+    for number, question in enumerate(questions):
+        if question.id in found:
+            raise _twice(question)
+        found[question.id] = number, question
+    return Questions(len(found), found.get)
+
+
+@contextmanager
+def on_disk(questions: Iterable[Question]) -> Iterator[Questions]:
+    """Index questions in a database that SQLite keeps in a nameless temporary file, so that memory does not grow."""
+    with closing(sqlite3.connect("", isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = OFF")
+        database.execute("CREATE TABLE question (id TEXT PRIMARY KEY, number INTEGER, pickled BLOB) WITHOUT ROWID")
+        yield Questions(_fill(database, questions), lambda id_: _find(database, id_))
+
+
+def _fill(database: sqlite3.Connection, questions: Iterable[Question]) -> int:
+    count = 0
+    database.execute("BEGIN")
+    for question in questions:
+        row = question.id, count, pickle.dumps(dict(question.row), pickle.HIGHEST_PROTOCOL)
+        try:
+            database.execute("INSERT INTO question VALUES (?, ?, ?)", row)
+        except sqlite3.IntegrityError:
+            raise _twice(question) from None
+        except sqlite3.Error as error:
+            raise RefusedError(f"the questions cannot be indexed: {error}") from None
+        count += 1
+    database.execute("COMMIT")
+    return count
+
+
+def _find(database: sqlite3.Connection, id_: str) -> Found | None:
+    found = database.execute("SELECT number, pickled FROM question WHERE id = ?", (id_,)).fetchone()
+    if found is None:
+        return None
+    row = pickle.loads(found[1])  # noqa: S301  # bytes that this process wrote, in a file that has no name
+    return found[0], Question(row["id"], row["input"], row)
+
+
+def _twice(question: Question) -> RefusedError:
+    return RefusedError(
+        f"the question {question.id!r} stands twice in the dataset", hint="`evalstore validate` says where"
+    )

@@ -1,0 +1,83 @@
+"""Exact sums over any number of rows, in memory that does not grow with them; reads no file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from evalstore.model import Verdict
+from evalstore.runs import CheckSummary, Row, Run
+
+
+@dataclass(slots=True)
+class Mean:
+    """A mean of exact scores; they are summed by denominator, because sums over mixed ones grow with every row."""
+
+    count: int = 0
+    _sums: Counter[int] = field(default_factory=Counter)
+
+    def add(self, score: Fraction) -> None:
+        """Count one score."""
+        self.count += 1
+        self._sums[score.denominator] += score.numerator
+
+    def value(self) -> Fraction | None:
+        """Return the mean; None of nothing."""
+        total = sum((Fraction(sum_, denominator) for denominator, sum_ in self._sums.items()), Fraction(0))
+        return total / self.count if self.count else None
+
+
+@dataclass(slots=True)
+class Tallied:
+    """The answers of one check, or of all rubrics, so far."""
+
+    mean: Mean = field(default_factory=Mean)
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+
+    def add(self, score: Fraction | None, verdict: Verdict) -> None:
+        """Count one answer."""
+        self.verdicts[verdict] += 1
+        if score is not None:
+            self.mean.add(score)
+
+    def summary(self) -> CheckSummary:
+        """Return what was counted."""
+        mean, verdicts = self.mean, self.verdicts
+        return CheckSummary(mean.value(), mean.count, verdicts[Verdict.FAIL], verdicts[Verdict.UNSCORED])
+
+
+@dataclass(slots=True)
+class Tally:
+    """Everything that a run sums up, so far."""
+
+    rows: Tallied = field(default_factory=Tallied)
+    checks: dict[tuple[str, str], Tallied] = field(default_factory=dict)
+    engines: set[str] = field(default_factory=set)
+
+    def add(self, row: Row) -> None:
+        """Count one row and its checks."""
+        self.rows.add(row.score, row.verdict)
+        rubric = row.rubric.partition("@")[0].partition("/")[2]
+        for check in row.checks:
+            self.engines.add(check.engine)
+            self.checks.setdefault((rubric, check.id), Tallied()).add(check.score, check.verdict)
+
+    def close(self, run: Run) -> Run:
+        """Return `run` with the sums filled in."""
+        total, passed = self.rows.summary(), self.rows.verdicts[Verdict.PASS]
+        return replace(
+            run,
+            score=total.mean,
+            pass_rate=Fraction(passed, total.scored) if total.scored else None,
+            scored=total.scored,
+            unscored=total.unscored,
+            checks=self._summaries(),
+            harness={**run.harness, "engines": ", ".join(sorted(self.engines))},
+        )
+
+    def _summaries(self) -> dict[str, CheckSummary]:
+        """Name a check by its id, and by rubric and id where two rubrics use one id."""
+        uses = Counter(id_ for _, id_ in self.checks)
+        named = {id_ if uses[id_] == 1 else f"{rubric}/{id_}": found for (rubric, id_), found in self.checks.items()}
+        return {name: named[name].summary() for name in sorted(named)}

@@ -1,0 +1,97 @@
+"""What one run uses of a store: each reference is resolved once and pinned, and what is odd about it is noted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from evalstore.errors import RefusedError, SchemaError
+from evalstore.model import Artifact, Kind, PinType, Rubric, parse_ref, rubric_of
+from evalstore.runs import Pinned
+from evalstore.store import Resolved, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """A rubric, read once and ready to grade, and what it is pinned to."""
+
+    pinned: Pinned
+    rubric: Rubric
+
+
+@dataclass(slots=True)
+class Used:
+    """The artifacts of one run so far, by the reference that asked for them."""
+
+    store: Store
+    notes: list[str] = field(default_factory=list)
+    _resolved: dict[str, Resolved] = field(default_factory=dict)
+    _rulers: dict[str, Ruler] = field(default_factory=dict)
+
+    def resolve(self, ref: str) -> Resolved:
+        """Resolve a reference, now or earlier; one that floats is noted, or refused where the settings say so."""
+        if ref not in self._resolved:
+            resolved = self.store.resolve(ref)
+            if resolved.floating:
+                self._floats(ref, exact_ref(resolved))
+            self._resolved[ref] = resolved
+        return self._resolved[ref]
+
+    def load(self, ref: str) -> Artifact:
+        """Return the artifact that a check refers to."""
+        return self.resolve(ref).artifact
+
+    def ruler(self, ref: str) -> Ruler:
+        """Return the rubric that a question names, ready to grade."""
+        if ref not in self._rulers:
+            self._rulers[ref] = self._ruler(ref)
+        return self._rulers[ref]
+
+    def pinned(self, kind: Kind) -> tuple[Pinned, ...]:
+        """Return what was used of one kind, sorted by reference."""
+        pins = {pin(resolved) for resolved in self._resolved.values() if resolved.kind is kind}
+        return tuple(sorted(pins, key=lambda pinned: pinned.ref))
+
+    def _ruler(self, ref: str) -> Ruler:
+        resolved = self.resolve(ref)
+        if resolved.kind is not Kind.RUBRIC:
+            raise RefusedError(f"{ref} grades nothing: it is a {resolved.kind}", hint="rubric_ref names a rubric")
+        if unmapped := resolved.artifact.value.get("x_unmapped"):
+            self.notes.append(f"{exact_ref(resolved)} is partial: {len(unmapped)} checks of its source have no kind")
+        return Ruler(pin(resolved), _rubric(resolved))
+
+    def _floats(self, ref: str, found: str) -> None:
+        policy = self.store.settings.get("unpinned", "warn")
+        if policy == "forbid" or self.store.settings.get("strict"):
+            raise RefusedError(f"{ref} floats, which the settings of this store forbid", hint=f"pin it: {found}")
+        if policy != "allow":
+            self.notes.append(f"{ref} floats: today it is {found}")
+
+
+def pin(resolved: Resolved) -> Pinned:
+    """Return what was resolved as a run records it."""
+    in_git = parse_ref(resolved.ref).type is not PinType.WORKTREE
+    return Pinned(
+        ref=exact_ref(resolved),
+        version=resolved.version,
+        digest=resolved.digest,
+        scoring_digest=resolved.scoring_digest,
+        commit=resolved.commit if in_git else None,
+        tag=resolved.tag,
+    )
+
+
+def exact_ref(resolved: Resolved) -> str:
+    """Return the reference that will name the same content tomorrow; a file on disk has none better than its name."""
+    pins = {PinType.WORKTREE: "worktree", PinType.REVISION: f"git:{resolved.commit}"}
+    type_ = parse_ref(resolved.ref).type
+    return f"{resolved.kind}/{resolved.id}@{pins.get(type_, resolved.version)}"
+
+
+def _rubric(resolved: Resolved) -> Rubric:
+    try:
+        return rubric_of(resolved.artifact.value)
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise SchemaError(
+            f"{exact_ref(resolved)} is no rubric: {type(error).__name__}: {error}",
+            hint="`evalstore validate` shows the place",
+        ) from None
