@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,6 +77,23 @@ TREE = st.recursive(
 @given(TREE)
 def test_what_is_written_reads_back_equal(value: Any) -> None:
     assert read_yaml(write_yaml(value), "f").value == value
+
+
+@given(
+    st.recursive(
+        TEXT | AWKWARD, lambda tree: st.lists(tree, max_size=3) | st.dictionaries(TEXT | AWKWARD, tree, max_size=3)
+    )
+)
+def test_a_reader_of_yaml_1_1_reads_the_same_texts(value: Any) -> None:
+    assert yaml.safe_load(write_yaml(value)) == value
+
+
+def test_written_lines_stay_lines_and_long_keys_stay_keys() -> None:
+    assert write_yaml({"a": {"b": "x\n  y\n\nz", "c": ["p\n\n", " q\nr"]}}) == (
+        'a:\n  b: |-\n    x\n      y\n\n    z\n  c:\n    - |+\n      p\n\n    - " q\\nr"\n'
+    )
+    long = {"k" * 2000: {"m" * 2000: ["v"]}}
+    assert read_yaml(write_yaml({"a": long}), "f").value == {"a": long}
 
 
 @given(TREE)
