@@ -3,6 +3,7 @@
 from evalstore.documents.canonical import canonical, digest, exact
 from evalstore.documents.edit import encode, replace_scalar
 from evalstore.documents.json_reader import LINE_LIMIT, read_json, read_row
+from evalstore.documents.json_writer import write_json, write_row
 from evalstore.documents.tree import Document, Mark, Pointer, json_pointer
 from evalstore.documents.yaml_reader import read_yaml
 from evalstore.documents.yaml_writer import write_yaml
@@ -21,5 +22,7 @@ __all__ = [
     "read_row",
     "read_yaml",
     "replace_scalar",
+    "write_json",
+    "write_row",
     "write_yaml",
 ]

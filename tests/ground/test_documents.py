@@ -12,7 +12,18 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.documents import canonical, digest, encode, read_json, read_row, read_yaml, replace_scalar, write_yaml
+from evalstore.documents import (
+    canonical,
+    digest,
+    encode,
+    read_json,
+    read_row,
+    read_yaml,
+    replace_scalar,
+    write_json,
+    write_row,
+    write_yaml,
+)
 from evalstore.errors import LoadError, RefusedError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -94,6 +105,13 @@ def test_written_lines_stay_lines_and_long_keys_stay_keys() -> None:
     )
     long = {"k" * 2000: {"m" * 2000: ["v"]}}
     assert read_yaml(write_yaml({"a": long}), "f").value == {"a": long}
+
+
+@given(TREE)
+def test_written_json_reads_back_with_the_same_numbers(value: Any) -> None:
+    assert repr(read_json(write_json(value), "f").value) == repr(value)
+    assert write_row(value).count("\n") == 1
+    assert repr(read_row(write_row(value).encode(), "f", 1)) == repr(value)
 
 
 @given(TREE)

@@ -1,0 +1,31 @@
+"""Writes JSON with every number as exact as it was read; `json` alone knows no `Decimal`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+
+def write_json(value: Any) -> str:
+    """Return `value` as a JSON document of indented lines."""
+    return "".join(_parts(value, "\n", ": ")) + "\n"
+
+
+def write_row(value: Any) -> str:
+    """Return `value` as one line of JSONL."""
+    return "".join(_parts(value, "", ":")) + "\n"
+
+
+def _parts(value: Any, line: str, colon: str) -> Iterator[str]:
+    if isinstance(value, dict | list) and value:
+        inner = line and line + "  "
+        keys = [json.dumps(key, ensure_ascii=False) + colon for key in value] if isinstance(value, dict) else None
+        yield "{" if keys else "["
+        for index, item in enumerate(value.values() if isinstance(value, dict) else value):
+            yield ("," if index else "") + inner + (keys[index] if keys else "")
+            yield from _parts(item, inner, colon)
+        yield line + ("}" if keys else "]")
+    else:
+        yield str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
