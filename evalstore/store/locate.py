@@ -25,19 +25,26 @@ class Repository:
 
 def find_repository(start: Path) -> Repository:
     """Find the repository of an existing folder: a working tree around it, or a bare repository that it is."""
-    if _looks_bare(start):
+    if looks_bare(start):
         return _asked(start, None)
-    for folder in (start, *start.parents):
-        if (folder / ".git").exists():
-            return _asked(folder, folder)
+    if top := find_top(start):
+        return _asked(top, top)
     raise GitError(f"{start} is not in a git repository", hint=f"evalstore init {start}")
+
+
+def find_top(start: Path) -> Path | None:
+    """Return the nearest folder from `start` upwards that has a `.git`."""
+    return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)
 
 
 def find_root(start: Path, top: Path) -> tuple[Path, str]:
     """Return the nearest folder from `start` up to `top` that settings mark as a store, else `top`; and its prefix."""
     between = [folder for folder in (start, *start.parents) if folder.is_relative_to(top)]
     root = next((folder for folder in between if is_marked(folder)), top)
-    return root, "" if root == top else f"{root.relative_to(top)}/"
+    prefix = "" if root == top else f"{root.relative_to(top)}/"
+    if "\n" in prefix:
+        raise GitError("the path of the store has a line break in it", hint="rename the folder")
+    return root, prefix
 
 
 def is_marked(folder: Path) -> bool:
@@ -76,6 +83,7 @@ def _asked(folder: Path, top: Path | None) -> Repository:
     )
 
 
-def _looks_bare(folder: Path) -> bool:
+def looks_bare(folder: Path) -> bool:
+    """Whether a folder is itself a git directory."""
     names = ("HEAD", "objects", "refs")
     return not (folder / ".git").exists() and all((folder / name).exists() for name in names)

@@ -53,6 +53,13 @@ class Resolved:
         return self.artifact.scoring_digest
 
 
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What several references mean, in the order asked."""
+
+    resolved: tuple[Resolved, ...]
+
+
 def resolve(store: Store, ref: Ref) -> Resolved:
     """Resolve one reference; raises `RefError`, `RefusedError`, `LoadError` or `GitError`."""
     if ref.type is PinType.WORKTREE:
@@ -78,7 +85,7 @@ def _at_release(store: Store, ref: Ref, version: Version) -> Resolved:
     name = store.tags.grammar.name(ref.kind, ref.id, version)
     tag = store.tags.find(name)
     if tag is None:
-        raise _unknown_version(store, ref)
+        raise unknown(store, ref)
     commit = _commit_of(store, tag)
     try:
         artifact, blob = _file(store, ref, commit, label=name)
@@ -123,7 +130,7 @@ def _version(store: Store, ref: Ref) -> Version:
         return ref.version
     releases = store.releases(ref.kind, ref.id)
     if not releases:
-        raise _unknown_version(store, ref)
+        raise unknown(store, ref)
     wanted = [release.version for release in releases if _meets(ref, release.version)]
     if not wanted:
         what = f"in the range {ref.pin}" if ref.range else "that is no pre-release"
@@ -141,10 +148,11 @@ def _resolved(
     return Resolved(str(ref), ref.kind, ref.id, artifact.version, tag, commit, blob, ref.floating, artifact)
 
 
-def _unknown_version(store: Store, ref: Ref) -> RefError:
+def unknown(store: Store, ref: Ref) -> RefError:
+    """Return the error for an id or version that is not there: the versions there are, and the nearest id."""
     releases = store.releases(ref.kind, ref.id)
     if releases:
-        message = f"{ref.name} has no version {ref.version}"
+        message = f"{ref.name} has no version {ref.version or ref.pin}"
         return RefError(message, hint=_and_shallow(store, _versions(releases)))
     return _unknown_id(store, ref)
 

@@ -15,8 +15,8 @@ from evalstore.versions import FULL, Version, find_version
 TAGS = "refs/tags/"
 _ONE_BY_ONE = 8  # questions of 2 ms each, before one listing of everything is cheaper
 # Of a tag object: what it names, of which type, and the name that it was made under. git reads no commit for these.
-_FIELDS = ("refname", "objecttype", "objectname", "symref", "object", "type", "tag")
-_FORMAT = "--format=" + "%00".join(f"%({field})" for field in _FIELDS)
+FIELDS = ("refname", "objecttype", "objectname", "symref", "object", "type", "tag")
+_FORMAT = "--format=" + "%00".join(f"%({field})" for field in FIELDS)
 
 
 class Release(NamedTuple):
@@ -141,7 +141,7 @@ def _list(git: Git, *refs: str) -> Iterator[Tag]:
     # Split on line feeds only: U+2028 in a name would make two refs of one for str.splitlines.
     for line in git.run("for-each-ref", _FORMAT, "--", *refs).split(b"\n")[:-1]:
         fields = line.decode("utf-8", "surrogateescape").split("\0")
-        if len(fields) != len(_FIELDS):
+        if len(fields) != len(FIELDS):
             raise GitError("git listed a tag in a form that cannot be read")
         yield Tag(*fields)
 

@@ -1,0 +1,24 @@
+"""`evalstore init`: make a store."""
+
+from __future__ import annotations
+
+import click
+
+from evalstore.cli.context import Settings, examples, options
+
+
+@click.command(epilog=examples("evalstore init", "evalstore init rulers", "evalstore -C ~/project init evals"))
+@click.argument("directory", default=".", metavar="[DIR]")
+@options()
+def command(settings: Settings, directory: str) -> None:
+    """Make a store in DIR, or add evalstore to the repository around it.
+
+    Makes the git repository if there is none, the folders, evalstore.yaml, and the schemas with a mapping for VS Code
+    and JetBrains. A file that is there already is never overwritten.
+    """
+    from evalstore.store.init import create_store
+
+    created = create_store(settings.path / directory)
+    for name in created.kept:
+        settings.say(f"kept {name}: it differs from what init writes; delete it and run init again to get the new one")
+    settings.emit(created)

@@ -1,0 +1,33 @@
+"""`evalstore show`: an artifact's file as it was at a version."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from evalstore.cli.context import Settings, examples, options
+
+
+@click.command(
+    epilog=examples(
+        "evalstore show rubric/answer_style@1.0.0",
+        "evalstore show judge/accuracy",
+        "evalstore show rubric/answer_style@1.0.0 --raw > old.yaml",
+    )
+)
+@click.argument("ref")
+@click.option("--raw", is_flag=True, help="Write the file's bytes, with nothing escaped for the terminal.")
+@options()
+def command(settings: Settings, ref: str, raw: bool) -> None:  # noqa: FBT001  # click's flag
+    """Print the file of REF as it was at that version."""
+    from evalstore.store.shown import read_shown
+
+    with settings.store() as store:
+        shown = read_shown(store, ref)
+    if shown.resolved.floating:
+        settings.say(f"{shown.resolved.ref} is {shown.resolved.name}@{shown.resolved.version}")
+    if raw:
+        sys.stdout.buffer.write(shown.data)
+    else:
+        settings.emit(shown)

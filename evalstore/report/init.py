@@ -1,0 +1,29 @@
+"""A new store as text and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evalstore.text import printable
+
+if TYPE_CHECKING:
+    from evalstore.store.init import Created
+
+
+def text(created: Created) -> str:
+    """Say what was made, and what to do next."""
+    if not (created.repository or created.written):
+        return f"{printable(str(created.root))} is a store already; nothing changed"
+    made = "made a git repository and a store" if created.repository else "made a store"
+    lines = [f"{made} in {printable(str(created.root))}", *(f"  wrote {name}" for name in created.written)]
+    return "\n".join([*lines, "next: write rubrics/<id>.yaml or migrate legacy files, then evalstore bump --all"])
+
+
+def document(created: Created) -> Any:
+    """Return the JSON document."""
+    return {
+        "root": str(created.root),
+        "repository_made": created.repository,
+        "written": list(created.written),
+        "kept": list(created.kept),
+    }

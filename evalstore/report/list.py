@@ -1,0 +1,51 @@
+"""What a store holds, as text and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evalstore.report.columns import columns
+
+if TYPE_CHECKING:
+    from evalstore.store.catalog import Listed, Listing
+
+_HEAD = ("ARTIFACT", "RELEASED", "RELEASES", "FILE", "")
+
+
+def text(listing: Listing) -> str:
+    """Return a table of the artifacts."""
+    if not listing.artifacts:
+        return "no artifacts yet: write rubrics/<id>.yaml, or evalstore migrate legacy files"
+    return columns([_HEAD, *map(_row, listing.artifacts)])
+
+
+def document(listing: Listing) -> Any:
+    """Return the JSON document."""
+    return {
+        "artifacts": [
+            {
+                "ref": one.name,
+                "kind": str(one.kind),
+                "id": one.id,
+                "latest": one.latest,
+                "releases": one.releases,
+                "working": one.working or None,
+                "changed": one.changed,
+                "problem": one.problem,
+            }
+            for one in listing.artifacts
+        ],
+        "ignored": [{"tag": name, "reason": reason} for name, reason in listing.ignored],
+    }
+
+
+def _row(one: Listed) -> tuple[str, ...]:
+    return (one.name, one.latest or "-", str(one.releases), one.working or "-", _state(one))
+
+
+def _state(one: Listed) -> str:
+    if one.problem:
+        return one.problem
+    if one.changed is None:
+        return "" if one.releases else "not released"
+    return "changed" if one.changed else ""

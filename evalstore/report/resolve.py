@@ -1,0 +1,42 @@
+"""What references mean, as text and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evalstore.report.columns import columns
+
+if TYPE_CHECKING:
+    from evalstore.store.resolve import Resolution, Resolved
+
+_WORDS = {True: "yes", False: "no", None: "-"}
+
+
+def text(resolution: Resolution) -> str:
+    """Return one block of names and values a reference."""
+    return "\n\n".join(columns([_line(key, value) for key, value in _one(one).items()]) for one in resolution.resolved)
+
+
+def document(resolution: Resolution) -> Any:
+    """Return one JSON document: an object for one reference, a list for several."""
+    documents = [_one(one) for one in resolution.resolved]
+    return documents[0] if len(documents) == 1 else documents
+
+
+def _one(one: Resolved) -> dict[str, Any]:
+    return {
+        "ref": one.ref,
+        "kind": str(one.kind),
+        "id": one.id,
+        "version": one.version or None,
+        "tag": one.tag,
+        "commit": one.commit,
+        "blob": one.blob,
+        "digest": one.digest,
+        "scoring_digest": one.scoring_digest,
+        "floating": one.floating,
+    }
+
+
+def _line(key: str, value: Any) -> tuple[str, str]:
+    return key.replace("_", " "), value if isinstance(value, str) else _WORDS[value]

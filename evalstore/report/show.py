@@ -1,0 +1,32 @@
+"""An artifact's file as text, escaped for the terminal, and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evalstore.text import printable
+
+if TYPE_CHECKING:
+    from evalstore.store.shown import Shown
+
+
+def text(shown: Shown) -> str:
+    """Return the file; what could act on a terminal is escaped, tabs and line feeds stay."""
+    lines = shown.data.decode("utf-8").split("\n")
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in lines)
+
+
+def document(shown: Shown) -> Any:
+    """Return the JSON document."""
+    one = shown.resolved
+    return {
+        "ref": one.ref,
+        "kind": str(one.kind),
+        "id": one.id,
+        "version": one.version or None,
+        "tag": one.tag,
+        "commit": one.commit,
+        "blob": one.blob,
+        "path": shown.path,
+        "text": shown.data.decode("utf-8"),
+    }

@@ -1,0 +1,130 @@
+"""Makes a store: the repository if there is none, the folders, the settings, and completion for editors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalstore.errors import GitError, LoadError, RefusedError
+from evalstore.files import read_below, write_below
+from evalstore.model import Kind
+from evalstore.resources import folder
+from evalstore.store.git import call
+from evalstore.store.locate import SETTINGS_FILE, find_repository, find_top, looks_bare
+
+SCHEMAS = ".evalstore/schema"
+_LIMIT = 4 << 20
+# schema -> the files that an editor completes by it
+_MAPPED = {
+    "rubric": "rubrics/*.yaml",
+    "judge": "judges/*.yaml",
+    "dataset": "datasets/*.yaml",
+    "evalstore": SETTINGS_FILE,
+}
+_WRITTEN = (*_MAPPED, "result")
+_SETTINGS = f"""\
+# yaml-language-server: $schema={SCHEMAS}/evalstore.schema.json
+# This file marks the store. Every setting is optional; these are the defaults:
+#
+# strict: false            # true: any finding of `evalstore validate` fails
+# unpinned: warn           # a reference without an exact version: warn, forbid or allow
+# judge_max_age_days: 90   # after this a judge's validation is stale
+# tag_prefix: ""           # put before <kind>/<id>@<version> in the names of tags
+"""
+_JETBRAINS_ENTRY = """\
+        <entry key="evalstore {name}">
+          <value>
+            <SchemaInfo>
+              <option name="name" value="evalstore {name}" />
+              <option name="relativePathToSchema" value="{schema}" />
+              <option name="patterns">
+                <list>
+                  <Item>
+                    <option name="pattern" value="true" />
+                    <option name="path" value="{files}" />
+                    <option name="mappingKind" value="Pattern" />
+                  </Item>
+                </list>
+              </option>
+            </SchemaInfo>
+          </value>
+        </entry>
+"""
+_JETBRAINS = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<project version="4">
+  <component name="JsonSchemaMappingsProjectConfiguration">
+    <state>
+      <map>
+{entries}      </map>
+    </state>
+  </component>
+</project>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """What `init` did: `kept` files differ from what it would write, and were left alone."""
+
+    root: Path
+    repository: bool
+    written: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def create_store(path: Path) -> Created:
+    """Make `path` a store; what is there already stays, so that a second time changes nothing."""
+    root = _folder(path)
+    fresh = find_top(root) is None
+    if looks_bare(root):
+        raise RefusedError(f"{path} is a bare repository, without a working tree", hint="clone it, and init the clone")
+    if fresh:
+        call(("init", "--quiet", "--template=", "--initial-branch=main", "--", str(root)))
+    find_repository(root)
+    for kind in Kind:
+        _folder(root / kind.folder)
+    done = {name: _put(root, name, data) for name, data in _files().items()}
+    written = tuple(name for name, outcome in done.items() if outcome == "written")
+    return Created(root, fresh, written, tuple(name for name, outcome in done.items() if outcome == "kept"))
+
+
+def _folder(path: Path) -> Path:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        return path.resolve(strict=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise GitError(f"the folder {path} cannot be made: {reason.lower()}") from None
+
+
+def _put(root: Path, name: str, data: bytes) -> str:
+    try:
+        (root / name).lstat()
+    except FileNotFoundError:
+        write_below(root, name, data)
+        return "written"
+    try:
+        return "same" if read_below(root, name, _LIMIT) == data else "kept"
+    except LoadError:
+        return "kept"
+
+
+def _files() -> Mapping[str, bytes]:
+    schemas = {f"{SCHEMAS}/{name}.schema.json": (folder("schema") / f"{name}.schema.json") for name in _WRITTEN}
+    return {
+        SETTINGS_FILE: _SETTINGS.encode(),
+        **{name: path.read_bytes() for name, path in schemas.items()},
+        ".vscode/settings.json": (json.dumps({"yaml.schemas": _vscode()}, indent=2) + "\n").encode(),
+        ".idea/jsonSchemas.xml": _JETBRAINS.format(entries="".join(map(_jetbrains, _MAPPED))).encode(),
+    }
+
+
+def _vscode() -> dict[str, str]:
+    return {f"./{SCHEMAS}/{name}.schema.json": files for name, files in _MAPPED.items()}
+
+
+def _jetbrains(name: str) -> str:
+    return _JETBRAINS_ENTRY.format(name=name, schema=f"{SCHEMAS}/{name}.schema.json", files=_MAPPED[name])

@@ -1,0 +1,25 @@
+"""An artifact's file, whole, with where it was read from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evalstore.documents import encode
+from evalstore.store.resolve import Resolved
+from evalstore.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a reference means, its path in the repository, and its bytes."""
+
+    resolved: Resolved
+    path: str
+    data: bytes
+
+
+def read_shown(store: Store, ref: str) -> Shown:
+    """Return the file that a reference means."""
+    resolved = store.resolve(ref)
+    path = f"{store.prefix}{resolved.kind.folder}/{resolved.id}.yaml"
+    return Shown(resolved, path, encode(resolved.artifact.document))
