@@ -57,6 +57,13 @@ def matches(compiled: regex.Pattern[str], mode: str, text: str) -> bool | None:
         return None
 
 
+def engine() -> str:
+    """Return the engine as results record it."""
+    import regex
+
+    return f"regex {regex.__version__}"
+
+
 def difference(pattern: str, flags: str) -> str | None:
     """Say where Python's `re` reads a pattern otherwise than the engine does, or None."""
     try:

@@ -28,6 +28,7 @@ class Shape:
     headings: tuple[tuple[int, str], ...]
     code_blocks: int
     paragraphs: int
+    engine: str = "evalstore"
 
 
 def lines(text: str) -> Shape:
@@ -46,6 +47,8 @@ def commonmark(text: str) -> Shape:
 
     Code blocks are fenced and indented ones. Paragraphs include those of tight lists. Link definitions are none.
     """
+    from markdown_it import __version__
+
     tokens = _parser().parse(text, {"blocks": 0})
     return Shape(
         headings=tuple(
@@ -55,6 +58,7 @@ def commonmark(text: str) -> Shape:
         ),
         code_blocks=sum(token.type in {"fence", "code_block"} for token in tokens),
         paragraphs=sum(token.type == "paragraph_open" for token in tokens),
+        engine=f"markdown-it-py {__version__}",
     )
 
 

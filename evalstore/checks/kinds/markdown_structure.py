@@ -31,7 +31,7 @@ def grade(params: Mapping[str, Any], output: Output, question: Question | None) 
     except LimitError as limit:
         return error(limit.message)
     unmet = next(_unmet(params, shape, output.text), None)
-    return binary(unmet is None, unmet or "every demand holds")
+    return binary(unmet is None, unmet or "every demand holds", shape.engine)
 
 
 def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.patterns import SECONDS, compile_pattern, difference, matches
+from evalstore.checks.patterns import SECONDS, compile_pattern, difference, engine, matches
 from evalstore.documents import Pointer
 from evalstore.model import Graded, Output, Question
 from evalstore.model.outcome import binary, error
@@ -18,8 +18,8 @@ def grade(params: Mapping[str, Any], output: Output, question: Question | None) 
         return error(compiled)
     found = matches(compiled, params.get("mode", "search"), output.text)
     if found is None:
-        return error(f"the pattern did not finish within {SECONDS:g} s on this output")
-    return binary(found, "a match is found" if found else "no match is found")
+        return error(f"the pattern did not finish within {SECONDS:g} s on this output", engine())
+    return binary(found, "a match is found" if found else "no match is found", engine())
 
 
 def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:

@@ -1,0 +1,83 @@
+"""The table of kinds against the schemas and the fixture folders, and what `problems` says of a check."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.checks import KINDS, PENDING
+from evalstore.resources import folder
+
+CASES = Path(__file__).resolve().parents[1] / "cases" / "checks"
+
+
+def test_every_schema_has_a_kind_and_every_kind_a_schema() -> None:
+    schemas = {path.name.removesuffix(".schema.json") for path in (folder("schema") / "checks").glob("*.json")}
+    assert schemas == set(KINDS) | PENDING, "write evalstore/checks/kinds/<kind>.py, or its schema"
+    assert not set(KINDS) & PENDING, "a kind that runs is no longer pending"
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_every_kind_has_cases_that_pass_and_fail(kind: str) -> None:
+    text = "".join(path.read_text("utf-8") for path in (CASES / kind).glob("*.yaml"))
+    assert "verdict: pass" in text
+    assert "verdict: fail" in text
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_the_examples_of_the_schemas_are_without_problems(kind: str) -> None:
+    schema = json.loads((folder("schema") / "checks" / f"{kind}.schema.json").read_text("utf-8"))
+    for example in schema["examples"]:
+        assert list(KINDS[kind].problems(example)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "pointer", "said"),
+    [
+        ("must_contain_any", {"values": ["a", "a"], "min_matches": 2}, ("min_matches",), "only 1 different"),
+        ("must_not_contain", {"values": ["a", ""]}, ("values", 1), "an empty text is in every output"),
+        ("regex", {"pattern": "("}, ("pattern",), "does not compile"),
+        ("regex", {"pattern": r"\p{L}"}, ("pattern",), "Python's re does not know"),
+        ("regex", {"pattern": "a(?i)b"}, ("pattern",), "Python's re does not know"),
+        ("regex", {"pattern": "[[:alpha:]]"}, ("pattern",), "a class of letters"),
+        ("regex", {"pattern": "(?:cache){e<=1}"}, ("pattern",), "fuzzy"),
+        ("markdown_structure", {"dialect": "lines"}, (), "no demand"),
+        ("markdown_structure", {"forbidden_patterns": [""]}, ("forbidden_patterns", 0), "an empty text"),
+        ("markdown_structure", {"max_heading_level": 0, "min_headings": 1}, ("max_heading_level",), "nothing passes"),
+        ("format", {"min_chars": 9, "max_chars": 8}, ("min_chars",), "nothing passes"),
+        ("format", {"format": "text", "max_chars": 0}, ("max_chars",), "nothing passes"),
+    ],
+)
+def test_problems_point_at_what_a_schema_cannot_see(
+    kind: str, params: dict[str, Any], pointer: tuple[str | int, ...], said: str
+) -> None:
+    ((at, message, hint),) = KINDS[kind].problems({"kind": kind, **params})
+    assert at == pointer
+    assert said in message
+    assert hint
+
+
+@pytest.mark.parametrize(
+    ("kind", "params"),
+    [
+        ("must_contain_any", {"values": ["a", "b"], "min_matches": 2}),
+        ("must_not_contain", {"values": [" "]}),
+        ("regex", {"pattern": r"\{e\}[a-z]{2,3}\{\{ name \}\}", "flags": ["i", "m"]}),
+        ("regex", {"pattern": r"[^\[:alnum]", "flags": "x"}),
+        ("markdown_structure", {"no_h1": False}),
+        ("markdown_structure", {"max_heading_level": 0}),
+        ("php_lint", {"on_no_code": "fail"}),
+        ("format", {"max_chars": 0}),
+    ],
+)
+def test_problems_leave_sound_checks_alone(kind: str, params: dict[str, Any]) -> None:
+    assert list(KINDS[kind].problems({"kind": kind, **params})) == []
+
+
+def test_a_name_that_is_no_kind_is_not_in_the_table() -> None:
+    assert "composite" not in KINDS
+    with pytest.raises(KeyError):
+        KINDS["../evaluate"]
