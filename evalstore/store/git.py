@@ -43,6 +43,7 @@ _CONFIG = (
     "submodule.recurse=false",
     "safe.bareRepository=explicit",
     "i18n.logOutputEncoding=UTF-8",
+    "i18n.commitEncoding=UTF-8",
     "color.ui=false",
 )
 PREFIX = ("--no-pager", *(word for setting in _CONFIG for word in ("-c", setting)))
@@ -100,13 +101,19 @@ class CommandError(GitError):
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Git for one repository, named by its git directory and never searched for."""
+    """Git for one repository, named by its git directory and never searched for.
+
+    `held` are descriptors that git inherits: a lock on one of them lasts as long as the last command of a killed bump.
+    """
 
     directory: Path
+    held: tuple[int, ...] = ()
+    timeout: float | None = None
 
     def run(self, *argv: str, stdin: bytes = b"", env: Mapping[str, str | None] | None = None) -> bytes:
         """Run one git subcommand and return its stdout; raises `CommandError`, or `GitError` when git is missing."""
-        return call((f"--git-dir={self.directory}", *argv), stdin=stdin, env=env)
+        words = (f"--git-dir={self.directory}", *argv)
+        return call(words, stdin=stdin, env=env, held=self.held, timeout=self.timeout)
 
     def ask(self, *argv: str) -> bytes | None:
         """Run a subcommand that answers "no" with exit code 1; None is that answer."""
@@ -123,7 +130,14 @@ class Git:
         return _gitpython().execute(command, istream=stdin, as_process=True, shell=False)
 
 
-def call(argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str | None] | None = None) -> bytes:
+def call(
+    argv: Sequence[str],
+    *,
+    stdin: bytes = b"",
+    env: Mapping[str, str | None] | None = None,
+    held: Sequence[int] = (),
+    timeout: float | None = None,
+) -> bytes:
     """Run git outside any named repository; `env` adds to the sealed environment, None takes a name out of it."""
     with tempfile.TemporaryFile() as file:
         file.write(stdin)
@@ -135,8 +149,9 @@ def call(argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str | Non
             with_exceptions=False,
             stdout_as_string=False,
             strip_newline_in_stdout=False,
-            kill_after_timeout=TIMEOUT,
+            kill_after_timeout=timeout or TIMEOUT,
             shell=False,
+            pass_fds=held,
         )
     if status:
         command = next((word for word in argv if not word.startswith("-")), "git")
@@ -176,7 +191,8 @@ def executable() -> str:
 
 def _word(command: str, status: int, stderr: str) -> tuple[str, str | None]:
     if stderr.startswith("Timeout:"):
-        return f"git {command} did not answer within {TIMEOUT:g} seconds", "look for a FIFO or a huge file in .git"
+        seconds = stderr.split()[-2]
+        return f"git {command} did not answer within {seconds} seconds", "look for a FIFO or a huge file in .git"
     for said, message, hint in _WORDED:
         if said in stderr:
             return message, hint

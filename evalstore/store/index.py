@@ -19,9 +19,10 @@ _TRIES, _PAUSE = 60, 0.05
 
 def staged(git: Git, paths: Iterable[str]) -> dict[str, str]:
     """Return the blobs that the index holds for `paths`, by path."""
-    out = git.run("ls-files", "--stage", "--full-name", "-z", "--", *paths).decode("utf-8", "replace")
+    out = git.run("ls-files", "--stage", "--full-name", "-z").decode("utf-8", "surrogateescape")
     entries = (line.partition("\t")[::2] for line in out.split("\0") if line)
-    return {path: head.split(" ")[1] for head, path in entries}
+    wanted = set(paths)
+    return {path: head.split(" ")[1] for head, path in entries if path in wanted}
 
 
 def stage(git: Git, files: Mapping[str, TreeEntry]) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from evalstore.store.git import Git
 
 REGULAR = "100644"
+TAGS = "refs/tags/"
+_NAMES = ("utf-8", "surrogateescape")  # git's names are bytes
+_AT_ONCE = 1000  # objects a process: each is synced to disk, and a command has a time limit
 
 
 class TreeEntry(NamedTuple):
@@ -30,14 +32,11 @@ class RefUpdate(NamedTuple):
 
 
 def write_objects(git: Git, type_: str, contents: Sequence[bytes | BinaryIO]) -> list[str]:
-    """Write objects and return their ids in order; one process, however many they are and however large."""
-    # `--no-filters` hashes the bytes as they are: no attribute is looked up and no filter runs.
-    with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
-        paths = [Path(folder, str(index)) for index in range(len(contents))]
-        for path, content in zip(paths, contents, strict=True):
-            _spill(path, content)
-        lines = "".join(f"{path}\n" for path in paths).encode()
-        return git.run("hash-object", "-w", "-t", type_, "--no-filters", "--stdin-paths", stdin=lines).decode().split()
+    """Write objects and return their ids in order; few processes, however many they are and however large."""
+    oids: list[str] = []
+    for start in range(0, len(contents), _AT_ONCE):
+        oids += _write(git, type_, contents[start : start + _AT_ONCE])
+    return oids
 
 
 def write_tree(git: Git, commit: str | None, files: Mapping[str, TreeEntry]) -> str:
@@ -71,20 +70,42 @@ def write_tags(git: Git, commit: str, messages: Mapping[str, str]) -> dict[str, 
 def update_refs(git: Git, updates: Iterable[RefUpdate], *, reason: str, signature: Mapping[str, str]) -> None:
     """Move refs in one transaction, in the order given; any ref that is not at its old value fails them all."""
     lines = ["start", *(_command(update) for update in updates), "prepare", "commit"]
-    git.run("update-ref", "-m", reason, "--stdin", stdin=("\n".join(lines) + "\n").encode(), env=signature)
+    git.run("update-ref", "-m", reason, "--stdin", stdin=("\n".join(lines) + "\n").encode(*_NAMES), env=signature)
 
 
 def find_refs(git: Git, names: Iterable[str]) -> dict[str, str]:
     """Return the objects of those refs that exist, by exact full name."""
     wanted = set(names)
-    out = git.run("for-each-ref", "--format=%(refname) %(objectname)", *sorted(wanted)).decode("utf-8", "replace")
+    # Thousands of tags would not fit on a command line: they are listed and picked.
+    patterns = {TAGS if name.startswith(TAGS) else name for name in wanted}
+    out = git.run("for-each-ref", "--format=%(refname) %(objectname)", "--", *sorted(patterns)).decode(*_NAMES)
     pairs = (line.rpartition(" ")[::2] for line in out.split("\n") if line)
     return {name: oid for name, oid in pairs if name in wanted}
 
 
+def file_modes(git: Git, commit: str | None, paths: Iterable[str]) -> dict[str, str]:
+    """Return the modes that files have at a commit, by path; those that are not there are left out."""
+    if commit is None:
+        return {}
+    out = git.run("ls-tree", "-r", "-z", "--full-tree", commit).decode(*_NAMES)
+    entries = (line.partition("\t")[::2] for line in out.split("\0") if line)
+    wanted = set(paths)
+    return {path: head.split(" ")[0] for head, path in entries if path in wanted}
+
+
 def index_info(files: Mapping[str, TreeEntry]) -> bytes:
     """Return the lines that `update-index -z --index-info` reads."""
-    return "".join(f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items()).encode()
+    return "".join(f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items()).encode(*_NAMES)
+
+
+def _write(git: Git, type_: str, contents: Sequence[bytes | BinaryIO]) -> list[str]:
+    # `--no-filters` hashes the bytes as they are: no attribute is looked up and no filter runs.
+    with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
+        paths = [Path(folder, str(index)) for index in range(len(contents))]
+        for path, content in zip(paths, contents, strict=True):
+            _spill(path, content)
+        lines = "".join(f"{path}\n" for path in paths).encode()
+        return git.run("hash-object", "-w", "-t", type_, "--no-filters", "--stdin-paths", stdin=lines).decode().split()
 
 
 def _command(update: RefUpdate) -> str:
@@ -95,8 +116,7 @@ def _command(update: RefUpdate) -> str:
 
 
 def _spill(path: Path, content: bytes | BinaryIO) -> None:
-    with ExitStack() as stack:
-        file = stack.enter_context(path.open("wb"))
+    with path.open("wb") as file:
         if isinstance(content, bytes):
             file.write(content)
         else:

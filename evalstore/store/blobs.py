@@ -1,0 +1,37 @@
+"""Blob ids of many files: at commits by one git process, and on disk without git; nothing is parsed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from evalstore.errors import GitError
+from evalstore.files import open_below
+from evalstore.store.batch import hasher
+from evalstore.store.git import Git
+
+_CHUNK = 1 << 16
+
+
+def committed_blobs(git: Git, files: Iterable[tuple[str, str]]) -> list[str | None]:
+    """Return the blob of each (commit, path), or None; for "is it still the same?", content is read elsewhere."""
+    names = [f"{commit}:{path}\n" for commit, path in files]
+    if not names:
+        return []
+    out = git.run("cat-file", "--batch-check=%(objectname)", stdin="".join(names).encode())
+    lines = out.decode("utf-8", "replace").split("\n")[:-1]
+    if len(lines) != len(names):
+        raise GitError("git answered for other files than asked", hint="a folder's name holds a line feed")
+    return [None if line.endswith(" missing") else line for line in lines]
+
+
+def working_blob(root: Path, path: str, hex_digits: int) -> str:
+    """Return the blob id that a file on disk would have, streamed; `LoadError` when it cannot be read."""
+    with open_below(root, path) as file:
+        hash_ = hasher("blob", os.fstat(file.fileno()).st_size, hex_digits)
+        for piece in iter(partial(file.read, _CHUNK), b""):
+            hash_.update(piece)
+    digest: str = hash_.hexdigest()
+    return digest
