@@ -136,6 +136,15 @@ def test_what_php_could_not_tell_is_no_verdict(
     assert said in reason
 
 
+def test_a_php_that_vanishes_is_no_verdict(program: Path) -> None:
+    write(program, "exit 0")
+    assert php.find_engine() == php.Engine("php 9.9.9", str(program))
+    program.unlink()
+    verdict, _, reason, unscored = answer("```php\n$a = 1;\n```")
+    assert (verdict, unscored) == (Verdict.UNSCORED, Unscored.ERROR)
+    assert "could not be started: No such file" in reason
+
+
 def test_a_broken_block_fails_even_beside_one_that_could_not_be_judged(program: Path) -> None:
     write(program, "read -r first\nread -r second\ncase $second in bad*) exit 255;; esac\nexit 137")
     assert answer("```php\nodd\n```\n```php\nbad\n```")[0] is Verdict.FAIL
