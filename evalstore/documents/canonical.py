@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+# Made once: `json.dumps` makes an encoder for every call that is not its default.
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
 
 def canonical(value: Any) -> str:
     """Write plain data with sorted keys, exact decimals and no insignificant white space."""
@@ -32,7 +35,7 @@ def _parts(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield "{"
         for index, key in enumerate(sorted(value)):
-            yield ("," if index else "") + json.dumps(key, ensure_ascii=False) + ":"
+            yield ("," if index else "") + _encode(key) + ":"
             yield from _parts(value[key])
         yield "}"
     elif isinstance(value, list):
@@ -45,4 +48,4 @@ def _parts(value: Any) -> Iterator[str]:
     elif isinstance(value, int | Decimal) and not isinstance(value, bool):
         yield exact(value)
     else:
-        yield json.dumps(value, ensure_ascii=False)
+        yield _encode(value)

@@ -34,6 +34,7 @@ def document(run: Run) -> dict[str, Any]:
         "checks": {id_: _check(check) for id_, check in run.checks.items()},
         "dataset": run.dataset and asdict(run.dataset),
         "rubrics": [asdict(pinned) for pinned in run.rubrics],
+        "judges": [asdict(pinned) for pinned in run.judges],
         "notes": list(run.notes),
     }
 

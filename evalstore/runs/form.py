@@ -31,6 +31,9 @@ _SOURCE = {
     "source_organization_name": "unknown",
     "evaluator_relationship": "other",
 }
+# Encoders are made once: `json.dumps` makes one for every call that is not its default.
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_sorted_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _MODEL_DETAILS = {"deployment_type": "unknown", "model_availability": "unknown"}
 
 
@@ -176,12 +179,8 @@ def _messages(row: Row) -> list[dict[str, Any]]:
 def _sample_hash(row: Row) -> str:
     """Return the hash by the recipe of the format's contributor guide."""
     sample = {"raw": row.input, "reference": list(row.reference)}
-    return hashlib.sha256(json.dumps(sample, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(_sorted_json(sample).encode()).hexdigest()
 
 
 def _number(score: Fraction | None) -> float:
     return UNKNOWN if score is None else float(score)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -23,6 +23,8 @@ _LIMIT = 64 << 20
 # `Fraction` would also take 1e999999999, and calculate it.
 _EXACT = re.compile("-?[0-9]{1,4000}(?:/0*[1-9][0-9]{0,3999})?")
 
+_PLAIN = re.compile(r"[^/\\\x00]+\.jsonl")
+
 
 def read_run(path: Path) -> Run:
     """Read the aggregate JSON of a run; `LoadError` when it is none."""
@@ -46,10 +48,10 @@ def read_rows(run: Run) -> Iterator[Row]:
 
 def _run(value: Mapping[str, Any], path: Path, place: Place) -> Run:
     results = {result.get("evaluation_result_id"): result for result in value["evaluation_results"]}
-    library = value["eval_library"].get("additional_details") or {}
     first = value["evaluation_results"][0]
-    details = first["score_details"].get("details") or {}
-    source = first["source_data"].get("additional_details") or {}
+    library = _within(value.get("eval_library"), "additional_details")
+    details = _within(first["score_details"], "details")
+    source = _within(first.get("source_data"), "additional_details")
 
     def stored(holder: Mapping[str, Any], key: str, default: Any) -> Any:
         return read_row(holder[key].encode(), place.file, 0) if key in holder else default
@@ -112,7 +114,7 @@ def _grade(evaluation: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[F
 
 def _score(result: Mapping[str, Any]) -> Fraction | None:
     found = result["score_details"]
-    if "evalstore_score" in (details := found.get("details") or {}):
+    if "evalstore_score" in (details := _within(found, "details")):
         return exact_score(details["evalstore_score"])
     return None if found["score"] == UNKNOWN else Fraction(found["score"])
 
@@ -136,6 +138,12 @@ def _check(check: Mapping[str, Any]) -> CheckResult:
     return CheckResult(check["id"], check["kind"], *grade, check["engine"])
 
 
+def _within(value: Any, key: str) -> Mapping[str, Any]:
+    """Return a free place of the format; older versions and other writers leave it out."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
 def _pinned(value: Mapping[str, Any] | None) -> Pinned | None:
     return None if value is None else Pinned(**value)
 
@@ -145,7 +153,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _plain(name: str) -> str:
-    if name != Path(name).name:
+    if not _PLAIN.fullmatch(name):
         raise ValueError(f"{excerpt(name)!r} is no file beside it")
     return name
 

@@ -23,6 +23,8 @@ _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
 # Legal in JSON, but readers that split lines as `str.splitlines` does would cut a row there.
 _BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
 
 def run_name(*parts: str) -> str:
     """Return a file name made of `parts`, safe on every system."""
@@ -83,7 +85,7 @@ def drafted(folder: Path, name: str) -> Iterator[Draft]:
 
 
 def _line(value: Mapping[str, Any]) -> bytes:
-    text = json.dumps(value, ensure_ascii=False)
+    text = _encode(value)
     if not text.isascii():
         for char, escape in _BREAKS.items():
             text = text.replace(char, escape)

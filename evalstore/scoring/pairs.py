@@ -50,10 +50,10 @@ class Pairs:
     def notes(self, dataset: str) -> Iterator[str]:
         """Say what found no partner."""
         if self.unanswered:
-            yield f"{self.unanswered:,} of {self.questions.count:,} questions of {dataset} have no output"
+            yield f"questions of {dataset} without an output: {self.unanswered:,} of {self.questions.count:,}"
         if self.strays:
             first = excerpt(self.first_stray, 60)
-            yield f"{self.strays:,} outputs answer no question of {dataset} (the first is {first!r})"
+            yield f"outputs without a question in {dataset}: {self.strays:,} (the first is {first!r})"
 
     def _twice(self, recorded: Recorded, first: int) -> RefusedError:
         return RefusedError(

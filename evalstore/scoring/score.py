@@ -98,7 +98,7 @@ def _ended(run: Run, used: Used, pairs: Pairs) -> Run:
     dataset = f"dataset/{run.name}"
     if not run.questions:
         raise RefusedError(
-            f"none of {pairs.strays:,} outputs answers a question of {dataset}",
+            f"no output answers a question of {dataset}",
             place=Place(pairs.file),
             hint=f"outputs and questions meet by id; the first output is {excerpt(pairs.first_stray, 60)!r}",
         )

@@ -56,7 +56,7 @@ class Used:
         if resolved.kind is not Kind.RUBRIC:
             raise RefusedError(f"{ref} grades nothing: it is a {resolved.kind}", hint="rubric_ref names a rubric")
         if unmapped := resolved.artifact.value.get("x_unmapped"):
-            self.notes.append(f"{exact_ref(resolved)} is partial: {len(unmapped)} checks of its source have no kind")
+            self.notes.append(f"{exact_ref(resolved)} is partial: checks of its source without a kind: {len(unmapped)}")
         return Ruler(pin(resolved), _rubric(resolved))
 
     def _floats(self, ref: str, found: str) -> None:

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.errors import LoadError
+from evalstore.model import Output
+from evalstore.runs import Recorded, Run, read_outputs, samples_of, sha256_of
+
+Lines = Callable[..., Path]
+
+
+def test_lines_keep_their_order_and_know_where_they_stand(lines: Lines) -> None:
+    found = read_outputs(lines({"id": "b", "output": "1"}, b"", b" \r", {"id": "a", "output": "2", "more": [1]}))
+    assert list(found) == [Recorded("b", Output("1"), 1), Recorded("a", Output("2"), 4)]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a\u2028b\u2029c\x85d", "\x00", "\ufeff", "a\nb\r\n", "🦊", "e\u0301", '"evaluation_results"', "{"]
+)
+def test_a_text_is_taken_as_it_is(text: str, lines: Lines) -> None:
+    for line in (
+        json.dumps({"id": text, "output": text}),
+        json.dumps({"id": text, "output": text}, ensure_ascii=False),
+    ):
+        path = lines(line.encode())
+        assert list(read_outputs(path)) == [Recorded(text, Output(text), 1)]
+        assert samples_of(path) == path
+
+
+def test_the_last_line_needs_no_end_and_the_file_may_have_a_byte_order_mark(lines: Lines) -> None:
+    path = lines(b'\xef\xbb\xbf{"id": "a", "output": "x"}\r', b'{"id": "b", "output": "y"}', end=b"")
+    assert [recorded.id for recorded in read_outputs(path)] == ["a", "b"]
+
+
+def test_recorded_calls_are_kept_as_they_are(lines: Lines) -> None:
+    calls = [
+        {"name": "f", "args": {"n": 1.50}},
+        {"id": "c1", "type": "function", "function": {"name": "g", "arguments": "{}"}},
+    ]
+    rows = [{"id": "a", "output": "x", "tool_calls": made} for made in (calls, [], None)]
+    found = [recorded.output.tool_calls for recorded in read_outputs(lines(*rows))]
+    assert found == [tuple(calls), (), None]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (b"{", "not JSON"),
+        (b'{"id": "a", "output": NaN}', "NaN is not JSON"),
+        (b'{"id": "a", "output": "x", "n": 1e999999}', "out of range"),
+        (b'{"id": "a", "id": "b", "output": "x"}', "'id' stands twice"),
+        (b'{"id": "a", "output": "\x00"}', "not JSON"),
+        (b'{"id": "a", "output": "\\ud800"}', "surrogate"),
+        (b'{"id": "a", "output": "\xff"}', "not UTF-8"),
+        ('{"id": "a", "output": "x"}'.encode("utf-16"), "not UTF-8"),
+        (b"[" * 100_000, "nested|not JSON"),
+        (b'{"id": "a", "output": "' + b"x" * (5 << 20) + b'"}', "longer than 4,194,304 bytes"),
+        (b'"text"', "one JSON object"),
+        ([1], "one JSON object"),
+        ({"id": 1, "output": "x"}, "its `id` is no text"),
+        ({"output": "x"}, "it has no `id`"),
+        ({"id": "a"}, "it has no `output`"),
+        ({"id": "a", "output": None}, "its `output` is no text"),
+        ({"id": "a", "output": ["x"]}, "its `output` is no text"),
+        ({"id": "a", "output": "x", "tool_calls": "f"}, "no list of calls"),
+        ({"id": "a", "output": "x", "tool_calls": [{}]}, "no list of calls"),
+        ({"id": "a", "output": "x", "tool_calls": [{"name": 7}]}, "no list of calls"),
+        ({"sample_id": None, "output": {"raw": "x"}}, "its `sample_id` is no text"),
+        ({"sample_id": True, "output": {"raw": "x"}}, "its `sample_id` is no text"),
+        ({"sample_id": "a", "output": {"raw": ["x", "y"]}}, "2 outputs in one row"),
+        ({"sample_id": "a", "output": {"raw": 7}}, "`output.raw` is no text"),
+        ({"sample_id": "a", "messages": "x"}, "no list of messages"),
+        ({"sample_id": "a", "messages": ["x"]}, "no list of messages"),
+    ],
+)
+def test_a_broken_line_is_one_sentence_with_its_place(line: Any, sentence: str, lines: Lines) -> None:
+    path = lines({"id": "good", "output": "x"}, line)
+    with pytest.raises(LoadError, match=sentence) as raised:
+        list(read_outputs(path))
+    assert raised.value.place is not None
+    assert (raised.value.place.file, raised.value.place.line) == (str(path), 2)
+
+
+def test_a_file_without_line_breaks_is_not_read_whole(lines: Lines) -> None:
+    with pytest.raises(LoadError, match="longer than"):
+        next(read_outputs(lines(b"x" * (40 << 20), end=b"")))
+
+
+def test_what_is_no_file_is_one_sentence(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "nothing.jsonl", Path("/dev/null")):
+        with pytest.raises(LoadError, match=r"cannot be read|no regular file"):
+            next(read_outputs(path))
+
+
+def test_the_aggregate_stands_for_its_rows(written: Callable[..., Run]) -> None:
+    run = written()
+    assert samples_of(run.path) == samples_of(run.samples) == run.samples
+    run.path.write_text(json.dumps(json.loads(run.path.read_text("utf-8"))), encoding="utf-8")
+    assert samples_of(run.path) == run.samples
+
+
+def test_a_digest_of_a_file_is_that_of_its_bytes(lines: Lines) -> None:
+    # NIST FIPS 180-2, appendix B: one block, and a million times "a"
+    assert sha256_of(lines(b"abc", end=b"")).startswith("ba7816bf8f01cfea")
+    assert sha256_of(lines(b"a" * 1_000_000, end=b"")).startswith("cdc76e5c9914fb92")

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.errors import ConflictError, RefusedError
+from evalstore.runs import Draft, Row, Run, drafted, read_rows, read_run, run_name
+from evalstore.runs import write as module
+
+Written = Callable[..., Run]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_run_is_two_files(written: Written, tmp_path: Path) -> None:
+    run = written()
+    assert names(tmp_path / "runs") == ["small.json", "small_samples.jsonl"]
+    assert (run.path, run.samples) == (tmp_path / "runs/small.json", tmp_path / "runs/small_samples.jsonl")
+
+
+def test_nothing_is_overwritten(written: Written, tmp_path: Path) -> None:
+    first = written()
+    before = {path: path.read_bytes() for path in (tmp_path / "runs").iterdir()}
+    assert [written().path.name for _ in range(2)] == ["small-2.json", "small-3.json"]
+    assert {path: path.read_bytes() for path in before} == before
+    assert read_run(first.path) == first
+
+
+@pytest.mark.parametrize("taken", ["small.json", "small_samples.jsonl"])
+def test_one_of_the_two_names_taken_is_taken(taken: str, written: Written, tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / taken).symlink_to("nowhere")
+    assert written().path.name == "small-2.json"
+    assert names(tmp_path / "runs") == sorted([taken, "small-2.json", "small-2_samples.jsonl"])
+
+
+def test_many_at_once_each_get_a_run(written: Written, tmp_path: Path) -> None:
+    runs: list[Run] = []
+    threads = [threading.Thread(target=lambda: runs.append(written())) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({run.path for run in runs}) == 12
+    assert len(names(tmp_path / "runs")) == 24
+    assert all(read_run(run.path) == run and len(list(read_rows(run))) == 6 for run in runs)
+
+
+def test_what_is_not_finished_leaves_nothing(tmp_path: Path, run: Run, rows: tuple[Row, ...]) -> None:
+    def interrupted() -> None:
+        with drafted(tmp_path / "runs", "small") as draft:
+            draft.add(rows[0], run)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert names(tmp_path / "runs") == []
+
+
+def test_an_aggregate_that_cannot_be_written_takes_its_rows_back(
+    tmp_path: Path, run: Run, rows: tuple[Row, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "aggregate", lambda _: 1 / 0)
+    with drafted(tmp_path, "small") as draft:
+        draft.add(rows[0], run)
+        with pytest.raises(ZeroDivisionError):
+            draft.finish(run)
+    assert names(tmp_path) == []
+
+
+def test_a_name_taken_in_the_last_moment_is_a_conflict(
+    tmp_path: Path, run: Run, rows: tuple[Row, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taken(run: Run) -> dict[str, Any]:
+        run.path.write_text("mine", encoding="utf-8")
+        return {}
+
+    monkeypatch.setattr(module, "aggregate", taken)
+    with drafted(tmp_path, "small") as draft, pytest.raises(ConflictError, match="just now"):
+        draft.finish(run)
+    assert names(tmp_path) == ["small.json"]
+    assert (tmp_path / "small.json").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_file_system_without_links_will_do(written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    first, second = written(), written()
+    assert (read_run(first.path), second.path.name) == (first, "small-2.json")
+    assert len(names(tmp_path / "runs")) == 4
+
+
+def test_a_full_disk_is_one_sentence(tmp_path: Path, run: Run, rows: tuple[Row, ...]) -> None:
+    big = replace(rows[0], input="x" * (1 << 20))
+    refused = pytest.raises(RefusedError, match="a run cannot be written here: no space left")
+    with suppress(OSError), Path("/dev/full").open("wb") as full, refused:
+        Draft(Path("/dev"), "full", full).add(big, run)
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(RefusedError, match="a run cannot be written here"), drafted(tmp_path / "file" / "runs", "x"):
+        pass
+
+
+def test_killed_half_way_it_leaves_no_run(tmp_path: Path) -> None:
+    code = """
+import sys, time
+from pathlib import Path
+from evalstore.runs import drafted
+with drafted(Path(sys.argv[1]), "small") as draft:
+    draft.rows.write(b"half of a row")
+    draft.rows.flush()
+    print("written", flush=True)
+    time.sleep(60)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"written\n"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(".small.")
+    assert left.suffix == ".tmp"
+    assert left.read_bytes() == b"half of a row"
+
+
+@pytest.mark.parametrize(
+    ("parts", "name"),
+    [
+        (("web_answers", "1.0.0", "model_a"), "web_answers-1.0.0-model_a"),
+        (("a", "git:" + "0" * 40, "org/m:0@x"), f"a-git-{'0' * 40}-org-m-0-x"),
+        (("a", "1.0.0", "../../etc/passwd"), "a-1.0.0-etc-passwd"),
+        (("a", "", "…"), "a"),
+        (("a", "1.0.0", "x" * 300), f"a-1.0.0-{'x' * 152}"),
+        (("a", "1.0.0", ".hidden\n\x1b[31m"), "a-1.0.0-hidden-31m"),
+    ],
+)
+def test_a_name_of_a_run_is_a_plain_file_name(parts: tuple[str, ...], name: str) -> None:
+    assert run_name(*parts) == name
+
+
+def test_the_same_values_give_the_same_bytes(written: Written) -> None:
+    first, second = written(), written()
+    assert first.samples.read_bytes() == second.samples.read_bytes()
+    ours = json.loads(first.path.read_text("utf-8"))
+    ours["eval_library"]["additional_details"]["evalstore_samples"] = second.samples.name
+    assert ours == json.loads(second.path.read_text("utf-8"))

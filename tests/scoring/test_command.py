@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from evalstore.resources import folder
+from evalstore.runs import read_rows, read_run
+from evalstore.store import Store
+
+Cli = Callable[..., Any]
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def repo(store: Store) -> Path:
+    assert store.root is not None
+    return store.root
+
+
+@pytest.mark.parametrize("name", ["output/score", "result"])
+def test_the_document_is_what_its_schema_says(name: str, cli: Cli, repo: Path, write: Write) -> None:
+    schema = json.loads((folder("schema") / f"{name}.schema.json").read_text("utf-8"))
+    Draft202012Validator.check_schema(schema)
+    for outputs in (None, {"four": "x"}, {"one": "x", "stray": "y"}):
+        path = write(outputs) if outputs else write()
+        ran = cli("score", "dataset/small@1.0.0", path, "--format", "json", cwd=repo)
+        assert ran.code == 0
+        assert list(Draft202012Validator(schema).iter_errors(json.loads(ran.out))) == []
+
+
+def test_the_document_names_a_run_that_can_be_read(cli: Cli, repo: Path, write: Write) -> None:
+    ran = cli("score", "dataset/small@1.0.0", write(), "--format", "json", cwd=repo)
+    answer = json.loads(ran.out)
+    assert (answer["run"], ran.err) == ("runs/small-1.0.0-model_a.json", "")
+    assert (answer["score"], answer["score_exact"], answer["pass_rate"]) == (0.888888888889, "8/9", 1.0)
+    assert "pass_rate_exact" not in answer
+    run = read_run(repo / answer["run"])
+    assert (answer["questions"], answer["scored"], answer["unscored"]) == (run.questions, run.scored, run.unscored)
+    assert answer["checks"]["sound"] == {"mean": None, "fail": 0, "unscored": 1}
+
+
+def test_the_text_is_calm_and_complete(cli: Cli, repo: Path, write: Write) -> None:
+    ran = cli("score", "dataset/small@1.0.0", write(), "--out", "here", cwd=repo)
+    assert ran.out == (
+        "dataset/small@1.0.0   model_a\n"
+        "\n"
+        "score       88.89   mean of 3 scored questions, in points of 100\n"
+        "pass rate  100.00\n"
+        "unscored        1   not part of any mean\n"
+        "\n"
+        "check          mean    fail  unscored\n"
+        "calm          50.00       1         0\n"
+        "code/polite  100.00       0         0\n"
+        "fenced       100.00       0         0\n"
+        "short        100.00       0         0\n"
+        "sound             -       0         1\n"
+        "tone/polite  100.00       0         0\n"
+        "\n"
+        "run  here/small-1.0.0-model_a.json\n"
+    )
+
+
+def test_warnings_go_to_stderr(cli: Cli, repo: Path, write: Write) -> None:
+    ran = cli("score", "dataset/small", write({"one": "x", "\x1b[31m": "y"}), cwd=repo)
+    assert ran.code == 0
+    assert ran.err == (
+        "warning: dataset/small floats: today it is dataset/small@1.0.0\n"
+        "warning: questions of dataset/small without an output: 3 of 4\n"
+        "warning: outputs without a question in dataset/small: 1 (the first is '\\\\x1b[31m')\n"
+    )
+
+
+def test_run_elsewhere_it_answers_as_if_started_there(cli: Cli, repo: Path, write: Write, tmp_path: Path) -> None:
+    write()
+    ran = cli("-C", "repo", "score", "dataset/small@1.0.0", "../model_a.jsonl", "--format", "json", cwd=tmp_path)
+    assert json.loads(ran.out)["run"] == "runs/small-1.0.0-model_a.json"
+    assert (repo / "runs/small-1.0.0-model_a.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "sentence"),
+    [
+        (["dataset/small@1.0.0"], 2, "OUTPUTS"),
+        (["dataset/small@1.0.0", "nowhere.jsonl"], 3, "nowhere.jsonl: cannot be read: no such file"),
+        (["dataset/small@1.0.0", "."], 3, "is no regular file"),
+        (["dataset/small@9.9.9", "x.jsonl"], 3, "has no version 9.9.9"),
+        (["dataset/smal@1.0.0", "x.jsonl"], 3, "did you mean dataset/small"),
+        (["small", "x.jsonl"], 3, "is not a reference"),
+        (["rubric/tone@1.0.0", "x.jsonl"], 3, "it is a rubric"),
+        (["dataset/small@1.0.0", "x.jsonl", "--format", "xml"], 2, "xml"),
+    ],
+)
+def test_a_wrong_command_is_one_sentence(argv: list[str], code: int, sentence: str, cli: Cli, repo: Path) -> None:
+    ran = cli("score", *argv, cwd=repo)
+    assert (ran.code, ran.out) == (code, "")
+    assert sentence in ran.err
+    assert not (repo / "runs").exists()
+
+
+def test_outside_a_repository_it_says_so(cli: Cli, tmp_path: Path, write: Write) -> None:
+    ran = cli("score", "dataset/small@1.0.0", write(), cwd=tmp_path)
+    assert ran.code == 3
+    assert "not in a git repository" in ran.err
+
+
+def test_killed_half_way_no_run_is_left_and_the_next_one_is_whole(
+    cli: Cli, repo: Path, tmp_path: Path, store: Store
+) -> None:
+    rows, runs = repo / "datasets" / "many.jsonl", repo / "runs"
+    ids = [f"q{number}" for number in range(8_000)]
+    rows.write_text("".join(f'{{"id": "{id_}", "input": "?"}}\n' for id_ in ids), encoding="utf-8")
+    outputs = tmp_path / "model_a.jsonl"
+    outputs.write_text("".join(f'{{"id": "{id_}", "output": "thanks"}}\n' for id_ in ids), encoding="utf-8")
+    argv = [sys.executable, "-m", "evalstore", "score", "dataset/many@worktree", str(outputs)]
+    process = subprocess.Popen(argv, cwd=repo, env=dict(os.environ), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    for _ in range(1000):
+        if runs.exists() and any(path.stat().st_size for path in runs.iterdir()):
+            break
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert [path.suffix for path in runs.iterdir()] == [".tmp"]
+    ran = cli("score", "dataset/many@worktree", outputs, "--format", "json", cwd=repo)
+    run = read_run(repo / json.loads(ran.out)["run"])
+    assert (run.path.name, run.questions) == ("many-worktree-model_a.json", 8_000)
+    assert sum(1 for _ in read_rows(run)) == 8_000
+
+
+def test_the_sample_store_scores_as_its_story_says(cli: Cli, release: Callable[..., Path], tmp_path: Path) -> None:
+    source = folder("sample_repo") / "history" / "02-own-rulers"
+    files = {str(path.relative_to(source)): path.read_text("utf-8") for path in sorted(source.glob("*/*.yaml"))}
+    repo = release(files)
+    outputs = folder("sample_repo") / "outputs" / "model_a.jsonl"
+    ran = cli("score", "dataset/web_answers@1.0.0", outputs, "--format", "json", cwd=repo)
+    answer = json.loads(ran.out)
+    assert (round(100 * answer["score"], 2), answer["questions"], answer["pass_rate_exact"]) == (80.36, 14, "11/14")
+
+
+def test_help_has_examples(cli: Cli) -> None:
+    ran = cli("score", "--help")
+    assert ran.code == 0
+    assert "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl" in ran.out

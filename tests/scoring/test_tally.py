@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from evalstore.model import CheckResult, Output, Verdict
+from evalstore.runs import Row, Run
+from evalstore.scoring.tally import Mean, Tally
+
+EMPTY = Run(Path(), Path(), "", "", "", "", None, (), "", None, None, 0, 0, {}, {})
+
+
+def test_a_mean_is_exact() -> None:
+    drawn = random.Random(7)  # noqa: S311  # numbers for a test
+    scores = [Fraction(drawn.randrange(0, d + 1), d) for d in (drawn.randrange(1, 50) for _ in range(2000))]
+    mean = Mean()
+    for score in scores:
+        mean.add(score)
+    assert mean.value() == sum(scores, Fraction(0)) / len(scores)
+
+
+def test_a_mean_of_nothing_is_none() -> None:
+    assert Mean().value() is None
+
+
+def test_a_mean_keeps_one_number_for_each_denominator() -> None:
+    mean = Mean()
+    for number in range(30_000):
+        mean.add(Fraction(number % 7, 7))
+    assert len(mean._sums) == 2  # sevenths, and the whole ones
+    assert mean.value() == Fraction(sum(number % 7 for number in range(30_000)), 7 * 30_000)
+
+
+def row(rubric: str, *checks: tuple[str, Fraction | None]) -> Row:
+    results = tuple(
+        CheckResult(
+            id_, "k", score, Verdict.UNSCORED if score is None else Verdict.PASS if score == 1 else Verdict.FAIL
+        )
+        for id_, score in checks
+    )
+    return Row("", "", (), Output(""), results[0].score, results[0].verdict, rubric, "", results)
+
+
+@pytest.mark.parametrize(
+    ("rows", "names"),
+    [
+        ([row("rubric/x@1.0.0", ("a", Fraction(1))), row("rubric/x@2.0.0", ("a", Fraction(0)))], ["a"]),
+        ([row("rubric/x@1.0.0", ("a", Fraction(1))), row("rubric/y@1.0.0", ("b", Fraction(0)))], ["a", "b"]),
+        ([row("rubric/x@1.0.0", ("a", Fraction(1))), row("rubric/y@1.0.0", ("a", Fraction(0)))], ["x/a", "y/a"]),
+    ],
+)
+def test_a_check_is_named_with_its_rubric_only_where_two_share_its_id(rows: list[Row], names: list[str]) -> None:
+    tally = Tally()
+    for row_ in rows:
+        tally.add(row_)
+    assert list(tally.close(EMPTY).checks) == names
+
+
+def test_unscored_counts_in_no_mean() -> None:
+    tally = Tally()
+    for score in (Fraction(1), None, Fraction(1, 2)):
+        tally.add(row("rubric/x@1.0.0", ("a", score)))
+    run = tally.close(EMPTY)
+    assert (run.score, run.pass_rate, run.scored, run.unscored) == (Fraction(3, 4), Fraction(1, 2), 2, 1)
+    assert (run.checks["a"].mean, run.checks["a"].fail, run.checks["a"].unscored) == (Fraction(3, 4), 1, 1)
+    assert run.harness == {"engines": "evalstore"}
