@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from evalstore.errors import GitError, LoadError
-from evalstore.store.git import TIMEOUT, Git
+from evalstore.store.git import MISSING, TIMEOUT, Git
 
 LIMIT = 4 << 20  # one object; larger ones are streamed or refused
 _CHUNK = 1 << 16
@@ -63,7 +63,7 @@ class Batch:
         with self._lock:
             try:
                 type_, size = self._ask(oid, LIMIT)
-                data = self._take(size + 1)[:-1]
+                data = self._take(size + 1, oid)[:-1]
             except BaseException:
                 self.close()  # what is left in the pipe belongs to nobody
                 raise
@@ -77,7 +77,7 @@ class Batch:
             type_, left = own._ask(oid, sys.maxsize)
             hash_ = hasher(type_, left, len(oid))
             while left:
-                piece = own._take(min(left, _CHUNK))
+                piece = own._take(min(left, _CHUNK), oid)
                 left -= len(piece)
                 hash_.update(piece)
                 yield piece
@@ -106,13 +106,10 @@ class Batch:
             process.stdin.write(oid.encode("ascii") + b"\n")
             process.stdin.flush()
         except OSError:
-            raise _ended(oid) from None
+            raise self._ended(oid) from None
         line = self._line(oid)
         if line == f"{oid} missing\n".encode("ascii"):
-            raise GitError(
-                f"object {oid[:12]} is missing from this clone",
-                hint="a shallow or partial clone lacks history: git fetch --unshallow --tags, or clone again",
-            )
+            raise _missing(oid)
         header = _HEADER.fullmatch(line)
         if header is None or header[1].decode("ascii") != oid:
             raise GitError(f"git answered with another object than {oid[:12]}")
@@ -133,9 +130,9 @@ class Batch:
             self._fill(oid)
         return self._cut(end + 1)
 
-    def _take(self, size: int) -> bytes:
+    def _take(self, size: int, oid: str) -> bytes:
         while len(self._buffer) < size:
-            self._fill("")
+            self._fill(oid)
         return self._cut(size)
 
     def _cut(self, size: int) -> bytes:
@@ -151,14 +148,19 @@ class Batch:
             raise GitError(f"git cat-file did not answer within {TIMEOUT:g} seconds")
         piece = os.read(pipe, _CHUNK)
         if not piece:
-            raise _ended(oid)
+            raise self._ended(oid)
         self._buffer += piece
 
+    def _ended(self, oid: str) -> GitError:
+        # In a partial clone git dies of an object that it may not fetch.
+        if b"promisor" in os.read(self._process.proc.stderr.fileno(), _CHUNK):
+            return _missing(oid)
+        hint = "the repository is damaged: git fsck says where"
+        return GitError(f"git cannot read object {oid[:12]}", hint=hint)
 
-def _ended(oid: str) -> GitError:
-    return GitError(
-        f"git cannot read object {oid[:12]}".rstrip(), hint="the repository is damaged: git fsck says where"
-    )
+
+def _missing(oid: str) -> GitError:
+    return GitError(f"object {oid[:12]} is missing from this clone", hint=MISSING)
 
 
 def _check(oid: str, hash_: Any, data: bytes = b"") -> None:

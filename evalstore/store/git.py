@@ -67,6 +67,8 @@ _ENVIRONMENT = {
 }
 OWN_CONFIG = {"GIT_CONFIG_GLOBAL": None, "GIT_CONFIG_NOSYSTEM": None}  # lets the user's own settings be read
 
+MISSING = "a shallow or partial clone lacks history: git fetch --unshallow --tags, or clone again in full"
+
 # What git says on stderr -> what happened, and what to do next.
 _WORDED = (
     (
@@ -80,6 +82,7 @@ _WORDED = (
         "the repository has dangerous ref names",
         "look at .git/packed-refs; evalstore reads no tag until it is clean",
     ),
+    ("from promisor remote", "an object is missing from this clone", MISSING),
     ("shallow file has changed", "the repository changed while it was read", "run the command again"),
     ("Unable to create", "another git process holds a lock", "wait for it, or remove the .lock file it left behind"),
     ("No space left on device", "the disk is full", "make room and run the command again"),

@@ -10,7 +10,7 @@ from evalstore.store.git import CommandError, Git
 from evalstore.store.objects import read_tag
 
 # A name, then steps to ancestors; `@{…}`, `^{/text}` and the like ask git to search, and are not read.
-_REVISION = re.compile(r"(@|[0-9A-Za-z][0-9A-Za-z._/@+-]*?)((?:[~^][0-9]{0,6}|\^\{commit\})*)")
+_REVISION = re.compile(r"([0-9A-Za-z][0-9A-Za-z._/@+-]*?)((?:[~^][0-9]{0,6}|\^\{commit\})*)")
 _ABBREVIATED = re.compile(r"[0-9a-f]{4,64}")
 _SPACES = ("refs/heads/", "refs/tags/", "refs/remotes/")
 _NESTED_LIMIT = 5
@@ -29,7 +29,7 @@ _HINT = "name a branch, a tag, a commit or HEAD; ~2 and ^ may follow"
 
 
 def _base(git: Git, batch: Batch, name: str) -> str:
-    if name in {"HEAD", "@"}:
+    if name == "HEAD":
         return head(git)
     commits = _commits(git, batch, [*_refs(git, name), *_objects(git, name)])
     if not commits:

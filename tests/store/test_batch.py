@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from evalstore.errors import GitError, LoadError
+from evalstore.store import batch as module
+from evalstore.store.batch import Batch, blob_id
+from evalstore.store.git import Git
+
+
+def write(git: Callable[..., str], text: str) -> str:
+    return git("hash-object", "-w", "--stdin", stdin=text)
+
+
+@pytest.fixture
+def batch(git: Callable[..., str], repo: Path) -> Iterator[Batch]:
+    git("status")
+    batch = Batch(Git(repo / ".git"))
+    yield batch
+    batch.close()
+
+
+def test_objects_are_read_by_id_in_any_order(git: Callable[..., str], batch: Batch) -> None:
+    oids = [write(git, text) for text in ("", "one", "two\n", "x" * 300_000)]
+    for oid, text in zip(reversed(oids), ("x" * 300_000, "two\n", "one", ""), strict=True):
+        assert batch.read(oid) == ("blob", text.encode())
+
+
+def test_missing_object_is_said_and_the_next_is_read(git: Callable[..., str], batch: Batch) -> None:
+    oid = write(git, "here")
+    with pytest.raises(GitError, match="0000 is missing from this clone"):
+        batch.read("0" * 40)
+    assert batch.read(oid).data == b"here"
+
+
+@pytest.mark.parametrize("name", ["HEAD", "main", "-p", "0" * 39, "0" * 40 + "\nHEAD", "A" * 40, "0" * 40 + ":x"])
+def test_only_full_ids_are_asked_for(batch: Batch, name: str) -> None:
+    with pytest.raises(GitError, match="is no object id"):
+        batch.read(name)
+
+
+def test_object_over_the_limit_is_refused_before_its_content(
+    git: Callable[..., str], batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    big, small = write(git, "x" * 5000), write(git, "small")
+    monkeypatch.setattr(module, "LIMIT", 4096)
+    with pytest.raises(LoadError, match="is larger than 4,096 bytes"):
+        batch.read(big)
+    assert batch.read(small).data == b"small"
+
+
+def test_other_bytes_under_an_id_are_refused(git: Callable[..., str], batch: Batch, repo: Path) -> None:
+    oid = write(git, "honest")
+    path = repo / ".git/objects" / oid[:2] / oid[2:]
+    path.chmod(0o644)
+    path.write_bytes(zlib.compress(b"blob 6\0forged"))
+    with pytest.raises(GitError, match="is not what its id says"):
+        batch.read(oid)
+    with pytest.raises(GitError, match="is not what its id says"):
+        list(batch.stream(oid))
+
+
+def test_broken_object_is_said(git: Callable[..., str], batch: Batch, repo: Path) -> None:
+    oid = write(git, "honest")
+    path = repo / ".git/objects" / oid[:2] / oid[2:]
+    path.chmod(0o644)
+    path.write_bytes(b"no zlib at all")
+    with pytest.raises(GitError, match=rf"{oid[:12]}"):
+        batch.read(oid)
+
+
+def test_stream_yields_a_blob_of_any_size(
+    git: Callable[..., str], batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LIMIT", 4096)
+    oid = write(git, "y" * 1_000_000)
+    pieces = list(batch.stream(oid))
+    assert b"".join(pieces) == b"y" * 1_000_000
+    assert max(map(len, pieces)) <= 1 << 16
+
+
+def test_threads_share_one_process_without_mixing_answers(git: Callable[..., str], batch: Batch) -> None:
+    texts = {write(git, f"text {n}" * (n + 1)): f"text {n}" * (n + 1) for n in range(20)}
+    wrong: list[str] = []
+
+    def read() -> None:
+        wrong.extend(oid for oid, text in list(texts.items()) * 5 if batch.read(oid).data != text.encode())
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_fork_reads_through_a_process_of_its_own(git: Callable[..., str], batch: Batch) -> None:
+    one, two = write(git, "one"), write(git, "two")
+    assert batch.read(one).data == b"one"
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if batch.read(two).data == b"two" else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert batch.read(two).data == b"two"
+
+
+def test_silent_git_is_given_up(
+    git: Callable[..., str], batch: Batch, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oid = write(git, "x")
+    path = repo / ".git/objects" / oid[:2] / oid[2:]
+    path.unlink()
+    os.mkfifo(path)
+    monkeypatch.setattr(module, "TIMEOUT", 0.2)
+    with pytest.raises(GitError, match=r"did not answer within 0\.2 seconds"):
+        batch.read(oid)
+
+
+def test_answer_for_another_id_is_refused(
+    git: Callable[..., str], batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, other = write(git, "asked"), write(git, "other")
+
+    def line(self: Batch, oid: str) -> bytes:
+        return f"{other} blob 5\n".encode()
+
+    monkeypatch.setattr(Batch, "_line", line)
+    with pytest.raises(GitError, match="another object"):
+        batch.read(asked)
+
+
+def test_blob_id_is_gits(git: Callable[..., str]) -> None:
+    assert blob_id(b"text\n", 40) == git("hash-object", "--stdin", stdin="text\n")
+    assert blob_id(b"text\n", 64) == hashlib.sha256(b"blob 5\0text\n").hexdigest()

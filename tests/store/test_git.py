@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evalstore.errors import GitError
+from evalstore.store import git as door
+from evalstore.store.git import CommandError, Git
+
+
+@pytest.fixture
+def here(git: Callable[..., str], repo: Path) -> Git:
+    git("status")
+    return Git(repo / ".git")
+
+
+def test_run_takes_and_returns_bytes_as_they_are(here: Git) -> None:
+    oid = here.run("hash-object", "-w", "--stdin", stdin=b"x\n\n").decode().strip()
+    assert here.run("cat-file", "blob", oid) == b"x\n\n"
+
+
+def test_failure_carries_status_and_words(here: Git) -> None:
+    with pytest.raises(CommandError, match=r"git cat-file failed: ") as caught:
+        here.run("cat-file", "blob", "0" * 40)
+    assert caught.value.status == 128
+    assert "bad file" in caught.value.stderr
+
+
+def test_ask_takes_exit_code_one_for_no(here: Git) -> None:
+    assert here.ask("cat-file", "-e", "0" * 40) is None
+    with pytest.raises(CommandError):
+        here.ask("cat-file", "blob", "0" * 40)
+
+
+def test_not_a_repository_is_said(tmp_path: Path) -> None:
+    with pytest.raises(GitError, match="not a git repository") as caught:
+        Git(tmp_path).run("for-each-ref")
+    assert caught.value.hint == "evalstore init makes one"
+
+
+def test_environment_of_a_surrounding_hook_does_not_reach_git(
+    here: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("GIT_DIR", "GIT_OBJECT_DIRECTORY", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_CONFIG_PARAMETERS"):
+        monkeypatch.setenv(name, str(tmp_path / "elsewhere"))
+    oid = here.run("hash-object", "-w", "--stdin", stdin=b"x").decode().strip()
+    assert (here.directory / "objects" / oid[:2] / oid[2:]).is_file()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_named_variables_can_be_added_and_taken_out(here: Git, tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    here.run("read-tree", "--empty", env={"GIT_INDEX_FILE": str(index)})
+    assert index.is_file()
+    hidden = here.run("config", "--default", "nobody", "--get", "user.name").decode().strip()
+    shown = here.run("config", "--global", "--get", "user.name", env={"GIT_CONFIG_GLOBAL": None}).decode().strip()
+    assert (hidden, shown) == ("nobody", "Ada Tester")
+
+
+def test_slow_git_is_ended_and_said(here: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "TIMEOUT", 0.3)
+    os.mkfifo(here.directory / "refs/heads/pipe")
+    with pytest.raises(GitError, match=r"did not answer within 0\.3 seconds"):
+        here.run("for-each-ref")
+
+
+def test_missing_git_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", f"bin:.:{tmp_path}")
+    with pytest.raises(GitError, match="git is not installed"):
+        door.executable.__wrapped__()
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("fatal: detected dubious ownership in repository at '/x'", "belongs to another user"),
+        ("fatal: Unable to create '/x/.git/HEAD.lock': File exists.", "another git process holds a lock"),
+        ("fatal: bad config line 1 in file .git/config", "configuration cannot be read"),
+        ("error: first\nfatal: last \x1b[31m words", r"git gc failed: last \\x1b\[31m words"),
+        ("", "git gc failed: exit code 7"),
+    ],
+)
+def test_words_of_git_become_one_sentence(said: str, message: str) -> None:
+    with pytest.raises(CommandError, match=message):
+        raise CommandError("gc", 7, said)
