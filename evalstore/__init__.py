@@ -1,1 +1,55 @@
-"""evalstore."""
+"""Versioned rubrics, judges and datasets for LLM evaluation: what the command line does, from Python.
+
+`Store.open(path)` is the door; `compare`, `evaluate`, `score`, `audit`, `migrate` and `export` are the verbs. Names
+are imported when they are first used, so that `import evalstore` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalstore.api import (
+        Artifact,
+        Audit,
+        Bump,
+        Diff,
+        EvalstoreError,
+        MigrationReport,
+        Resolved,
+        RubricResult,
+        Run,
+        Store,
+        audit,
+        compare,
+        evaluate,
+        export,
+        migrate,
+        score,
+    )
+
+__all__ = [
+    "Artifact",
+    "Audit",
+    "Bump",
+    "Diff",
+    "EvalstoreError",
+    "MigrationReport",
+    "Resolved",
+    "RubricResult",
+    "Run",
+    "Store",
+    "audit",
+    "compare",
+    "evaluate",
+    "export",
+    "migrate",
+    "score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'evalstore' has no attribute {name!r}")
+    return getattr(import_module("evalstore.api"), name)
