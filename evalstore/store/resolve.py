@@ -158,12 +158,12 @@ def unknown(store: Store, ref: Ref) -> RefError:
 
 
 def _unknown_id(store: Store, ref: Ref) -> RefError:
+    if store.root is not None and (store.root / ref.path).is_file():  # listing all files for each would be quadratic
+        hint = f"evalstore bump {ref.name} releases it; @worktree reads the file as it is"
+        return RefError(f"{ref.name} has no release yet", hint=_and_shallow(store, hint))
     everything = store.releases()
     ids = {release.id for release in everything if release.kind == ref.kind}
     working = {found.id for found in store.working() if found.kind == ref.kind}
-    if ref.id in working:
-        hint = f"evalstore bump {ref.name} releases it; @worktree reads the file as it is"
-        return RefError(f"{ref.name} has no release yet", hint=_and_shallow(store, hint))
     near = nearest(ref.id, sorted(ids | working))
     if near is None:
         return RefError(f"there is no {ref.name}", hint=_and_shallow(store, "evalstore list shows what there is"))
