@@ -1,0 +1,105 @@
+"""`evalstore validate`: every finding of every file, in one run."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evalstore.cli.context import Settings, examples, options
+from evalstore.errors import ExitCode, LoadError, RefusedError
+
+if TYPE_CHECKING:
+    from evalstore.store import Store
+    from evalstore.validation import Source
+
+_STDIN = "-"
+_STDIN_LIMIT = 1 << 20
+
+
+@click.command(
+    epilog=examples(
+        "evalstore validate",
+        "evalstore validate --strict --format json",
+        "evalstore validate rubrics/answer_style.yaml datasets",
+        "git show HEAD:rubrics/answer_style.yaml | evalstore validate -",
+    )
+)
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.option("--strict", is_flag=True, help="Warnings are errors: any finding but a note answers 1.")
+@options()
+def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCode:  # noqa: FBT001  # click's flag
+    """Check artifacts: schema, ids, versions, references, templates, weights, rows.
+
+    PATH is a folder, a file, or - for one document on standard input; by default the store. Warnings answer 0; what
+    could not be read, and under --strict (or `strict: true` in evalstore.yaml) every warning, answers 1.
+    """
+    from evalstore.model import Severity
+    from evalstore.validation import validate
+
+    root = _root(settings)
+    sources = [source for path in paths for source in _named(settings.path, path)] if paths else _all(settings, root)
+    store = _store(settings, root, sources)
+    with store or nullcontext():
+        findings = validate(
+            sources,
+            load=store.load if store else None,
+            settings=store.settings if store else None,
+            today=datetime.now(UTC).date(),
+            strict=strict,
+        )
+    settings.emit(findings)
+    return ExitCode.NO if any(one.severity is Severity.ERROR for one in findings.findings) else ExitCode.DONE
+
+
+def _root(settings: Settings) -> Path | None:
+    """Return the folder of the store on disk; None outside a working tree."""
+    from evalstore.store.locate import existing_folder, find_root, find_top
+
+    start = existing_folder(settings.path)
+    top = find_top(start)
+    return find_root(start, top)[0] if top else None
+
+
+def _all(settings: Settings, root: Path | None) -> list[Source]:
+    from evalstore.validation import store_sources
+
+    if root is None:
+        with settings.store():  # says why there is none, unless it is bare
+            raise RefusedError("a bare repository has no files to validate", hint="validate in a working tree")
+    return list(store_sources(root))
+
+
+def _named(directory: Path, name: str) -> list[Source]:
+    from evalstore.validation import file_source, folder_sources, text_source
+
+    if name == _STDIN:
+        return [text_source(sys.stdin.buffer.read(_STDIN_LIMIT + 1))]
+    path = directory / name
+    if path.is_dir():
+        return list(folder_sources(path.resolve(), name))
+    # The folder's real path, but the file's own name: a link in place of the file is a finding.
+    return [file_source(path.parent.resolve() / path.name, name)]
+
+
+def _store(settings: Settings, root: Path | None, sources: list[Source]) -> Store | None:
+    """Open the store to look references up in; None when a file lies outside, or when its settings are a finding."""
+    if root is None or not all(_within(source, root) for source in sources):
+        return None
+    try:
+        return settings.store()
+    except LoadError as error:
+        if error.place and any(source.root == root and source.path == error.place.file for source in sources):
+            return None
+        raise
+
+
+def _within(source: Source, root: Path) -> bool:
+    if source.root is None or source.root == root:
+        return True
+    # One with a kind lies in a layout: when not in this store's, then in that of another.
+    return source.kind is None and source.root.is_relative_to(root)

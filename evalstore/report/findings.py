@@ -1,0 +1,71 @@
+"""Findings of validation, as text and JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from textwrap import wrap
+from typing import Any
+
+from evalstore.errors import Place
+from evalstore.model import Finding, Findings, Severity
+from evalstore.text import printable
+
+_WIDTH = 100
+_INDENT = "    "
+
+
+def text(result: Findings) -> str:
+    """Return the findings grouped by file, and a line that counts them."""
+    groups = [_group(list(group)) for _, group in groupby(result.findings, key=lambda finding: finding.file)]
+    return "\n\n".join([*groups, _summary(result)])
+
+
+def document(result: Findings) -> Any:
+    """Return the JSON document."""
+    return {"files": result.files, "findings": [_entry(finding) for finding in result.findings]}
+
+
+def _entry(finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "severity": str(finding.severity),
+        "file": finding.file,
+        "line": finding.line,
+        "column": finding.column,
+        "pointer": finding.pointer,
+        "message": finding.message,
+        "hint": finding.hint,
+    }
+
+
+def _group(findings: list[Finding]) -> str:
+    places = [printable(str(Place(one.file, one.line, one.column))) for one in findings]
+    width = max(map(len, places))
+    return "\n".join(
+        "\n".join([f"{place:<{width}}  {one.severity:<7}  {one.rule}", *_lines(one)])
+        for place, one in zip(places, findings, strict=True)
+    )
+
+
+def _lines(finding: Finding) -> list[str]:
+    said = [finding.message, *([f"hint: {finding.hint}"] if finding.hint else [])]
+    return [
+        line
+        for sentence in said
+        for line in wrap(printable(sentence), _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT * 2)
+    ]
+
+
+def _summary(result: Findings) -> str:
+    files = _count(result.files, "file")
+    if not result.findings:
+        return f"{files}: no findings"
+    counts = Counter(finding.severity for finding in result.findings)
+    words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    parts = [_count(counts[severity], word) for severity, word in words.items() if counts[severity]]
+    return f"{files}: {_count(len(result.findings), 'finding')} ({', '.join(parts)})"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

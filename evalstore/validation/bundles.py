@@ -1,0 +1,73 @@
+"""Bundles: the JSON Schemas of a store for the extra fields of rows."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalstore.documents import read_json
+from evalstore.errors import EvalstoreError, LoadError, Place
+from evalstore.files import read_below
+from evalstore.schemas import Schema, compile_schema
+from evalstore.validation.notes import Note, note
+from evalstore.validation.parts import mapping
+
+FOLDER = "bundles"
+SUFFIX = ".schema.json"
+_LIMIT = 1 << 20
+
+
+class Bundle(NamedTuple):
+    """A bundle's schema with the fields it names, or the note that says why it has none."""
+
+    schema: Schema | None = None
+    fields: frozenset[str] = frozenset()
+    broken: Note | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bundles:
+    """The bundles of the stores of one run, read when first asked for."""
+
+    settings: Any
+    _read: dict[tuple[Path, str], Bundle | None] = field(default_factory=dict)
+
+    def find(self, root: Path, name: str) -> Bundle | None:
+        """Return the bundle `name` of the store at `root`, or None when it has no schema."""
+        if (root, name) not in self._read:
+            self._read[root, name] = self._find(root, name)
+        return self._read[root, name]
+
+    def _find(self, root: Path, name: str) -> Bundle | None:
+        declared = mapping(self.settings, FOLDER).get(name)
+        path = declared if isinstance(declared, str) else f"{FOLDER}/{name}{SUFFIX}"
+        if not declared and not os.path.lexists(root / path):
+            return None
+        return read_bundle(root, path, name)
+
+    def names(self, root: Path) -> list[str]:
+        """Return the bundles that the store at `root` has schemas of."""
+        files = (root / FOLDER).glob(f"*{SUFFIX}")
+        return sorted({*mapping(self.settings, FOLDER), *(path.name.removesuffix(SUFFIX) for path in files)})
+
+
+def read_bundle(root: Path, path: str, name: str, shown: str = "") -> Bundle:
+    """Read and compile one schema; `shown` is the name of its file in findings."""
+    file = shown or path
+    try:
+        data = read_below(root, path, _LIMIT)
+        value = read_json(data, file).value
+        if not isinstance(value, dict):
+            raise LoadError("a schema is a mapping", place=Place(file, 1, 1))
+        fields = mapping(value, "properties")
+        return Bundle(compile_schema(value), frozenset(fields))
+    except EvalstoreError as error:
+        place = Place(file, error.place.line, error.place.column) if error.place else Place(file, 1, 1)
+        return Bundle(broken=broken(name, error, place))
+
+
+def broken(name: str, error: EvalstoreError, place: Place | None) -> Note:
+    """Return the note of a schema that cannot be read or applied."""
+    return note("bundle-broken", ("bundle",), place=place, found=name, message=error.message, hint=error.hint or "")

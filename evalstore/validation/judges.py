@@ -1,0 +1,89 @@
+"""A judge: its template asks for what somebody fills, its pattern compiles, and its validation is fresh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from evalstore.checks import KINDS
+from evalstore.documents import Document, Pointer
+from evalstore.documents.source import place_of
+from evalstore.errors import Place
+from evalstore.model import Artifact
+from evalstore.text import nearest
+from evalstore.validation.notes import Note, note, shown
+from evalstore.validation.parts import mapping, texts
+from evalstore.validation.template import tags_of
+
+# What the question and the output fill; everything else comes from `variables`.
+FILLED = ("input", "output", "expected", "context")
+_KNOWN_TAGS = "the tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
+_EVIDENCE = ("tpr", "tnr", "validated_at")
+
+
+def judge_notes(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
+    """Yield a judge's own findings; `max_age` is in days."""
+    value = artifact.document.value
+    if isinstance(value, dict):
+        yield from _template(artifact.document)
+        yield from _pattern(value)
+        yield from _rates(value)
+        yield from _age(artifact, max_age, today)
+
+
+def _template(document: Document) -> Iterator[Note]:
+    template = document.value.get("template")
+    if not isinstance(template, str):
+        return
+    filled = [*FILLED, *(name for _, name in texts(document.value, "variables"))]
+    told: set[str] = set()
+    for tag in tags_of(template):
+        place = _place(document, tag.written)
+        if tag.problem:
+            yield note("template-malformed", ("template",), place=place, message=tag.problem, hint=_KNOWN_TAGS)
+        elif tag.name not in filled and tag.name not in told:
+            told.add(tag.name)
+            guess = nearest(tag.name, filled)
+            hint = f"did you mean {guess}?" if guess else "name it under `variables:`, so that checks can fill it"
+            yield note("template-variable-unfilled", ("template",), place=place, found=tag.name, hint=hint)
+
+
+def _place(document: Document, written: str) -> Place:
+    """Return where a tag stands: in a block or plain text as written, else where the template begins."""
+    mark = document.marks["template",]
+    offset = document.text.find(written, mark.start, mark.end)
+    return document.place(("template",)) if offset < 0 else place_of(document.text, offset, document.file)
+
+
+def _pattern(value: dict[str, Any]) -> Iterator[Note]:
+    if isinstance(pattern := value.get("reply_pattern"), str) and "regex" in KINDS:
+        for _, message, hint in KINDS["regex"].problems({"kind": "regex", "pattern": pattern}):
+            yield note("check-problem", ("reply_pattern",), message=message, hint=hint)
+
+
+def _rates(value: dict[str, Any]) -> Iterator[Note]:
+    for key in ("tpr", "tnr"):
+        rate = mapping(value, "validation").get(key)
+        if isinstance(rate, int | Decimal) and not isinstance(rate, bool) and not 0 <= rate <= 1:
+            yield note("judge-rate-outside", ("validation", key), name=f"`{key}`", found=shown(rate))
+
+
+def _age(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
+    validation = mapping(artifact.value, "validation")
+    pointer: Pointer = ("validation",)
+    if missing := [key for key in _EVIDENCE if validation.get(key) is None]:
+        what = f"its validation lacks {', '.join(missing)}" if validation else "it has no validation"
+        yield note("judge-unvalidated", pointer if validation else ("id",), of_key=True, missing=what)
+    written = validation.get("validated_at")
+    if not isinstance(written, str):
+        return
+    try:
+        day = date.fromisoformat(written[:10])
+    except ValueError:
+        yield note("judge-date-malformed", (*pointer, "validated_at"), found=shown(written))
+        return
+    if (days := (today - day).days) > max_age:
+        where = (*pointer, "validated_at")
+        yield note("judge-validation-stale", where, found=day, days=days, limit=max_age)

@@ -1,0 +1,77 @@
+"""What a reference names: a release, or what the working files would release; each is looked up once a run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from evalstore.errors import EvalstoreError, RefError
+from evalstore.model import Artifact, Kind, PinType, Ref
+from evalstore.versions import find_version
+
+Load = Callable[[Ref], Artifact]
+Found = Artifact | EvalstoreError | None
+
+
+class Files:
+    """The artifacts among the files of this run, by name and by name without its case."""
+
+    def __init__(self, artifacts: Iterable[Artifact]) -> None:
+        self._by_name: defaultdict[tuple[Kind, str], list[Artifact]] = defaultdict(list)
+        self._lower: defaultdict[tuple[Kind, str], set[str]] = defaultdict(set)
+        for artifact in artifacts:
+            self._by_name[artifact.kind, artifact.id].append(artifact)
+            self._lower[artifact.kind, artifact.id.lower()].add(artifact.id)
+
+    def named(self, kind: Kind, id_: str) -> list[Artifact]:
+        """Return the files of one name; more than one when several folders were given."""
+        return self._by_name.get((kind, id_), [])
+
+    def twins(self, artifact: Artifact) -> list[str]:
+        """Return the ids that differ from this artifact's only in case."""
+        return sorted(self._lower[artifact.kind, artifact.id.lower()] - {artifact.id})
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """References to artifacts; without `load` (no store) only the files of this run are known."""
+
+    files: Files
+    load: Load | None
+    _found: dict[str, Found] = field(default_factory=dict)
+
+    def find(self, ref: Ref) -> Found:
+        """Return the artifact, the error that says why there is none, or None where nobody can know."""
+        if str(ref) not in self._found:
+            self._found[str(ref)] = self._find(ref)
+        return self._found[str(ref)]
+
+    def _find(self, ref: Ref) -> Found:
+        error: Found = None
+        if self.load is not None:
+            try:
+                return self.load(ref)
+            except EvalstoreError as failed:
+                error = failed
+            if not isinstance(error, RefError):
+                return error
+        # A first release of all together must be possible: what the file has now is as good as released.
+        return next((artifact for artifact in self._working(ref) if _covers(ref, artifact)), error)
+
+    def _working(self, ref: Ref) -> list[Artifact]:
+        if self.files.named(ref.kind, ref.id) or self.load is None:
+            return self.files.named(ref.kind, ref.id)
+        try:
+            return [self.load(ref.at("worktree"))]
+        except EvalstoreError:  # then the release that is missing stays the answer
+            return []
+
+
+def _covers(ref: Ref, artifact: Artifact) -> bool:
+    version = find_version(artifact.version)
+    if ref.type is PinType.EXACT:
+        return version == ref.version
+    if ref.type is PinType.RANGE:
+        return ref.range is not None and version in ref.range
+    return ref.type is not PinType.REVISION

@@ -1,0 +1,113 @@
+"""A rubric's checks among themselves: ids, weights, gates, what their kinds know, and the judges' variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from evalstore.checks import KINDS
+from evalstore.documents import Pointer
+from evalstore.model import Artifact, check_ids, is_id
+from evalstore.text import nearest
+from evalstore.validation.lookup import Lookup
+from evalstore.validation.notes import Note, note, shown
+from evalstore.validation.parts import items, mapping, mappings, texts
+from evalstore.validation.references import found_by
+from evalstore.validation.shape import accepts, kinds
+
+
+def rubric_notes(artifact: Artifact, lookup: Lookup) -> Iterator[Note]:
+    """Yield the findings that need the rubric as a whole, or its judges."""
+    value = artifact.document.value
+    yield from _ids(artifact)
+    yield from _names(value)
+    for index, check in mappings(value, "checks"):
+        yield from _problems(check, ("checks", index))
+        yield from _variables(check, ("checks", index), lookup)
+    yield from _unmapped(value)
+
+
+def _ids(artifact: Artifact) -> Iterator[Note]:
+    first: dict[str, int | None] = {}
+    for index, check in mappings(artifact.document.value, "checks"):
+        id_, pointer = check.get("id"), ("checks", index, "id")
+        if not isinstance(id_, str):
+            continue
+        if not is_id(id_):
+            yield note("id-malformed", pointer, found=shown(id_))
+        if id_ in first:
+            yield note("check-id-duplicate", pointer, found=id_, line=first[id_])
+        first.setdefault(id_, artifact.document.place(pointer).line)
+
+
+def _names(value: Any) -> Iterator[Note]:
+    """Yield the weights and gates that name no check; a check without a kind might be the one that is meant."""
+    checks, scoring = items(value, "checks"), mapping(value, "scoring")
+    if not all(isinstance(check, dict) and isinstance(check.get("kind"), str) for check in checks):
+        return
+    if not all(isinstance(check.get("id", ""), str) for check in checks):
+        return
+    ids, weights = check_ids(checks), mapping(scoring, "weights")
+    for id_ in weights:
+        if id_ not in ids:
+            yield note(
+                "weight-without-check", ("scoring", "weights", id_), of_key=True, found=id_, hint=_which(id_, ids)
+            )
+    for index, id_ in texts(scoring, "required"):
+        if id_ not in ids:
+            yield note("gate-without-check", ("scoring", "required", index), found=id_, hint=_which(id_, ids))
+    if scoring.get("combine") == "weighted_avg" and ids and all(_is_zero(weights.get(id_, 1)) for id_ in ids):
+        yield note("weights-zero", ("scoring", "weights"), of_key=True)
+
+
+def _which(id_: str, ids: list[str]) -> str:
+    guess = nearest(id_, ids)
+    return f"did you mean {guess}?" if guess else f"the checks are {', '.join(ids)}"
+
+
+def _is_zero(weight: Any) -> bool:
+    return isinstance(weight, int | Decimal) and weight == 0
+
+
+def _problems(check: dict[str, Any], pointer: Pointer) -> Iterator[Note]:
+    kind = check.get("kind")
+    # A kind may rely on its schema; one that has no module yet has no problems either.
+    if kind in kinds() and kind in KINDS and accepts(f"checks/{kind}", check):
+        for inner, message, hint in KINDS[kind].problems(check):
+            yield note("check-problem", (*pointer, *inner), message=message, hint=hint)
+
+
+def _variables(check: dict[str, Any], pointer: Pointer, lookup: Lookup) -> Iterator[Note]:
+    if check.get("kind") != "llm_judge":
+        return
+    members = [member.get("judge_prompt_ref") for _, member in mappings(mapping(check, "jury"), "members")]
+    refs = members if "jury" in check else [check.get("judge_prompt_ref")]
+    judges = [found_by(ref, lookup) for ref in refs]
+    given, known = mapping(check, "variables"), set[str]()
+    where = (*pointer, "variables") if given else pointer
+    for judge in judges:
+        wanted = [name for _, name in texts(judge.document.value, "variables")] if judge else []
+        known.update(wanted)
+        for name in wanted:
+            if judge and name not in given:
+                yield note("variable-unfilled", where, of_key=True, judge=judge.id, found=name)
+    if all(judges):
+        for name in given:
+            if name not in known:
+                yield note("variable-unknown", (*where, name), of_key=True, found=name, hint=_read(name, known))
+
+
+def _read(name: str, known: set[str]) -> str:
+    guess = nearest(name, sorted(known))
+    if guess:
+        return f"did you mean {guess}?"
+    return f"the variables are {', '.join(sorted(known))}" if known else "the judge has no variables: remove it"
+
+
+def _unmapped(value: Any) -> Iterator[Note]:
+    unmapped = value.get("x_unmapped") if isinstance(value, dict) else None
+    if unmapped:
+        count = len(unmapped) if isinstance(unmapped, list | dict) else 1
+        checks = "1 check" if count == 1 else f"{count} checks"
+        yield note("rubric-partial", ("x_unmapped",), of_key=True, checks=checks)

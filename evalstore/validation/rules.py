@@ -1,0 +1,297 @@
+"""Every rule of validation, one row each: its id, severity, sentence, hint, and why it matters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evalstore.model import Severity
+
+_ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row: `message` and `hint` are templates over a note's facts; `once` keeps the first finding of a run."""
+
+    id: str
+    severity: Severity
+    message: str
+    hint: str
+    why: str
+    once: bool = False
+
+
+_ROWS = (
+    # What could not be read at all: the only errors, and the only findings that fail a run that is not strict.
+    Rule("file-unreadable", _ERROR, "{message}", "{hint}", "What cannot be read can be neither checked nor scored."),
+    Rule(
+        "link-not-followed",
+        _ERROR,
+        "is a symbolic link, which is not followed",
+        "put the file itself here",
+        "A link can point out of the store; git keeps its text, not the file.",
+    ),
+    Rule(
+        "document-malformed", _ERROR, "{message}", "{hint}", "A file that two readers read differently has no meaning."
+    ),
+    Rule("row-malformed", _ERROR, "{message}", "{hint}", "A broken line is a question that is never asked."),
+    Rule(
+        "kind-unknown",
+        _ERROR,
+        "is neither a rubric nor a judge nor a dataset",
+        "a rubric has `checks` and `scoring`, a judge `template`, a dataset `questions` or `rows`",
+        "Only artifacts can be validated; `evalstore migrate` reads the formats of others.",
+    ),
+    Rule(
+        "version-not-text",
+        _ERROR,
+        "the version is {what}, not a text",
+        'put it in quotes: version: "{example}"',
+        "As a number 1.10 is 1.1, so the version that was meant is lost.",
+    ),
+    # Names and versions.
+    Rule(
+        "id-malformed",
+        _WARNING,
+        "{found} is not an id",
+        "an id is a to z, digits and _, begins with a letter, at most 64; device names of Windows are none",
+        "An id is a file name, a tag and a key in every run.",
+    ),
+    Rule(
+        "id-not-file-name",
+        _WARNING,
+        "the id {found} is not the file's name",
+        "name the file {found}.yaml, or write id: {stem}",
+        "A reference is resolved by the file's name; the artifact would not be found.",
+    ),
+    Rule(
+        "id-twin",
+        _WARNING,
+        "this id and {twin} differ only in case",
+        "rename one of the two",
+        "On many systems the two are one file.",
+    ),
+    Rule(
+        "version-two-part",
+        _WARNING,
+        "the version {found} has two parts and is read as {found}.0",
+        'write "{found}.0"',
+        "Tags and pins carry three parts.",
+    ),
+    Rule(
+        "version-malformed",
+        _WARNING,
+        "{found} is not a semantic version",
+        "write MAJOR.MINOR.PATCH, as in 1.2.0",
+        "Only semantic versions can be ordered and released.",
+    ),
+    # Against the schemas.
+    Rule("key-missing", _WARNING, "{name} is missing", "{hint}", "The schema requires it."),
+    Rule(
+        "key-not-allowed",
+        _WARNING,
+        "{name} cannot stand here",
+        "{hint}",
+        "It contradicts another key, or nothing reads it.",
+    ),
+    Rule(
+        "key-misspelt",
+        _WARNING,
+        "nothing reads the key `{found}`",
+        "did you mean `{guess}`?",
+        "Extra keys are allowed, so a misspelt one is ignored in silence.",
+    ),
+    Rule(
+        "value-type-wrong",
+        _WARNING,
+        "{name} must be {wanted}, not {found}",
+        "{hint}",
+        "Another type means nothing here.",
+    ),
+    Rule(
+        "value-not-allowed", _WARNING, "{name} must be {wanted}, not {found}", "{hint}", "The set of values is closed."
+    ),
+    Rule("value-out-of-range", _WARNING, "{name} {problem}", "{hint}", "The schema sets a limit."),
+    Rule(
+        "value-malformed",
+        _WARNING,
+        "{name} is {found}, which does not have the form it needs",
+        "{hint}",
+        "The schema sets its form.",
+    ),
+    Rule("schema-violated", _WARNING, "{name}: {message}", "{hint}", "The schema asks for something else."),
+    Rule(
+        "check-kind-unknown",
+        _WARNING,
+        "there is no check kind {found}",
+        "{hint}",
+        "A check that no kind grades is never scored.",
+    ),
+    # References.
+    Rule("reference-malformed", _WARNING, "{message}", "{hint}", "A reference that cannot be read leads nowhere."),
+    Rule(
+        "reference-kind-wrong",
+        _WARNING,
+        "{name} wants a {wanted}, and {found} is none",
+        "write {wanted}/<id>@<version>",
+        "The artifact it names cannot do what is asked of it here.",
+    ),
+    Rule("reference-dangling", _WARNING, "{message}", "{hint}", "What it names cannot be scored with."),
+    Rule(
+        "reference-broken",
+        _WARNING,
+        "{found} cannot be used: {message}",
+        "{hint}",
+        "What it names cannot be scored with.",
+    ),
+    Rule(
+        "reference-unpinned",
+        _WARNING,
+        "{found} names no version, so it follows the latest release",
+        "{hint}",
+        "Scores can move while nothing here changes.",
+    ),
+    Rule(
+        "reference-floating",
+        _WARNING,
+        "{found} floats: a new release can change what it names",
+        "{hint}",
+        "Scores can move while nothing here changes.",
+    ),
+    Rule(
+        "references-unchecked",
+        _INFO,
+        "{found} is not among the files given, and there is no store to look in",
+        "validate inside a store to check references to released versions",
+        "Outside a store nobody knows which versions there are.",
+        once=True,
+    ),
+    Rule(
+        "composite-nested",
+        _WARNING,
+        "{found} holds a composite itself; composites go one level deep",
+        "refer to the inner rubric, or copy its checks",
+        "A score through two rubrics can be explained by neither.",
+    ),
+    Rule(
+        "composite-cycle",
+        _WARNING,
+        "the composites lead in a circle: {path}",
+        "cut one of them",
+        "A circle has no score.",
+    ),
+    # Rubrics.
+    Rule(
+        "check-id-duplicate",
+        _WARNING,
+        "the check id {found} is taken (first on line {line})",
+        "give one of the two another id",
+        "Weights, gates and reports name checks by id.",
+    ),
+    Rule(
+        "weight-without-check",
+        _WARNING,
+        "the weight of `{found}` names no check",
+        "{hint}",
+        "It is ignored, and the check that was meant weighs 1.",
+    ),
+    Rule(
+        "gate-without-check",
+        _WARNING,
+        "the gate `{found}` names no check",
+        "{hint}",
+        "A gate that names no check never closes.",
+    ),
+    Rule(
+        "weights-zero",
+        _WARNING,
+        "the weights add up to 0, so weighted_avg has no score",
+        "give at least one check a weight above 0",
+        "Nothing can be divided by 0.",
+    ),
+    Rule(
+        "check-problem", _WARNING, "{message}", "{hint}", "The schema allows it, but the check cannot do what it says."
+    ),
+    Rule(
+        "variable-unfilled",
+        _WARNING,
+        "the judge {judge} needs the variable `{found}`, which this check does not fill",
+        "add it under `variables:`",
+        "The judge would read a prompt with a hole in it.",
+    ),
+    Rule(
+        "variable-unknown",
+        _WARNING,
+        "no judge of this check reads the variable `{found}`",
+        "{hint}",
+        "It is ignored, and the variable that was meant stays empty.",
+    ),
+    Rule(
+        "rubric-partial",
+        _WARNING,
+        "the rubric is partial: {checks} of its source could not be expressed",
+        "write checks for them, or remove x_unmapped when they do not matter",
+        "The score says less than the source's grader did.",
+    ),
+    # Judges.
+    Rule(
+        "template-variable-unfilled",
+        _WARNING,
+        "nobody fills {{{{ {found} }}}} of the template",
+        "{hint}",
+        "The judge would read a prompt with a hole in it.",
+    ),
+    Rule("template-malformed", _WARNING, "{message}", "{hint}", "The judge would read a prompt that nobody wrote."),
+    Rule(
+        "judge-unvalidated",
+        _WARNING,
+        "nobody has compared this judge with people: {missing}",
+        "grade labelled answers with it, then write tpr, tnr, validated_against, validated_at and sample_size",
+        "An unchecked judge is an opinion.",
+    ),
+    Rule(
+        "judge-validation-stale",
+        _WARNING,
+        "the validation of {found} is {days} days old, more than {limit}",
+        "validate the judge again, or set judge_max_age_days",
+        "Models change under a judge that stays the same.",
+    ),
+    Rule(
+        "judge-date-malformed",
+        _WARNING,
+        "{found} is no date",
+        "write it as 2026-09-01",
+        "Whether the validation is stale cannot be told.",
+    ),
+    Rule(
+        "judge-rate-outside",
+        _WARNING,
+        "{name} is {found}; a rate lies between 0 and 1",
+        "write 93 % as 0.93",
+        "TPR and TNR are shares.",
+    ),
+    # Datasets.
+    Rule(
+        "question-id-duplicate",
+        _WARNING,
+        "the question id {found} is taken (first on line {line})",
+        "give one of the two another id",
+        "Runs are compared question by question, by id.",
+    ),
+    Rule(
+        "bundle-broken",
+        _WARNING,
+        "the schema of the bundle {found} cannot be used: {message}",
+        "{hint}",
+        "Its rows go unchecked.",
+    ),
+    Rule(
+        "bundle-unknown",
+        _WARNING,
+        "there is no schema of the bundle {found}",
+        "did you mean {guess}?",
+        "A bundle without a schema is allowed; a misspelt one goes unchecked.",
+    ),
+)
+
+RULES = {rule.id: rule for rule in _ROWS}
