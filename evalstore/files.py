@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -67,6 +68,13 @@ def write_below(root: Path, relative: str, data: bytes) -> None:
             _replace(folder, name, data)
     except OSError as error:
         raise RefusedError(f"cannot be written: {_reason(error)}", place=Place(relative)) from None
+
+
+def sweep_below(root: Path, relative: str) -> None:
+    """Remove what a killed `write_below` of `root/relative` left beside it."""
+    with suppress(OSError), _parent(root, relative) as (folder, name):
+        for left in filter(re.compile(rf"\.{re.escape(name)}\.[0-9]+\.tmp").fullmatch, os.listdir(folder)):  # noqa: PTH208  # of a descriptor, which no link can replace
+            os.unlink(left, dir_fd=folder)
 
 
 def _replace(folder: int, name: str, data: bytes) -> None:

@@ -1,1 +1,8 @@
-""""""
+"""Releases: what changed and which version it needs, and the commit and the tags that say so, all or nothing."""
+
+from evalstore.release.bump import bump
+from evalstore.release.identity import VARIABLES
+from evalstore.release.status import status
+from evalstore.release.values import Bumped, Policy, Released, Standing, State, Status
+
+__all__ = ["VARIABLES", "Bumped", "Policy", "Released", "Standing", "State", "Status", "bump", "status"]

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from evalstore.store.git import Git
+from evalstore.store.tags import TAGS
 
 REGULAR = "100644"
-TAGS = "refs/tags/"
-_NAMES = ("utf-8", "surrogateescape")  # git's names are bytes
+NAMES = ("utf-8", "surrogateescape")  # git's names are bytes
 _AT_ONCE = 1000  # objects a process: each is synced to disk, and a command has a time limit
 
 
@@ -70,7 +70,7 @@ def write_tags(git: Git, commit: str, messages: Mapping[str, str]) -> dict[str, 
 def update_refs(git: Git, updates: Iterable[RefUpdate], *, reason: str, signature: Mapping[str, str]) -> None:
     """Move refs in one transaction, in the order given; any ref that is not at its old value fails them all."""
     lines = ["start", *(_command(update) for update in updates), "prepare", "commit"]
-    git.run("update-ref", "-m", reason, "--stdin", stdin=("\n".join(lines) + "\n").encode(*_NAMES), env=signature)
+    git.run("update-ref", "-m", reason, "--stdin", stdin=("\n".join(lines) + "\n").encode(*NAMES), env=signature)
 
 
 def find_refs(git: Git, names: Iterable[str]) -> dict[str, str]:
@@ -78,7 +78,7 @@ def find_refs(git: Git, names: Iterable[str]) -> dict[str, str]:
     wanted = set(names)
     # Thousands of tags would not fit on a command line: they are listed and picked.
     patterns = {TAGS if name.startswith(TAGS) else name for name in wanted}
-    out = git.run("for-each-ref", "--format=%(refname) %(objectname)", "--", *sorted(patterns)).decode(*_NAMES)
+    out = git.run("for-each-ref", "--format=%(refname) %(objectname)", "--", *sorted(patterns)).decode(*NAMES)
     pairs = (line.rpartition(" ")[::2] for line in out.split("\n") if line)
     return {name: oid for name, oid in pairs if name in wanted}
 
@@ -87,7 +87,7 @@ def file_modes(git: Git, commit: str | None, paths: Iterable[str]) -> dict[str, 
     """Return the modes that files have at a commit, by path; those that are not there are left out."""
     if commit is None:
         return {}
-    out = git.run("ls-tree", "-r", "-z", "--full-tree", commit).decode(*_NAMES)
+    out = git.run("ls-tree", "-r", "-z", "--full-tree", commit).decode(*NAMES)
     entries = (line.partition("\t")[::2] for line in out.split("\0") if line)
     wanted = set(paths)
     return {path: head.split(" ")[0] for head, path in entries if path in wanted}
@@ -95,7 +95,7 @@ def file_modes(git: Git, commit: str | None, paths: Iterable[str]) -> dict[str, 
 
 def index_info(files: Mapping[str, TreeEntry]) -> bytes:
     """Return the lines that `update-index -z --index-info` reads."""
-    return "".join(f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items()).encode(*_NAMES)
+    return "".join(f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items()).encode(*NAMES)
 
 
 def _write(git: Git, type_: str, contents: Sequence[bytes | BinaryIO]) -> list[str]:

@@ -1,0 +1,61 @@
+"""`evalstore bump`: releases artifacts; it reads git's variables for who signs, and nothing else of the environment."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from evalstore.cli.context import Settings, examples, options
+from evalstore.errors import UsageError
+
+
+@click.command(
+    epilog=examples(
+        "evalstore bump rubric/answer_style",
+        "evalstore bump --all --dry-run",
+        'evalstore bump judge/tone --level minor -m "Ask for a rationale"',
+    )
+)
+@click.argument("refs", nargs=-1)
+@click.option("--all", "all_", is_flag=True, help="Release everything that changed or was never released.")
+@click.option("--level", type=click.Choice(["major", "minor", "patch"]), help="At least this bump.")
+@click.option("--no-tag", is_flag=True, help="Set versions and commit them, but release nothing.")
+@click.option("--no-commit", is_flag=True, help="Only write the versions into the files.")
+@click.option("--dry-run", is_flag=True, help="Say what would be released, and write nothing.")
+@click.option("-m", "--message", metavar="TEXT", help="What the commit and the tags say.")
+@options()
+def command(  # noqa: PLR0913  # one a word of the command line
+    settings: Settings,
+    refs: tuple[str, ...],
+    *,
+    all_: bool,
+    level: str | None,
+    no_tag: bool,
+    no_commit: bool,
+    dry_run: bool,
+    message: str | None,
+) -> None:
+    """Release REFS (<kind>/<id>): set each version that its change needs, commit and tag, all or nothing.
+
+    The working file is released, with its uncommitted edits; nothing else is committed, and what is staged stays
+    staged. An artifact that was never released gets the version its file has. Hooks and signing do not run.
+    """
+    from evalstore.release import VARIABLES, bump
+    from evalstore.versions import Bump
+
+    if message is not None and not message.strip():
+        raise UsageError("the message is empty", hint="leave -m out, and the release is described for you")
+    with settings.store() as store:
+        result = bump(
+            store,
+            refs,
+            all_=all_,
+            level=Bump.of(level) if level else None,
+            tag=not no_tag,
+            commit=not no_commit,
+            dry_run=dry_run,
+            message=message.strip() if message else None,
+            signature={name: os.environ[name] for name in VARIABLES if name in os.environ},
+        )
+    settings.emit(result)

@@ -1,0 +1,104 @@
+"""Bump: releases working files, each at the version that its change needs, in one commit with all its tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from evalstore.errors import RefusedError, UsageError
+from evalstore.files import write_below
+from evalstore.model import Ref
+from evalstore.release.checkout import Checkout, find_checkout
+from evalstore.release.identity import signature as complete
+from evalstore.release.messages import commit_message, tag_message
+from evalstore.release.parts import Part, parts_of
+from evalstore.release.plan import Plan, Step, choose, make_plan
+from evalstore.release.publish import Words, prepare, publish
+from evalstore.release.settle import recover
+from evalstore.release.site import Site, locked
+from evalstore.release.values import Bumped, Released
+from evalstore.store import Store
+from evalstore.versions import Bump
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a bump is asked for: which working files, at least which bump, in which words, and whether to tag."""
+
+    refs: Sequence[Ref]
+    level: Bump | None
+    message: str | None
+    tag: bool
+
+
+def bump(  # noqa: PLR0913  # one a word of the command line
+    store: Store,
+    refs: Sequence[str] = (),
+    *,
+    all_: bool = False,
+    level: Bump | None = None,
+    tag: bool = True,
+    commit: bool = True,
+    dry_run: bool = False,
+    message: str | None = None,
+    signature: Mapping[str, str] | None = None,
+) -> Released:
+    """Release the working files of `refs`, or all that changed; what stays as it was released is named and left alone.
+
+    `level` asks for more than a change needs. Without `tag` the versions are committed and not released; without
+    `commit` they are only written. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables where they
+    should not come from the user's settings. Raises `RefusedError` and its like before anything is changed, and
+    `ConflictError` when somebody else was faster.
+    """
+    if bool(refs) == all_:
+        raise UsageError("name the artifacts to release, or say --all", hint="evalstore status shows what changed")
+    if store.root is None:
+        raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
+    chosen = choose(store, refs, all_=all_)
+    request = Request(chosen, level, message, tag and commit)
+    if dry_run or not commit:
+        return _unpublished(store, request, commit=commit, dry_run=dry_run)
+    with locked(store, signature or {}) as site:
+        recovered = recover(site)
+        store.forget()
+        return replace(_published(store, site, request), recovered=recovered)
+
+
+def _unpublished(store: Store, request: Request, *, commit: bool, dry_run: bool) -> Released:
+    plan = make_plan(store, request.refs, request.level)
+    if commit:
+        checkout = find_checkout(store.git)
+        list(_parts(store, plan, checkout, request))  # for what they refuse
+    elif not dry_run and store.root:
+        for step in filter(lambda step: step.edited, plan.steps):
+            write_below(store.root, step.path, step.content)
+    released = _bumped(store, plan.steps, None, tagged=request.tag)
+    return Released(released, plan.unchanged, committed=commit, dry_run=dry_run)
+
+
+def _published(store: Store, site: Site, request: Request) -> Released:
+    plan = make_plan(store, request.refs, request.level)
+    if not plan.steps:
+        return Released((), plan.unchanged)
+    checkout = find_checkout(site.git)
+    parts = list(_parts(store, plan, checkout, request))
+    site = replace(site, signature=complete(site.git, site.signature))
+    message = commit_message(plan.steps, request.message, tagged=request.tag)
+    tags = {f"{store.tag_prefix}{step.ref}": tag_message(step, request.message) for step in plan.steps}
+    journal = prepare(site, store, checkout, parts, Words(message, tags if request.tag else {}))
+    released = _bumped(store, plan.steps, journal.commit, tagged=request.tag)
+    publish(site, journal, released)
+    store.forget()
+    return Released(released, plan.unchanged, branch=checkout.name)
+
+
+def _parts(store: Store, plan: Plan, checkout: Checkout, request: Request) -> Iterator[Part]:
+    for step in plan.steps:
+        yield from parts_of(store, step, checkout.tip, tagged=request.tag)
+
+
+def _bumped(store: Store, steps: Sequence[Step], commit: str | None, *, tagged: bool) -> tuple[Bumped, ...]:
+    return tuple(
+        Bumped(step.ref, f"{store.tag_prefix}{step.ref}" if tagged else None, commit, step.previous, step.bump)
+        for step in steps
+    )

@@ -1,0 +1,47 @@
+"""The branch that a release goes onto, and the states of a working tree in which there is none; reads only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evalstore.errors import RefusedError
+from evalstore.store.git import Git
+from evalstore.store.writing import find_refs
+
+_BRANCHES = "refs/heads/"
+# A file of the git directory -> what is going on while it is there.
+_UNFINISHED = {
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "sequencer": "a cherry-pick or a revert",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """The branch's full ref name and its commit, None before the first one."""
+
+    branch: str
+    tip: str | None
+
+    @property
+    def name(self) -> str:
+        """The branch as people call it."""
+        return self.branch.removeprefix(_BRANCHES)
+
+
+def find_checkout(git: Git) -> Checkout:
+    """Return the branch that is checked out; refuses during a merge or the like, and on a detached HEAD."""
+    for file, what in _UNFINISHED.items():
+        if (git.directory / file).exists():
+            raise RefusedError(f"{what} is not finished", hint="finish it or abort it, then run the bump again")
+    answer = git.ask("symbolic-ref", "--quiet", "HEAD")
+    branch = (answer or b"").decode("utf-8", "surrogateescape").strip()
+    if not branch.startswith(_BRANCHES):
+        raise RefusedError(
+            "HEAD is detached, so no branch would hold the release", hint="git switch to a branch, then bump"
+        )
+    return Checkout(branch, find_refs(git, [branch]).get(branch))

@@ -1,0 +1,27 @@
+"""The words of a release's commit and tags; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evalstore.release.plan import Step
+
+
+def commit_message(steps: Sequence[Step], said: str | None, *, tagged: bool) -> str:
+    """Return the commit's message: what the user said or a summary, and a line an artifact where there are several."""
+    verb = "Release" if tagged else "Set the version of"
+    summary = f"{verb} {steps[0].ref}" if len(steps) == 1 else f"{verb} {len(steps)} artifacts"
+    lines = "".join(f"\n- {step.words}" for step in steps) if len(steps) > 1 else ""
+    return (said or summary) + (f"\n{lines}" if lines else "") + "\n"
+
+
+def tag_message(step: Step, said: str | None) -> str:
+    """Return a tag's message: one line, then the trailers that `log` and `verify` read."""
+    summary = said.partition("\n")[0] if said else step.words
+    trailers = {
+        "Evalstore-Digest": step.artifact.digest,
+        "Evalstore-Bump": str(step.bump),
+        "Evalstore-Previous": step.previous,
+    }
+    lines = "".join(f"{key}: {value}\n" for key, value in trailers.items() if value)
+    return f"{summary}\n\n{lines}"

@@ -1,0 +1,67 @@
+"""The files of one release: artifacts, the rows beside them, and their ledgers; reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from evalstore.errors import LoadError, Place, RefusedError
+from evalstore.files import read_below
+from evalstore.release.ledger import LIMIT, check_complete, extend, ledger_path
+from evalstore.release.plan import Step
+from evalstore.release.standing import rows_path
+from evalstore.store import Store
+from evalstore.store.batch import blob_id
+from evalstore.store.blobs import working_blob
+from evalstore.store.objects import find_file
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file to commit, relative to the store; `content` None is the file on disk, which may be large.
+
+    `before` is the blob of the file on disk, None where there is none.
+    """
+
+    path: str
+    content: bytes | None
+    before: str | None
+
+
+def parts_of(store: Store, step: Step, tip: str | None, *, tagged: bool) -> Iterator[Part]:
+    """Yield what one step commits; refuses what git holds as a link, and a ledger that somebody else has edited."""
+    _committed(store, tip, step.path)
+    yield Part(step.path, step.content, step.found.blob)
+    if (rows := rows_path(step.artifact)) and store.root:
+        _committed(store, tip, rows)
+        yield Part(rows, None, working_blob(store.root, rows, store.repository.hex_digits))
+    if tagged:
+        yield _ledger(store, step, tip)
+
+
+def _ledger(store: Store, step: Step, tip: str | None) -> Part:
+    path = ledger_path(step.name)
+    blob = _committed(store, tip, path)
+    ledger = store.batch.read(blob).data if blob else b""
+    versions = [release.version for release in store.releases(step.found.kind, step.found.id)]
+    check_complete(step.name, ledger, versions)
+    on_disk = _on_disk(store, path)
+    if on_disk not in {None, ledger}:
+        raise RefusedError(
+            "the ledger differs from the committed one, and only a bump writes it",
+            place=Place(path),
+            hint=f"git restore {store.prefix}{path}",
+        )
+    before = None if on_disk is None else blob_id(on_disk, store.repository.hex_digits)
+    return Part(path, extend(ledger, step.version, step.content), before)
+
+
+def _committed(store: Store, tip: str | None, path: str) -> str | None:
+    return find_file(store.batch, tip, store.prefix + path) if tip else None
+
+
+def _on_disk(store: Store, path: str) -> bytes | None:
+    try:
+        return read_below(store.root, path, LIMIT) if store.root else None
+    except LoadError:
+        return None

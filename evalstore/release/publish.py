@@ -1,0 +1,94 @@
+"""One release, all or nothing: objects first, then the journal, then every ref in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import NamedTuple
+
+from evalstore.errors import ConflictError
+from evalstore.files import open_below
+from evalstore.release.checkout import Checkout
+from evalstore.release.journal import Change, Journal, write_journal
+from evalstore.release.parts import Part
+from evalstore.release.settle import clear_locks, settle
+from evalstore.release.site import Site
+from evalstore.release.values import Bumped
+from evalstore.store import Store
+from evalstore.store.git import CommandError
+from evalstore.store.index import staged
+from evalstore.store.tags import TAGS
+from evalstore.store.writing import (
+    REGULAR,
+    RefUpdate,
+    TreeEntry,
+    file_modes,
+    update_refs,
+    write_commit,
+    write_objects,
+    write_tags,
+    write_tree,
+)
+
+
+class Words(NamedTuple):
+    """The messages of a commit, and of its tags by name."""
+
+    commit: str
+    tags: Mapping[str, str]
+
+
+def prepare(site: Site, store: Store, checkout: Checkout, parts: Sequence[Part], words: Words) -> Journal:
+    """Write the objects of a release, which nothing refers to yet, and return what remains to be done."""
+    paths = [store.prefix + part.path for part in parts]
+    modes = file_modes(site.git, checkout.tip, paths)
+    blobs = _write(site, store, parts)
+    files = {path: TreeEntry(modes.get(path, REGULAR), blob) for path, blob in zip(paths, blobs, strict=True)}
+    tree = write_tree(site.git, checkout.tip, files)
+    parents = [checkout.tip] if checkout.tip else []
+    commit = write_commit(site.git, tree, parents, message=words.commit, signature=site.signature)
+    made = write_tags(site.git, commit, words.tags) if words.tags else {}
+    held = staged(site.git, paths)
+    changes = tuple(
+        Change(path, files[path].mode, files[path].blob, part.before, held.get(path))
+        for path, part in zip(paths, parts, strict=True)
+    )
+    return Journal(checkout.branch, checkout.tip, commit, {TAGS + name: oid for name, oid in made.items()}, changes, ())
+
+
+def publish(site: Site, journal: Journal, released: Sequence[Bumped]) -> None:
+    """Move the branch and make the tags, together; `ConflictError` when one of them is not as it was."""
+    journal = replace(journal, released=tuple(released))
+    write_journal(site.common, site.journal, journal)
+    tags = [RefUpdate(name, oid, None) for name, oid in journal.tags.items()]
+    # Tags first: should the transaction be torn, a tag without its branch is what `settle` recognises and mends.
+    updates = [*tags, RefUpdate(journal.branch, journal.commit, journal.old)]
+    failure = None
+    try:
+        update_refs(site.git, updates, reason="evalstore bump", signature=site.signature)
+    except CommandError as error:
+        failure = error
+        if error.status < 0:  # git was killed, and could not remove its locks
+            clear_locks(site, journal, site.common / site.journal)
+    if not settle(site, journal):
+        raise _conflict(failure) from None
+
+
+def _conflict(failure: CommandError | None) -> Exception:
+    said = failure.stderr if failure else ""
+    if failure and "reference already exists" not in said and "cannot lock ref" not in said:
+        return failure
+    what = "one of the tags is there already" if "already exists" in said else "the branch moved while it was bumped"
+    return ConflictError(f"nothing was released: {what}", hint="run the same bump again")
+
+
+def _write(site: Site, store: Store, parts: Sequence[Part]) -> list[str]:
+    with ExitStack() as stack:
+        contents = [
+            part.content
+            if part.content is not None
+            else stack.enter_context(open_below(store.root or site.top, part.path))
+            for part in parts
+        ]
+        return write_objects(site.git, "blob", contents)

@@ -1,0 +1,80 @@
+"""The references that artifacts hold, rows included: who refers to what, and which pins would dangle."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
+from evalstore.model import Artifact, PinType, Ref, parse_ref, pins_of
+from evalstore.store import Resolved, Store
+from evalstore.versions import Version
+
+_FREE = frozenset({PinType.WORKTREE, PinType.REVISION})  # these name no release
+
+
+def references(store: Store, resolved: Resolved) -> Iterator[tuple[Place, Ref]]:
+    """Yield every reference of an artifact with its place; one that cannot be read is a `RefError` there."""
+    document = resolved.artifact.document
+    for pointer, text in pins_of(resolved.kind, resolved.artifact.value):
+        yield _placed(document.place(pointer), text)
+    for number, row in enumerate(store.rows(resolved), start=1):
+        ref = row.get("rubric_ref")
+        if isinstance(ref, str):
+            yield _placed(Place(f"{resolved.kind.folder}/{resolved.artifact.value['rows']}", number), ref)
+
+
+def dependents(store: Store) -> dict[str, tuple[str, ...]]:
+    """Return who refers to each artifact, by name, as the working files say; unreadable files refer to nothing."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for ref in store.working():
+        for target in _targets(store, ref):
+            found[target].add(ref.name)
+    return {name: tuple(sorted(names)) for name, names in found.items()}
+
+
+def check_pins(pins: Iterable[tuple[Place, Ref]], versions: Mapping[str, Iterable[Version]]) -> None:
+    """Refuse a pin that no version of `versions` (by name) meets."""
+    for place, ref in pins:
+        known = versions.get(ref.name, ())
+        if ref.type not in _FREE and not any(_meets(ref, version) for version in known):
+            raise RefusedError(
+                f"{ref} is not released, and not in this bump",
+                place=place,
+                hint=f"name {ref.name} in the same bump, or pin a version that is released",
+            )
+
+
+def loader(store: Store, drafts: Mapping[str, Artifact]) -> Callable[[str], Artifact]:
+    """Return how references are loaded while `drafts`, by `<kind>/<id>@<version>`, are about to be released."""
+
+    def load(text: str) -> Artifact:
+        ref = parse_ref(text)
+        try:
+            return store.load(ref)
+        except RefError:
+            if (draft := drafts.get(f"{ref.name}@{ref.version}")) is None:
+                raise
+            return draft
+
+    return load
+
+
+def _targets(store: Store, ref: Ref) -> set[str]:
+    try:
+        return {target.name for _, target in references(store, store.resolve(ref))}
+    except EvalstoreError:
+        return set()
+
+
+def _placed(place: Place, text: str) -> tuple[Place, Ref]:
+    try:
+        return place, parse_ref(text)
+    except RefError as error:
+        raise RefError(error.message, place=place, hint=error.hint) from None
+
+
+def _meets(ref: Ref, version: Version) -> bool:
+    if ref.version is not None:
+        return version == ref.version
+    return version in ref.range if ref.range else True

@@ -1,0 +1,126 @@
+"""Brings refs, working files and index to where a journal says, or the refs back to where they were.
+
+A bump ends here, and one that was killed is ended here by the next: the one way to finish is used every time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from evalstore.errors import LoadError
+from evalstore.files import sweep_below, write_below
+from evalstore.release.journal import Journal, read_journal
+from evalstore.release.site import FOLDER, Site
+from evalstore.release.values import Bumped
+from evalstore.store.blobs import working_blob
+from evalstore.store.git import Git
+from evalstore.store.index import release, stage, staged
+from evalstore.store.writing import NAMES, RefUpdate, TreeEntry, find_refs, update_refs
+
+_REASON = "evalstore bump"
+_PATIENCE = 1.0  # seconds that a live git may hold a lock on a ref; it holds one for milliseconds
+
+
+def recover(site: Site) -> tuple[Bumped, ...]:
+    """Finish or undo what killed bumps left behind; returns what this working tree's one has released."""
+    release(site.git.directory)
+    sweep_below(site.common, site.journal)
+    done: tuple[Bumped, ...] = ()
+    for path in sorted((site.common / FOLDER).glob("journal*.json")):
+        name = f"{FOLDER}/{path.name}"
+        journal = read_journal(site.common, name)
+        clear_locks(site, journal, path)
+        if name == site.journal:
+            done = journal.released if settle(site, journal) else ()
+        elif not _settle_refs(site, journal):
+            path.unlink()  # of another working tree; what was released there settles its files itself
+    return done
+
+
+def settle(site: Site, journal: Journal) -> bool:
+    """Finish a bump when any of its refs has moved; False when none has, and nothing of it is left."""
+    released = _settle_refs(site, journal)
+    if released and site.git.ask("symbolic-ref", "--quiet", "HEAD") == f"{journal.branch}\n".encode(*NAMES):
+        _settle_files(site, journal)
+        _settle_index(site, journal)
+    (site.common / site.journal).unlink(missing_ok=True)
+    return released
+
+
+def clear_locks(site: Site, journal: Journal, written: Path) -> None:
+    """Remove the locks that a killed git left on the journal's refs; none that is older, and none that is alive."""
+    began = written.stat().st_mtime_ns
+    left = [(path, seen) for path in _locks(site, journal) if (seen := _seen(path)) and seen[1] >= began]
+    if left:
+        time.sleep(_PATIENCE)
+    for path, seen in left:
+        if _seen(path) == seen:
+            path.unlink()
+
+
+def _settle_refs(site: Site, journal: Journal) -> bool:
+    now = find_refs(site.git, journal.refs)
+    made = {name: oid for name, oid in journal.tags.items() if now.get(name) == oid}
+    tip = now.get(journal.branch)
+    arrived = tip is not None and _holds(site.git, tip, journal.commit)
+    if not made and not arrived:
+        return False
+    if not arrived and tip != journal.old:
+        # The branch has gone elsewhere since: what was tagged is not on it, so it is not released.
+        _move(site, (RefUpdate(name, None, oid) for name, oid in made.items()))
+        return False
+    missing = [RefUpdate(name, oid, None) for name, oid in journal.tags.items() if name not in now]
+    _move(site, missing if arrived else [*missing, RefUpdate(journal.branch, journal.commit, journal.old)])
+    return True
+
+
+def _move(site: Site, updates: Iterable[RefUpdate]) -> None:
+    if wanted := list(updates):
+        update_refs(site.git, wanted, reason=_REASON, signature=site.signature)
+
+
+def _holds(git: Git, tip: str, commit: str) -> bool:
+    return tip == commit or git.ask("merge-base", "--is-ancestor", commit, tip) is not None
+
+
+def _settle_files(site: Site, journal: Journal) -> None:
+    for change in journal.changes:
+        if change.blob == change.before:
+            continue
+        sweep_below(site.top, change.path)
+        if _on_disk(site, change.path) == change.before:  # else somebody has written there since
+            write_below(site.top, change.path, site.git.run("cat-file", "blob", change.blob))
+
+
+def _on_disk(site: Site, path: str) -> str | None:
+    try:
+        return working_blob(site.top, path, site.hex_digits)
+    except LoadError:
+        return None
+
+
+def _settle_index(site: Site, journal: Journal) -> None:
+    now = staged(site.git, [change.path for change in journal.changes])
+    stale = {
+        change.path: TreeEntry(change.mode, change.blob)
+        for change in journal.changes
+        if now.get(change.path) == change.staged != change.blob  # else somebody has staged it since
+    }
+    if stale:
+        stage(site.git, stale)
+
+
+def _locks(site: Site, journal: Journal) -> list[Path]:
+    names = [*journal.refs, "reftable/tables.list"]
+    return [site.git.directory / "HEAD.lock", *(site.common / f"{name}.lock" for name in names)]
+
+
+def _seen(path: Path) -> tuple[int, int] | None:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns

@@ -1,0 +1,79 @@
+"""Where releases are written: one lock for the repository, a folder for its journals, and git that holds the lock."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evalstore.errors import ConflictError, RefusedError
+from evalstore.store import Store
+from evalstore.store.git import Git
+
+FOLDER = "evalstore"
+_TRIES, _PAUSE = 200, 0.05  # ten seconds: a bump of a few artifacts takes less than one
+_WRITING = 600.0  # seconds for one command: thousands of objects are synced to disk
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A locked repository: its git, the top of the working tree, the common git directory, and who signs."""
+
+    git: Git
+    top: Path
+    common: Path
+    hex_digits: int
+    signature: Mapping[str, str]
+
+    @property
+    def journal(self) -> str:
+        """The journal of this working tree, relative to the common git directory."""
+        own = self.git.directory.name
+        return f"{FOLDER}/journal.json" if self.git.directory == self.common else f"{FOLDER}/journal.{own}.json"
+
+
+@contextmanager
+def locked(store: Store, signature: Mapping[str, str]) -> Iterator[Site]:
+    """Hold the repository's lock for a while; `ConflictError` when another bump does not let go of it."""
+    top = store.repository.top
+    if top is None:
+        raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
+    common = Path(os.fsdecode(store.git.run("rev-parse", "--path-format=absolute", "--git-common-dir")).rstrip("\n"))
+    descriptor = _open(common)
+    try:
+        _wait(descriptor)
+        git = replace(store.git, held=(descriptor,), timeout=_WRITING)
+        yield Site(git, top, common, store.repository.hex_digits, signature)
+    finally:
+        os.close(descriptor)
+
+
+def _open(common: Path) -> int:
+    # Neither the folder nor the file may be a link: a stranger's .git must not lead our writing elsewhere.
+    try:
+        with suppress(FileExistsError):
+            (common / FOLDER).mkdir()
+        folder = os.open(common / FOLDER, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            return os.open("lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise RefusedError(
+            f"the repository cannot be written: {reason}", hint=f"look at the permissions of {common}"
+        ) from None
+
+
+def _wait(descriptor: int) -> None:
+    # The kernel frees the lock when its last holder dies, so there is no stale one.
+    for _ in range(_TRIES):
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(_PAUSE)
+    raise ConflictError("another bump holds the lock of this repository", hint="wait for it, then run this one again")

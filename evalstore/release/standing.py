@@ -1,0 +1,82 @@
+"""Where working files stand against the last releases: the same bytes first, and only then what the change needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from evalstore.errors import LoadError
+from evalstore.model import Artifact, Kind, Ref
+from evalstore.store import Release, Resolved, Store
+from evalstore.store.blobs import committed_blobs, working_blob
+from evalstore.versions import Bump
+
+Load = Callable[[str], Artifact]
+
+
+def releases_by_name(store: Store) -> dict[str, tuple[Release, ...]]:
+    """Return all releases by `<kind>/<id>`, each ascending, from one listing."""
+    grouped = groupby(store.releases(), key=lambda release: f"{release.kind}/{release.id}")
+    return {name: tuple(group) for name, group in grouped}
+
+
+def last_release(releases: Sequence[Release]) -> Release | None:
+    """Return the highest release that is no pre-release."""
+    return next((release for release in reversed(releases) if not release.version.prerelease), None)
+
+
+def differing(store: Store, refs: Sequence[Ref], last: Mapping[str, Release]) -> list[Ref]:
+    """Return the working files that are not, byte for byte, their last release; most never need to be parsed."""
+    known = {ref.name: ref for ref in refs if ref.name in last}
+    same = _same(store, last, {name: ref.path for name, ref in known.items()})
+    rows = {name: path for name in same if known[name].kind is Kind.DATASET and (path := _rows(store, known[name]))}
+    same = (same - set(rows)) | _same(store, last, rows)
+    return [ref for ref in refs if ref.name not in same]
+
+
+def required_bump(store: Store, release: Release, new: Resolved, load: Load) -> Bump:
+    """Return the bump that the change from a release to a working file needs."""
+    old = store.resolve(f"{new.name}@{release.version}")
+    rows = "rows" in {*old.artifact.value, *new.artifact.value}
+    if old.digest == new.digest and not rows:
+        return Bump.NONE
+    from evalstore.diff import compare
+
+    if rows:
+        return compare(_whole(store, old), _whole(store, new), load=load).required_bump
+    return compare(old.artifact, new.artifact, load=load).required_bump
+
+
+def rows_path(artifact: Artifact) -> str | None:
+    """Return where a dataset keeps its rows, relative to the store; None when they stand in its YAML."""
+    name = artifact.value.get("rows")
+    return f"{artifact.kind.folder}/{name}" if isinstance(name, str) else None
+
+
+def _same(store: Store, last: Mapping[str, Release], paths: Mapping[str, str]) -> set[str]:
+    asked = [(last[name].commit, store.prefix + path) for name, path in paths.items()]
+    blobs = committed_blobs(store.git, asked)
+    pairs = zip(paths.items(), blobs, strict=True)
+    return {name for (name, path), blob in pairs if blob is not None and blob == _on_disk(store, path)}
+
+
+def _on_disk(store: Store, path: str) -> str | None:
+    try:
+        return working_blob(store.root, path, store.repository.hex_digits) if store.root else None
+    except LoadError:
+        return None
+
+
+def _rows(store: Store, ref: Ref) -> str | None:
+    try:
+        return rows_path(store.load(ref))
+    except LoadError:
+        return ref.path  # as broken now as it was when it was released
+
+
+def _whole(store: Store, dataset: Resolved) -> dict[str, Any]:
+    value = dataset.artifact.value
+    if "rows" not in value:
+        return value
+    return {key: item for key, item in value.items() if key != "rows"} | {"questions": list(store.rows(dataset))}
