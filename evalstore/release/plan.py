@@ -58,7 +58,9 @@ class Step:
     def words(self) -> str:
         """The step in one line."""
         return (
-            f"{self.name} {self.previous} -> {self.version} ({self.bump})" if self.previous else f"{self.ref} (first)"
+            f"{self.name} {self.previous} -> {self.version} ({self.bump})"
+            if self.previous
+            else f"{self.ref} (first release)"
         )
 
 

@@ -27,14 +27,16 @@ def judge_version(released: Version, working: Version, required: Bump) -> Judgem
     if required is Bump.NONE:
         return _unneeded(released, working)
     if new == old:
-        return Judgement(Policy.NOT_BUMPED, False, f"the version is still {working}; the change needs {needed}")
+        return Judgement(Policy.NOT_BUMPED, False, f"needs {needed}, and is still {working}")
     if new.prerelease:
-        return Judgement(Policy.TOO_SMALL, False, f"{working} is a pre-release; the change needs {needed}")
+        return Judgement(Policy.TOO_SMALL, False, f"needs {needed}, and {working} is a pre-release")
     if bump_between(old, new) < required:
-        return Judgement(Policy.TOO_SMALL, False, f"{working} says too little; the change needs {needed}")
+        return Judgement(Policy.TOO_SMALL, False, f"needs {needed}, and {working} says too little")
     if new > needed:
-        return Judgement(Policy.WITHOUT_CHANGE, True, f"{working} is more than the {needed} that the change needs")
-    return Judgement(None, True, f"{working} says enough, and is not released yet")
+        return Judgement(
+            Policy.WITHOUT_CHANGE, True, f"{working} says more than the {needed} it needs; not released yet"
+        )
+    return Judgement(None, True, f"{working} says enough; not released yet")
 
 
 def choose_version(released: Version, working: Version, required: Bump, level: Bump | None) -> tuple[Version, Bump]:
@@ -56,8 +58,8 @@ def _covers(released: Version, version: Version, wanted: Bump) -> bool:
 
 def _unneeded(released: Version, working: Version) -> Judgement:
     if _precedence(working) == _precedence(released):
-        return Judgement(None, True, "nothing that a score or a consumer could notice")
-    return Judgement(Policy.WITHOUT_CHANGE, True, f"{working} is new, but nothing changed since {released}")
+        return Judgement(None, True, "nothing that a score or a reader of it could notice")
+    return Judgement(Policy.WITHOUT_CHANGE, True, f"{working} is not released yet, and nothing changed")
 
 
 def _precedence(version: Version) -> Version:

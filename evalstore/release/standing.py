@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from evalstore.errors import LoadError
 from evalstore.model import Artifact, Kind, Ref
@@ -38,14 +37,13 @@ def differing(store: Store, refs: Sequence[Ref], last: Mapping[str, Release]) ->
 def required_bump(store: Store, release: Release, new: Resolved, load: Load) -> Bump:
     """Return the bump that the change from a release to a working file needs."""
     old = store.resolve(f"{new.name}@{release.version}")
-    rows = "rows" in {*old.artifact.value, *new.artifact.value}
-    if old.digest == new.digest and not rows:
+    beside = "rows" in {*old.artifact.value, *new.artifact.value}
+    if old.digest == new.digest and not beside:
         return Bump.NONE
     from evalstore.diff import compare
 
-    if rows:
-        return compare(_whole(store, old), _whole(store, new), load=load).required_bump
-    return compare(old.artifact, new.artifact, load=load).required_bump
+    rows = (store.rows(old), store.rows(new)) if beside else None
+    return compare(old.artifact, new.artifact, load=load, rows=rows).required_bump
 
 
 def rows_path(artifact: Artifact) -> str | None:
@@ -73,10 +71,3 @@ def _rows(store: Store, ref: Ref) -> str | None:
         return rows_path(store.load(ref))
     except LoadError:
         return ref.path  # as broken now as it was when it was released
-
-
-def _whole(store: Store, dataset: Resolved) -> dict[str, Any]:
-    value = dataset.artifact.value
-    if "rows" not in value:
-        return value
-    return {key: item for key, item in value.items() if key != "rows"} | {"questions": list(store.rows(dataset))}

@@ -64,8 +64,9 @@ def _judged(store: Store, ref: Ref, releases: Sequence[Release], load: Load) -> 
     working = version_of(new)
     last = last_release(releases)
     if last is None:
-        message = f"never released; evalstore bump {ref.name} releases it as {working}"
-        return Standing(ref.name, State.NEW, None, str(working), Bump.NONE, None, ok=True, message=message)
+        return Standing(
+            ref.name, State.NEW, None, str(working), Bump.NONE, None, ok=True, message="new, never released"
+        )
     required = required_bump(store, last, new, load)
     needed = str(next_version(last.version, required)) if required else None
     rule, ok, message = judge_version(last.version, working, required)
@@ -95,5 +96,5 @@ def _removed(store: Store, present: set[str], last: Iterable[Release]) -> Iterat
     for release, blob in zip(gone, committed_blobs(store.git, paths), strict=True):
         if blob is not None:  # else it belongs to another store of this repository
             name, version = f"{release.kind}/{release.id}", str(release.version)
-            message = f"no longer in the working tree; {version} stays readable by its tag"
+            message = "removed from the working tree; its releases stay"
             yield Standing(name, State.REMOVED, version, None, Bump.NONE, None, ok=True, message=message)
