@@ -1,0 +1,94 @@
+"""Shapley values, exact or sampled: a pure function of a value function over states; knows nothing of scores.
+
+A player may enter in several steps (the versions that changed one part of a rubric, one after the other). A state says
+for each player how many of its steps are taken. A player's steps are taken together, in their order; what each adds on
+the way is its part of the player's share, so the parts add up to the share and the shares to the whole, exactly.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations
+from math import factorial, sqrt
+from typing import NamedTuple
+
+State = tuple[int, ...]
+Value = Callable[[State], Fraction]
+
+EXACT_PLAYERS = 8
+ROUNDS = 64
+_SEED = 20_261_109
+
+
+class Estimate(NamedTuple):
+    """What one step adds: exact with an error of 0, else the mean over sampled orders and its standard error."""
+
+    share: Fraction
+    error: float = 0.0
+
+
+Estimates = tuple[tuple[Estimate, ...], ...]
+
+
+def shapley(levels: State, value: Value) -> Estimates:
+    """Return each player's share, step by step; exact up to eight players, else a mean over seeded random orders.
+
+    `levels` says how many steps each player has. The shares sum to `value(levels) - value(zeros)` either way.
+    """
+    players = [player for player, steps in enumerate(levels) if steps]
+    return _exact(levels, players, value) if len(players) <= EXACT_PLAYERS else _sampled(levels, players, value)
+
+
+def weight(entered: int, players: int) -> Fraction:
+    """Return the share of all orders in which exactly these `entered` players come before one given player."""
+    return Fraction(factorial(entered) * factorial(players - 1 - entered), factorial(players))
+
+
+def coalitions(players: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield every subset, the empty one first."""
+    for size in range(len(players) + 1):
+        yield from combinations(players, size)
+
+
+def state_of(levels: State, entered: Sequence[int]) -> State:
+    """Return the state in which exactly these players have taken all their steps."""
+    return tuple(steps if player in entered else 0 for player, steps in enumerate(levels))
+
+
+def _exact(levels: State, players: Sequence[int], value: Value) -> Estimates:
+    shares = [[Fraction(0)] * steps for steps in levels]
+    for player in players:
+        for entered in coalitions([other for other in players if other != player]):
+            share = weight(len(entered), len(players))
+            for step, gain in enumerate(_gains(state_of(levels, entered), player, levels[player], value)):
+                shares[player][step] += share * gain
+    return tuple(tuple(map(Estimate, steps)) for steps in shares)
+
+
+def _gains(state: State, player: int, steps: int, value: Value) -> Iterator[Fraction]:
+    """Yield what each step of a player adds to a state in which it has taken none."""
+    before = value(state)
+    for step in range(1, steps + 1):
+        after = value((*state[:player], step, *state[player + 1 :]))
+        yield after - before
+        before = after
+
+
+def _sampled(levels: State, players: Sequence[int], value: Value) -> Estimates:
+    chance = random.Random(_SEED)  # noqa: S311  # repeatable on purpose
+    seen: list[list[list[Fraction]]] = [[[] for _ in range(steps)] for steps in levels]
+    for _ in range(ROUNDS):
+        state: State = tuple(0 for _ in levels)
+        for player in chance.sample(players, len(players)):
+            for step, gain in enumerate(_gains(state, player, levels[player], value)):
+                seen[player][step].append(gain)
+            state = (*state[:player], levels[player], *state[player + 1 :])
+    return tuple(tuple(map(_estimate, steps)) for steps in seen)
+
+
+def _estimate(gains: Sequence[Fraction]) -> Estimate:
+    mean = sum(gains, Fraction(0)) / len(gains)
+    spread = sum(float(gain - mean) ** 2 for gain in gains)
+    return Estimate(mean, sqrt(spread / (len(gains) - 1) / len(gains)))

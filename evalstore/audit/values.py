@@ -1,0 +1,145 @@
+"""What an audit answers: numbers that add up, exact, each with its cause; nothing here reads or calculates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+Interval = tuple[float, float]
+
+
+class Name(StrEnum):
+    """The factors, in the order of the report."""
+
+    RUBRIC = "rubric"
+    DATASET = "dataset"
+    OUTPUTS = "outputs"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two runs: its aggregate JSON, its mean score, and what it was made from."""
+
+    run: str
+    score: Fraction
+    questions: int
+    scored: int
+    model: str
+    dataset: str
+    rubrics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One step from a version to the next, and the commit that brought it; None where no commit holds it."""
+
+    ref: str | None
+    old: str
+    new: str
+    commit: str | None = None
+    author: str | None = None
+    date: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One edit: the rule that names it (None for new outputs), all rules that fit, and where it came from."""
+
+    rule: str | None
+    origin: Origin
+    part: str = ""
+    rules: tuple[str, ...] = ()
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What one edit did to the mean score of the common questions; `error` bounds its standard error, 0 if exact."""
+
+    source: Source
+    share: Fraction
+    moved: int
+    error: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One question, and how far one factor moved its score."""
+
+    id: str
+    share: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One factor's share of the change on the common questions.
+
+    `order` is the smallest and the largest share that any first-or-last order of swapping gives, `ci` the 95 % interval
+    for questions like these, `changed` how many questions it differs in, `moved` how many scores that moved.
+    """
+
+    name: Name
+    share: Fraction
+    order: tuple[Fraction, Fraction]
+    ci: Interval | None
+    changed: int
+    moved: int
+    verdict: str
+    causes: tuple[Cause, ...]
+    worst: tuple[Moved, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """What questions did that only one run scored, or that cannot be separated; ids in the order of the runs."""
+
+    added: Fraction
+    removed: Fraction
+    not_separable: Fraction
+    added_ids: tuple[str, ...]
+    removed_ids: tuple[str, ...]
+    not_separable_ids: tuple[str, ...]
+
+    @property
+    def effect(self) -> Fraction:
+        """The three together."""
+        return self.added + self.removed + self.not_separable
+
+
+@dataclass(frozen=True, slots=True)
+class Flips:
+    """Verdicts of common questions that turned, and McNemar's exact mid-p for as uneven a split by chance."""
+
+    pass_to_fail: tuple[str, ...]
+    fail_to_pass: tuple[str, ...]
+    mid_p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A recorded result that grading again does not give."""
+
+    run: str
+    id: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Why run B scores otherwise than run A; `delta` is the sum of the shares, the mix and what was not reproduced."""
+
+    a: Side
+    b: Side
+    delta: Fraction
+    common: int
+    common_a: Fraction
+    common_b: Fraction
+    factors: tuple[Factor, ...]
+    mix: Mix
+    not_reproduced: Fraction
+    drift: tuple[Drift, ...]
+    flips: Flips
+    input_changed: tuple[str, ...]
+    sentence: str
+    notes: tuple[str, ...] = ()
