@@ -2,61 +2,219 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evalstore.diff.findings import Certainty, Diff, DiffFinding, Direction, Side
+from evalstore.diff.change import Change
+from evalstore.diff.changes.dataset import question_changes, read_questions
+from evalstore.diff.changes.judge import judge_changes
+from evalstore.diff.changes.loose import key_changes, loose_changes
+from evalstore.diff.changes.rubric import rubric_changes
+from evalstore.diff.classify import classify
+from evalstore.diff.direction import VERDICT_MODES
+from evalstore.diff.findings import Diff, DiffFinding, Direction, Side
 from evalstore.diff.plain import plain, same
-from evalstore.documents import canonical, digest
-from evalstore.model import Artifact
+from evalstore.diff.refs import Load, follow
+from evalstore.diff.state import read_rubric
+from evalstore.diff.witness import Replay
+from evalstore.documents import Pointer, canonical, digest, json_pointer
+from evalstore.errors import Place
+from evalstore.model import Artifact, Kind, is_cosmetic
 from evalstore.versions import Bump, find_version, next_version
 
-Load = Callable[[str], Artifact]
+Rows = tuple[Iterable[Mapping[str, Any]], Iterable[Mapping[str, Any]]]
+
+_DEPTH = 4
+_FINGERPRINT = 16
+_ROOT = frozenset({"id", "version", "checks", "scoring"})
+_SHAPES = {"checks": Kind.RUBRIC, "template": Kind.JUDGE, "questions": Kind.DATASET, "rows": Kind.DATASET}
 
 
 def compare(
     old: Artifact | Mapping[str, Any],
     new: Artifact | Mapping[str, Any],
     *,
-    load: Load | None = None,  # noqa: ARG001
+    load: Load | None = None,
+    rows: Rows | None = None,
 ) -> Diff:
-    """Return what changed between two artifacts (or plain mappings), and which bump that needs."""
-    before, after = _value(old), _value(new)
-    findings: tuple[DiffFinding, ...] = ()
-    if not same(_content(before), _content(after)):
-        findings = (
-            DiffFinding(
-                "unclassified-change",
-                Bump.MAJOR,
-                Direction.EITHER,
-                Direction.EITHER,
-                Certainty.ASSUMED,
-                "",
-                None,
-                None,
-                "something changed",
-                "what no rule knows may move a score",
-                None,
-                None,
-                digest([canonical(before), canonical(after)])[:16],
-            ),
-        )
-    bump = max((finding.level for finding in findings), default=Bump.NONE)
-    return Diff(_side(old, before), _side(new, after), bump, _next(before, bump), findings)
+    """Return what changed between two artifacts (or plain mappings), and which bump that needs.
+
+    `load` reads what a reference names, so that a moved pin imports exactly the other artifact's change; without it a
+    moved pin is major. `rows` are the rows, old and new, of a dataset that keeps them in a file beside it.
+    """
+    return _Comparison(load).diff(old, new, rows)
 
 
-def _value(side: Artifact | Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(slots=True)
+class _Comparison:
+    """One comparison and those of the references within it, each pair once."""
+
+    load: Load | None
+    depth: int = 0
+    known: dict[tuple[str, str], Diff] = field(default_factory=dict)
+
+    def diff(self, old: Any, new: Any, rows: Rows | None = None) -> Diff:
+        sides = (_side(old), _side(new))
+        load = self.load if self.depth < _DEPTH else None
+        changes = [follow(change, load, self._inner) for change in _changes(sides, rows)]
+        findings = [_finding(change, sides) for change in changes]
+        findings = _claimed(changes, _witnessed(changes, findings))
+        bump = max((finding.level for finding in findings), default=Bump.NONE)
+        return Diff(sides[0].side, sides[1].side, bump, _next(sides[0].value, bump), tuple(findings))
+
+    def _inner(self, old: Artifact, new: Artifact) -> Diff:
+        pair = (old.digest, new.digest)
+        if pair not in self.known:
+            self.known[pair] = _Comparison(self.load, self.depth + 1, self.known).diff(old, new)
+        return self.known[pair]
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    value: dict[str, Any]
+    kind: Kind | None
+    artifact: Artifact | None
+
+    @property
+    def side(self) -> Side:
+        ref = f"{self.artifact.kind}/{self.artifact.id}@{self.artifact.version}" if self.artifact else None
+        return Side(ref, digest({key: item for key, item in self.value.items() if key != "version"}))
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind or 'mapping'}/{self.value.get('id', '')}"
+
+    def place(self, pointer: Pointer | None) -> Place | None:
+        return None if pointer is None or self.artifact is None else self.artifact.document.place(pointer)
+
+
+def _side(side: Artifact | Mapping[str, Any]) -> _Document:
+    artifact = side if isinstance(side, Artifact) else None
     value: dict[str, Any] = plain(side.value if isinstance(side, Artifact) else side)
-    return value
+    kind = artifact.kind if artifact else next((kind for key, kind in _SHAPES.items() if key in value), None)
+    return _Document(value, kind, artifact)
 
 
-def _content(value: dict[str, Any]) -> dict[str, Any]:
-    return {key: item for key, item in value.items() if key != "version"}
+def _changes(sides: tuple[_Document, _Document], rows: Rows | None) -> Iterator[Change]:
+    old, new = (side.value for side in sides)
+    kinds = {side.kind for side in sides}
+    if kinds == {Kind.RUBRIC}:
+        return _rubric(old, new)
+    if kinds == {Kind.JUDGE}:
+        return judge_changes(old, new)
+    if kinds == {Kind.DATASET}:
+        return _dataset(old, new, rows)
+    return _unread(old, new)
 
 
-def _side(side: Artifact | Mapping[str, Any], value: dict[str, Any]) -> Side:
-    ref = f"{side.kind}/{side.id}@{side.version}" if isinstance(side, Artifact) else None
-    return Side(ref, digest(_content(value)))
+def _rubric(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
+    before, after = read_rubric(old), read_rubric(new)
+    if before is None or after is None:
+        yield from _unread(old, new)
+        return
+    if not same(old.get("id"), new.get("id")):
+        yield Change("rubric-id-changed", old.get("id"), new.get("id"), ("id",), ("id",))
+    yield from loose_changes(old, new, at=((), ()), known=_ROOT, rule="extension-field-changed")
+    yield from rubric_changes(before, after)
+
+
+def _dataset(old: dict[str, Any], new: dict[str, Any], rows: Rows | None) -> Iterator[Change]:
+    before, after = (
+        read_questions(value, [plain(row) for row in rows[index]] if rows and "rows" in value else None)
+        for index, value in enumerate((old, new))
+    )
+    if before is None or after is None:
+        yield from _unread(old, new)
+        return
+    read = {"version", "questions", "defaults", *(["rows"] if rows else [])}
+    for key, mine, theirs in key_changes(old, new):
+        if key in {"id", "rows"} - read:
+            yield Change("unclassified-change", mine, theirs, (key,), (key,), name=key)
+    yield from loose_changes(old, new, at=((), ()), known=read | {"id", "rows"}, rule="extension-field-changed")
+    yield from question_changes(before, after)
+
+
+def _unread(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
+    for key, before, after in key_changes(old, new):
+        if key != "version":
+            rule = "metadata-changed" if is_cosmetic(key) else "unclassified-change"
+            yield Change(rule, before, after, (key,), (key,), name=key)
+
+
+def _finding(change: Change, sides: tuple[_Document, _Document]) -> DiffFinding:
+    judged = classify(change)
+    places = tuple(
+        _standing(side.value, pointer)
+        for side, pointer in zip(sides, (change.old_pointer, change.new_pointer), strict=True)
+    )
+    pointer = json_pointer(next((place for place in reversed(places) if place is not None), ()))
+    facts = [judged.rule.id, sides[1].name, pointer, canonical(change.old), canonical(change.new)]
+    return DiffFinding(
+        rule=judged.rule.id,
+        level=judged.level,
+        direction=judged.directions[0],
+        verdict_direction=judged.directions[1],
+        certainty=judged.certainty,
+        pointer=pointer,
+        old=sides[0].place(places[0]),
+        new=sides[1].place(places[1]),
+        message=judged.message,
+        reason=judged.reason,
+        witness=None,
+        max_shift=judged.max_shift,
+        fingerprint=digest(facts)[:_FINGERPRINT],
+        children=change.imported.findings if change.imported else (),
+    )
+
+
+def _standing(value: Any, pointer: Pointer | None) -> Pointer | None:
+    """Return a pointer cut to what the document has: a default is written nowhere."""
+    if pointer is None:
+        return None
+    for length, step in enumerate(pointer):
+        inside = step in value if isinstance(value, dict) else isinstance(value, list) and step in range(len(value))
+        if not inside:
+            return pointer[:length]
+        value = value[step]
+    return pointer
+
+
+def _witnessed(changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:
+    """Give each finding that can move a score or a verdict an output that moves, where one is found."""
+    states = [state for change in changes if change.before for state in change.states]
+    if not states:
+        return findings
+    replay = Replay(states[0], states[-1])
+    return [
+        replace(finding, witness=replay.find(change)) if change.before and _moves(finding) else finding
+        for change, finding in zip(changes, findings, strict=True)
+    ]
+
+
+def _moves(finding: DiffFinding) -> bool:
+    return finding.level is Bump.MAJOR and {finding.direction, finding.verdict_direction} != {Direction.NONE}
+
+
+def _claimed(changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:
+    """Give a changed mode the findings on weights and thresholds that one of its two modes does not read."""
+    mode = next((index for index, change in enumerate(changes) if change.rule == "scoring-combine-changed"), None)
+    if mode is None:
+        return findings
+    mine = [
+        index
+        for index, change in enumerate(changes)
+        if _is_ineffective(change, changes[mode]) and findings[index].level <= findings[mode].level
+    ]
+    owner = replace(findings[mode], children=tuple(findings[index] for index in mine))
+    return [owner if index == mode else finding for index, finding in enumerate(findings) if index not in mine]
+
+
+def _is_ineffective(change: Change, mode: Change) -> bool:
+    if change.rule == "check-weight-changed":
+        return True
+    both_read = VERDICT_MODES.issuperset({mode.old, mode.new})
+    return change.rule.startswith("check-threshold-") and not both_read and not change.checks[1].gated
 
 
 def _next(old: dict[str, Any], bump: Bump) -> str | None:

@@ -49,7 +49,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class DiffFinding:
-    """A rule's judgement on one edit; `max_shift` bounds one question's score, None when no bound below 1 is known."""
+    """A rule's judgement on one edit.
+
+    `max_shift` bounds how far one question's score moves where nothing erred; None when no bound below 1 is known.
+    """
 
     rule: str
     level: Bump

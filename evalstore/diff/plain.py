@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import Pointer, canonical, json_pointer
 from evalstore.errors import LoadError
+from evalstore.text import excerpt
 
 DEPTH_LIMIT = 64
 _LISTED = 5
+_TOLD = 60
+_READABLE = 100_000  # characters; deepdiff takes seconds for more
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -19,14 +23,20 @@ def plain(value: Any, depth: int = 0) -> Any:
     if depth > DEPTH_LIMIT:
         raise LoadError(f"the mapping is nested deeper than {DEPTH_LIMIT} levels")
     if isinstance(value, Mapping):
-        return {str(key): plain(item, depth + 1) for key, item in value.items()}
+        if unnamed := [key for key in value if not isinstance(key, str)]:
+            raise LoadError(f"the key {unnamed[0]!r} is no text")
+        return {plain(key): plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
     if isinstance(value, float | Decimal):
         if not math.isfinite(value):
             raise LoadError(f"{value} is no number that can be calculated with")
         return Decimal(str(value))
-    if value is None or isinstance(value, str | bool | int):
+    if isinstance(value, str):
+        if any("\ud800" <= char <= "\udfff" for char in value):
+            raise LoadError("a text holds half of a surrogate pair")
+        return str(value)
+    if value is None or isinstance(value, bool | int):
         return value
     raise LoadError(f"a value of type {type(value).__name__} cannot stand in an artifact")
 
@@ -36,8 +46,28 @@ def same(old: Any, new: Any) -> bool:
     return canonical(old) == canonical(new)
 
 
+def shown(number: Fraction) -> Decimal | str:
+    """Return an exact number as data: a decimal where it has one, else the text of the fraction."""
+    rest = number.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return str(number) if rest > 1 else Decimal(number.numerator) / Decimal(number.denominator)
+
+
+def told(value: Any) -> str:
+    """Write a value within a sentence: short, and safe to show."""
+    if value is None:
+        return "unset"
+    if isinstance(value, dict):
+        return excerpt(", ".join(f"{key} {told(item)}" for key, item in value.items()), _TOLD)
+    return excerpt(value if isinstance(value, str) else canonical(value), _TOLD)
+
+
 def leftovers(old: Any, new: Any) -> str:
     """List in words what differs within two plain values; for changes that no rule understands."""
+    if len(canonical(old)) + len(canonical(new)) > _READABLE:
+        return "too much to list"
     found = list(dict.fromkeys(_leftovers(old, new)))
     more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
     return ", ".join(found[:_LISTED]) + more

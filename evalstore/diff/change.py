@@ -1,0 +1,89 @@
+"""A change is a fact, one edit on the way from the old document to the new one; a rule makes a finding of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from evalstore.diff.findings import Certainty, Diff, Direction
+from evalstore.diff.state import CheckState, RubricState
+from evalstore.documents import Pointer
+from evalstore.versions import Bump
+
+
+class Channel(StrEnum):
+    """What a rule's direction speaks of; the rubric's own directions are computed from it."""
+
+    NOTHING = "nothing"
+    CHECK = "the check's score"
+    BAR = "the check's verdict"
+    SCORE = "the score"
+    VERDICT = "the verdict"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One edit: its values and places on both sides; a rubric's edit also has the rubric just before and just after."""
+
+    rule: str
+    old: Any = None
+    new: Any = None
+    old_pointer: Pointer | None = None
+    new_pointer: Pointer | None = None
+    before: RubricState | None = None
+    after: RubricState | None = None
+    token: str = ""
+    name: str = ""
+    imported: Diff | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def states(self) -> tuple[RubricState, RubricState]:
+        """The rubric before and after; for the rules of rubrics only."""
+        if self.before is None or self.after is None:
+            raise LookupError(f"{self.rule} is no change of a rubric")
+        return self.before, self.after
+
+    @property
+    def checks(self) -> tuple[CheckState, CheckState]:
+        """The check before and after; for the rules of checks only."""
+        before, after = self.states
+        return before[self.token], after[self.token]
+
+
+class Proof(NamedTuple):
+    """Why a change moves nothing; `rule` names the rule that it then belongs to, an assumption keeps its direction."""
+
+    text: str
+    level: Bump = Bump.PATCH
+    rule: str | None = None
+    certainty: Certainty = Certainty.PROVED
+
+
+class Law(NamedTuple):
+    """A rule's direction: in words, and as a function of the change."""
+
+    words: str
+    of: Callable[[Change], Direction]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the catalogue; `mirror` is the rule of the edit taken back."""
+
+    id: str
+    number: str
+    artifact: str
+    level: Bump
+    law: Law
+    channel: Channel
+    message: str
+    reason: str
+    mirror: str
+    example: str
+    deciders: tuple[Callable[[Change], Proof | None], ...] = ()
+    shift: Callable[[Change], Fraction | None] | None = None
+    certainty: Certainty = Certainty.BY_DEFINITION

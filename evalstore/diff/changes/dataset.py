@@ -1,0 +1,120 @@
+"""Changes of a dataset: its defaults, and its questions paired by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalstore.diff.change import Change
+from evalstore.diff.changes.loose import key_changes, loose_changes
+from evalstore.diff.plain import same
+from evalstore.documents import Pointer, canonical
+
+Row = Mapping[str, Any]
+_RULES = {
+    "input": "question-input-changed",
+    "messages": "question-input-changed",
+    "criteria": "question-reference-changed",
+    "context": "question-reference-changed",
+    "expected": "question-reference-changed",
+    "expected_facts": "question-reference-changed",
+    "expected_tools": "question-reference-changed",
+    "also_valid": "question-reference-changed",
+    "format": "question-reference-changed",
+    "rubric_ref": "question-rubric-ref-changed",
+    "bundle": "question-bundle-changed",
+}
+_INHERITED = ("rubric_ref", "bundle")
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """The questions of one side by id, with their places; `own` are the rows as written, `rows` have the defaults."""
+
+    own: Mapping[str, Row]
+    rows: Mapping[str, Row]
+    places: Mapping[str, Pointer]
+    defaults: Mapping[str, Any]
+
+
+def read_questions(value: Row, rows: Iterable[Row] | None) -> Questions | None:
+    """Read a dataset's questions, or `rows` in their place; None when its schema would refuse them."""
+    items = list(value.get("questions", ()) if rows is None else rows)
+    defaults = value.get("defaults", {})
+    if not (isinstance(defaults, dict) and all(isinstance(row, dict) for row in items)):
+        return None
+    ids = [row.get("id") for row in items]
+    if len(set(map(canonical, ids))) < len(ids) or not all(isinstance(id_, str) for id_ in ids):
+        return None
+    inherited = {key: item for key, item in defaults.items() if key in _INHERITED}
+    where = "questions" if rows is None else "rows"
+    return Questions(
+        own=dict(zip(ids, items, strict=True)),
+        rows={row["id"]: {**inherited, **row} for row in items},
+        places={row["id"]: (where, index) for index, row in enumerate(items)},
+        defaults=defaults,
+    )
+
+
+def question_changes(old: Questions, new: Questions) -> Iterator[Change]:
+    """Yield the edits between two sides' questions."""
+    renamed = _renamed(old, new)
+    yield from _default_changes(old, new)
+    for id_ in old.rows:
+        if id_ not in new.rows and id_ not in renamed:
+            yield Change("question-removed", dict(old.own[id_]), None, old.places[id_], None, words={"question": id_})
+    for id_ in new.rows:
+        if id_ in old.rows:
+            yield from _row_changes(old, new, id_)
+        elif id_ not in renamed.values():
+            yield Change("question-added", None, dict(new.own[id_]), None, new.places[id_], words={"question": id_})
+    for before, after in renamed.items():
+        at = ((*old.places[before], "id"), (*new.places[after], "id"))
+        yield Change("question-id-renamed", before, after, *at, words={"question": after})
+    yield from _order_changes(old, new)
+
+
+def _renamed(old: Questions, new: Questions) -> dict[str, str]:
+    gone = {_content(row): id_ for id_, row in old.rows.items() if id_ not in new.rows}
+    come = {_content(row): id_ for id_, row in new.rows.items() if id_ not in old.rows}
+    return {gone[content]: come[content] for content in gone if content in come}
+
+
+def _content(row: Row) -> str:
+    return canonical({key: item for key, item in row.items() if key != "id"})
+
+
+def _default_changes(old: Questions, new: Questions) -> Iterator[Change]:
+    for key, before, after in key_changes(old.defaults, new.defaults):
+        at: Pointer = ("defaults", key)
+        users = [id_ for id_ in _common(old, new) if key not in old.own[id_] and key not in new.own[id_]]
+        rule = _RULES[key] if key in _INHERITED else "unclassified-change"
+        words = {"question": f"{len(users)} questions without their own", "users": str(len(users))}
+        yield Change(rule, before, after, at, at, name=key, words=words)
+
+
+def _row_changes(old: Questions, new: Questions, id_: str) -> Iterator[Change]:
+    at = (old.places[id_], new.places[id_])
+    mine, theirs = old.own[id_], new.own[id_]
+    for key, rule in _RULES.items():
+        before, after = (side.rows[id_] if key in _INHERITED else side.own[id_] for side in (old, new))
+        if key in _INHERITED and key not in mine and key not in theirs:
+            continue
+        if (key in before) != (key in after) or not same(before.get(key), after.get(key)):
+            pointers = ((*at[0], key), (*at[1], key))
+            yield Change(
+                rule, before.get(key), after.get(key), *pointers, name=key, words={"question": id_, "key": key}
+            )
+    yield from loose_changes(mine, theirs, at=at, known={*_RULES, "id"}, rule="extension-field-changed")
+
+
+def _order_changes(old: Questions, new: Questions) -> Iterator[Change]:
+    common = _common(old, new)
+    before, after = ([id_ for id_ in side.rows if id_ in common] for side in (old, new))
+    if before != after:
+        yield Change("list-reordered", before, after, ("questions",), ("questions",), name="questions")
+
+
+def _common(old: Questions, new: Questions) -> frozenset[str]:
+    return frozenset(old.rows) & frozenset(new.rows)

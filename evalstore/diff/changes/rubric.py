@@ -1,0 +1,214 @@
+"""Changes of a rubric, in the order in which each can be judged by itself; what is then left is unclassified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from evalstore.diff.change import Change
+from evalstore.diff.changes.checks import check_changes
+from evalstore.diff.changes.loose import key_changes
+from evalstore.diff.changes.walk import Walk, pointer_of
+from evalstore.diff.direction import VERDICT_MODES
+from evalstore.diff.pair import content, pair
+from evalstore.diff.plain import same, shown
+from evalstore.diff.state import CheckState, RubricState
+from evalstore.documents import Pointer
+from evalstore.model import Combine
+
+Edits = Iterator[Change]
+_SHUT_ANYWAY = frozenset({Combine.ALL_PASS, Combine.MIN})
+
+
+def rubric_changes(old: RubricState, new: RubricState) -> Edits:
+    """Yield the edits that lead from `old` to `new`, checks and scoring."""
+    walk = Walk(old, pair(old, new))
+    for stage in _STAGES:
+        yield from stage(walk)
+    if not same(_facts(walk.here), _facts(walk.goal)):
+        yield walk.edit("unclassified-change", walk.goal, old=_facts(walk.here), new=_facts(walk.goal))
+
+
+def _facts(rubric: RubricState) -> list[Any]:
+    scoring = [str(rubric.combine), str(rubric.threshold), rubric.missing, rubric.errors, dict(rubric.rest)]
+    checks = [
+        [check.token, check.id, content(check), str(check.weight), check.gated, dict(check.loose)]
+        for check in rubric.checks
+    ]
+    return [scoring, checks]
+
+
+def _removed(walk: Walk) -> Edits:
+    for check in walk.here.checks:
+        if check.token not in walk.goal.tokens:
+            left = tuple(other for other in walk.here.checks if other.token != check.token)
+            yield _whole_check(walk, "check-removed", replace(walk.here, checks=left), check)
+
+
+def _renamed(walk: Walk) -> Edits:
+    for check in walk.here.checks:
+        goal = walk.goal[check.token]
+        if check.id != goal.id:
+            done = replace(check, id=goal.id, named=goal.named)
+            yield walk.edit_check("check-renamed", "id", done, old=check.id, new=goal.id)
+
+
+def _reordered(walk: Walk) -> Edits:
+    order = [token for token in walk.goal.tokens if token in walk.here.tokens]
+    if walk.here.tokens != order:
+        ids = [check.id for check in walk.here.checks]
+        after = replace(walk.here, checks=tuple(walk.here[token] for token in order))
+        new = [check.id for check in after.checks]
+        at: Pointer = ("checks",)
+        yield walk.edit("check-reordered", after, old=ids, new=new, old_pointer=at, new_pointer=at)
+
+
+def _edited(walk: Walk) -> Edits:
+    for token in walk.here.tokens:
+        yield from check_changes(walk, token)
+
+
+def _before_combine(walk: Walk) -> Edits:
+    # Where one of the two modes does not read a part, that part is changed under that mode.
+    if walk.here.combine is not Combine.WEIGHTED_AVG:
+        yield from _weights(walk)
+    if walk.here.combine not in VERDICT_MODES:
+        yield from _bars(walk)
+    if walk.here.combine in _SHUT_ANYWAY:
+        yield from _gates(walk)
+
+
+def _combine(walk: Walk) -> Edits:
+    old, new = walk.here.combine, walk.goal.combine
+    if old is not new:
+        yield _setting(walk, "scoring-combine-changed", "combine", old=str(old), new=str(new))
+
+
+def _after_combine(walk: Walk) -> Edits:
+    yield from _weights(walk)
+    yield from _bars(walk)
+    yield from _gates(walk)
+
+
+def _weights(walk: Walk) -> Edits:
+    moved = [check for check in walk.here.checks if check.weight != walk.goal[check.token].weight]
+    if not moved:
+        return
+    weights = {check.token: walk.goal[check.token].weight for check in moved}
+    after = tuple(replace(check, weight=weights.get(check.token, check.weight)) for check in walk.here.checks)
+    at: Pointer = ("scoring", "weights", *((moved[0].id,) if len(moved) == 1 else ()))
+    yield walk.edit(
+        "check-weight-changed",
+        replace(walk.here, checks=after),
+        old={check.id: shown(check.weight) for check in moved},
+        new={check.id: shown(weights[check.token]) for check in moved},
+        old_pointer=at,
+        new_pointer=at,
+        words={"checks": ", ".join(check.id for check in moved)},
+    )
+
+
+def _bars(walk: Walk) -> Edits:
+    for check in walk.here.checks:
+        old, new = check.threshold, walk.goal[check.token].threshold
+        if old != new:
+            yield walk.edit_check(
+                _bar_rule(old, new),
+                "threshold",
+                replace(check, threshold=new),
+                old=None if old is None else shown(old),
+                new=None if new is None else shown(new),
+            )
+
+
+def _bar_rule(old: Any, new: Any) -> str:
+    if old is None or new is None:
+        return "unclassified-change"
+    return "check-threshold-raised" if new > old else "check-threshold-lowered"
+
+
+def _gates(walk: Walk) -> Edits:
+    for check in walk.here.checks:
+        gated = walk.goal[check.token].gated
+        if check.gated is not gated:
+            at: Pointer = ("scoring", "required")
+            yield walk.edit(
+                "scoring-required-changed",
+                walk.here.put(replace(check, gated=gated)),
+                old=check.gated,
+                new=gated,
+                old_pointer=at,
+                new_pointer=at,
+                token=check.token,
+                words={"check": check.id, "gate": "becomes" if gated else "is no longer"},
+            )
+
+
+def _policies(walk: Walk) -> Edits:
+    for rule, name in (("scoring-missing-policy-changed", "missing"), ("scoring-errors-policy-changed", "errors")):
+        old, new = getattr(walk.here, name), getattr(walk.goal, name)
+        if old != new:
+            yield _setting(walk, rule, name, old=old, new=new)
+
+
+def _threshold(walk: Walk) -> Edits:
+    old, new = walk.here.threshold, walk.goal.threshold
+    if old != new:
+        yield _setting(walk, "scoring-threshold-changed", "threshold", old=shown(old), new=shown(new))
+
+
+def _added(walk: Walk) -> Edits:
+    for check in walk.goal.checks:
+        if check.token not in walk.here.tokens:
+            present = {*walk.here.tokens, check.token}
+            checks = tuple(
+                check if goal.token == check.token else walk.here[goal.token]
+                for goal in walk.goal.checks
+                if goal.token in present
+            )
+            yield _whole_check(walk, "check-added", replace(walk.here, checks=checks), check)
+
+
+def _rest(walk: Walk) -> Edits:
+    for key, old, new in key_changes(walk.here.rest, walk.goal.rest):
+        at: Pointer = ("scoring", *key.split("/"))
+        rule = "metadata-changed" if key.startswith("x_") else "unclassified-change"
+        yield walk.edit(rule, walk.here, old=old, new=new, old_pointer=at, new_pointer=at, name=key)
+    walk.here = replace(walk.here, rest=walk.goal.rest)
+
+
+_STAGES: tuple[Callable[[Walk], Edits], ...] = (
+    _removed,
+    _renamed,
+    _reordered,
+    _edited,
+    _before_combine,
+    _combine,
+    _after_combine,
+    _policies,
+    _threshold,
+    _added,
+    _rest,
+)
+
+
+def _setting(walk: Walk, rule: str, name: str, *, old: Any, new: Any) -> Change:
+    at: Pointer = ("scoring", name)
+    after = replace(walk.here, **{name: getattr(walk.goal, name)})
+    return walk.edit(rule, after, old=old, new=new, old_pointer=at, new_pointer=at, name=name)
+
+
+def _whole_check(walk: Walk, rule: str, after: RubricState, check: CheckState) -> Change:
+    added = rule == "check-added"
+    content = [check.id, check.kind, dict(check.params), str(check.threshold), check.negate]
+    return walk.edit(
+        rule,
+        after,
+        old=None if added else content,
+        new=content if added else None,
+        old_pointer=None if added else pointer_of(check),
+        new_pointer=pointer_of(check) if added else None,
+        token=check.token,
+        words={"check": check.id, "kind": check.kind},
+    )

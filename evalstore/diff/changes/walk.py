@@ -1,0 +1,52 @@
+"""The way from one rubric to another: every edit starts where the last one ended, so that each is judged alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evalstore.diff.change import Change
+from evalstore.diff.state import CheckState, RubricState
+from evalstore.documents import Pointer
+
+
+@dataclass(slots=True)
+class Walk:
+    """Where the walk stands (`here`) and where it leads (`goal`, whose checks have the tokens of the old ones)."""
+
+    here: RubricState
+    goal: RubricState
+
+    def edit(self, rule: str, after: RubricState, **facts: Any) -> Change:
+        """Make one edit of the rubric."""
+        before, self.here = self.here, after
+        return Change(rule, before=before, after=after, **facts)
+
+    def edit_check(self, rule: str, name: str, done: CheckState, **facts: Any) -> Change:
+        """Make one edit of a check; `at` are the paths within its old and its new mapping, None for absent."""
+        old, new = facts.pop("at", ((name,), (name,)))
+        check, goal = self.here[done.token], self.goal[done.token]
+        return self.edit(
+            rule,
+            self.here.put(done),
+            token=done.token,
+            name=name,
+            old_pointer=None if old is None else pointer_of(check, *old),
+            new_pointer=None if new is None else pointer_of(goal, *new),
+            words={"check": goal.id},
+            **facts,
+        )
+
+    def settle(self, check: CheckState) -> None:
+        """Take a check as it is now, where the difference is none: the order of what was added to a set."""
+        self.here = self.here.put(check)
+
+
+def pointer_of(check: CheckState, *path: str | int) -> Pointer:
+    """Return where a part of a check stands in its file."""
+    return ("checks", check.index, *path)
+
+
+def with_param(check: CheckState, name: str, value: Any) -> CheckState:
+    """Return a check with another value of one parameter."""
+    return replace(check, params={**check.params, name: value})

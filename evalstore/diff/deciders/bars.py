@@ -1,0 +1,57 @@
+"""Thresholds: which moves of a bar no score can notice."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.state import RubricState
+from evalstore.model import Combine
+
+_CHECKS, _SUMS = 16, 1 << 14
+_BINARY_SCORES = frozenset({Fraction(0), Fraction(1)})
+_TWO_VALUED = frozenset({Combine.ALL_PASS, Combine.ANY_PASS})
+
+
+def binary(change: Change) -> Proof | None:
+    """Prove that a check that scores 0 or 1 passes exactly at 1, before and after."""
+    if not all(check.binary for check in change.checks):
+        return None
+    return Proof("the check scores 0 or 1, and both thresholds lie between")
+
+
+def unattainable(change: Change) -> Proof | None:
+    """Prove that no score that this rubric can have lies between the old threshold and the new."""
+    before, after = change.states
+    low, high = sorted((before.threshold, after.threshold))
+    scores = attainable(before)
+    if scores is None or any(low <= score < high for score in scores):
+        return None
+    return Proof(f"none of the {len(scores)} scores that this rubric can have lies between")
+
+
+def attainable(rubric: RubricState) -> frozenset[Fraction] | None:
+    """Return a finite set that holds every score the rubric can have, or None when it is not known to be finite."""
+    if rubric.combine in _TWO_VALUED:
+        return _BINARY_SCORES
+    if len(rubric.checks) > _CHECKS or not all(check.two_valued for check in rubric.checks):
+        return None
+    if rubric.combine is Combine.WEIGHTED_AVG:
+        return _averages(rubric)
+    halves = len(rubric.checks) % 2 == 0 or any(map(rubric.optional, rubric.checks))
+    if rubric.combine is Combine.MEDIAN and halves:
+        return _BINARY_SCORES | {Fraction(1, 2)}
+    return _BINARY_SCORES
+
+
+def _averages(rubric: RubricState) -> frozenset[Fraction] | None:
+    sums = {(Fraction(0), Fraction(0))}
+    for check in rubric.checks:
+        left_out = sums if rubric.optional(check) else set()
+        sums = left_out | {
+            (got + gain, total + check.weight) for got, total in sums for gain in {Fraction(0), check.weight}
+        }
+        if len(sums) > _SUMS:
+            return None
+    # A closed gate and the policies for errors give 0.
+    return frozenset({Fraction(0)} | {got / total for got, total in sums if total})

@@ -1,0 +1,54 @@
+"""Demands on structure and length: which of them another demand, or the nature of the text, already implies."""
+
+from __future__ import annotations
+
+from math import inf
+
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.kinds import DEEPEST_HEADING
+from evalstore.diff.state import CheckState
+from evalstore.text import excerpt
+
+
+def not_binding(change: Change) -> Proof | None:
+    """Prove that the old and the new bound let the same outputs through."""
+    before, after = change.checks
+    same = effective(before, change.name) == effective(after, change.name)
+    if not same or before.may_miss is not after.may_miss:
+        return None
+    return Proof("the bound does not bind: what it asks for holds anyway, before and after")
+
+
+def effective(check: CheckState, name: str) -> float:
+    """Return the bound that counts: no count is below 0, a required section is a heading, no text is empty."""
+    value = check.params[name]
+    if name == "max_heading_level":
+        return min(value, DEEPEST_HEADING)  # type: ignore[no-any-return]  # a count, read by the kind's table
+    if name == "max_chars":
+        return inf if value is None else value
+    implied = {"min_headings": "required_sections", "min_chars": "format"}
+    at_least_one = bool(check.params.get(implied.get(name, "")))
+    return max(value or 0, int(at_least_one))
+
+
+def demand_implied(change: Change) -> Proof | None:
+    """Prove that an added or removed demand of `markdown_structure` follows from the others."""
+    shorter, longer = sorted(change.checks, key=lambda check: _demands(check, change.name))
+    if change.name == "no_h1":
+        idle = shorter.params["max_heading_level"] < 1
+        return Proof("no heading is allowed at all") if idle else None
+    item = change.old if change.new is None else change.new
+    others = list(longer.params[change.name])
+    others.remove(item)
+    part = next((other for other in others if _implies(change.name, other, item)), None)
+    return None if part is None else Proof(f"{excerpt(part, 60)!r}, also listed, implies it")
+
+
+def _demands(check: CheckState, name: str) -> int:
+    value = check.params[name]
+    return int(value) if isinstance(value, bool) else len(value)
+
+
+def _implies(name: str, other: str, item: str) -> bool:
+    # A heading that holds the longer text holds the shorter one; a text without the shorter lacks the longer.
+    return item.lower() in other.lower() if name == "required_sections" else other in item

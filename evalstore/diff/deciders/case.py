@@ -1,0 +1,55 @@
+"""Letter case: which texts `str.lower()` cannot confuse with others."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.findings import Direction
+from evalstore.diff.state import CheckState
+
+# The one letter whose lower case depends on its neighbours: it has another form at the end of a word.
+CAPITAL_SIGMA = "\N{GREEK CAPITAL LETTER SIGMA}"
+_FINDS = frozenset({"must_contain_any", "fact_match"})
+
+
+def caseless(change: Change) -> Proof | None:
+    """Prove that no listed text has a letter that lowering changes, or that another letter is lowered to."""
+    phrases = _phrases(change.checks[1])
+    if phrases is None or not all(_is_caseless(phrase) for phrase in phrases):
+        return None
+    return Proof("no listed text has a letter, so case cannot matter")
+
+
+def case_direction(change: Change) -> Direction:
+    """Return what ignoring case does: more is found, unless a text has a letter whose lower case depends on others."""
+    check = change.checks[1]
+    phrases = _phrases(check)
+    if phrases is None or any(CAPITAL_SIGMA in phrase for phrase in phrases):
+        return Direction.EITHER
+    finds_less = bool(change.new)
+    return Direction.STRICTER if finds_less is (check.kind in _FINDS) else Direction.LOOSER
+
+
+def _phrases(check: CheckState) -> list[str] | None:
+    if "values" in check.params:
+        values: list[str] = check.params["values"]
+        return values
+    facts = check.params["facts"]
+    if not isinstance(facts, list) or check.params["judge_prompt_ref"] is not None:
+        return None
+    texts = [fact.get("value") if isinstance(fact, dict) else fact for fact in facts]
+    known = [text for text in texts if isinstance(text, str)]
+    return known if len(known) == len(texts) else None
+
+
+def _is_caseless(phrase: str) -> bool:
+    return phrase.lower() == phrase and _images().isdisjoint(phrase)
+
+
+@cache
+def _images() -> frozenset[str]:
+    # Includes the combining dot above, to which the capital I with dot is lowered, and k, to which the kelvin sign is.
+    chars = map(chr, range(sys.maxunicode + 1))
+    return frozenset(part for char in chars if char.lower() != char for part in char.lower())

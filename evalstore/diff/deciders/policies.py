@@ -1,0 +1,54 @@
+"""Policies and gates: whether a check can be unscored at all, and whether a gate closes what was open."""
+
+from __future__ import annotations
+
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.state import CheckState, RubricState
+from evalstore.model import Combine
+
+_HIGHEST = frozenset({Combine.MAX, Combine.ANY_PASS})
+
+
+def nothing_missing(change: Change) -> Proof | None:
+    """Prove that no check can be without something to grade, or that one more 0 decides nothing."""
+    before, after = change.states
+    silent = [check for check in before.checks if check.may_miss]
+    if not silent:
+        return Proof("no check of this rubric can be without something to grade")
+    return _zeros_unread(before, after, silent)
+
+
+def nothing_fails(change: Change) -> Proof | None:
+    """Prove that every check can always grade."""
+    before, _ = change.states
+    if any(check.may_err for check in before.checks):
+        return None
+    return Proof("no check of this rubric needs a judge, another engine or a time budget")
+
+
+def gate_idle(change: Change) -> Proof | None:
+    """Prove that the gate is shut only where the score is 0 without it, or never."""
+    before, after = change.states
+    check = after[change.token]
+    if after.combine is Combine.ALL_PASS:
+        return Proof("all_pass is 0 already when one check fails")
+    if after.combine is Combine.MIN and check.binary:
+        return Proof("min is 0 already when this check fails")
+    alone = len(after.checks) == 1 and (check.weight or after.combine is not Combine.WEIGHTED_AVG)
+    if alone and check.binary:
+        return Proof("it is the only check, and the score is 0 already when it fails")
+    if not any(_can_fail(check, rubric) for rubric in (before, after)):
+        return Proof("its threshold is 0, so it cannot fail")
+    return None
+
+
+def _zeros_unread(before: RubricState, after: RubricState, silent: list[CheckState]) -> Proof | None:
+    sure = [check for check in before.checks if not (check.may_miss or (check.may_err and before.errors == "skip"))]
+    if after.combine not in _HIGHEST or not sure or any(check.gated for check in silent):
+        return None
+    return Proof(f"{after.combine} takes the best, and {sure[0].id} is always scored")
+
+
+def _can_fail(check: CheckState, rubric: RubricState) -> bool:
+    counted_as_zero = (check.may_miss and rubric.missing == "zero") or (check.may_err and rubric.errors == "zero")
+    return check.threshold is None or check.threshold > 0 or counted_as_zero

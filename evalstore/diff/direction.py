@@ -1,0 +1,80 @@
+"""The algebra of directions: how they join, turn round, and rise from a check to its rubric."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+from evalstore.diff.findings import Direction
+from evalstore.diff.state import CheckState, RubricState
+from evalstore.model import Combine
+
+NONE, STRICTER, LOOSER, EITHER = Direction.NONE, Direction.STRICTER, Direction.LOOSER, Direction.EITHER
+VERDICT_MODES = frozenset({Combine.ALL_PASS, Combine.ANY_PASS})
+_OPTIONAL_LIMIT = 10
+
+# What one more check does; one check less does the opposite.
+ADDED = {
+    Combine.ALL_PASS: STRICTER,
+    Combine.ANY_PASS: LOOSER,
+    Combine.MIN: STRICTER,
+    Combine.MAX: LOOSER,
+    Combine.MEDIAN: EITHER,
+    Combine.WEIGHTED_AVG: EITHER,
+}
+
+
+def flip(direction: Direction) -> Direction:
+    """Turn a direction round."""
+    return {STRICTER: LOOSER, LOOSER: STRICTER}.get(direction, direction)
+
+
+def join(one: Direction, other: Direction) -> Direction:
+    """Return the direction of two changes together."""
+    if NONE in {one, other}:
+        return other if one is NONE else one
+    return one if one is other else EITHER
+
+
+def lift(check: CheckState, rubric: RubricState, score: Direction, verdict: Direction) -> tuple[Direction, Direction]:
+    """Return the rubric's directions (score, verdict) from those of one check: every mode is monotone, gates too."""
+    read = verdict if rubric.combine in VERDICT_MODES else score
+    total = join(read, verdict if check.gated else NONE)
+    return total, verdict if total is NONE else total
+
+
+def advisory(check: CheckState, rubric: RubricState) -> bool:
+    """Whether the rubric reads neither the check's score nor its verdict."""
+    fatal = check.may_err and rubric.errors == "fail"
+    return rubric.combine is Combine.WEIGHTED_AVG and not check.weight and not check.gated and not fatal
+
+
+def share(check: CheckState, rubric: RubricState) -> Fraction | None:
+    """Return the most that one check can move the score: its weight over the least total weight it is counted with.
+
+    Like every bound on a shift, it holds where nothing erred: what could not be graded is counted apart.
+    """
+    if rubric.combine is not Combine.WEIGHTED_AVG or check.gated:
+        return None
+    others = (other for other in rubric.checks if other.token != check.token and not rubric.may_skip(other))
+    total = check.weight + sum((other.weight for other in others), Fraction(0))
+    return check.weight / total if total else Fraction(0)
+
+
+def variation(old: RubricState, new: RubricState) -> Fraction | None:
+    """Return the total variation between the normalised weights, the largest over what can be left out of the score."""
+    optional = [check.token for check in old.checks if old.may_skip(check)]
+    if len(optional) > _OPTIONAL_LIMIT:
+        return None
+    left_out = (set(some) for size in range(len(optional) + 1) for some in combinations(optional, size))
+    return max(_variation(_shares(old, out), _shares(new, out)) for out in left_out)
+
+
+def _variation(old: dict[str, Fraction], new: dict[str, Fraction]) -> Fraction:
+    return sum((abs(old[token] - new[token]) for token in old), Fraction(0)) / 2
+
+
+def _shares(rubric: RubricState, left_out: set[str]) -> dict[str, Fraction]:
+    weights = {check.token: check.weight for check in rubric.checks if check.token not in left_out}
+    total = sum(weights.values(), Fraction(0))
+    return {token: weight / total if total else weight for token, weight in weights.items()}

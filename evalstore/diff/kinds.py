@@ -1,0 +1,199 @@
+"""What a comparison knows of each check kind: its parameters with their defaults, and which answers it can give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Params = Mapping[str, Any]
+REQUIRED: Any = ...  # the default of a parameter that has none
+
+# Markdown has six levels.
+DEEPEST_HEADING = 6
+
+
+class UnreadableError(ValueError):
+    """A value that the schema refuses; its document is then compared as plain data, and fails closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter: what its absence means, and how its value is brought to one spelling."""
+
+    default: Any
+    read: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class KindFacts:
+    """One kind; `binary`, `may_miss` and `may_err` are asked of the parameters and answer for every output."""
+
+    params: Mapping[str, Param]
+    binary: Callable[[Params], bool]
+    may_miss: Callable[[Params], bool]
+    may_err: Callable[[Params], bool]
+
+
+def read_params(kind: str, value: Params) -> dict[str, Any]:
+    """Return the parameters of a check's mapping, each in its one spelling, defaults written out."""
+    read: dict[str, Any] = {}
+    for name, param in KINDS[kind].params.items():
+        if name not in value and param.default is REQUIRED:
+            raise UnreadableError(f"{name} is missing")
+        read[name] = param.read(value[name]) if name in value else param.default
+    return read
+
+
+def text(value: Any) -> str:
+    """Read a text."""
+    return _typed(value, str)  # type: ignore[no-any-return]  # checked there
+
+
+def switch(value: Any) -> bool:
+    """Read true or false."""
+    return _typed(value, bool)  # type: ignore[no-any-return]  # checked there
+
+
+def whole(value: Any) -> int:
+    """Read an integer; 2.0 is one."""
+    if isinstance(value, bool) or not hasattr(value, "as_integer_ratio") or value != int(value):
+        raise UnreadableError(f"{value!r} is no integer")
+    return int(value)
+
+
+def count(value: Any) -> int:
+    """Read an integer that is not negative."""
+    if (number := whole(value)) < 0:
+        raise UnreadableError(f"{number} is below 0")
+    return number
+
+
+def texts(value: Any) -> list[str]:
+    """Read a list of texts."""
+    return [text(item) for item in _typed(value, list)]
+
+
+def flags(value: Any) -> str:
+    """Read the flags of a regex, text or list, as sorted letters."""
+    return "".join(sorted(set("".join(texts(value)) if isinstance(value, list) else text(value))))
+
+
+def anything(value: Any) -> Any:
+    """Read any value as it is."""
+    return value
+
+
+def one_of(*words: str) -> Callable[[Any], str]:
+    """Return a reader of one of `words`."""
+
+    def read(value: Any) -> str:
+        if value not in words:
+            raise UnreadableError(f"{value!r} is none of {words}")
+        return text(value)
+
+    return read
+
+
+def _typed(value: Any, type_: type) -> Any:
+    if type(value) is not type_:
+        raise UnreadableError(f"{value!r} is no {type_.__name__}")
+    return value
+
+
+def _always(params: Params) -> bool:  # noqa: ARG001  # the shape of the table
+    return True
+
+
+def _never(params: Params) -> bool:  # noqa: ARG001  # the shape of the table
+    return False
+
+
+_OPTIONAL = Param(None, anything)
+_CASE = Param(False, switch)
+_COUNT = Param(0, count)
+
+# A kind errs where a limit, a judge, another engine or another artifact can stop it.
+KINDS: Mapping[str, KindFacts] = {
+    "must_contain_any": KindFacts(
+        {"values": Param(REQUIRED, texts), "case_sensitive": _CASE, "min_matches": Param(1, whole)},
+        _always,
+        _never,
+        _never,
+    ),
+    "must_not_contain": KindFacts({"values": Param(REQUIRED, texts), "case_sensitive": _CASE}, _always, _never, _never),
+    "regex": KindFacts(
+        {
+            "pattern": Param(REQUIRED, text),
+            "flags": Param("", flags),
+            "mode": Param("search", one_of("search", "match", "fullmatch")),
+        },
+        _always,
+        _never,
+        _always,
+    ),
+    "json_schema": KindFacts(
+        {"schema": _OPTIONAL, "expected_fields": _OPTIONAL, "extract": Param("auto", one_of("auto", "whole", "fence"))},
+        _always,
+        _always,
+        _always,
+    ),
+    "php_lint": KindFacts(
+        {"on_no_code": Param("pass", one_of("pass", "fail", "unscored"))},
+        _always,
+        lambda params: params["on_no_code"] == "unscored",
+        _always,
+    ),
+    "markdown_structure": KindFacts(
+        {
+            "dialect": Param("commonmark", one_of("commonmark", "lines")),
+            "min_headings": _COUNT,
+            "max_heading_level": Param(DEEPEST_HEADING, count),
+            "no_h1": _CASE,
+            "required_sections": Param([], texts),
+            "forbidden_patterns": Param([], texts),
+            "min_code_blocks": _COUNT,
+            "min_paragraphs": _COUNT,
+        },
+        _always,
+        _never,
+        lambda params: params["dialect"] == "commonmark",
+    ),
+    "tool_usage": KindFacts(
+        {
+            "tools": _OPTIONAL,
+            "forbidden": Param([], texts),
+            "mode": Param("any_order", one_of("any_order", "in_order", "exact")),
+            "partial": _CASE,
+        },
+        lambda params: not params["partial"],
+        _always,
+        _always,
+    ),
+    "format": KindFacts(
+        {
+            "format": Param(None, one_of("json", "text")),
+            "min_chars": Param(None, count),  # 0 is not its absence: a limit says that there is something to grade
+            "max_chars": Param(None, count),
+        },
+        _always,
+        lambda params: params["format"] is params["min_chars"] is params["max_chars"] is None,
+        lambda params: params["format"] != "text",
+    ),
+    "fact_match": KindFacts(
+        {"facts": _OPTIONAL, "case_sensitive": _CASE, "judge_prompt_ref": Param(None, text)}, _never, _always, _always
+    ),
+    "llm_judge": KindFacts(
+        {
+            "judge_prompt_ref": Param(None, text),
+            "jury": _OPTIONAL,
+            "variables": Param({}, anything),
+            "model": Param({}, anything),
+            "samples": Param(1, whole),
+        },
+        _never,
+        _always,
+        _always,
+    ),
+    "composite": KindFacts({"rubric_ref": Param(REQUIRED, text)}, _never, _always, _always),
+}

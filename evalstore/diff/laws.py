@@ -1,0 +1,85 @@
+"""The directions that rules have, as values: the words of the catalogue with the function that decides."""
+
+from __future__ import annotations
+
+from evalstore.diff.change import Change, Law
+from evalstore.diff.deciders.bounds import effective
+from evalstore.diff.deciders.case import case_direction
+from evalstore.diff.deciders.modes import order_of_modes
+from evalstore.diff.deciders.phrases import rewording
+from evalstore.diff.direction import ADDED, EITHER, NONE, STRICTER, flip, join
+from evalstore.diff.findings import Direction
+
+NEVER = Law("none", lambda _: NONE)
+UNKNOWN = Law("either", lambda _: EITHER)
+
+
+def always(direction: Direction) -> Law:
+    """Return the law of a rule that knows one direction."""
+    return Law(str(direction), lambda _: direction)
+
+
+def rising(direction: Direction) -> Law:
+    """Return the law of a number: `direction` when it rises."""
+
+    def of(change: Change) -> Direction:
+        return direction if change.new > change.old else flip(direction)
+
+    return Law(f"raised {direction}, lowered {flip(direction)}", of)
+
+
+def ordered(*words: str) -> Law:
+    """Return the law of a choice whose words go from loose to strict; any other word is either."""
+
+    def of(change: Change) -> Direction:
+        if change.old not in words or change.new not in words:
+            return EITHER
+        return STRICTER if words.index(change.new) > words.index(change.old) else flip(STRICTER)
+
+    return Law(f"{' to '.join(words)} stricter, back looser, else either", of)
+
+
+def _one_more(change: Change) -> Direction:
+    before, after = change.states
+    added = change.token in after.tokens
+    rubric = after if added else before
+    direction = join(ADDED[rubric.combine], STRICTER if rubric[change.token].gated else NONE)
+    return direction if added else flip(direction)
+
+
+def _demand(change: Change) -> Direction:
+    more = change.new is not None and change.new is not False
+    return STRICTER if more else flip(STRICTER)
+
+
+def _bound(change: Change) -> Direction:
+    before, after = change.checks
+    if before.may_miss is not after.may_miss:
+        return EITHER
+    tighter = effective(after, change.name) > effective(before, change.name)
+    return STRICTER if tighter is change.name.startswith("min_") else flip(STRICTER)
+
+
+def _format(change: Change) -> Direction:
+    return FORMATS.of(change) if change.name == "format" else _bound(change)
+
+
+def _threshold(change: Change) -> Direction:
+    before, after = change.states
+    return STRICTER if after.threshold > before.threshold else flip(STRICTER)
+
+
+def _partial(change: Change) -> Direction:
+    return flip(STRICTER) if change.new else STRICTER
+
+
+BY_COMBINE = Law("by combine; a gate stricter", _one_more)
+BY_MODES = Law("by the order of the two modes", order_of_modes)
+BY_INCLUSION = Law("by inclusion of one wording in the other, else either", rewording)
+BY_CASE = Law("ignoring case finds more: contain looser, ban stricter; either with a capital sigma", case_direction)
+DEMAND = Law("added stricter, removed looser", _demand)
+BOUND = Law("tightened stricter, loosened looser", _bound)
+FORMATS = ordered("text", "json")
+FORMAT = Law("text to json stricter, back looser; a limit as a bound", _format)
+PASS_MARK = Law("raised stricter, lowered looser", _threshold)
+PARTIAL = Law("on looser, off stricter", _partial)

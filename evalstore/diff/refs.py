@@ -1,0 +1,89 @@
+"""Follows a changed reference to both artifacts that it names, so that the change imports exactly theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.direction import NONE, join
+from evalstore.diff.findings import Diff, Direction
+from evalstore.errors import EvalstoreError
+from evalstore.model import Artifact, PinType, Ref, parse_ref
+from evalstore.versions import Bump
+
+Load = Callable[[str], Artifact]
+Compare = Callable[[Artifact, Artifact], Diff]
+
+REFERENCES = frozenset({"judge-ref-changed", "composite-ref-changed", "question-rubric-ref-changed"})
+_COMMIT = frozenset("0123456789abcdef")
+_COMMIT_LENGTHS = frozenset({40, 64})
+
+
+def follow(change: Change, load: Load | None, compare: Compare) -> Change:
+    """Return the change of a reference with the diff that it imports, or with the reason why it cannot be known."""
+    if change.rule not in REFERENCES:
+        return change
+    try:
+        old, new = parse_ref(change.old or ""), parse_ref(change.new or "")
+    except EvalstoreError:
+        return _because(change, "one side has no reference that can be read")
+    if not _pinned(new):
+        return replace(change, rule="ref-unpinned")
+    if old.name != new.name:
+        return _because(change, "it is another artifact")
+    if load is None:
+        return _because(change, "the artifacts are not at hand")
+    try:
+        return replace(change, imported=compare(load(str(old)), load(str(new))))
+    except EvalstoreError as error:
+        return _because(change, error.message)
+
+
+def same_content(change: Change) -> Proof | None:
+    """Prove that both references name one content."""
+    if change.imported is None or change.imported.old.digest != change.imported.new.digest:
+        return None
+    return Proof("both versions have one digest", rule="ref-repinned-same-content")
+
+
+def harmless(change: Change) -> Proof | None:
+    """Prove that nothing that changed between the two versions moves a score."""
+    if change.imported is None or change.imported.required_bump is Bump.MAJOR:
+        return None
+    level = max(change.imported.required_bump, Bump.PATCH)
+    return Proof(f"what changed between the two versions is {level}: no score moves", level)
+
+
+def unused(change: Change) -> Proof | None:
+    """Prove that a default is read by no question that both sides have."""
+    if change.words.get("users") != "0":
+        return None
+    return Proof("no question that both sides have reads this default")
+
+
+def imported_shift(diff: Diff) -> Fraction | None:
+    """Return a bound on how far all findings of a diff together can move one question's score."""
+    shifts = [finding.max_shift for finding in diff.findings]
+    return None if None in shifts else sum((shift for shift in shifts if shift), Fraction(0))
+
+
+def imported_directions(diff: Diff) -> tuple[Direction, Direction]:
+    """Return where all findings of a diff together can move the score and the verdict."""
+    score = verdict = NONE
+    for finding in diff.findings:
+        score, verdict = join(score, finding.direction), join(verdict, finding.verdict_direction)
+    return score, verdict
+
+
+def _pinned(ref: Ref) -> bool:
+    if ref.type is PinType.REVISION:
+        return len(ref.revision) in _COMMIT_LENGTHS and _COMMIT.issuperset(ref.revision)
+    return ref.type is PinType.EXACT
+
+
+def _because(change: Change, why: str) -> Change:
+    words: Mapping[str, Any] = {**change.words, "why": f"; {why}"}
+    return replace(change, words=words)

@@ -1,0 +1,15 @@
+"""The catalogue: every rule is one row, in the module of its area; a change names its rule by id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from evalstore.diff.change import Rule
+from evalstore.diff.rules import dataset, judge, kinds, references, rubric, shared, text
+
+# The verdict of a rule set never changes; another number may judge otherwise.
+RULE_SET = 1
+
+RULES: Mapping[str, Rule] = {
+    rule.id: rule for area in (shared, rubric, text, kinds, references, judge, dataset) for rule in area.ROWS
+}

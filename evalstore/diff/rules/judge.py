@@ -1,0 +1,158 @@
+"""Rules for a judge (catalogue H), without comparing templates: a model reads every byte of them."""
+
+from __future__ import annotations
+
+from evalstore.diff.change import Change, Channel, Proof, Rule
+from evalstore.diff.findings import Certainty
+from evalstore.diff.laws import NEVER, UNKNOWN
+from evalstore.versions import Bump
+
+_RATES = ("tpr", "tnr")
+
+
+def _seed_only(change: Change) -> Proof | None:
+    if change.name != "seed":
+        return None
+    return Proof("a seed draws again from the same distribution", Bump.MINOR)
+
+
+def _refreshed(change: Change) -> Proof | None:
+    old, new = change.old or {}, change.new or {}
+    if not (isinstance(old, dict) and isinstance(new, dict) and all(rate in new for rate in _RATES)):
+        return None
+    if any(new[rate] < old.get(rate, 0) for rate in _RATES):
+        return None
+    return Proof("the validation is refreshed, and no rate is lower")
+
+
+def _row(id_: str, number: str, message: str, reason: str, example: str) -> Rule:
+    return Rule(
+        id=id_,
+        number=number,
+        artifact="judge",
+        level=Bump.MAJOR,
+        law=UNKNOWN,
+        channel=Channel.SCORE,
+        message=message,
+        reason=reason,
+        mirror=id_,
+        example=example,
+        deciders=(_seed_only,) if id_ == "judge-sampling-changed" else (),
+        certainty=Certainty.ASSUMED,
+    )
+
+
+ROWS = (
+    Rule(
+        id="judge-id-changed",
+        number="59",
+        artifact="judge",
+        level=Bump.MAJOR,
+        law=NEVER,
+        channel=Channel.NOTHING,
+        message="the id changes from {old} to {new}",
+        reason="every pin on the old id breaks",
+        mirror="judge-id-changed",
+        example="id: accuracy → id: soundness",
+    ),
+    _row(
+        "judge-template-changed",
+        "60",
+        "the template changes",
+        "a model reads every byte of it: wording, order, even blanks can move a score",
+        "Is it right? → Is it right and complete?",
+    ),
+    _row(
+        "judge-template-variable-changed",
+        "62",
+        "the template's variables change from {old} to {new}",
+        "other texts are filled in",
+        "variables: [criterion] → variables: []",
+    ),
+    _row(
+        "judge-score-type-changed",
+        "63",
+        "the score type changes from {old} to {new}",
+        "the types are different scales",
+        "score_type: binary → score_type: continuous",
+    ),
+    _row(
+        "judge-levels-changed",
+        "64",
+        "the levels change from {old} to {new}",
+        "a level's place decides its value",
+        "level_names: [wrong, right] → level_names: [wrong, partial, right]",
+    ),
+    _row(
+        "judge-level-value-changed",
+        "65",
+        "the values of the levels change from {old} to {new}",
+        "the same level gives another score",
+        "level_scores: [0, 0.5, 1] → level_scores: [0, 0.7, 1]",
+    ),
+    _row(
+        "judge-reply-pattern-changed",
+        "66",
+        "the reply pattern changes from {old} to {new}",
+        "the pattern decides which text becomes which number",
+        "reply_pattern: score (.*) → reply_pattern: final score (.*)",
+    ),
+    _row(
+        "judge-scale-changed",
+        "66b",
+        "the scale changes from {old} to {new}",
+        "the same reply lies elsewhere between 0 and 1",
+        "scale: {max: 5} → scale: {max: 10}",
+    ),
+    _row(
+        "judge-model-changed",
+        "67",
+        "{where} changes from {old} to {new}",
+        "another model gives other scores",
+        "model: {id: small} → model: {id: large}",
+    ),
+    _row(
+        "judge-sampling-changed",
+        "68",
+        "{where} changes from {old} to {new}",
+        "the scores are drawn otherwise",
+        "temperature: 0 → temperature: 1",
+    ),
+    Rule(
+        id="judge-validation-changed",
+        number="69",
+        artifact="judge",
+        level=Bump.MINOR,
+        law=NEVER,
+        channel=Channel.NOTHING,
+        message="the validation changes from {old} to {new}",
+        reason="scores stay, but the judge is known to be worse, or no longer known",
+        mirror="judge-validation-changed",
+        example="validation: {tpr: 0.90, …} → validation: {tpr: 0.93, …}",
+        deciders=(_refreshed,),
+    ),
+    Rule(
+        id="judge-applicable-to-widened",
+        number="71",
+        artifact="judge",
+        level=Bump.MINOR,
+        law=NEVER,
+        channel=Channel.NOTHING,
+        message="the judge also claims {item}",
+        reason="one more domain; no score moves",
+        mirror="judge-applicable-to-narrowed",
+        example="applicable_to: [drupal] → applicable_to: [drupal, symfony]",
+    ),
+    Rule(
+        id="judge-applicable-to-narrowed",
+        number="72",
+        artifact="judge",
+        level=Bump.MAJOR,
+        law=NEVER,
+        channel=Channel.NOTHING,
+        message="the judge no longer claims {item}",
+        reason="rubrics that use it there no longer validate",
+        mirror="judge-applicable-to-widened",
+        example="applicable_to: [drupal, symfony] → applicable_to: [drupal]",
+    ),
+)

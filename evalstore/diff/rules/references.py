@@ -1,0 +1,80 @@
+"""Rules for references to other artifacts (catalogue G): a moved pin imports exactly the other artifact's change."""
+
+from __future__ import annotations
+
+from evalstore.diff.change import Channel, Rule
+from evalstore.diff.deciders.weights import weightless
+from evalstore.diff.findings import Certainty
+from evalstore.diff.laws import NEVER, UNKNOWN
+from evalstore.diff.refs import harmless, same_content, unused
+from evalstore.versions import Bump
+
+ROWS = (
+    Rule(
+        id="judge-ref-changed",
+        number="51",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        law=UNKNOWN,
+        channel=Channel.CHECK,
+        message="{check} is judged by {new} (was {old}){why}",
+        reason="the pin imports what changed in the judge",
+        mirror="judge-ref-changed",
+        example="judge/accuracy@1.0.0 → judge/accuracy@2.0.0",
+        deciders=(same_content, harmless, weightless),
+        certainty=Certainty.ASSUMED,
+    ),
+    Rule(
+        id="ref-unpinned",
+        number="52",
+        artifact="any",
+        level=Bump.MAJOR,
+        law=UNKNOWN,
+        channel=Channel.SCORE,
+        message="{where} follows {new} (was {old})",
+        reason="what it means can change tomorrow without any diff",
+        mirror="judge-ref-changed",
+        example="judge/accuracy@1.0.0 → judge/accuracy@^1.0",
+        certainty=Certainty.ASSUMED,
+    ),
+    Rule(
+        id="ref-repinned-same-content",
+        number="53",
+        artifact="any",
+        level=Bump.PATCH,
+        law=NEVER,
+        channel=Channel.NOTHING,
+        message="{where} is pinned to {new} (was {old}), the same content",
+        reason="the version differs, what it holds does not",
+        mirror="ref-repinned-same-content",
+        example="rubric/style@1.0.0 → rubric/style@1.0.1, equal but for the version",
+    ),
+    Rule(
+        id="composite-ref-changed",
+        number="57",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        law=UNKNOWN,
+        channel=Channel.CHECK,
+        message="{check} is the rubric {new} (was {old}){why}",
+        reason="the pin imports what changed in the rubric",
+        mirror="composite-ref-changed",
+        example="rubric/style@1.0.0 → rubric/style@2.0.0",
+        deciders=(same_content, harmless, weightless),
+        certainty=Certainty.ASSUMED,
+    ),
+    Rule(
+        id="question-rubric-ref-changed",
+        number="79",
+        artifact="dataset",
+        level=Bump.MAJOR,
+        law=UNKNOWN,
+        channel=Channel.SCORE,
+        message="{question}: graded by {new} (was {old}){why}",
+        reason="the pin imports what changed in the rubric",
+        mirror="question-rubric-ref-changed",
+        example="rubric_ref: rubric/style@1.0.0 → rubric/style@2.0.0",
+        deciders=(same_content, harmless, unused),
+        certainty=Certainty.ASSUMED,
+    ),
+)

@@ -1,0 +1,179 @@
+"""A rubric with every default written out, so that two spellings of one rubric are one value; edits are new values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from evalstore.diff.kinds import KINDS, UnreadableError, read_params, switch, text
+from evalstore.model import Check, Combine, Rubric, Scoring, check_ids, fraction
+from evalstore.model.rubric import DETERMINISTIC_THRESHOLD, JUDGED, JUDGED_THRESHOLD, RUBRIC_THRESHOLD
+
+_COMMON = frozenset({"id", "kind", "threshold", "negate"})
+_SCORING = frozenset({"combine", "weights", "required", "threshold", "missing", "errors"})
+_CHECKS = 400
+# A composite's bar is the referenced rubric's own, unless it is written here: the two cannot be compared.
+_OWN_BAR = frozenset({"composite"})
+
+
+@dataclass(frozen=True, slots=True)
+class CheckState:
+    """One check with its weight and gate; `token` stays the same through a rename, `index` is its place in the file."""
+
+    token: str
+    index: int
+    id: str
+    named: bool
+    kind: str
+    params: Mapping[str, Any]
+    threshold: Fraction | None
+    negate: bool
+    weight: Fraction
+    gated: bool
+    loose: Mapping[str, Any]
+
+    @property
+    def binary(self) -> bool:
+        """Whether its score is 0 or 1 and its verdict says the same."""
+        bar = self.threshold is not None and 0 < self.threshold <= 1
+        return KINDS[self.kind].binary(self.params) and bar
+
+    @property
+    def two_valued(self) -> bool:
+        """Whether its score is 0 or 1."""
+        return KINDS[self.kind].binary(self.params)
+
+    @property
+    def may_miss(self) -> bool:
+        """Whether some output or question leaves it nothing to grade."""
+        return KINDS[self.kind].may_miss(self.params)
+
+    @property
+    def may_err(self) -> bool:
+        """Whether it can fail to grade."""
+        return KINDS[self.kind].may_err(self.params)
+
+
+@dataclass(frozen=True, slots=True)
+class RubricState:
+    """A rubric as scoring sees it, and what of `scoring` it does not know (`rest`)."""
+
+    checks: tuple[CheckState, ...]
+    combine: Combine
+    threshold: Fraction
+    missing: str
+    errors: str
+    rest: Mapping[str, Any]
+
+    def __getitem__(self, token: str) -> CheckState:
+        return next(check for check in self.checks if check.token == token)
+
+    @property
+    def tokens(self) -> list[str]:
+        """The checks' tokens in order."""
+        return [check.token for check in self.checks]
+
+    def put(self, check: CheckState) -> RubricState:
+        """Return the rubric with this check in place of the one with its token."""
+        return replace(self, checks=tuple(check if old.token == check.token else old for old in self.checks))
+
+    def may_skip(self, check: CheckState) -> bool:
+        """Whether an output with nothing to grade can leave the check out of the score."""
+        return check.may_miss and self.missing == "skip"
+
+    def optional(self, check: CheckState) -> bool:
+        """Whether anything at all can leave the check out of the score."""
+        return self.may_skip(check) or (check.may_err and self.errors == "skip")
+
+    def rubric(self) -> Rubric:
+        """Return the rubric that scoring runs; checks go by their tokens."""
+        checks = tuple(
+            Check(check.token, check.kind, _written(check), _threshold(check), check.negate) for check in self.checks
+        )
+        weights = {check.token: check.weight for check in self.checks}
+        gates = frozenset(check.token for check in self.checks if check.gated)
+        scoring = Scoring(self.combine, weights, gates, self.threshold, self.missing, self.errors)
+        return Rubric("", "", checks, scoring)
+
+
+def read_rubric(value: Mapping[str, Any]) -> RubricState | None:
+    """Read a rubric's mapping; None when its schema would refuse it."""
+    try:
+        return _state(value)
+    except (UnreadableError, AttributeError, KeyError, TypeError, ValueError, ArithmeticError):
+        return None
+
+
+def _state(value: Mapping[str, Any]) -> RubricState:
+    scoring, checks = value["scoring"], value["checks"]
+    ids = check_ids(checks)
+    if len(set(ids)) < len(ids) or len(ids) > _CHECKS:
+        raise UnreadableError("two checks have one id, or there are too many to compare one by one")
+    weights = {id_: _number(weight) for id_, weight in scoring.get("weights", {}).items()}
+    gates = [text(id_) for id_ in scoring.get("required", [])]
+    if min(weights.values(), default=0) < 0:
+        raise UnreadableError("a weight is below 0")
+    return RubricState(
+        checks=tuple(
+            _check(index, id_, check, weight=weights.get(id_, Fraction(1)), gated=id_ in gates)
+            for index, (id_, check) in enumerate(zip(ids, checks, strict=True))
+        ),
+        combine=Combine(scoring["combine"]),
+        threshold=_number(scoring.get("threshold", RUBRIC_THRESHOLD)),
+        missing=_policy(scoring, "missing", ("skip", "zero")),
+        errors=_policy(scoring, "errors", ("skip", "zero", "fail")),
+        rest={
+            **{f"weights/{id_}": str(weight) for id_, weight in weights.items() if id_ not in ids},
+            **{f"required/{id_}": True for id_ in gates if id_ not in ids},
+            **{key: item for key, item in scoring.items() if key not in _SCORING},
+        },
+    )
+
+
+def _check(index: int, id_: str, value: Mapping[str, Any], *, weight: Fraction, gated: bool) -> CheckState:
+    kind = value["kind"]
+    params = read_params(kind, value)
+    return CheckState(
+        token=f"c{index}",
+        index=index,
+        id=text(id_),
+        named="id" in value,
+        kind=kind,
+        params=params,
+        threshold=_bar(kind, value),
+        negate=switch(value.get("negate", False)),
+        weight=weight,
+        gated=gated,
+        loose={key: item for key, item in value.items() if key not in _COMMON and key not in params},
+    )
+
+
+def _bar(kind: str, value: Mapping[str, Any]) -> Fraction | None:
+    if "threshold" in value:
+        return _number(value["threshold"])
+    if kind in _OWN_BAR:
+        return None
+    return JUDGED_THRESHOLD if kind in JUDGED else DETERMINISTIC_THRESHOLD
+
+
+def _number(value: Any) -> Fraction:
+    if isinstance(value, bool | str):
+        raise UnreadableError(f"{value!r} is no number")
+    return fraction(value)
+
+
+def _policy(scoring: Mapping[str, Any], key: str, words: tuple[str, ...]) -> str:
+    word = scoring.get(key, "skip")
+    if word not in words:
+        raise UnreadableError(f"{word!r} is none of {words}")
+    return text(word)
+
+
+def _threshold(check: CheckState) -> Fraction:
+    return DETERMINISTIC_THRESHOLD if check.threshold is None else check.threshold
+
+
+def _written(check: CheckState) -> dict[str, Any]:
+    return {name: value for name, value in check.params.items() if value is not None}
