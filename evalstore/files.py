@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -75,6 +76,21 @@ def sweep_below(root: Path, relative: str) -> None:
     with suppress(OSError), _parent(root, relative) as (folder, name):
         for left in filter(re.compile(rf"\.{re.escape(name)}\.[0-9]+\.tmp").fullmatch, os.listdir(folder)):  # noqa: PTH208  # of a descriptor, which no link can replace
             os.unlink(left, dir_fd=folder)
+
+
+def move_below(root: Path, old: str, new: str) -> None:
+    """Move a file within `root`, making folders on the way; links are refused, and so is a file in its place."""
+    with _parent(root, old) as (source, name), _parent(root, new, make=True) as (target, new_name):
+        with suppress(FileNotFoundError):
+            os.stat(new_name, dir_fd=target, follow_symlinks=False)
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=target)
+
+
+def remove_below(root: Path, relative: str) -> None:
+    """Remove the file `root/relative`; no component below `root` may be a link."""
+    with _parent(root, relative) as (folder, name):
+        os.unlink(name, dir_fd=folder)
 
 
 def _replace(folder: int, name: str, data: bytes) -> None:

@@ -1,0 +1,39 @@
+"""`evalstore export`: migrated artifacts back into the format they came from."""
+
+from __future__ import annotations
+
+import click
+
+from evalstore.cli.context import Settings, examples, options
+from evalstore.errors import UsageError
+from evalstore.migrate.table import formats
+
+
+@click.command(
+    epilog=examples(
+        "evalstore export --to ai_best_practices --out legacy",
+        "evalstore export --to ai_best_practices dataset/drupal_forms > evals.json",
+        "evalstore export --to ai_best_practices --out old dataset/drupal_forms@1.0.0",
+    )
+)
+@click.argument("refs", nargs=-1, metavar="[REF]...")
+@click.option("--to", "format_", type=click.Choice(formats()), required=True, help="The format to write.")
+@click.option("--out", metavar="DIR", help="Write the files below DIR, under the names they came with.")
+@options()
+def command(settings: Settings, refs: tuple[str, ...], format_: str, out: str | None) -> None:
+    """Give datasets and their rubrics back as files of a legacy format, equal as data to what was migrated.
+
+    Without REF: all datasets on disk that came from the format. A dataset that has no release is read from disk.
+    Without --out the one file goes to stdout.
+    """
+    from evalstore.migrate import export
+
+    done = export(refs, to=format_, store=settings.path, out=settings.path / out if out else None)
+    if out is None and len(done.files) > 1 and settings.format == "text":
+        raise UsageError(
+            f"{len(done.files)} files do not fit on stdout", hint="name one dataset, or a folder with --out"
+        )
+    settings.emit(done)
+    for file in done.files if out is None else ():
+        for key in file.left_out:
+            settings.say(f"left out, {format_} has no words for it: {key}")

@@ -1,0 +1,119 @@
+"""What a migration and an export answer; plain values, no behaviour but counting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """What became of an entry, the best first.
+
+    migrated: the same verdicts. lossy: a check, but the legacy grader did not do what the file seems to ask.
+    unmapped: read and set aside. refused: not read; the legacy grader would crash, or evalstore cannot say.
+    """
+
+    MIGRATED = "migrated"
+    LOSSY = "lossy"
+    UNMAPPED = "unmapped"
+    REFUSED = "refused"
+
+
+class State(StrEnum):
+    """What a planned file is to the store."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file that was read and recognised; `target` is the dataset's file, `reason` why it was taken for this."""
+
+    file: str
+    sha256: str
+    format: str | None
+    dialect: str | None
+    confidence: float
+    reason: str
+    target: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One case of a source, or a source that has none to give; `line` counts from 1."""
+
+    file: str
+    pointer: str
+    line: int | None
+    outcome: Outcome
+    target: str | None = None
+    rubric: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One file of the store; `diff` is filled in by a dry run."""
+
+    path: str
+    state: State
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationReport:
+    """Everything that one migration read, decided and wrote."""
+
+    sources: tuple[Source, ...]
+    entries: tuple[Entry, ...]
+    skipped: tuple[Source, ...]
+    files: tuple[Planned, ...]
+    dry_run: bool = False
+    recovered: bool = False
+
+    @property
+    def format(self) -> str | None:
+        """The format of all sources; None when there is none, or more than one."""
+        formats = {source.format for source in self.sources if source.format}
+        return formats.pop() if len(formats) == 1 else None
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The files that were written, relative to the store."""
+        return () if self.dry_run else tuple(file.path for file in self.files if file.state is not State.UNCHANGED)
+
+    def count(self, outcome: Outcome) -> int:
+        """Return how many entries came out so."""
+        return sum(entry.outcome is outcome for entry in self.entries)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every entry is migrated."""
+        return self.count(Outcome.MIGRATED) == len(self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One file given back: its path, the dataset it comes from, its text, and what the format could not take."""
+
+    file: str
+    ref: str
+    text: str
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The files of one export; `out` is the folder they were written to, None when they were only asked for."""
+
+    format: str
+    files: tuple[Given, ...]
+    out: str | None = None
+
+
+def worst(outcomes: Iterable[Outcome]) -> Outcome:
+    """Return the worst of several outcomes; `migrated` when there is none."""
+    return max(outcomes, key=list(Outcome).index, default=Outcome.MIGRATED)

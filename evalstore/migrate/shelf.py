@@ -1,0 +1,94 @@
+"""Where an export finds artifacts: released ones in git, the others on disk, in a plain folder too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from evalstore.documents import read_row, read_yaml
+from evalstore.errors import GitError, RefError
+from evalstore.files import names_below, read_below
+from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, parse_ref, questions_of
+from evalstore.store import Store
+from evalstore.store.artifacts import LIMIT, read_artifact
+
+_ROWS_LIMIT = 64 << 20
+
+
+@dataclass(slots=True)
+class Shelf:
+    """The artifacts of a store, or of a folder that is no repository; a context manager like `Store`."""
+
+    root: Path | None
+    store: Store | None
+    _rubrics: dict[str, Artifact] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open the store of a folder, or the folder itself."""
+        try:
+            store = Store.open(path)
+        except GitError:
+            if not path.is_dir():
+                raise
+            return cls(path, None)
+        return cls(store.root, store)
+
+    def came_from(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
+        """Return the datasets on disk that were migrated from a format."""
+        names = names_below(self.root, "datasets") if self.root else []
+        refs = [Ref(Kind.DATASET, name[:-5], "worktree", PinType.WORKTREE) for name in names if is_id(name[:-5])]
+        return [ref for ref in refs if self._format(ref) == format]
+
+    def dataset(self, ref: Ref) -> tuple[Artifact, list[Question]]:
+        """Return a dataset and its questions; one that has no release is read from the disk."""
+        if self.store:
+            try:
+                resolved = self.store.resolve(ref)
+                return resolved.artifact, list(self.store.questions(resolved))
+            except RefError:
+                if ref.type is not PinType.NONE:
+                    raise
+        artifact = self._on_disk(ref)
+        return artifact, list(questions_of(artifact.value, self._rows(artifact)))
+
+    def rubric(self, text: str) -> Artifact:
+        """Return the rubric that a question pins: its release, or before the first one the file on disk."""
+        if text not in self._rubrics:
+            self._rubrics[text] = self._rubric(parse_ref(text))
+        return self._rubrics[text]
+
+    def _rubric(self, ref: Ref) -> Artifact:
+        unreleased = self.store is None or not self.store.releases(ref.kind, ref.id)
+        if self.store and not (unreleased and ref.type in {PinType.EXACT, PinType.NONE}):
+            return self.store.load(ref)
+        artifact = self._on_disk(ref)
+        if ref.version and str(ref.version) != artifact.version:
+            raise RefError(f"{ref} is not here: the file has version {artifact.version}, and no release is tagged")
+        return artifact
+
+    def _on_disk(self, ref: Ref) -> Artifact:
+        if self.root is None:
+            raise RefError(f"{ref.name} has no release, and a bare repository has no files", hint="bump it first")
+        return read_artifact(ref, read_below(self.root, ref.path, LIMIT), ref.path)
+
+    def _rows(self, artifact: Artifact) -> Iterator[Mapping[str, Any]] | None:
+        if "rows" not in artifact.value or self.root is None:
+            return None
+        path = f"datasets/{artifact.id}.jsonl"
+        lines = read_below(self.root, path, _ROWS_LIMIT).split(b"\n")
+        return (read_row(line, path, number) for number, line in enumerate(lines, start=1) if line.strip())
+
+    def _format(self, ref: Ref) -> object:
+        value = read_yaml(read_below(self.root or Path(), ref.path, LIMIT), ref.path).value
+        source = value.get("x_source") if isinstance(value, dict) else None
+        return source.get("format") if isinstance(source, dict) else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.store:
+            self.store.close()

@@ -1,0 +1,168 @@
+"""All or nothing: files are staged inside the store, then moved into place; the only writer of this room.
+
+What a killed process left is undone by the next one: a journal in the stage names every file before the first is
+moved. Rubrics move before the datasets that refer to them, so what a reader sees meanwhile is whole.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evalstore.errors import ConflictError, LoadError, Place, RefusedError
+from evalstore.files import move_below, read_below, remove_below
+
+STAGE = ".evalstore-migrating"
+_JOURNAL = f"{STAGE}/journal.json"
+_LIMIT = 64 << 20
+_ARTIFACT = re.compile(r"(rubrics|datasets)/[a-z][a-z0-9_]{0,63}\.(?:yaml|jsonl)")
+
+
+@dataclass(slots=True)
+class Stage:
+    """The files of one migration, waiting beside their places; `recovered` says that an earlier one was undone."""
+
+    root: Path
+    recovered: bool
+    digests: dict[str, str] = field(default_factory=dict)
+
+    def add(self, path: str, data: bytes) -> None:
+        """Keep the bytes that `path` shall have."""
+        if not self.digests:
+            (self.root / STAGE).mkdir()
+        (self.root / _new(len(self.digests))).write_bytes(data)
+        self.digests[path] = hashlib.sha256(data).hexdigest()
+
+    def commit(self) -> None:
+        """Move every file into place, or put everything back and raise."""
+        if not self.digests:
+            return
+        made = [name for name in ("rubrics", "datasets") if not (self.root / name).exists()]
+        _write_journal(self.root, {"made": made, "files": self.digests})
+        try:
+            numbered = enumerate(self.digests)
+            for number, path in sorted(numbered, key=lambda file: (not file[1].startswith("rubrics/"), file[1])):
+                _place(self.root, number, path)
+            os.sync()
+        except BaseException:
+            _undo(self.root)
+            raise
+        (self.root / _JOURNAL).unlink()
+
+
+@contextmanager
+def staged(root: Path) -> Iterator[Stage]:
+    """Lock the store, undo what a killed migration left, and clear the stage in the end.
+
+    Raises `ConflictError` while another migration writes, `RefusedError` when the store cannot be written.
+    """
+    made = not root.exists()
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with _locked(root):
+            recovered = recover(root)
+            try:
+                yield Stage(root, recovered)
+            finally:
+                _clear(root)
+    except OSError as error:
+        where = Place(str(error.filename or root))
+        raise RefusedError(f"cannot be written: {(error.strerror or str(error)).lower()}", place=where) from None
+    finally:
+        if made:
+            with suppress(OSError):
+                root.rmdir()
+
+
+def recover(root: Path) -> bool:
+    """Undo a migration that was killed while it moved files; a stage without a journal is only litter."""
+    if not (root / STAGE).is_dir() or (root / STAGE).is_symlink():
+        return False
+    moved = (root / _JOURNAL).exists()
+    if moved:
+        _undo(root)
+    _clear(root)
+    return moved
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise ConflictError("another migration is writing to this store", place=Place(str(root))) from None
+    finally:
+        os.close(descriptor)
+
+
+def _place(root: Path, number: int, path: str) -> None:
+    if (root / path).exists():
+        move_below(root, path, _old(number))
+    move_below(root, _new(number), path)
+
+
+def _undo(root: Path) -> None:
+    journal = _read_journal(root)
+    for number, (path, digest) in enumerate(journal["files"].items()):
+        placed = not (root / _new(number)).exists()
+        if placed and _digest(root, path) == digest:  # else somebody has edited it since: theirs stays
+            remove_below(root, path)
+        if (root / _old(number)).exists() and not (root / path).exists():
+            move_below(root, _old(number), path)
+    for name in journal["made"]:
+        with suppress(OSError):
+            (root / name).rmdir()
+    (root / _JOURNAL).unlink()
+
+
+def _clear(root: Path) -> None:
+    # A journal that is still here means that putting back failed: the next run tries again.
+    if (root / STAGE).exists() and not (root / _JOURNAL).exists():
+        shutil.rmtree(root / STAGE)
+
+
+def _write_journal(root: Path, journal: dict[str, object]) -> None:
+    waiting = root / f"{_JOURNAL}.new"
+    waiting.write_text(json.dumps(journal), encoding="utf-8")
+    os.sync()
+    waiting.rename(root / _JOURNAL)
+
+
+def _read_journal(root: Path) -> dict[str, dict[str, str]]:
+    """Return the journal; it may come from a stranger's repository, so it names artifacts of this store or nothing."""
+    try:
+        journal: dict[str, dict[str, str]] = json.loads(read_below(root, _JOURNAL, _LIMIT))
+        if set(journal["made"]) <= {"rubrics", "datasets"} and all(map(_ARTIFACT.fullmatch, journal["files"])):
+            return journal
+    except (ValueError, TypeError, KeyError, LoadError):
+        pass
+    raise RefusedError(
+        "what an interrupted migration left here cannot be undone",
+        place=Place(str(root / STAGE)),
+        hint=f"look at `git status`, then delete {STAGE}",
+    )
+
+
+def _digest(root: Path, path: str) -> str:
+    try:
+        return hashlib.sha256(read_below(root, path, _LIMIT)).hexdigest()
+    except LoadError:
+        return ""
+
+
+def _new(number: int) -> str:
+    return f"{STAGE}/new-{number}"
+
+
+def _old(number: int) -> str:
+    return f"{STAGE}/old-{number}"

@@ -1,0 +1,38 @@
+"""An export as text (one file as it is, or what was written) and JSON."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from evalstore.text import printable
+
+if TYPE_CHECKING:
+    from evalstore.migrate import Exported, Given
+
+
+def text(exported: Exported) -> str:
+    """Return the file itself when it was not written anywhere, else what was written where."""
+    if exported.out is None:
+        return "".join(file.text for file in exported.files)
+    lines = [printable(f"wrote {exported.out}/{file.file} from {file.ref}") for file in exported.files]
+    return "\n".join([*lines, *(printable(f"left out: {key}") for file in exported.files for key in file.left_out)])
+
+
+def document(exported: Exported) -> Any:
+    """Return the JSON document; the texts are in it when they were not written."""
+    return {
+        "format": exported.format,
+        "out": exported.out,
+        "files": [_file(file, with_text=exported.out is None) for file in exported.files],
+    }
+
+
+def _file(file: Given, *, with_text: bool) -> Any:
+    return {
+        "file": file.file,
+        "ref": file.ref,
+        "sha256": sha256(file.text.encode()).hexdigest(),
+        "left_out": list(file.left_out),
+        **({"text": file.text} if with_text else {}),
+    }
