@@ -26,7 +26,7 @@ def _id(artifact: Artifact) -> Iterator[Note]:
         return
     if not is_id(id_):
         yield note("id-malformed", ("id",), found=shown(id_))
-    if id_ != artifact.id:
+    elif id_ != artifact.id:
         yield note("id-not-file-name", ("id",), found=id_, stem=artifact.id)
 
 

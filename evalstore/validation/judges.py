@@ -15,7 +15,7 @@ from evalstore.model import Artifact
 from evalstore.text import nearest
 from evalstore.validation.notes import Note, note, shown
 from evalstore.validation.parts import mapping, texts
-from evalstore.validation.template import tags_of
+from evalstore.validation.template import Tag, tags_of
 
 # What the question and the output fill; everything else comes from `variables`.
 FILLED = ("input", "output", "expected", "context")
@@ -40,7 +40,7 @@ def _template(document: Document) -> Iterator[Note]:
     filled = [*FILLED, *(name for _, name in texts(document.value, "variables"))]
     told: set[str] = set()
     for tag in tags_of(template):
-        place = _place(document, tag.written)
+        place = _place(document, tag)
         if tag.problem:
             yield note("template-malformed", ("template",), place=place, message=tag.problem, hint=_KNOWN_TAGS)
         elif tag.name not in filled and tag.name not in told:
@@ -50,11 +50,16 @@ def _template(document: Document) -> Iterator[Note]:
             yield note("template-variable-unfilled", ("template",), place=place, found=tag.name, hint=hint)
 
 
-def _place(document: Document, written: str) -> Place:
-    """Return where a tag stands: in a block or plain text as written, else where the template begins."""
+def _place(document: Document, tag: Tag) -> Place:
+    """Return where a tag stands in the file; where YAML has it in other words, where the template begins."""
     mark = document.marks["template",]
-    offset = document.text.find(written, mark.start, mark.end)
-    return document.place(("template",)) if offset < 0 else place_of(document.text, offset, document.file)
+    before = document.value["template"].count(tag.written, 0, tag.offset)
+    offset = mark.start - len(tag.written)
+    for _ in range(before + 1):
+        offset = document.text.find(tag.written, offset + len(tag.written), mark.end)
+        if offset < 0:
+            return document.place(("template",))
+    return place_of(document.text, offset, document.file)
 
 
 def _pattern(value: dict[str, Any]) -> Iterator[Note]:

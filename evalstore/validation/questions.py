@@ -40,7 +40,7 @@ def rows_notes(root: Path, path: str, file: str, *, default: Any, context: Conte
             try:
                 row = read_row(line, file, number)
             except LoadError as error:
-                yield failure("row-malformed", error, place=error.place)
+                yield failure("row-malformed", error, place=Place(file, number, _column(line, error)))
                 continue
             if not isinstance(row, dict):
                 message = f"a row is a mapping, not {shown(row)}"
@@ -100,6 +100,15 @@ def _lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
             rest = stream.readline(LINE_LIMIT + 2)
         if not line.isspace():
             yield number, line.removesuffix(b"\n")
+
+
+def _column(line: bytes, error: LoadError) -> int | None:
+    """Return where in its line an error is: the reader of rows is fast and does not always know."""
+    try:
+        read_json(line, "")
+    except LoadError as exact:
+        error = exact
+    return error.place.column if error.place else None
 
 
 def _placed(notes: Iterable[Note], line: bytes, file: str, number: int) -> Iterator[Note]:

@@ -63,7 +63,7 @@ def _names(value: Any) -> Iterator[Note]:
 
 def _which(id_: str, ids: list[str]) -> str:
     guess = nearest(id_, ids)
-    return f"did you mean {guess}?" if guess else f"the checks are {', '.join(ids)}"
+    return f"did you mean {guess}?" if guess else f"the checks are {', '.join(dict.fromkeys(ids))}"
 
 
 def _is_zero(weight: Any) -> bool:

@@ -119,7 +119,13 @@ _ROWS = (
         "{hint}",
         "The schema sets its form.",
     ),
-    Rule("schema-violated", _WARNING, "{name}: {message}", "{hint}", "The schema asks for something else."),
+    Rule(
+        "schema-violated",
+        _WARNING,
+        "{name} does not meet `{keyword}` of its schema",
+        "{hint}",
+        "The schema asks for something else.",
+    ),
     Rule(
         "check-kind-unknown",
         _WARNING,

@@ -114,7 +114,9 @@ def _artifact_notes(item: Read, artifact: Artifact, context: Context) -> Iterato
 
 def _rows_of(item: Read) -> str | None:
     """Return the path, below the root, of the rows beside a dataset; None when it names no neighbour."""
-    value = item.artifact.document.value if item.artifact and item.artifact.kind is Kind.DATASET else None
+    if item.artifact is None or item.artifact.kind is not Kind.DATASET or item.source.root is None:
+        return None
+    value = item.artifact.document.value
     name = value.get("rows") if isinstance(value, dict) else None
     if not isinstance(name, str) or "/" in name or not name.endswith(".jsonl"):
         return None

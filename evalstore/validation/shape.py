@@ -33,6 +33,7 @@ _OWNED = {
     ("required", "pattern"),
     ("required", "not"),
     ("version", "type"),
+    ("validated_at", "pattern"),
 }
 
 

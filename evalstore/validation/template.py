@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 _TAG = re.compile(r"\{\{\{(?P<bare>.*?)\}\}\}|\{\{(?P<sigil>[#^/!&>=]?)(?P<inner>.*?)\}\}|\{\{", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SECTIONS = frozenset("#^")
+_SECTIONS, _UNKNOWN = frozenset("#^"), frozenset("&>=")
 
 
 class Tag(NamedTuple):
-    """One tag: as written, the name it reads (empty when it reads none), and what is wrong with it."""
+    """One tag: as written and where, the name it reads (empty when it reads none), and what is wrong with it."""
 
     written: str
+    offset: int
     name: str = ""
     problem: str = ""
 
@@ -25,19 +26,18 @@ def tags_of(template: str) -> Iterator[Tag]:
     for match in _TAG.finditer(template):
         written, sigil = match[0], match["sigil"] or ""
         name = (match["bare"] or match["inner"] or "").strip()
-        tag = Tag(written, name)
+        tag = Tag(written, match.start(), name)
         if sigil == "!":
             continue
         if written == "{{":
-            yield Tag(written, problem="a tag is opened and never closed")
-        elif sigil in {"&", ">", "="} or not _NAME.fullmatch(name):
-            yield Tag(written, problem=f"{written} is no tag that templates know")
+            yield tag._replace(problem="a tag is opened and never closed")
+        elif sigil in _UNKNOWN or not _NAME.fullmatch(name):
+            yield tag._replace(problem=f"{written} is no tag that templates know")
         elif sigil == "/":
             if not open_ or open_.pop().name != name:
-                yield Tag(written, problem=f"{written} closes a section that is not open")
+                yield tag._replace(problem=f"{written} closes a section that is not open")
         else:
-            if sigil in _SECTIONS:
-                open_.append(tag)
+            open_ += [tag] if sigil in _SECTIONS else []
             yield tag
     for tag in open_:
-        yield Tag(tag.written, problem=f"the section {tag.written} is never closed")
+        yield tag._replace(problem=f"the section {tag.written} is never closed")

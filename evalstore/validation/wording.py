@@ -21,7 +21,8 @@ _TYPES = {
     "object": "a mapping",
     "null": "empty",
 }
-_HINT_WORDS = 4  # a shorter description says nothing that the key does not
+_EMPTY = "is empty"
+_HINT_WORDS = 4  # a shorter description says nothing that the key does not say
 _LITERAL = re.compile(r"true|false|[-+]?[0-9]+(\.[0-9]+)?")
 
 # Keys that a schema forbids (`not: {}`) because another one stands beside them.
@@ -76,7 +77,8 @@ def _enum(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 
 
 def _limit(violation: Violation, pointer: Pointer) -> Iterator[Note]:
-    problem = f"{_size(violation.instance)}; {_BOUNDS[violation.keyword].format(violation.expected)}"
+    size = _size(violation.instance)
+    problem = size if size == _EMPTY else f"{size}; {_BOUNDS[violation.keyword].format(violation.expected)}"
     hint = _first_sentence(violation.schema)
     yield note("value-out-of-range", pointer, name=named(pointer), problem=problem, hint=hint)
 
@@ -124,13 +126,14 @@ def _repeats(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 
 
 def _other(violation: Violation, pointer: Pointer) -> Iterator[Note]:
-    yield note(
-        "schema-violated",
-        pointer,
-        name=named(pointer),
-        message=violation.message,
-        hint=_first_sentence(violation.schema),
-    )
+    """Say the keyword only: the library's sentence holds the whole value, as Python writes it."""
+    hint = _first_sentence(violation.schema)
+    yield note("schema-violated", pointer, name=named(pointer), keyword=violation.keyword, hint=hint)
+
+
+def _false(_: Violation, pointer: Pointer) -> Iterator[Note]:
+    """Speak of the mapping around it, because the library has lost the key by then."""
+    yield note("key-not-allowed", pointer, name=f"a key of {named(pointer)}", hint="")
 
 
 _BOUNDS = {
@@ -144,6 +147,7 @@ _BOUNDS = {
     "maxLength": "at most {} are allowed",
     "maxItems": "at most {} are allowed",
     "maxProperties": "at most {} are allowed",
+    "multipleOf": "a multiple of {} is needed",
 }
 _WORDS: dict[str, Callable[[Violation, Pointer], Iterator[Note]]] = {
     **dict.fromkeys(_BOUNDS, _limit),
@@ -155,7 +159,7 @@ _WORDS: dict[str, Callable[[Violation, Pointer], Iterator[Note]]] = {
     "pattern": _form,
     "format": _form,
     "not": _not,
-    "None": _not,  # the schema `false`
+    "None": _false,  # the schema `false` has no keyword
     "additionalProperties": _additional,
     "uniqueItems": _repeats,
 }
@@ -165,7 +169,7 @@ def _size(value: Any) -> str:
     if not isinstance(value, str | list | dict):
         return f"is {shown(value)}"
     unit = "characters" if isinstance(value, str) else "items" if isinstance(value, list) else "keys"
-    return f"has {len(value):,} {unit}" if value else "is empty"
+    return f"has {len(value):,} {unit}" if value else _EMPTY
 
 
 def _with_type(value: Any) -> str:
@@ -179,4 +183,4 @@ def _inside(key: str, pointer: Pointer) -> str:
 def _first_sentence(described: Any) -> str:
     text: str = described.get("description", "") if isinstance(described, dict) else ""
     sentence = re.split(r"(?<=[.]) |\n", text, maxsplit=1)[0].removesuffix(".")
-    return sentence if sentence.count(" ") >= _HINT_WORDS - 1 else ""
+    return sentence if sentence.count(" ") >= _HINT_WORDS - 1 and not sentence.endswith(":") else ""

@@ -1,0 +1,59 @@
+"""One way to run a case folder: files/ is the store, released/ holds what is tagged, the day stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from evalstore.documents import read_yaml
+from evalstore.errors import RefError
+from evalstore.model import Artifact, Findings, Ref
+from evalstore.validation import Source, folder_sources, validate
+from evalstore.versions import find_version
+
+TODAY = date(2026, 9, 30)
+
+
+def released(folder: Path) -> Callable[[Ref], Artifact]:
+    """Return a loader over `<kind>s/<id>@<version>.yaml`."""
+
+    def load(ref: Ref) -> Artifact:
+        versions = sorted(path.stem.split("@")[1] for path in folder.glob(f"{ref.kind.folder}/{ref.id}@*.yaml"))
+        wanted = [version for version in versions if meets(ref, version)]
+        if not wanted:
+            raise RefError(f"{ref.name} has no version {ref.pin}", hint=f"released: {', '.join(versions) or 'none'}")
+        file = folder / ref.kind.folder / f"{ref.id}@{wanted[-1]}.yaml"
+        return Artifact(ref.kind, ref.id, wanted[-1], read_yaml(file.read_bytes(), file.name))
+
+    return load
+
+
+def meets(ref: Ref, text: str) -> bool:
+    version = find_version(text)
+    if ref.version or ref.range:
+        return version == ref.version or (ref.range is not None and version in ref.range)
+    return ref.floating
+
+
+@pytest.fixture
+def run() -> Callable[..., Findings]:
+    """Validate a case folder."""
+
+    def validated(case: Path, *, strict: bool = False) -> Findings:
+        load = released(case / "released") if (case / "released").is_dir() else None
+        return validate(folder_sources(case / "files"), load=load, today=TODAY, strict=strict)
+
+    return validated
+
+
+@pytest.fixture
+def check() -> Callable[..., Findings]:
+    """Validate sources outside a store."""
+
+    def validated(sources: Iterable[Source]) -> Findings:
+        return validate(sources, load=None, today=TODAY)
+
+    return validated

@@ -1,0 +1,46 @@
+"""Whatever shape a part of a file has, the rules answer with findings and never with an exception."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.documents import read_yaml
+from evalstore.model import Findings
+from evalstore.validation import text_source
+
+CASES = Path(__file__).parents[1] / "cases/validation"
+FILES = [
+    CASES / "silent-contract-example/files/rubrics/drupal_caching.yaml",
+    CASES / "silent-contract-example/files/judges/accuracy.yaml",
+    CASES / "references/files/rubrics/refs.yaml",
+    CASES / "dataset-shape/files/datasets/q.yaml",
+    CASES / "rubric-shape/files/rubrics/shape.yaml",
+]
+ODD = (None, True, -1, 1.5, "", "x", [], {}, [None], {"": None}, [[1]], {"kind": []})
+
+
+def replaced(value: Any, odd: Any) -> Iterator[Any]:
+    """Yield the value once for every part of it, with that part replaced."""
+    yield odd
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from ({**value, key: other} for other in replaced(item, odd))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from ([*value[:index], other, *value[index + 1 :]] for other in replaced(item, odd))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_rules_bear_any_shape(path: Path, check: Callable[..., Findings]) -> None:
+    value = read_yaml(path.read_bytes(), path.name).value
+    for odd in ODD:
+        for other in replaced(value, odd):
+            data = json.dumps(other, default=float).encode()
+            for finding in check([text_source(data)]).findings:
+                assert finding.message
+                assert finding.line == 1

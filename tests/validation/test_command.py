@@ -1,0 +1,162 @@
+"""The real command: exit codes, JSON by its schema, stores, folders, files and standard input."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.schemas import compile_schema
+
+ROOT = Path(__file__).parents[2]
+CASES = ROOT / "tests/cases/validation"
+GOOD = "id: good\nversion: 1.0.0\nchecks: [{kind: format}]\nscoring: {combine: min}\n"
+JUDGED = "id: {id}\nversion: 1.0.0\nchecks: [{{kind: llm_judge, judge_prompt_ref: judge/{ref}}}]\nscoring: {{combine: min}}\n"
+JUDGE = "id: fair\nversion: {version}\ntemplate: '{{{{ output }}}}'\nvalidation: {{tpr: 1, tnr: 1, validated_at: 2999-01-01}}\n"
+
+Command = Callable[..., Any]
+
+
+@pytest.fixture
+def store(git: Callable[..., str], tmp_path: Path) -> Path:
+    """A store with judge/fair released as 1.0.0 and 1.1.0, and 1.2.0 in the working tree."""
+    repo = tmp_path / "repo"
+    git("status")
+    for folder in ("rubrics", "judges"):
+        (repo / folder).mkdir()
+    for version in ("1.0.0", "1.1.0"):
+        (repo / "judges/fair.yaml").write_text(JUDGE.format(version=version))
+        git("add", "-A")
+        git("commit", "-qm", version)
+        git("tag", "-am", version, f"judge/fair@{version}")
+    (repo / "judges/fair.yaml").write_text(JUDGE.format(version="1.2.0"))
+    return repo
+
+
+def found(ran: Any) -> list[tuple[str, str, int]]:
+    return [(one["rule"], one["file"], one["line"]) for one in json.loads(ran.out)["findings"]]
+
+
+def test_a_good_store_is_silent_and_answers_0(store: Path, cli: Command) -> None:
+    (store / "rubrics/good.yaml").write_text(GOOD)
+    ran = cli("validate", "--strict", cwd=store)
+    assert (ran.code, ran.out, ran.err) == (0, "2 files: no findings\n", "")
+
+
+def test_references_are_looked_up_among_the_releases(store: Path, cli: Command) -> None:
+    pins = {"old": "fair@1.0.0", "next": "fair@1.2.0", "gone": "fair@1.3.0", "near": "fare@1.0.0", "free": "fair@^1"}
+    for id_, ref in pins.items():
+        (store / f"rubrics/{id_}.yaml").write_text(JUDGED.format(id=id_, ref=ref))
+    ran = cli("validate", "--format", "json", cwd=store)
+    findings = json.loads(ran.out)["findings"]
+    assert [(one["rule"], one["file"]) for one in findings] == [
+        ("reference-floating", "rubrics/free.yaml"),
+        ("reference-dangling", "rubrics/gone.yaml"),
+        ("reference-dangling", "rubrics/near.yaml"),
+    ]
+    assert "fair@1.1.0" in findings[0]["hint"]
+    assert all(version in findings[1]["hint"] for version in ("1.0.0", "1.1.0"))
+    assert "judge/fair" in findings[2]["hint"]
+    assert ran.code == 0
+
+
+def test_one_file_of_a_store_is_checked_against_the_whole_store(store: Path, cli: Command) -> None:
+    (store / "rubrics/next.yaml").write_text(JUDGED.format(id="next", ref="fair@1.2.0"))
+    (store / "rubrics/broken.yaml").write_text("a: [")
+    for where, path in (
+        (store, "rubrics/next.yaml"),
+        (store / "rubrics", "next.yaml"),
+        (ROOT, store / "rubrics/next.yaml"),
+    ):
+        ran = cli("-C", store, "validate", path, cwd=where) if where == ROOT else cli("validate", path, cwd=where)
+        assert (ran.code, ran.out) == (0, "1 file: no findings\n")
+
+
+@pytest.mark.parametrize(
+    ("case", "arguments", "code"),
+    [
+        ("silent-contract-example", [], 0),
+        ("weights", [], 0),
+        ("weights", ["--strict"], 1),
+        ("strict", [], 1),
+        ("targets", [], 1),
+        ("references-forbidden", [], 1),
+        ("versions", [], 1),
+        ("unreadable", [], 1),
+        ("unreadable", ["--quiet"], 1),
+    ],
+)
+def test_exit_codes_and_documents(case: str, arguments: list[str], code: int, cli: Command) -> None:
+    files = CASES / case / "files"
+    ran = cli("validate", files, *arguments)
+    assert (ran.code, ran.err, ran.out == "") == (code, "", "--quiet" in arguments)
+    schema = json.loads((ROOT / "schema/output/validate.schema.json").read_text())
+    document = json.loads(cli("validate", files, "--format", "json", *arguments).out)
+    assert [*compile_schema(schema).violations(document)] == []
+
+
+def test_text_names_every_place_and_counts(cli: Command) -> None:
+    ran = cli("validate", "files", cwd=CASES / "weights")
+    lines = ran.out.splitlines()
+    assert "files/rubrics/named.yaml:10:13  warning  weight-without-check" in lines
+    assert "    the weight of `sond` names no check" in lines
+    assert "    hint: did you mean sound?" in lines
+    assert lines[-1] == "3 files: 5 findings (5 warnings)"
+
+
+def test_standard_input_is_one_document_of_the_kind_that_its_keys_tell(
+    store: Path, cli: Command, tmp_path: Path
+) -> None:
+    assert cli("validate", "-", cwd=tmp_path, stdin=GOOD).out == "1 file: no findings\n"
+    ran = cli("validate", "-", "--format", "json", cwd=store, stdin=JUDGED.format(id="any", ref="fair@9.0.0"))
+    assert found(ran) == [("reference-dangling", "<stdin>", 3)]
+    ran = cli("validate", "-", "--format", "json", cwd=tmp_path, stdin="hello: world\n")
+    assert (found(ran), ran.code) == ([("kind-unknown", "<stdin>", 1)], 1)
+
+
+def test_outside_any_repository(tmp_path: Path, cli: Command) -> None:
+    shutil.copytree(CASES / "references-outside-a-store/files", tmp_path / "mine")
+    ran = cli("validate", "mine", "--format", "json", cwd=tmp_path)
+    assert found(ran) == [("references-unchecked", "mine/refs.yaml", 5), ("reference-malformed", "mine/refs.yaml", 7)]
+    assert ran.code == 0
+    ran = cli("validate", cwd=tmp_path)
+    assert (ran.code, ran.out) == (3, "")
+    assert "not in a git repository" in ran.err
+
+
+def test_a_folder_outside_the_store_knows_only_itself(store: Path, tmp_path: Path, cli: Command) -> None:
+    (tmp_path / "rubrics").mkdir()
+    (tmp_path / "rubrics/away.yaml").write_text(JUDGED.format(id="away", ref="fair@1.0.0"))
+    ran = cli("validate", tmp_path / "rubrics", "--format", "json", cwd=store)
+    assert [rule for rule, *_ in found(ran)] == ["references-unchecked"]
+
+
+def test_broken_settings_are_a_finding_among_the_others(store: Path, cli: Command) -> None:
+    (store / "rubrics/bad.yaml").write_text(GOOD)
+    (store / "evalstore.yaml").write_text("strict: [\n")
+    ran = cli("validate", "--format", "json", cwd=store)
+    assert found(ran) == [("document-malformed", "evalstore.yaml", 2), ("id-not-file-name", "rubrics/bad.yaml", 1)]
+    (store / "evalstore.yaml").write_text("tag_prefix: ..\n")
+    ran = cli("validate", "--format", "json", cwd=store)
+    assert found(ran)[0] == ("value-malformed", "evalstore.yaml", 1)
+
+
+def test_what_is_not_there_is_a_finding(store: Path, cli: Command) -> None:
+    ran = cli("validate", "rubrics/none.yaml", "judges/fair.yaml", "--format", "json", cwd=store)
+    assert found(ran) == [("file-unreadable", "rubrics/none.yaml", None)]
+    assert (ran.code, json.loads(ran.out)["files"]) == (1, 2)
+
+
+def test_a_bare_repository_is_refused(store: Path, git: Callable[..., str], cli: Command, tmp_path: Path) -> None:
+    git("clone", "-q", "--bare", str(store), str(tmp_path / "bare.git"))
+    ran = cli("-C", tmp_path / "bare.git", "validate")
+    assert (ran.code, "bare" in ran.err) == (3, True)
+
+
+def test_a_wrong_option_is_a_wrong_command_line(cli: Command) -> None:
+    assert cli("validate", "--strickt").code == 2
+    assert cli("validate", "--format", "yaml").code == 2
