@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evalstore.audit.edits import Names, Part, Track, swap, track
-from evalstore.audit.naming import Step, name_edits
+from evalstore.audit.edits import Part, Track, swap, track
+from evalstore.audit.lineage import Names
+from evalstore.audit.naming import Side, Step, name_edits
 from evalstore.audit.rulers import Located, Rulers, Way
 from evalstore.audit.values import Origin, Source
 from evalstore.diff import DiffFinding, compare
@@ -56,17 +57,17 @@ def _edited(passed: Track, number: int) -> dict[Part, tuple[Any, Any]]:
 
 def _step(rulers: Rulers, way: Way, passed: Track, number: int) -> Step:
     old, new = (way.versions[side].resolved.artifact for side in (number, number + 1))
-    ids = passed.names[number], passed.names[number + 1]
     return Step(
         origin=way.origins[number],
         findings=_findings(rulers, old, new),
-        ids=ids,
-        places=(_places(old, ids[0]), _places(new, ids[1])),
+        old=_side(old, passed.names[number]),
+        new=_side(new, passed.names[number + 1]),
     )
 
 
-def _places(rubric: Artifact, names: Names) -> list[str]:
-    return [names[id_] for id_ in check_ids(rubric.value["checks"])]
+def _side(rubric: Artifact, names: Names) -> Side:
+    checks = rubric.value["checks"]
+    return Side(checks, check_ids(checks), names)
 
 
 def _findings(rulers: Rulers, old: Artifact, new: Artifact) -> tuple[DiffFinding, ...]:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from evalstore.audit.attribute import Attribution, Cell, attribute
 from evalstore.audit.causes import Journey, Sources, journey, repin
-from evalstore.audit.edits import Hybrid, Track
+from evalstore.audit.plan import Plan
 from evalstore.audit.questions import History, References, find_repin, references_of
 from evalstore.audit.replay import Grader, Stored, mixed
 from evalstore.audit.rulers import Rulers
 from evalstore.audit.shapley import State
 from evalstore.audit.values import Origin, Source
-from evalstore.checks import combine
 from evalstore.model import CheckResult
 
-# Which variant of a check, which state of the reference, and whose output (0 is A, 1 is B).
-Table = Mapping[tuple[int, int, int], CheckResult]
-_JourneyKey = tuple[str, str, Origin | None]
+# By state of the reference and by whose output (0 is A, 1 is B): the results of all variants of checks.
+Table = Mapping[tuple[int, int], Sequence[CheckResult]]
+_Key = tuple[str, str, Origin | None]
 _Signature = tuple[object, ...]
 
 
@@ -43,37 +42,39 @@ class Pairs:
     rulers: Rulers
     grader: Grader
     history: History
-    _journeys: dict[_JourneyKey, Journey] = field(default_factory=dict)
-    _hybrids: dict[tuple[_JourneyKey, State], Hybrid] = field(default_factory=dict)
+    _journeys: dict[_Key, tuple[Journey, Plan]] = field(default_factory=dict)
     _attributions: dict[_Signature, Attribution | None] = field(default_factory=dict)
 
     def common(self, id_: str) -> Common:
         """Return the attribution of one question that both runs have scored."""
-        key, passed = self._journey(id_)
+        key = self._key(id_)
+        passed, plan = self._journey(key)
         references = references_of(self.history, self.a.asked[id_])
-        anew = self._anew(id_)
-        levels: Cell = (passed.track.levels, _levels(len(references.sources)), _levels(int(anew)))
-        table = self._table(id_, passed.track, references, anew=anew)
+        anew = (self._answered(),) if self._differs(id_) else ()
+        table = self._table(id_, plan, references, sides=1 + len(anew))
+        levels: Cell = (passed.track.levels, _levels(references.sources), _levels(anew))
         return Common(
             id=id_,
             levels=levels,
-            attribution=self._attribution(key, passed.track, levels, table),
-            sources=(passed.sources, _sources(references.sources), _sources((self._answered(),) if anew else ())),
+            attribution=self._attribution(key, plan, levels, table),
+            sources=(passed.sources, _sources(references.sources), _sources(anew)),
             silent=passed.silent,
         )
 
-    def _journey(self, id_: str) -> tuple[_JourneyKey, Journey]:
-        refs = self.a.rows[id_].rubric, self.b.rows[id_].rubric
-        old, new = self.a.rulers[refs[0]], self.b.rulers[refs[1]]
-        name = new.resolved.name
-        brought = None if old.resolved.name == name else find_repin(self.history, id_, name)
-        key = (*refs, brought)
-        if key not in self._journeys:
-            same = old.resolved.name == name
-            self._journeys[key] = journey(self.rulers, old, new) if same else repin(old, new, brought)
-        return key, self._journeys[key]
+    def _key(self, id_: str) -> _Key:
+        old, new = self.a.rows[id_].rubric, self.b.rows[id_].rubric
+        name = new.partition("@")[0]
+        return old, new, None if old.partition("@")[0] == name else find_repin(self.history, id_, name)
 
-    def _anew(self, id_: str) -> bool:
+    def _journey(self, key: _Key) -> tuple[Journey, Plan]:
+        if key not in self._journeys:
+            old, new = self.a.rulers[key[0]], self.b.rulers[key[1]]
+            same = old.resolved.name == new.resolved.name
+            passed = journey(self.rulers, old, new) if same else repin(old, new, key[2])
+            self._journeys[key] = passed, Plan(passed.track)
+        return self._journeys[key]
+
+    def _differs(self, id_: str) -> bool:
         """Whether the outputs differ, or what they answered."""
         a, b = self.a.rows[id_].output_digest, self.b.rows[id_].output_digest
         return a != b or self.a.asked[id_].input != self.b.asked[id_].input
@@ -81,35 +82,30 @@ class Pairs:
     def _answered(self) -> Source:
         return Source(None, Origin(None, self.a.run.model, self.b.run.model))
 
-    def _table(self, id_: str, track: Track, references: References, *, anew: bool) -> Table:
-        sides = [(side.rows[id_], side.asked[id_]) for side in ((self.a, self.b) if anew else (self.a,))]
-        outputs = [(row.output, row.output_digest, asked) for row, asked in sides]
+    def _table(self, id_: str, plan: Plan, references: References, *, sides: int) -> Table:
+        answers = [(side.rows[id_], side.asked[id_]) for side in (self.a, self.b)[:sides]]
         return {
-            (variant, state, side): self.grader.grade(check, mixed(reference, asked), output, digest)
-            for variant, check in enumerate(track.variants)
+            (state, side): [self.grader.grade(check, mixed(reference, asked), row) for check in plan.variants]
             for state, reference in enumerate(references.states)
-            for side, (output, digest, asked) in enumerate(outputs)
+            for side, (row, asked) in enumerate(answers)
         }
 
-    def _attribution(self, key: _JourneyKey, track: Track, levels: Cell, table: Table) -> Attribution | None:
-        results = tuple((result.score, result.verdict, result.unscored) for result in table.values())
+    def _attribution(self, key: _Key, plan: Plan, levels: Cell, table: Table) -> Attribution | None:
+        results = tuple((one.score, one.verdict, one.unscored) for column in table.values() for one in column)
         signature = (key, levels, results)
         if signature not in self._attributions:
-            self._attributions[signature] = attribute(levels, lambda cell: self._score(key, track, table, cell))
+
+            def score(cell: Cell) -> Fraction | None:
+                edits, reference, output = cell
+                return plan.score(edits, table[sum(reference), sum(output)])
+
+            self._attributions[signature] = attribute(levels, score)
         return self._attributions[signature]
 
-    def _score(self, key: _JourneyKey, track: Track, table: Table, cell: Cell) -> Fraction | None:
-        edits, reference, output = cell
-        hybrid = self._hybrids.get((key, edits))
-        if hybrid is None:
-            hybrid = self._hybrids[key, edits] = track.hybrid(edits)
-        results = [table[variant, sum(reference), sum(output)] for variant in hybrid.variants]
-        return combine(hybrid.scoring, results).score
+
+def _levels(steps: Sequence[Source]) -> State:
+    return (len(steps),) if steps else ()
 
 
-def _levels(steps: int) -> State:
-    return (steps,) if steps else ()
-
-
-def _sources(steps: tuple[Source, ...]) -> Sources:
-    return (steps,) if steps else ()
+def _sources(steps: Sequence[Source]) -> Sources:
+    return (tuple(steps),) if steps else ()

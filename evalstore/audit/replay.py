@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from evalstore.audit.edits import content_of
+from evalstore.audit.lineage import content_of
 from evalstore.audit.rulers import Located, Rulers
 from evalstore.audit.values import Drift
 from evalstore.checks import combine
@@ -19,7 +19,6 @@ from evalstore.model import (
     Artifact,
     Check,
     CheckResult,
-    Output,
     Question,
     Rubric,
     RubricResult,
@@ -63,21 +62,19 @@ class Grader:
     strict: bool
     _known: dict[tuple[str, str, str, str], CheckResult] = field(default_factory=dict)
 
-    def grade(self, check: Check, asked: Asked, output: Output, output_digest: str) -> CheckResult:
+    def grade(self, check: Check, asked: Asked, row: Row) -> CheckResult:
         """Return the result of one check under the check's own id; one that its schema refuses cannot be graded."""
-        key = (content_of(check), asked.input, asked.reference, output_digest)
+        key = (content_of(check), asked.input, asked.reference, row.output_digest)
         if key not in self._known:
             try:
-                self._known[key] = grade(check, output, asked.question, strict=self.strict)
+                self._known[key] = grade(check, row.output, asked.question, strict=self.strict)
             except SchemaError as error:
                 self._known[key] = _ungraded(check, error)
         return replace(self._known[key], id=check.id)
 
     def rubric(self, rubric: Rubric, asked: Asked, row: Row) -> RubricResult:
         """Return what `evaluate` would answer for one row."""
-        output_digest = row.output_digest
-        results = [self.grade(check, asked, row.output, output_digest) for check in rubric.checks]
-        return combine(rubric.scoring, results)
+        return combine(rubric.scoring, [self.grade(check, asked, row) for check in rubric.checks])
 
 
 def read_stored(run: Run | Path | str, rulers: Rulers) -> Stored:

@@ -41,6 +41,18 @@ def shapley(levels: State, value: Value) -> Estimates:
     return _exact(levels, players, value) if len(players) <= EXACT_PLAYERS else _sampled(levels, players, value)
 
 
+def visited(levels: State) -> Iterator[State]:
+    """Yield every state that exact shares ask for, some twice; for sampled ones, each player's steps by themselves."""
+    players = [player for player, steps in enumerate(levels) if steps]
+    exact = len(players) <= EXACT_PLAYERS
+    yield tuple(0 for _ in levels)
+    for player in players:
+        others = [other for other in players if other != player] if exact else []
+        for entered in coalitions(others):
+            state = state_of(levels, entered)
+            yield from ((*state[:player], step, *state[player + 1 :]) for step in range(levels[player] + 1))
+
+
 def weight(entered: int, players: int) -> Fraction:
     """Return the share of all orders in which exactly these `entered` players come before one given player."""
     return Fraction(factorial(entered) * factorial(players - 1 - entered), factorial(players))

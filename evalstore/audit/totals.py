@@ -10,7 +10,7 @@ from evalstore.audit.attribute import Attribution
 from evalstore.audit.cells import Common
 from evalstore.audit.statistics import interval, mid_p
 from evalstore.audit.values import Cause, Factor, Flips, Mix, Moved, Name, Source
-from evalstore.audit.words import verdict
+from evalstore.audit.words import claim
 from evalstore.model import Verdict
 from evalstore.runs import Row
 
@@ -74,7 +74,7 @@ def _factor(index: int, name: Name, commons: Separable, groups: Sequence[str | N
         ci=ci,
         changed=changed,
         moved=len(moved),
-        verdict=verdict(name, shares, changed, ci),
+        claim=claim(name, shares, changed, ci),
         causes=_causes(index, commons),
         worst=tuple(sorted(moved, key=lambda one: (-abs(one.share), one.id))[:_WORST]),
     )

@@ -76,7 +76,8 @@ class Factor:
     """One factor's share of the change on the common questions.
 
     `order` is the smallest and the largest share that any first-or-last order of swapping gives, `ci` the 95 % interval
-    for questions like these, `changed` how many questions it differs in, `moved` how many scores that moved.
+    for questions like these, `changed` how many questions it differs in, `moved` how many scores that moved, and
+    `claim` what may be said of all that.
     """
 
     name: Name
@@ -85,7 +86,7 @@ class Factor:
     ci: Interval | None
     changed: int
     moved: int
-    verdict: str
+    claim: str
     causes: tuple[Cause, ...]
     worst: tuple[Moved, ...]
 

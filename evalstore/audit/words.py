@@ -39,7 +39,7 @@ def sentence(delta: Fraction, factors: Sequence[Factor], mix: Fraction, lost: Fr
     return f"The score {moved}: {_listed(told)}."
 
 
-def verdict(name: Name, shares: Sequence[Fraction], changed: int, ci: Interval | None) -> str:
+def claim(name: Name, shares: Sequence[Fraction], changed: int, ci: Interval | None) -> str:
     """Return what may be claimed of one factor's share."""
     if not changed:
         return "unchanged"
@@ -54,7 +54,7 @@ def verdict(name: Name, shares: Sequence[Fraction], changed: int, ci: Interval |
     reach = max(map(abs, ci))
     if reach < _MARGIN:
         return f"bounded null (less than {reach * 100:.2f} points)"
-    return f"not resolvable (below {(detectable(shares) or reach) * 100:.1f} points)"
+    return f"not resolvable (MDE {(detectable(shares) or reach) * 100:.1f} points)"
 
 
 def _listed(parts: Sequence[str]) -> str:

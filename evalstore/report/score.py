@@ -7,7 +7,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.model import decimal
+from evalstore.report.numbers import number
 from evalstore.runs import CheckSummary, Run
 from evalstore.text import excerpt, printable
 
@@ -24,8 +24,8 @@ def document(run: Run) -> dict[str, Any]:
         "samples": run.samples.name,
         "evaluation_id": run.id,
         "model": run.model,
-        **_number("score", run.score),
-        **_number("pass_rate", run.pass_rate),
+        **number("score", run.score),
+        **number("pass_rate", run.pass_rate),
         "questions": run.questions,
         "scored": run.scored,
         "unscored": run.unscored,
@@ -40,15 +40,7 @@ def document(run: Run) -> dict[str, Any]:
 
 
 def _check(check: CheckSummary) -> dict[str, Any]:
-    return {**_number("mean", check.mean), "fail": check.fail, "unscored": check.unscored}
-
-
-def _number(name: str, score: Fraction | None) -> dict[str, Any]:
-    """Return a score as its nearest number, and its exact fraction where a decimal cannot hold it."""
-    if score is None:
-        return {name: None}
-    shown = decimal(score)
-    return {name: float(shown), **({} if Fraction(shown) == score else {f"{name}_exact": str(score)})}
+    return {**number("mean", check.mean), "fail": check.fail, "unscored": check.unscored}
 
 
 def _lines(run: Run) -> Iterator[str]:

@@ -1,0 +1,39 @@
+"""`evalstore audit`: explain why the scores of two runs differ."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from evalstore.cli.context import Settings, examples, options
+from evalstore.errors import ExitCode
+
+
+@click.command(
+    epilog=examples(
+        "evalstore audit runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_b.json",
+        "evalstore audit OLD.json NEW.json --format json",
+        "evalstore audit OLD.json NEW.json --allow-drift   (an engine is another version now)",
+    )
+)
+@click.argument("run_a", type=click.Path(path_type=Path))
+@click.argument("run_b", type=click.Path(path_type=Path))
+@click.option("--allow-drift", is_flag=True, help="Count what grading again does not reproduce, instead of refusing.")
+@options()
+def command(settings: Settings, run_a: Path, run_b: Path, *, allow_drift: bool) -> ExitCode:
+    """Explain why RUN_B scores otherwise than RUN_A, in points that add up.
+
+    A run is named by the path of its aggregate JSON. Both are graded again from their stored outputs, under every mix
+    of the two: the rubrics, the references of the questions and the outputs each get their share of the difference,
+    every edit of a rubric with its version, commit, author and date. Questions that only one run scored are their own
+    line.
+    """
+    from evalstore.audit import audit
+
+    with settings.store() as store:
+        found = audit(settings.path / run_a, settings.path / run_b, store, allow_drift=allow_drift)
+    # A run goes by the name that the user gave it, whatever -C says.
+    settings.emit(replace(found, a=replace(found.a, run=str(run_a)), b=replace(found.b, run=str(run_b))))
+    return ExitCode.DONE

@@ -1,0 +1,209 @@
+"""An audit as text for a terminal and as a JSON document: the answer first, then what it is made of."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+from evalstore.audit import Audit, Cause, Factor, Origin, Side
+from evalstore.audit.words import points
+from evalstore.report.columns import columns
+from evalstore.report.numbers import number
+from evalstore.text import excerpt, printable
+
+_WIDTH = 100
+_SHOWN = 8
+_NAME = 44
+_PLACES = 12
+
+
+def text(audit: Audit) -> str:
+    """Return the answer in a sentence, the waterfall, and for each factor what did it; points are hundredths."""
+    parts = (
+        textwrap.fill(audit.sentence, _WIDTH),
+        _sides(audit),
+        _waterfall(audit),
+        *(_factor(factor, audit) for factor in audit.factors if factor.changed),
+        _rest(audit),
+    )
+    return "\n\n".join(part for part in parts if part)
+
+
+def document(audit: Audit) -> dict[str, Any]:
+    """Return the document that schema/output/audit.schema.json describes."""
+    mix, flips = audit.mix, audit.flips
+    return {
+        "sentence": audit.sentence,
+        **number("delta", audit.delta),
+        "a": _side_document(audit.a),
+        "b": _side_document(audit.b),
+        "common": audit.common,
+        "common_scores": {**number("a", audit.common_a), **number("b", audit.common_b)},
+        "factors": [_factor_document(factor) for factor in audit.factors],
+        **number("mix", mix.effect),
+        "mix_parts": {
+            **number("added", mix.added),
+            **number("removed", mix.removed),
+            **number("not_separable", mix.not_separable),
+            "questions": {
+                "added": list(mix.added_ids),
+                "removed": list(mix.removed_ids),
+                "not_separable": list(mix.not_separable_ids),
+            },
+        },
+        **number("not_reproduced", audit.not_reproduced),
+        "drift": [asdict(one) for one in audit.drift],
+        "flips": {
+            "pass_to_fail": len(flips.pass_to_fail),
+            "fail_to_pass": len(flips.fail_to_pass),
+            "mcnemar_mid_p": round(flips.mid_p, _PLACES),
+            "questions": {"pass_to_fail": list(flips.pass_to_fail), "fail_to_pass": list(flips.fail_to_pass)},
+        },
+        "input_changed": list(audit.input_changed),
+        "notes": list(audit.notes),
+    }
+
+
+def _side_document(side: Side) -> dict[str, Any]:
+    return {
+        "run": side.run,
+        **number("score", side.score),
+        "questions": side.questions,
+        "scored": side.scored,
+        "model": side.model,
+        "dataset": side.dataset,
+        "rubrics": list(side.rubrics),
+    }
+
+
+def _factor_document(factor: Factor) -> dict[str, Any]:
+    low, high = (number("at", end) for end in factor.order)
+    return {
+        "name": factor.name,
+        **number("share", factor.share),
+        "exact": True,
+        "ci": factor.ci and [round(end, _PLACES) for end in factor.ci],
+        "order_range": [low["at"], high["at"]],
+        "changed": factor.changed,
+        "moved": factor.moved,
+        "claim": factor.claim,
+        "causes": [_cause_document(cause) for cause in factor.causes],
+        "worst": [{"id": one.id, **number("share", one.share)} for one in factor.worst],
+    }
+
+
+def _cause_document(cause: Cause) -> dict[str, Any]:
+    source, origin = cause.source, cause.source.origin
+    return {
+        "rule": source.rule,
+        "rules": list(source.rules),
+        "ref": origin.ref,
+        "from": origin.old,
+        "to": origin.new,
+        "commit": origin.commit,
+        "author": origin.author,
+        "date": origin.date,
+        **number("share", cause.share),
+        "exact": not cause.error,
+        "error": round(cause.error, _PLACES),
+        "moved": cause.moved,
+        "part": source.part,
+        "message": source.message,
+    }
+
+
+def _sides(audit: Audit) -> str:
+    rows = [
+        (name, f"{_score(side.score)}", f"{_questions(side.scored)}", excerpt(side.model, _NAME), side.dataset)
+        for name, side in (("A", audit.a), ("B", audit.b))
+    ]
+    return columns(rows)
+
+
+def _waterfall(audit: Audit) -> str:
+    mix = audit.mix
+    counts = ((len(mix.added_ids), "added"), (len(mix.removed_ids), "removed"))
+    lone = ", ".join(f"{count} {word}" for count, word in counts if count)
+    rows = [
+        ("points", "", "95 % interval", "by order", "moved", ""),
+        ("A", _score(audit.a.score), "", "", "", ""),
+        ("question mix", f"{points(mix.effect):>7}", "", "", "", lone or "the same questions"),
+        *(_row(factor, audit.common) for factor in audit.factors),
+        *([("not reproduced", f"{points(audit.not_reproduced):>7}", "", "", "", "see below")] if audit.drift else []),
+        ("B", _score(audit.b.score), "", "", "", ""),
+    ]
+    return columns(rows)
+
+
+def _row(factor: Factor, common: int) -> tuple[str, ...]:
+    moved = f"{factor.moved} of {common}" if factor.changed else ""
+    order = factor.order if factor.changed and factor.order[0] != factor.order[1] else None
+    return factor.name, f"{points(factor.share):>7}", _span(factor.ci), _span(order), moved, factor.claim
+
+
+def _factor(factor: Factor, audit: Audit) -> str:
+    return "\n".join([f"{factor.name} {points(factor.share)}", *_causes(factor), *_worst(factor, audit)])
+
+
+def _causes(factor: Factor) -> Iterator[str]:
+    telling = [cause for cause in factor.causes if cause.share or cause.moved]
+    shown = telling[:_SHOWN]
+    for origin in dict.fromkeys(cause.source.origin for cause in shown):
+        yield f"  {_origin(origin)}"
+        for cause in (cause for cause in shown if cause.source.origin == origin and cause.source.rule):
+            sampled = f" ± {cause.error * 100:.2f}" if cause.error else ""
+            what = excerpt(cause.source.message or cause.source.part, 60)
+            yield f"    {points(cause.share):>7}{sampled}  {cause.source.rule}: {what}"
+    if len(telling) > _SHOWN:
+        yield f"  {_edits(len(telling) - _SHOWN)} moved less"
+    if silent := len(factor.causes) - len(telling):
+        yield f"  {_edits(silent)} moved nothing"
+
+
+def _worst(factor: Factor, audit: Audit) -> Iterator[str]:
+    if factor.worst:
+        told = ", ".join(f"{excerpt(one.id, _NAME)} {points(one.share)}" for one in factor.worst)
+        indent = "    "
+        yield textwrap.fill(f"moved most: {told}", _WIDTH, initial_indent="  ", subsequent_indent=indent)
+    if factor.name == "outputs" and audit.input_changed:
+        yield f"  {_questions(len(audit.input_changed))} asked otherwise in B; outputs stand for that too"
+
+
+def _origin(origin: Origin) -> str:
+    step = f"{origin.ref} " if origin.ref else ""
+    commit = f"   {origin.commit[:7]}  {origin.author}  {(origin.date or '')[:10]}" if origin.commit else ""
+    return printable(f"{step}{excerpt(origin.old, _NAME)} -> {excerpt(origin.new, _NAME)}{commit}")
+
+
+def _rest(audit: Audit) -> str:
+    flips, mix = audit.flips, audit.mix
+    worse, better = len(flips.pass_to_fail), len(flips.fail_to_pass)
+    again = "both runs were graded again, with the results that they recorded"
+    lines = [
+        f"verdicts: {worse} from pass to fail, {better} from fail to pass (McNemar mid-p {flips.mid_p:.2f})",
+        f"{len(audit.drift)} recorded results were not reproduced:" if audit.drift else again,
+        *(f"  {one.run} {excerpt(one.id, _NAME)}: {excerpt(one.what, 60)}" for one in audit.drift[:_SHOWN]),
+    ]
+    if mix.not_separable_ids:
+        told = ", ".join(excerpt(id_, _NAME) for id_ in mix.not_separable_ids[:_SHOWN])
+        lines.append(f"not separable, counted as question mix ({points(mix.not_separable)}): {told}")
+    return "\n".join([*lines, *(f"note: {printable(note)}" for note in audit.notes)])
+
+
+def _score(score: Fraction) -> str:
+    return f"{float(score) * 100:7.2f}"
+
+
+def _span(ends: Sequence[float | Fraction] | None) -> str:
+    return f"{points(ends[0]):>7} to {points(ends[1])}" if ends else ""
+
+
+def _questions(count: int) -> str:
+    return f"{count:,} question{'' if count == 1 else 's'}"
+
+
+def _edits(count: int) -> str:
+    return f"{count} other edit{'' if count == 1 else 's'}"
