@@ -9,7 +9,7 @@ from evalstore.errors import GitError, RefError
 from evalstore.model import PinType, Ref
 from evalstore.store.resolve import unknown
 from evalstore.store.store import Store
-from evalstore.store.tags import FIELDS, Tag, patterns
+from evalstore.store.tags import FIELDS, TAGS, Tag, patterns
 from evalstore.versions import Version
 
 _TOLD = (
@@ -75,7 +75,7 @@ def _logged(store: Store, listed: bytes) -> list[Logged]:
 
 
 def _read(store: Store, record: list[str]) -> Logged | None:
-    tag = Tag(record[0].lstrip("\n"), *record[1 : len(FIELDS)])
+    tag = Tag(record[0].lstrip("\n").removeprefix(TAGS), *record[1 : len(FIELDS)])
     release = store.tags.grammar.release(tag)
     if release is None:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from evalstore.versions import FULL, Version, find_version
 
 TAGS = "refs/tags/"
 _ONE_BY_ONE = 8  # questions of 2 ms each, before one listing of everything is cheaper
+_KINDS = {str(kind): kind for kind in Kind}
 # Of a tag object: what it names, of which type, and the name that it was made under. git reads no commit for these.
 FIELDS = ("refname", "objecttype", "objectname", "symref", "object", "type", "tag")
 _FORMAT = "--format=" + "%00".join(f"%({field})" for field in FIELDS)
@@ -31,20 +32,15 @@ class Release(NamedTuple):
 
 
 class Tag(NamedTuple):
-    """One ref as git lists it."""
+    """One tag as git lists it; `name` is without `refs/tags/`."""
 
-    ref: str
+    name: str
     type: str
     oid: str
     symref: str
     target: str
     target_type: str
     inner_name: str
-
-    @property
-    def name(self) -> str:
-        """The tag's name, without `refs/tags/`."""
-        return self.ref.removeprefix(TAGS)
 
     @property
     def flaw(self) -> str | None:
@@ -76,7 +72,7 @@ class Grammar:
     def of(cls, prefix: str) -> Grammar:
         """Compile the one expression that every listed name must match in full."""
         kinds = "|".join(Kind)
-        text = rf"{re.escape(TAGS + prefix)}({kinds})/([a-z][a-z0-9_]{{0,63}})@({FULL.pattern})"
+        text = rf"{re.escape(prefix)}({kinds})/([a-z][a-z0-9_]{{0,63}})@({FULL.pattern})"
         return cls(prefix, re.compile(text, re.ASCII))
 
     def name(self, kind: Kind, id_: str, version: Version) -> str:
@@ -85,11 +81,20 @@ class Grammar:
 
     def release(self, tag: Tag) -> Release | None:
         """Read a tag as a release; None when its name is outside the grammar or it is no version."""
-        match = self.pattern.fullmatch(tag.ref)
+        match = self.pattern.fullmatch(tag.name)
         if match is None or tag.flaw:
             return None
         version = _version(match)
-        return Release(Kind(match[1]), match[2], version, tag.name, tag.oid if tag.target else None, tag.commit)
+        return Release(_KINDS[match[1]], match[2], version, tag.name, tag.oid if tag.target else None, tag.commit)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One answer of git, sorted: tags by name, releases by artifact (ascending), and what is neither (name, why)."""
+
+    tags: Mapping[str, Tag]
+    releases: Mapping[tuple[Kind, str], Sequence[Release]]
+    ignored: Sequence[tuple[str, str]]
 
 
 @dataclass(slots=True)
@@ -98,36 +103,47 @@ class Tags:
 
     git: Git
     grammar: Grammar
-    _all: dict[str, Tag] | None = None
+    _all: Listed | None = None
     _asked: int = 0
 
     def find(self, name: str) -> Tag | None:
         """Return the tag of exactly this name; a branch, a remote branch or a file of that name is none."""
-        return self._under(TAGS + name).get(TAGS + name)
+        return self._listed(TAGS + name).tags.get(name)
 
     def releases(self, kind: Kind | None = None, id_: str | None = None) -> list[Release]:
         """Return the releases of one artifact, one kind or all, ascending."""
-        found = filter(None, map(self.grammar.release, self._under(*patterns(self.grammar, kind, id_)).values()))
-        wanted = (one for one in found if kind in {None, one.kind} and id_ in {None, one.id})
-        return sorted(wanted, key=_order)
+        listed = self._listed(*patterns(self.grammar, kind, id_)).releases
+        if kind and id_:
+            return list(listed.get((kind, id_), ()))
+        return [one for key in sorted(listed) if kind in {None, key[0]} for one in listed[key]]
 
-    def ignored(self) -> list[tuple[str, str]]:
+    def ignored(self) -> Sequence[tuple[str, str]]:
         """Return (name, why) of every tag that stands among the releases and is none."""
-        return [
-            (tag.name, tag.flaw or "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>")
-            for tag in self._under(*patterns(self.grammar)).values()
-            if self.grammar.release(tag) is None
-        ]
+        return self._listed(*patterns(self.grammar)).ignored
 
     def forget(self) -> None:
         """Look again at the next question: somebody made or moved a tag."""
         self._all, self._asked = None, 0
 
-    def _under(self, *refs: str) -> dict[str, Tag]:
+    def _listed(self, *refs: str) -> Listed:
         self._asked += 1
         if self._all is None and (self._asked > _ONE_BY_ONE or len(refs) > 1):
-            self._all = {tag.ref: tag for tag in _list(self.git, *patterns(self.grammar))}
-        return self._all if self._all is not None else {tag.ref: tag for tag in _list(self.git, *refs)}
+            self._all = _sorted(self.grammar, _list(self.git, *patterns(self.grammar)))
+        return self._all or _sorted(self.grammar, _list(self.git, *refs))
+
+
+def _sorted(grammar: Grammar, tags: Iterable[Tag]) -> Listed:
+    by_name = {tag.name: tag for tag in tags}
+    releases: dict[tuple[Kind, str], list[Release]] = {}
+    ignored: list[tuple[str, str]] = []
+    for tag in by_name.values():
+        if release := grammar.release(tag):
+            releases.setdefault((release.kind, release.id), []).append(release)
+        else:
+            ignored.append((tag.name, tag.flaw or "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"))
+    for group in releases.values():
+        group.sort(key=_order)
+    return Listed(by_name, releases, ignored)
 
 
 def patterns(grammar: Grammar, kind: Kind | None = None, id_: str | None = None) -> list[str]:
@@ -143,7 +159,7 @@ def _list(git: Git, *refs: str) -> Iterator[Tag]:
         fields = line.decode("utf-8", "surrogateescape").split("\0")
         if len(fields) != len(FIELDS):
             raise GitError("git listed a tag in a form that cannot be read")
-        yield Tag(*fields)
+        yield Tag(fields[0].removeprefix(TAGS), *fields[1:])
 
 
 def _version(match: re.Match[str]) -> Version:
@@ -153,4 +169,4 @@ def _version(match: re.Match[str]) -> Version:
 
 
 def _order(release: Release) -> tuple[object, ...]:
-    return (release.kind, release.id, *release.version.key)
+    return release.version.key

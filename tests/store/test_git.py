@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,3 +88,8 @@ def test_missing_git_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_words_of_git_become_one_sentence(said: str, message: str) -> None:
     with pytest.raises(CommandError, match=message):
         raise CommandError("gc", 7, said)
+
+
+def test_gitpython_is_imported_only_when_git_is_asked() -> None:
+    code = "import sys, evalstore.store; sys.exit('git' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,106 @@
+"""Times listing and resolving in a store of 1,000 rubrics with 10 versions each, against raw git in the same run.
+
+Ratios travel, absolute times do not: `python benchmarks/bench_store.py [rubrics] [versions]`.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from evalstore.store import Store
+from evalstore.store.catalog import read_listing
+
+ROUNDS = 5
+PEELED = "--format=%(refname) %(objecttype) %(*objectname)"
+
+
+def stream(rubrics: int, versions: int) -> Iterator[str]:
+    """Yield a fast-import stream: every version is a commit of its own with an annotated tag."""
+    person = "Bench <bench@example.org> 1760000000 +0000"
+    for version in range(versions):
+        for number in range(rubrics):
+            name = f"rule_{number:04}"
+            text = (
+                f'id: {name}\nversion: "1.{version}.0"\nchecks:\n  - kind: must_contain_any\n'
+                f"    values: [word {version}]\nscoring:\n  combine: all_pass\n"
+            )
+            yield f"commit refs/heads/main\ncommitter {person}\ndata 7\nrelease\n"
+            yield f"M 100644 inline rubrics/{name}.yaml\ndata {len(text)}\n{text}\n"
+            yield f"tag rubric/{name}@1.{version}.0\nfrom refs/heads/main\ntagger {person}\ndata 7\nrelease\n"
+    yield "done\n"
+
+
+def build(folder: Path, rubrics: int, versions: int) -> None:
+    """Make the store, its tags packed as a clone has them, and its working tree."""
+    git = ["git", "-C", str(folder)]
+    subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True)
+    text = "".join(stream(rubrics, versions)).encode()
+    subprocess.run([*git, "fast-import", "--quiet", "--done"], input=text, check=True)
+    subprocess.run([*git, "pack-refs", "--all"], check=True)
+    subprocess.run([*git, "checkout", "-q", "main"], check=True)
+
+
+def median(action: Callable[[], object]) -> float:
+    """Return the median time of an action in milliseconds, after one round to warm up."""
+    action()
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1000
+
+
+def within(folder: Path, question: Callable[[Store], object]) -> Callable[[], object]:
+    """Return an action that opens the store, asks and closes."""
+
+    def action() -> None:
+        with Store.open(folder) as store:
+            question(store)
+
+    return action
+
+
+def process(*argv: str) -> Callable[[], object]:
+    """Return an action that runs a command to its end."""
+    return lambda: subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+
+
+def main() -> None:
+    """Build the store, time everything in one run, and print the ratios to raw git."""
+    rubrics, versions = (int(word) for word in [*sys.argv[1:], "1000", "10"][:2])
+    os.environ |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder, "store")
+        build(store, rubrics, versions)
+        evalstore = (sys.executable, "-m", "evalstore", "-C", str(store))
+        every = [f"rubric/rule_{number:04}" for number in range(rubrics)]
+        actions = {
+            "git for-each-ref, names": process("git", "-C", str(store), "for-each-ref", "refs/tags"),
+            "git for-each-ref, peeled": process("git", "-C", str(store), "for-each-ref", PEELED, "refs/tags"),
+            "open": within(store, lambda store: store.root),
+            "open + one exact pin": within(store, lambda store: store.resolve("rubric/rule_0007@1.3.0")),
+            "open + one range": within(store, lambda store: store.resolve("rubric/rule_0007@^1")),
+            "open + all releases": within(store, lambda store: store.releases()),
+            "open + whole listing": within(store, read_listing),
+            f"open + {rubrics:,} references": within(store, lambda store: [store.resolve(name) for name in every]),
+            "process: evalstore --version": process(sys.executable, "-m", "evalstore", "--version"),
+            "process: evalstore resolve": process(*evalstore, "resolve", "rubric/rule_0007@1.3.0"),
+            "process: evalstore list": process(*evalstore, "list"),
+        }
+        times = {name: median(action) for name, action in actions.items()}
+    raw = times["git for-each-ref, peeled"]
+    print(f"{rubrics:,} rubrics x {versions} versions = {rubrics * versions:,} tags; medians of {ROUNDS}")
+    for name, milliseconds in times.items():
+        print(f"{name:32} {milliseconds:9.1f} ms   {milliseconds / raw:6.2f} x git, peeled")
+
+
+if __name__ == "__main__":
+    main()
