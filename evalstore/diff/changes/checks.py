@@ -101,7 +101,8 @@ def _list_changes(walk: Walk, token: str, name: str) -> Iterator[Change]:
         done = with_param(walk.here[token], name, new)
         yield walk.edit_check("unclassified-change", name, done, old=old, new=new)
         return
-    if len(more) == len(less) == 1 and goal.kind in _REWORDED:
+    one_for_one = len(more) == len(less) == 1 and more[0] not in old and less[0] not in new
+    if one_for_one and goal.kind in _REWORDED:
         done = with_param(walk.here[token], name, [more[0] if item == less[0] else item for item in old])
         at = ((name, old.index(less[0])), (name, new.index(more[0])))
         yield walk.edit_check("phrase-reworded", name, done, old=less[0], new=more[0], at=at)

@@ -11,10 +11,12 @@ from evalstore.text import excerpt
 def redundant(change: Change) -> Proof | None:
     """Prove that an added or removed phrase decides nothing, since another listed phrase is part of it."""
     before, after = change.checks
-    if not (_any_counts(before) and _any_counts(after)):
-        return None
     phrase = change.old if change.new is None else change.new
     others = min(before.params["values"], after.params["values"], key=len)
+    if phrase in others:
+        return Proof("it is listed twice, and counts once", rule="phrase-redundant")
+    if not (_any_counts(before) and _any_counts(after)):
+        return None
     part = next((other for other in others if _folded(other, before) in _folded(phrase, before)), None)
     if part is None:
         return None
