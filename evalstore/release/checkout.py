@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from evalstore.errors import RefusedError
 from evalstore.store.git import Git
+from evalstore.store.index import check_free
 from evalstore.store.writing import find_refs
 
 _BRANCHES = "refs/heads/"
@@ -34,7 +35,8 @@ class Checkout:
 
 
 def find_checkout(git: Git) -> Checkout:
-    """Return the branch that is checked out; refuses during a merge or the like, and on a detached HEAD."""
+    """Return the branch that is checked out; refuses while git is at work on something, and on a detached HEAD."""
+    check_free(git.directory)
     for file, what in _UNFINISHED.items():
         if (git.directory / file).exists():
             raise RefusedError(f"{what} is not finished", hint="finish it or abort it, then run the bump again")

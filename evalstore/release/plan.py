@@ -10,7 +10,7 @@ from evalstore.errors import RefError, RefusedError
 from evalstore.model import Artifact, Kind, PinType, Ref, parse_ref, pins_of
 from evalstore.release.policy import choose_version
 from evalstore.release.references import check_pins, loader, references
-from evalstore.release.standing import Load, differing, last_release, releases_by_name, required_bump
+from evalstore.release.standing import Load, base_release, differing, last_release, releases_by_name, required_bump
 from evalstore.release.validity import check_shape, check_tag_name, version_of
 from evalstore.store import Release, Resolved, Store
 from evalstore.text import nearest
@@ -115,7 +115,8 @@ def _ordered(found: Iterable[Resolved]) -> list[Resolved]:
 
 def _step(store: Store, found: Resolved, releases: Sequence[Release], level: Bump | None, load: Load) -> Step | None:
     check_shape(found)
-    working, last = version_of(found), last_release(releases)
+    working = version_of(found)
+    last = base_release(store, releases, working)
     prepared = next((one for one in releases if one.version == working and working.prerelease), None)
     if prepared and store.resolve(f"{found.name}@{working}").blob == found.blob:
         return None

@@ -45,7 +45,7 @@ def choose_version(released: Version, working: Version, required: Bump, level: B
         raise RefusedError(f"--level {level} is too small: the change needs {needed}", hint=f"say --level {required}")
     wanted = max(required, level or Bump.NONE)
     least = next_version(released, wanted)
-    if working == least or not _covers(released, working, wanted):
+    if wanted and (working == least or not _covers(released, working, wanted)):
         return least, wanted
     return working, bump_between(_precedence(released), Version(*working.final))
 

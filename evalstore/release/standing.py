@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
-from evalstore.errors import LoadError
+from evalstore.errors import LoadError, RefError
 from evalstore.model import Artifact, Kind, Ref
 from evalstore.store import Release, Resolved, Store
 from evalstore.store.blobs import committed_blobs, working_blob
-from evalstore.versions import Bump
+from evalstore.store.revisions import head
+from evalstore.versions import Bump, Version
 
 Load = Callable[[str], Artifact]
 
@@ -23,6 +24,20 @@ def releases_by_name(store: Store) -> dict[str, tuple[Release, ...]]:
 def last_release(releases: Sequence[Release]) -> Release | None:
     """Return the highest release that is no pre-release."""
     return next((release for release in reversed(releases) if not release.version.prerelease), None)
+
+
+def base_release(store: Store, releases: Sequence[Release], working: Version) -> Release | None:
+    """Return the release that a file began from: the last one, or on a branch that has not seen it the last it has."""
+    last = last_release(releases)
+    # A shallow clone cannot tell what a branch has seen; there a lower version counts as a step back.
+    if last is None or working >= last.version or store.repository.shallow:
+        return last
+    try:
+        tip = head(store.git)
+    except RefError:
+        return last
+    finals = (release for release in reversed(releases) if not release.version.prerelease)
+    return next((release for release in finals if _is_within(store, release.commit, tip)), last)
 
 
 def differing(store: Store, refs: Sequence[Ref], last: Mapping[str, Release]) -> list[Ref]:
@@ -50,6 +65,10 @@ def rows_path(artifact: Artifact) -> str | None:
     """Return where a dataset keeps its rows, relative to the store; None when they stand in its YAML."""
     name = artifact.value.get("rows")
     return f"{artifact.kind.folder}/{name}" if isinstance(name, str) else None
+
+
+def _is_within(store: Store, commit: str, tip: str) -> bool:
+    return store.git.ask("merge-base", "--is-ancestor", commit, tip) is not None
 
 
 def _same(store: Store, last: Mapping[str, Release], paths: Mapping[str, str]) -> set[str]:

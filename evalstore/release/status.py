@@ -12,7 +12,7 @@ from evalstore.model import Artifact, Ref
 from evalstore.release.ledger import LIMIT, check_complete, ledger_path
 from evalstore.release.policy import judge_version
 from evalstore.release.references import dependents, loader
-from evalstore.release.standing import Load, differing, last_release, releases_by_name, required_bump
+from evalstore.release.standing import Load, base_release, differing, last_release, releases_by_name, required_bump
 from evalstore.release.validity import check_shape, version_of
 from evalstore.release.values import Standing, State, Status
 from evalstore.store import Release, Store
@@ -48,13 +48,13 @@ def _drafts(store: Store, changed: Iterable[Ref]) -> dict[str, Artifact]:
 
 
 def _stand(store: Store, ref: Ref, releases: Sequence[Release], load: Load) -> Standing:
-    last = last_release(releases)
-    released = str(last.version) if last else None
     try:
         return _judged(store, ref, releases, load)
     except EvalstoreError as error:
         # What cannot be read or compared counts as major: fail closed.
-        return Standing(ref.name, State.BROKEN, released, None, Bump.MAJOR, None, ok=False, message=str(error))
+        last = last_release(releases)
+        broken = Standing(ref.name, State.BROKEN, False, str(error), required_bump=Bump.MAJOR)
+        return replace(broken, released=str(last.version)) if last else broken
 
 
 def _judged(store: Store, ref: Ref, releases: Sequence[Release], load: Load) -> Standing:
@@ -62,24 +62,21 @@ def _judged(store: Store, ref: Ref, releases: Sequence[Release], load: Load) -> 
     check_shape(new)
     check_complete(ref.name, _ledger(store, ref), [release.version for release in releases])
     working = version_of(new)
-    last = last_release(releases)
+    last = base_release(store, releases, working)
     if last is None:
-        return Standing(
-            ref.name, State.NEW, None, str(working), Bump.NONE, None, ok=True, message="new, never released"
-        )
+        return Standing(ref.name, State.NEW, True, "new, never released", working=str(working))
     required = required_bump(store, last, new, load)
-    needed = str(next_version(last.version, required)) if required else None
-    rule, ok, message = judge_version(last.version, working, required)
+    judgement = judge_version(last.version, working, required)
     return Standing(
         ref.name,
-        State.CHANGED,
-        str(last.version),
-        str(working),
-        required,
-        needed,
-        ok=ok,
-        message=message,
-        rule=rule,
+        State.CHANGED if required or last == last_release(releases) else State.BEHIND,
+        judgement.ok,
+        judgement.message + ("" if last == last_release(releases) else "; another branch has released since"),
+        released=str(last.version),
+        working=str(working),
+        required_bump=required,
+        next_version=str(next_version(last.version, required)) if required else None,
+        rule=judgement.rule,
     )
 
 
@@ -95,6 +92,10 @@ def _removed(store: Store, present: set[str], last: Iterable[Release]) -> Iterat
     paths = [(release.commit, f"{store.prefix}{release.kind.folder}/{release.id}.yaml") for release in gone]
     for release, blob in zip(gone, committed_blobs(store.git, paths), strict=True):
         if blob is not None:  # else it belongs to another store of this repository
-            name, version = f"{release.kind}/{release.id}", str(release.version)
-            message = "removed from the working tree; its releases stay"
-            yield Standing(name, State.REMOVED, version, None, Bump.NONE, None, ok=True, message=message)
+            yield Standing(
+                f"{release.kind}/{release.id}",
+                State.REMOVED,
+                True,
+                "removed from the working tree; its releases stay",
+                released=str(release.version),
+            )

@@ -9,11 +9,11 @@ from evalstore.versions import Bump
 
 
 class State(StrEnum):
-    """Where an artifact stands against its last release."""
+    """Where an artifact stands against its last release; behind: unchanged, and released again on another branch."""
 
     NEW = "new"
-    UNCHANGED = "unchanged"
     CHANGED = "changed"
+    BEHIND = "behind"
     REMOVED = "removed"
     BROKEN = "broken"
 
@@ -33,12 +33,12 @@ class Standing:
 
     ref: str
     state: State
-    released: str | None
-    working: str | None
-    required_bump: Bump
-    next_version: str | None
     ok: bool
     message: str
+    released: str | None = None
+    working: str | None = None
+    required_bump: Bump = Bump.NONE
+    next_version: str | None = None
     rule: Policy | None = None
     dependents: tuple[str, ...] = ()
 

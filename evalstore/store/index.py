@@ -45,6 +45,15 @@ def stage(git: Git, files: Mapping[str, TreeEntry]) -> None:
         release(git.directory)
 
 
+def check_free(directory: Path) -> None:
+    """Wait for the index to be free of another process's lock; `ConflictError` when it stays."""
+    for _ in range(_TRIES):
+        if not (directory / "index.lock").exists():
+            return
+        time.sleep(_PAUSE)
+    raise _busy(directory)
+
+
 def release(directory: Path) -> None:
     """Give up the index lock that this process or a killed one held; a lock of anybody else stays."""
     token, lock = directory / "index.evalstore", directory / "index.lock"
@@ -65,6 +74,12 @@ def _lock(directory: Path) -> None:
             return
         time.sleep(_PAUSE)
     token.unlink()
-    raise ConflictError(
-        "the index is locked by another git process", hint=f"when none is running, remove {lock} and run it again"
+    raise _busy(directory)
+
+
+def _busy(directory: Path) -> ConflictError:
+    lock = directory / "index.lock"
+    return ConflictError(
+        "the index is locked by another git process",
+        hint=f"wait for it (or remove {lock} when there is none), then run the same command again",
     )

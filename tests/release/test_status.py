@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import pytest
+
+from evalstore.release import Policy, State, status
+from evalstore.store import Store
+from evalstore.versions import Bump
+from tests.release.conftest import JUDGE, Shop, judged, rubric
+
+
+def test_what_is_as_released_is_not_listed(released: Shop) -> None:
+    found = released.status()
+    assert (found.artifacts, found.total, found.ok) == ((), 1, True)
+
+
+def test_what_is_as_released_is_not_even_parsed(released: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Store, "resolve", None)
+    assert released.status().ok
+
+
+def test_what_was_never_released_is_new_and_no_fault(shop: Shop) -> None:
+    found = shop.status()
+    (one,) = found.artifacts
+    assert (one.ref, one.state, one.released, one.working, one.ok) == ("rubric/tone", State.NEW, None, "1.0.0", True)
+
+
+@pytest.mark.parametrize(
+    ("version", "title", "ban", "required", "next_", "rule"),
+    [
+        ("1.0.0", "Tone", "just", Bump.MAJOR, "2.0.0", Policy.NOT_BUMPED),
+        ("1.1.0", "Tone", "just", Bump.MAJOR, "2.0.0", Policy.TOO_SMALL),
+        ("2.0.0-rc.1", "Tone", "just", Bump.MAJOR, "2.0.0", Policy.TOO_SMALL),
+        ("0.9.0", "Tone", "just", Bump.MAJOR, "2.0.0", Policy.DECREASED),
+        ("1.0.0", "Voice", "simply", Bump.PATCH, "1.0.1", Policy.NOT_BUMPED),
+    ],
+)
+def test_a_version_that_does_not_say_enough_fails(
+    released: Shop, version: str, title: str, ban: str, required: Bump, next_: str, rule: Policy
+) -> None:
+    released.write("rubrics/tone.yaml", rubric(version=version, title=title, ban=ban))
+    found = released.status()
+    (one,) = found.artifacts
+    assert (one.released, one.working, one.required_bump, one.next_version, one.rule, one.ok, found.ok) == (
+        "1.0.0",
+        version,
+        required,
+        next_,
+        rule,
+        False,
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "title", "ban", "rule"),
+    [
+        ("2.0.0", "Tone", "just", None),
+        ("3.0.0", "Tone", "just", Policy.WITHOUT_CHANGE),
+        ("1.0.1", "Voice", "simply", None),
+        ("1.1.0", "Voice", "simply", Policy.WITHOUT_CHANGE),
+        ("1.1.0", "Tone", "simply", Policy.WITHOUT_CHANGE),
+    ],
+)
+def test_a_version_that_says_enough_passes_before_it_is_released(
+    released: Shop, version: str, title: str, ban: str, rule: Policy | None
+) -> None:
+    released.write("rubrics/tone.yaml", rubric(version=version, title=title, ban=ban))
+    (one,) = released.status().artifacts
+    assert (one.ok, one.rule, one.state) == (True, rule, State.CHANGED)
+
+
+def test_a_comment_needs_nothing(released: Shop) -> None:
+    released.write("rubrics/tone.yaml", "# new\n" + rubric())
+    (one,) = released.status().artifacts
+    assert (one.required_bump, one.next_version, one.ok) == (Bump.NONE, None, True)
+
+
+def test_a_committed_change_is_as_unreleased_as_an_uncommitted_one(released: Shop) -> None:
+    released.write("rubrics/tone.yaml", rubric(ban="just"))
+    before = released.status()
+    released.git("commit", "-q", "-a", "-m", "Ban more")
+    assert released.status() == before
+    assert not before.ok
+
+
+def test_a_removed_file_is_named_and_no_fault(released: Shop) -> None:
+    (released.top / "rubrics/tone.yaml").unlink()
+    (one,) = released.status().artifacts
+    assert (one.ref, one.state, one.released, one.working, one.ok) == (
+        "rubric/tone",
+        State.REMOVED,
+        "1.0.0",
+        None,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (rubric() + "scoring: {}\n", "rubrics/tone.yaml:10:1: the key 'scoring' stands twice"),
+        (rubric(version="1.1"), "rubrics/tone.yaml:3:10: the version 1.1"),
+        (rubric("tune"), "rubrics/tone.yaml:2:5: the id is 'tune'"),
+        (
+            rubric().replace("combine: all_pass", "threshold: 1"),
+            "rubrics/tone.yaml:9:3: `combine` of `scoring` is missing",
+        ),
+    ],
+)
+def test_a_broken_file_fails_closed_and_hides_no_other(released: Shop, text: str, said: str) -> None:
+    released.write("rubrics/tone.yaml", text)
+    released.write("rubrics/other.yaml", rubric("other"))
+    other, tone = released.status().artifacts
+    assert (tone.state, tone.released, tone.working, tone.required_bump, tone.ok) == (
+        State.BROKEN,
+        "1.0.0",
+        None,
+        Bump.MAJOR,
+        False,
+    )
+    assert tone.message.startswith(said)
+    assert (other.ref, other.ok) == ("rubric/other", True)
+
+
+def test_a_dataset_that_has_no_version_cannot_be_released(released: Shop) -> None:
+    released.write("datasets/web.yaml", "questions:\n  - {id: one, input: Why?}\n")
+    (one,) = released.status().artifacts
+    assert (one.ref, one.ok) == ("dataset/web", False)
+    assert "has no version" in one.message
+
+
+def test_changed_rows_count_as_a_change(released: Shop) -> None:
+    released.write("datasets/web.yaml", "id: web\nversion: 1.0.0\nrows: web.jsonl\n")
+    released.write("datasets/web.jsonl", '{"id": "one", "input": "Why?"}\n')
+    released.bump()
+    assert released.status().artifacts == ()
+    released.write("datasets/web.jsonl", '{"id": "one", "input": "Why not?"}\n')
+    (one,) = released.status().artifacts
+    assert (one.ref, one.required_bump, one.ok) == ("dataset/web", Bump.MAJOR, False)
+    (released.top / "datasets/web.jsonl").unlink()
+    (one,) = released.status().artifacts
+    assert (one.state, one.ok) == (State.BROKEN, False)
+
+
+def test_dependents_are_who_refers_to_it(shop: Shop) -> None:
+    shop.write("judges/accuracy.yaml", JUDGE)
+    shop.write("rubrics/reviewed.yaml", judged())
+    shop.write("rubrics/broken.yaml", "id: [")
+    shop.write(
+        "datasets/web.yaml", "id: web\nversion: 1.0.0\nrows: web.jsonl\ndefaults: {rubric_ref: rubric/tone@1.0.0}\n"
+    )
+    shop.write("datasets/web.jsonl", '{"id": "one", "input": "?", "rubric_ref": "rubric/reviewed@1.0.0"}\n')
+    named = {one.ref: one.dependents for one in shop.status().artifacts}
+    assert named == {
+        "dataset/web": (),
+        "judge/accuracy": ("rubric/reviewed",),
+        "rubric/broken": (),
+        "rubric/reviewed": ("dataset/web",),
+        "rubric/tone": ("dataset/web",),
+    }
+
+
+def test_a_pin_to_the_next_version_of_a_working_file_is_followed(shop: Shop) -> None:
+    shop.write("judges/accuracy.yaml", JUDGE)
+    shop.write("rubrics/reviewed.yaml", judged())
+    shop.bump()
+    shop.write("judges/accuracy.yaml", JUDGE.replace("1.0.0", "1.0.1") + "title: Right or wrong\n")
+    shop.write("rubrics/reviewed.yaml", judged(pin="judge/accuracy@1.0.1"))
+    needs = {one.ref: one.required_bump for one in shop.status().artifacts}
+    assert needs["judge/accuracy"] is Bump.PATCH
+    assert needs["rubric/reviewed"] < Bump.MAJOR
+
+
+def test_a_clone_without_its_tags_is_not_taken_for_a_new_store(released: Shop) -> None:
+    released.git("tag", "-d", "rubric/tone@1.0.0")
+    found = released.status()
+    assert not found.ok
+    assert "rubric/tone@1.0.0 was released, but its tag is not in this clone" in found.artifacts[0].message
+
+
+def test_a_tag_that_is_not_valid_fails_closed(released: Shop) -> None:
+    released.write("rubrics/tone.yaml", rubric(ban="just"))
+    released.git("tag", "rubric/tone@3.0.0")
+    (one,) = released.status().artifacts
+    assert (one.state, one.ok) == (State.BROKEN, False)
+    assert "the tag rubric/tone@3.0.0 is not valid" in one.message
+
+
+def test_status_writes_nothing(released: Shop) -> None:
+    released.write("rubrics/tone.yaml", rubric(ban="just"))
+    before = released.snapshot()
+    released.status()
+    assert released.snapshot() == before
+
+
+def test_the_order_is_that_of_the_names(shop: Shop) -> None:
+    shop.write("judges/accuracy.yaml", JUDGE)
+    shop.write("rubrics/alpha.yaml", rubric("alpha"))
+    with Store.open(shop.root) as store:
+        assert [one.ref for one in status(store).artifacts] == ["judge/accuracy", "rubric/alpha", "rubric/tone"]
