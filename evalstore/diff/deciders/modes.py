@@ -44,6 +44,6 @@ def _same(rubric: RubricState, modes: set[Combine]) -> str:
         return "there is one check, and both modes give its score"
     if binary and modes in ({_ALL, _MIN}, {_ANY, _MAX}):
         return "every check scores 0 or 1 and passes exactly at 1, so both modes give the same"
-    if modes == {_MEDIAN, _AVG} and weights == [weights[0]] * 2 and weights[0]:
+    if modes == {_MEDIAN, _AVG} and len(weights) == 2 and 0 != weights[0] == weights[1]:  # noqa: PLR2004  # two checks
         return "the median of two checks is their mean, and their weights are equal"
     return ""
