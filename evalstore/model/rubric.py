@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 DETERMINISTIC_THRESHOLD = Fraction(1)
@@ -81,12 +82,22 @@ def rubric_of(value: Mapping[str, Any]) -> Rubric:
 
 def check_ids(checks: list[Mapping[str, Any]]) -> list[str]:
     """Return the checks' ids in order: as written, else `<kind>`, `<kind>_2` and so on."""
-    written = {check["id"] for check in checks if "id" in check}
+    taken = {check["id"] for check in checks if "id" in check}
+    names: dict[str, Iterator[str]] = {}
     ids: list[str] = []
     for check in checks:
-        names = (f"{check['kind']}{f'_{n}' if n > 1 else ''}" for n in range(1, len(checks) + len(written) + 2))
-        ids.append(check["id"] if "id" in check else next(name for name in names if name not in written | set(ids)))
+        id_ = check.get("id")
+        if id_ is None:
+            # One iterator a kind: asking again from the first name would make a long rubric cubic.
+            candidates = names.setdefault(check["kind"], _names(check["kind"]))
+            id_ = next(name for name in candidates if name not in taken)
+            taken.add(id_)
+        ids.append(id_)
     return ids
+
+
+def _names(kind: str) -> Iterator[str]:
+    return (kind if n == 1 else f"{kind}_{n}" for n in count(1))
 
 
 def fraction(number: Decimal | Fraction | float | str) -> Fraction:

@@ -33,6 +33,7 @@ class Bundles:
 
     settings: Any
     _read: dict[tuple[Path, str], Bundle | None] = field(default_factory=dict)
+    _names: dict[Path, list[str]] = field(default_factory=dict)
 
     def find(self, root: Path, name: str) -> Bundle | None:
         """Return the bundle `name` of the store at `root`, or None when it has no schema."""
@@ -49,8 +50,11 @@ class Bundles:
 
     def names(self, root: Path) -> list[str]:
         """Return the bundles that the store at `root` has schemas of."""
-        files = (root / FOLDER).glob(f"*{SUFFIX}")
-        return sorted({*mapping(self.settings, FOLDER), *(path.name.removesuffix(SUFFIX) for path in files)})
+        if root not in self._names:
+            files = (root / FOLDER).glob(f"*{SUFFIX}")
+            names = {*mapping(self.settings, FOLDER), *(path.name.removesuffix(SUFFIX) for path in files)}
+            self._names[root] = sorted(names)
+        return self._names[root]
 
 
 def read_bundle(root: Path, path: str, name: str, shown: str = "") -> Bundle:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
 from evalstore.checks import KINDS
 from evalstore.documents import Document, Pointer
-from evalstore.documents.source import place_of
 from evalstore.errors import Place
 from evalstore.model import Artifact
-from evalstore.text import nearest
-from evalstore.validation.notes import Note, note, shown
+from evalstore.validation.notes import Note, guessed, note, shown
 from evalstore.validation.parts import mapping, texts
-from evalstore.validation.template import Tag, tags_of
+from evalstore.validation.template import starts, tags_of
 
 # What the question and the output fill; everything else comes from `variables`.
 FILLED = ("input", "output", "expected", "context")
@@ -38,28 +38,31 @@ def _template(document: Document) -> Iterator[Note]:
     if not isinstance(template, str):
         return
     filled = [*FILLED, *(name for _, name in texts(document.value, "variables"))]
-    told: set[str] = set()
+    told, place_of = set[str](), _places(document)
     for tag in tags_of(template):
-        place = _place(document, tag)
+        place = place_of(tag.number)
         if tag.problem:
             yield note("template-malformed", ("template",), place=place, message=tag.problem, hint=_KNOWN_TAGS)
         elif tag.name not in filled and tag.name not in told:
             told.add(tag.name)
-            guess = nearest(tag.name, filled)
-            hint = f"did you mean {guess}?" if guess else "name it under `variables:`, so that checks can fill it"
+            hint = guessed(tag.name, filled, "name it under `variables:`, so that checks can fill it")
             yield note("template-variable-unfilled", ("template",), place=place, found=tag.name, hint=hint)
 
 
-def _place(document: Document, tag: Tag) -> Place:
-    """Return where a tag stands in the file; where YAML has it in other words, where the template begins."""
-    mark = document.marks["template",]
-    before = document.value["template"].count(tag.written, 0, tag.offset)
-    offset = mark.start - len(tag.written)
-    for _ in range(before + 1):
-        offset = document.text.find(tag.written, offset + len(tag.written), mark.end)
-        if offset < 0:
-            return document.place(("template",))
-    return place_of(document.text, offset, document.file)
+def _places(document: Document) -> Callable[[int], Place]:
+    """Return a function from a tag's number to its place; where YAML has other words for it, the template's."""
+    begin, (_, _, start, end) = document.place(("template",)), document.marks["template",]
+    text = document.text[:end]
+    offsets = [start + offset for offset in starts(text[start:])]
+    lines = [0, *(match.end() for match in re.finditer("\n", text))]
+    if len(offsets) != sum(1 for _ in starts(document.value["template"])):
+        return lambda _: begin
+
+    def place(number: int) -> Place:
+        line = bisect_right(lines, offsets[number])
+        return Place(document.file, line, offsets[number] - lines[line - 1] + 1)
+
+    return place
 
 
 def _pattern(value: dict[str, Any]) -> Iterator[Note]:

@@ -12,7 +12,8 @@ from evalstore.validation.notes import Note, note
 from evalstore.validation.parts import mappings
 from evalstore.validation.shape import CHECK, QUESTION, ROOTS, SETTINGS, kinds, schema
 
-_SHORT = 5  # up to this length one slip is near, beyond it two
+_SLIPS = 2  # so many make another word
+_SHORT = 5  # up to this length already one more than one does
 
 
 def artifact_keys(kind: Kind, value: Any) -> Iterator[Note]:
@@ -64,7 +65,7 @@ def _guess(key: str, part: Mapping[str, Any], value: Mapping[str, Any]) -> str |
     if key in _everywhere():
         absent = [name for name in absent if name in part.get("required", ())]
     bare = _bare(key)
-    limit = 1 if len(bare) <= _SHORT else 2
+    limit = 1 if len(bare) <= _SHORT else _SLIPS
     near = ((distance, name) for name in absent if (distance := _distance(bare, _bare(name))) <= limit)
     return min(near, default=(0, None))[1] if len(bare) > 1 else None
 
@@ -75,8 +76,9 @@ def _bare(word: str) -> str:
 
 def _distance(one: str, other: str) -> int:
     """Count the slips between two words: a letter more, less, other, or two exchanged."""
-    if abs(len(one) - len(other)) > 2:  # noqa: PLR2004  # more than any limit
-        return 3
+    # Cheaper than counting: a slip changes the length by one, and the set of letters by two, at most.
+    if abs(len(one) - len(other)) > _SLIPS or len(set(one) ^ set(other)) > 2 * _SLIPS:
+        return _SLIPS + 1
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):

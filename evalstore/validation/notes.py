@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError, Place
-from evalstore.text import excerpt
+from evalstore.text import excerpt, nearest
 
 _SHOWN_LIMIT = 400  # a list of versions is worth a longer line
+_NEAR_LIMIT, _LISTED_LIMIT = 200, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,18 @@ def note(rule: str, pointer: Pointer = (), *, of_key: bool = False, place: Place
 def failure(rule: str, error: EvalstoreError, pointer: Pointer = (), *, place: Place | None = None) -> Note:
     """Return the note of an error that words itself."""
     return note(rule, pointer, place=place, message=error.message, hint=error.hint or "")
+
+
+def guessed(name: Any, names: Iterable[str], otherwise: str = "") -> str:
+    """Return a hint at the name that was probably meant; of very many names only the first are compared."""
+    guess = nearest(name, islice(names, _NEAR_LIMIT)) if isinstance(name, str) else None
+    return f"did you mean {guess}?" if guess else otherwise
+
+
+def listed(names: Iterable[str]) -> str:
+    """List the first of several names."""
+    first = [*islice(names, _LISTED_LIMIT + 1)]
+    return ", ".join([*first[:_LISTED_LIMIT], "…"] if len(first) > _LISTED_LIMIT else first)
 
 
 def named(pointer: Pointer) -> str:

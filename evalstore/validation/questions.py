@@ -11,11 +11,10 @@ from evalstore.documents import LINE_LIMIT, Pointer, read_json, read_row
 from evalstore.errors import LoadError, Place, SchemaError
 from evalstore.files import open_below
 from evalstore.model import Artifact
-from evalstore.text import nearest
 from evalstore.validation.bundles import broken
 from evalstore.validation.context import Context
 from evalstore.validation.keys import misspelt
-from evalstore.validation.notes import Note, failure, note, shown
+from evalstore.validation.notes import Note, failure, guessed, note, shown
 from evalstore.validation.parts import mapping, mappings
 from evalstore.validation.references import pin_notes
 from evalstore.validation.shape import QUESTION, schema, shape_notes
@@ -68,8 +67,8 @@ def _bundled(row: dict[str, Any], default: Any, root: Path | None) -> _Bundled |
 def _row_notes(row: dict[str, Any], pointer: Pointer, bundled: _Bundled | None, context: Context) -> Iterator[Note]:
     bundle = context.bundles.find(*bundled) if bundled else None
     yield from misspelt(QUESTION, row, pointer, declared=bundle.fields if bundle else ())
-    if bundled and bundle is None and (guess := nearest(bundled.name, context.bundles.names(bundled.root))):
-        yield note("bundle-unknown", (*pointer, "bundle"), found=bundled.name, guess=guess)
+    if bundled and bundle is None and (hint := guessed(bundled.name, context.bundles.names(bundled.root))):
+        yield note("bundle-unknown", (*pointer, "bundle"), found=bundled.name, hint=hint)
     if bundled and bundle and bundle.broken:
         yield bundle.broken
     if bundled and bundle and bundle.schema:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
 from evalstore.checks import KINDS
 from evalstore.documents import Pointer
 from evalstore.model import Artifact, check_ids, is_id
-from evalstore.text import nearest
 from evalstore.validation.lookup import Lookup
-from evalstore.validation.notes import Note, note, shown
+from evalstore.validation.notes import Note, guessed, listed, note, shown
 from evalstore.validation.parts import items, mapping, mappings, texts
 from evalstore.validation.references import found_by
 from evalstore.validation.shape import accepts, kinds
@@ -48,7 +47,7 @@ def _names(value: Any) -> Iterator[Note]:
         return
     if not all(isinstance(check.get("id", ""), str) for check in checks):
         return
-    ids, weights = check_ids(checks), mapping(scoring, "weights")
+    ids, weights = dict.fromkeys(check_ids(checks)), mapping(scoring, "weights")
     for id_ in weights:
         if id_ not in ids:
             yield note(
@@ -61,9 +60,8 @@ def _names(value: Any) -> Iterator[Note]:
         yield note("weights-zero", ("scoring", "weights"), of_key=True)
 
 
-def _which(id_: str, ids: list[str]) -> str:
-    guess = nearest(id_, ids)
-    return f"did you mean {guess}?" if guess else f"the checks are {', '.join(dict.fromkeys(ids))}"
+def _which(id_: str, ids: Iterable[str]) -> str:
+    return guessed(id_, ids, f"the checks are {listed(ids)}")
 
 
 def _is_zero(weight: Any) -> bool:
@@ -99,10 +97,8 @@ def _variables(check: dict[str, Any], pointer: Pointer, lookup: Lookup) -> Itera
 
 
 def _read(name: str, known: set[str]) -> str:
-    guess = nearest(name, sorted(known))
-    if guess:
-        return f"did you mean {guess}?"
-    return f"the variables are {', '.join(sorted(known))}" if known else "the judge has no variables: remove it"
+    otherwise = f"the variables are {listed(sorted(known))}" if known else "the judge has no variables: remove it"
+    return guessed(name, sorted(known), otherwise)
 
 
 def _unmapped(value: Any) -> Iterator[Note]:

@@ -295,7 +295,7 @@ _ROWS = (
         "bundle-unknown",
         _WARNING,
         "there is no schema of the bundle {found}",
-        "did you mean {guess}?",
+        "{hint}",
         "A bundle without a schema is allowed; a misspelt one goes unchecked.",
     ),
 )

@@ -11,8 +11,7 @@ from evalstore.documents import Pointer
 from evalstore.model import Kind
 from evalstore.resources import folder
 from evalstore.schemas import Schema, compile_schema
-from evalstore.text import nearest
-from evalstore.validation.notes import Note, note, shown
+from evalstore.validation.notes import Note, guessed, listed, note, shown
 from evalstore.validation.parts import mappings
 from evalstore.validation.wording import worded
 
@@ -61,8 +60,7 @@ def check_notes(rubric: Any) -> Iterator[Note]:
         if isinstance(kind, str) and kind in kinds():
             yield from shape_notes(f"checks/{kind}", check, pointer)
         else:
-            guess = nearest(kind, kinds()) if isinstance(kind, str) else None
-            hint = f"did you mean {guess}?" if guess else f"the kinds are {', '.join(kinds())}"
+            hint = guessed(kind, kinds(), f"the kinds are {listed(kinds())}")
             yield note("check-kind-unknown", (*pointer, "kind"), found=shown(kind), hint=hint)
 
 

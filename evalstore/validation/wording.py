@@ -9,8 +9,7 @@ from typing import Any
 
 from evalstore.documents import Pointer, canonical
 from evalstore.schemas import Violation
-from evalstore.text import nearest
-from evalstore.validation.notes import Note, named, note, shown
+from evalstore.validation.notes import Note, guessed, listed, named, note, shown
 
 _TYPES = {
     "string": "a text",
@@ -70,8 +69,7 @@ def _type(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 def _enum(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     allowed = [violation.expected] if violation.keyword == "const" else violation.expected
     value, names = violation.instance, [item for item in allowed if isinstance(item, str)]
-    guess = nearest(value, names) if isinstance(value, str) else None
-    hint = f"did you mean {guess}?" if guess else _first_sentence(violation.schema)
+    hint = guessed(value, names, _first_sentence(violation.schema))
     wanted = ("one of " if len(allowed) > 1 else "") + ", ".join(str(item) for item in allowed)
     yield note("value-not-allowed", pointer, name=named(pointer), wanted=wanted, found=shown(value), hint=hint)
 
@@ -108,8 +106,7 @@ def _additional(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     known, patterns = violation.schema.get("properties", {}), violation.schema.get("patternProperties", {})
     for key in violation.instance:
         if key not in known and not any(re.search(pattern, key) for pattern in patterns):
-            guess = nearest(key, known)
-            hint = f"did you mean `{guess}`?" if guess else f"the keys are {', '.join(known)}" if known else ""
+            hint = guessed(key, known, f"the keys are {listed(known)}" if known else "")
             yield note("key-not-allowed", (*pointer, key), of_key=True, name=f"`{key}`", hint=hint)
 
 

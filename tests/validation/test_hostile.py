@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -141,3 +142,18 @@ def test_twins_by_case_are_told_of_each_other(tmp_path: Path, check: Callable[..
         (tmp_path / "rubrics" / f"{name}.yaml").write_bytes(GOOD.replace(b"good", name.encode()))
     found = check(folder_sources(tmp_path)).findings
     assert [one.file for one in found if one.rule == "id-twin"] == ["rubrics/Good.yaml", "rubrics/good.yaml"]
+
+
+REPEATED = {
+    "unnamed_checks": b"id: a\nversion: 1.0.0\nscoring: {combine: min}\nchecks:\n" + b"- kind: format\n" * 10_000,
+    "gates_of_mappings": b"checks: [{kind: format}]\nscoring: {required: [" + b"{}," * 20_000 + b"]}\n",
+    "empty_tags": b"id: a\nversion: 1.0.0\ntemplate: |\n  " + b"{{}} " * 40_000 + b"\n",
+    "open_tags": b"id: a\nversion: 1.0.0\ntemplate: |\n  " + b"{{{ " * 200_000 + b"\n",
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_repetition_costs_time_in_proportion(name: str, check: Callable[..., Findings]) -> None:
+    start = monotonic()
+    check([text_source(REPEATED[name])])
+    assert monotonic() - start < 30  # each took minutes to hours when it was compared with all the others
