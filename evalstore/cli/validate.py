@@ -42,7 +42,8 @@ def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCod
     from evalstore.validation import validate
 
     root = _root(settings)
-    sources = [source for path in paths for source in _named(settings.path, path)] if paths else _all(settings, root)
+    named = dict.fromkeys(source for path in paths for source in _named(settings.path, path))  # each file once
+    sources = list(named) if paths else _all(settings, root)
     store = _store(settings, root, sources)
     with store or nullcontext():
         findings = validate(

@@ -151,6 +151,11 @@ def test_what_is_not_there_is_a_finding(store: Path, cli: Command) -> None:
     assert (ran.code, json.loads(ran.out)["files"]) == (1, 2)
 
 
+def test_a_file_that_is_named_twice_is_one_file(cli: Command) -> None:
+    ran = cli("validate", "files", "files/rubrics/zero.yaml", "files", cwd=CASES / "weights")
+    assert ran.out.endswith("3 files: 5 findings (5 warnings)\n")
+
+
 def test_a_bare_repository_is_refused(store: Path, git: Callable[..., str], cli: Command, tmp_path: Path) -> None:
     git("clone", "-q", "--bare", str(store), str(tmp_path / "bare.git"))
     ran = cli("-C", tmp_path / "bare.git", "validate")
