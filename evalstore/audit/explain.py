@@ -29,7 +29,7 @@ def audit(run_a: Run | Path | str, run_b: Run | Path | str, store: Store, *, all
     """
     rulers = Rulers(store)
     a, b = read_stored(run_a, rulers), read_stored(run_b, rulers)
-    grader = Grader(store.load, strict=store.settings.get("strict") is True)
+    grader = Grader(strict=store.settings.get("strict") is True)
     drifted = (*drift(a, grader, "A"), *drift(b, grader, "B"))
     if drifted and not allow_drift:
         raise _drifted(drifted)

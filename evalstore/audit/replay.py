@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from evalstore.documents import digest
 from evalstore.errors import RefusedError, SchemaError
 from evalstore.model import (
     REFERENCE,
-    Artifact,
     Check,
     CheckResult,
     Question,
@@ -58,7 +57,6 @@ class Stored:
 class Grader:
     """Grades one check once for each question and output, however many hybrids hold it."""
 
-    load: Callable[[str], Artifact]
     strict: bool
     _known: dict[tuple[str, str, str, str], CheckResult] = field(default_factory=dict)
 

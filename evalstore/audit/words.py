@@ -40,21 +40,21 @@ def sentence(delta: Fraction, factors: Sequence[Factor], mix: Fraction, lost: Fr
 
 
 def claim(name: Name, shares: Sequence[Fraction], changed: int, ci: Interval | None) -> str:
-    """Return what may be claimed of one factor's share."""
+    """Return what may be claimed of one factor's share; numbers are points of a hundred, of questions like these."""
     if not changed:
         return "unchanged"
     if name is not Name.OUTPUTS:
         return "exact on these questions"
     if not any(shares):
-        return f"moved none of {len(shares)}: at most {min(1, 3 / len(shares)):.0%} of such questions move"
+        return f"moved none; at most {min(1, 3 / len(shares)):.0%} would"  # the rule of three
     if ci is None:
-        return "exact on these questions, which are too few to say more"
+        return "exact here, too few for more"
     if ci[0] > 0 or ci[1] < 0:
         return "significant"
     reach = max(map(abs, ci))
     if reach < _MARGIN:
-        return f"bounded null (less than {reach * 100:.2f} points)"
-    return f"not resolvable (MDE {(detectable(shares) or reach) * 100:.1f} points)"
+        return f"bounded null (below {reach * 100:.2f})"
+    return f"not resolvable (MDE {(detectable(shares) or reach) * 100:.1f})"
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -1,0 +1,121 @@
+"""Stores of real git for audits: the sample repository with its releases and two runs, and small ones made to order."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from evalstore.runs import Run
+from evalstore.scoring import score
+from evalstore.store import Store
+
+SAMPLE = Path(__file__).resolve().parents[2] / "sample_repo"
+AT = datetime(2026, 11, 1, tzinfo=UTC)
+# folder -> who, and the artifacts that are released with it.
+RELEASES = (
+    ("02-own-rulers", "Mira Okafor", {"rubrics/answer_style": "1.0.0", "rubrics/cache_metadata": "1.0.0",
+     "rubrics/safe_markup": "1.0.0", "rubrics/config_deploy": "1.0.0", "datasets/web_answers": "1.0.0"}),
+    ("03-no-filler", "Jonas Brandt", {"rubrics/answer_style": "2.0.0"}),
+    ("04-tidy-wording", "Mira Okafor", {"rubrics/answer_style": "2.0.1"}),
+    ("05-advisory-check", "Teodora Vale", {"rubrics/cache_metadata": "1.1.0"}),
+    ("06-repinned-questions", "Mira Okafor", {"datasets/web_answers": "2.0.0"}),
+)  # fmt: skip
+
+
+@dataclass
+class Repo:
+    """A repository that tests write releases into; the clock ticks a minute a commit."""
+
+    root: Path
+    minutes: int = 0
+
+    def git(self, *argv: str, author: str = "Ada Tester") -> str:
+        self.minutes += 1
+        stamp = f"{1_760_000_000 + 60 * self.minutes} +0000"
+        who = {"NAME": author, "EMAIL": "ada@example.org", "DATE": stamp}
+        env = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
+        env |= {"PATH": os.environ["PATH"], "HOME": str(self.root), "GIT_CONFIG_NOSYSTEM": "1"}
+        done = subprocess.run(["git", *argv], cwd=self.root, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def write(self, path: str, text: str) -> None:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def release(self, path: str, text: str, *, author: str = "Ada Tester") -> str:
+        """Commit `text` as `rubrics/x` or `datasets/x` and tag the version that it has; return the commit."""
+        self.write(f"{path}.yaml", text)
+        return self.tag({path: re.search(r'^version: "?([0-9.]+)', text, re.MULTILINE)[1]}, author=author)  # type: ignore[index]
+
+    def tag(self, released: dict[str, str], *, author: str = "Ada Tester") -> str:
+        self.git("add", "-A")
+        self.git("commit", "-qm", f"Release {', '.join(released)}", author=author)
+        for path, version in released.items():
+            name = f"{path.replace('s/', '/', 1)}@{version}"
+            self.git("tag", "-a", name, "-m", name, author=author)
+        return self.git("rev-parse", "HEAD")
+
+    def score(self, dataset: str, outputs: Path, model: str = "m", **options: str) -> Run:
+        out = self.root.parent / "runs" / f"{model}-{self.minutes}"
+        with Store.open(self.root) as store:
+            return score(dataset, outputs, store=store, out=out, at=AT, model=model, **options)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    (tmp_path / "store").mkdir()
+    made = Repo(tmp_path / "store")
+    made.git("init", "-q")
+    return made
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Callable[..., Path]:
+    """Write outputs: `answers("a", q1="text", …)`."""
+    import json
+
+    def write(name: str, **texts: str) -> Path:
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps({"id": id_, "output": text}) + "\n" for id_, text in texts.items()))
+        return path
+
+    return write
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The sample repository after its story: two runs, and who made which release."""
+
+    root: Path
+    a: Run
+    b: Run
+    commits: dict[str, str]
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
+    root = tmp_path_factory.mktemp("sample") / "store"
+    root.mkdir()
+    repo = Repo(root)
+    repo.git("init", "-q")
+    commits = {}
+    for folder, author, released in RELEASES:
+        shutil.copytree(SAMPLE / "history" / folder, root, dirs_exist_ok=True)
+        for path, version in released.items():
+            file = root / f"{path}.yaml"
+            file.write_text(re.sub(r"(?m)^version: .*$", f"version: {version}", file.read_text()))
+        commit = repo.tag(released, author=author)
+        commits |= {f"{path}@{version}": commit for path, version in released.items()}
+    a = repo.score("dataset/web_answers@1.0.0", SAMPLE / "outputs" / "model_a.jsonl", "model_a")
+    b = repo.score("dataset/web_answers@2.0.0", SAMPLE / "outputs" / "model_b.jsonl", "model_b")
+    yield Sample(root, a, b, commits)

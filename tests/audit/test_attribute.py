@@ -1,0 +1,145 @@
+"""Attribution on random rubrics and outputs, graded for real: what must hold whatever the rubrics are."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from evalstore.audit.attribute import Attribution, Cell, attribute
+from evalstore.audit.edits import track
+from evalstore.audit.plan import Plan
+from evalstore.checks import evaluate
+from evalstore.checks.evaluate import grade
+from evalstore.diff import Certainty, Direction, compare
+from evalstore.model import Combine, Output, rubric_of
+
+WORDS = ["a", "b", "ab", "c"]
+IDS = ["one", "two", "three"]
+# The last kind does not exist: such a check is unscored, as one whose judge cannot be reached.
+KINDS = ["must_contain_any", "must_not_contain", "must_contain_any", "no_such_kind"]
+outputs = st.text("abc ", max_size=5)
+words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True)
+weights = st.integers(0, 3)
+
+
+@st.composite
+def rubrics(draw: st.DrawFn, kinds: list[str] = KINDS) -> dict[str, Any]:
+    ids = draw(st.lists(st.sampled_from(IDS), min_size=1, max_size=3, unique=True))
+    checks = [{"id": id_, "kind": draw(st.sampled_from(kinds)), "values": draw(words)} for id_ in ids]
+    for check in checks:
+        if draw(st.booleans()):
+            check["negate"] = True
+    scoring = {
+        "combine": draw(st.sampled_from([str(mode) for mode in Combine])),
+        "weights": {id_: draw(weights) for id_ in ids} | {ids[0]: 1},
+        "required": draw(st.lists(st.sampled_from(ids), max_size=1)),
+        "errors": draw(st.sampled_from(["skip", "zero", "fail"])),
+    }
+    return {"checks": checks, "scoring": scoring}
+
+
+def attributed(versions: list[dict[str, Any]], a: str, b: str) -> Attribution | None:
+    plan = Plan(track([rubric_of(version) for version in versions]))
+    results = [[grade(check, Output(text), None) for check in plan.variants] for text in (a, b)]
+    levels: Cell = (plan.track.levels, (), (1,) if a != b else ())
+    return attribute(levels, lambda cell: plan.score(cell[0], results[sum(cell[2])]))
+
+
+def edits(found: Attribution, factor: int) -> Fraction:
+    return sum((step.share for steps in found.edits[factor] for step in steps), Fraction(0))
+
+
+many = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+
+
+@many
+@given(st.lists(rubrics(), min_size=2, max_size=4), outputs, outputs)
+def test_everything_adds_up_between_the_recorded_ends(versions: list[dict[str, Any]], a: str, b: str) -> None:
+    found = attributed(versions, a, b)
+    assume(found is not None)
+    assert (found.old, found.new) == (evaluate(versions[0], a).score, evaluate(versions[-1], b).score)
+    assert sum(found.shares) == found.new - found.old
+    assert [edits(found, factor) for factor in range(3)] == list(found.shares)
+    assert found.shares[1] == 0
+
+
+@many
+@given(rubrics(), rubrics(), outputs, outputs)
+def test_a_question_is_inseparable_only_when_a_whole_mix_has_no_score(
+    old: dict[str, Any], new: dict[str, Any], a: str, b: str
+) -> None:
+    corners = [evaluate(rubric, text).score for rubric in (old, new) for text in (a, b)]
+    if all(score is not None for score in corners):
+        assert attributed([old, new], a, b) is not None
+    elif a != b and track([rubric_of(old), rubric_of(new)]).levels:
+        assert attributed([old, new], a, b) is None
+
+
+@many
+@given(rubrics(), rubrics(), outputs)
+def test_unchanged_factors_get_nothing(old: dict[str, Any], new: dict[str, Any], text: str) -> None:
+    same_output = attributed([old, new], text, text)
+    if same_output is not None:
+        assert same_output.shares[2] == 0
+    same_rubric = attributed([old, old], text, text + "a")
+    if same_rubric is not None:
+        assert same_rubric.shares[:2] == (0, 0)
+
+
+@many
+@given(rubrics(), rubrics(), outputs, outputs)
+def test_taking_everything_back_turns_every_sign(old: dict[str, Any], new: dict[str, Any], a: str, b: str) -> None:
+    there, back = attributed([old, new], a, b), attributed([new, old], b, a)
+    assume(there is not None)
+    assert back is not None
+    assert back.shares == tuple(-share for share in there.shares)
+
+
+@many
+@given(rubrics(), outputs, outputs)
+def test_an_edit_that_nothing_reads_gets_nothing(old: dict[str, Any], a: str, b: str) -> None:
+    watching = {"id": "advisory", "kind": "must_contain_any", "values": ["a"]}
+    scoring = {**old["scoring"], "combine": "weighted_avg"}
+    old = {**old, "scoring": scoring}
+    new = {"checks": [*old["checks"], watching],
+           "scoring": {**scoring, "weights": {**scoring["weights"], "advisory": 0}}}  # fmt: skip
+    found = attributed([old, new], a, b)
+    assume(found is not None)
+    assert found.shares[0] == 0
+    assert [step.share for steps in found.edits[0] for step in steps] == [0]
+
+
+@many
+@given(rubrics(kinds=KINDS[:3]), rubrics(kinds=KINDS[:3]), outputs, outputs)
+def test_a_rubric_gains_nothing_by_a_diff_that_is_stricter_throughout(
+    old: dict[str, Any], new: dict[str, Any], a: str, b: str
+) -> None:
+    found = attributed([old, new], a, b)
+    findings = compare(old, new).findings
+    assume(found is not None and all(finding.certainty is not Certainty.ASSUMED for finding in findings))
+    ways = {finding.direction for finding in findings}
+    if ways <= {Direction.NONE, Direction.STRICTER}:
+        assert found.shares[0] <= 0
+    if ways <= {Direction.NONE, Direction.LOOSER}:
+        assert found.shares[0] >= 0
+
+
+@many
+@given(rubrics(kinds=KINDS[:3]), st.sampled_from(["word", "gate"]), outputs, outputs)
+def test_a_stricter_edit_made_on_purpose_takes_from_every_question(
+    old: dict[str, Any], how: str, a: str, b: str
+) -> None:
+    old["checks"] = [{key: item for key, item in check.items() if key != "negate"} for check in old["checks"]]
+    ban = {"id": "ban", "kind": "must_not_contain", "values": ["b"]}
+    old = {**old, "checks": [*old["checks"], ban]}
+    if how == "word":
+        new = {**old, "checks": [*old["checks"][:-1], {**ban, "values": ["b", "c"]}]}
+    else:
+        new = {**old, "scoring": {**old["scoring"], "required": [*old["scoring"]["required"], "ban"]}}
+    assert {finding.direction for finding in compare(old, new).findings} <= {Direction.STRICTER, Direction.NONE}
+    found = attributed([old, new], a, b)
+    assume(found is not None)
+    assert found.shares[0] <= 0

@@ -1,0 +1,150 @@
+"""Hybrid rubrics: the ends are the rubrics themselves, and what is in between can always be graded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from evalstore.audit.edits import Part, Track, swap, track
+from evalstore.audit.shapley import EXACT_PLAYERS
+from evalstore.checks import evaluate
+from evalstore.model import Rubric, rubric_of
+
+CALM = {"id": "calm", "kind": "must_not_contain", "values": ["!"]}
+POLITE = {"id": "polite", "kind": "must_contain_any", "values": ["please"]}
+SHORT = {"id": "short", "kind": "must_not_contain", "values": ["moreover"]}
+
+
+def rubric(*checks: Mapping[str, Any], combine: str = "weighted_avg", **scoring: Any) -> Rubric:
+    return rubric_of({"checks": list(checks), "scoring": {"combine": combine, **scoring}})
+
+
+def parts(found: Track) -> list[tuple[str, ...]]:
+    return [tuple(word for word in edit.part if word) for edit in found.edits]
+
+
+def steps(found: Track) -> list[tuple[int, ...]]:
+    return [edit.steps for edit in found.edits]
+
+
+def whole(found: Track) -> tuple[Rubric, Rubric]:
+    return found.hybrid(tuple(0 for _ in found.levels)), found.hybrid(found.levels)
+
+
+def test_equal_rubrics_have_no_edit() -> None:
+    assert track([rubric(CALM, POLITE)] * 3).edits == ()
+
+
+def test_one_version_alone_is_a_track() -> None:
+    assert track([rubric(CALM)]).edits == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(rubric(CALM, POLITE), rubric(POLITE, CALM), id="order of checks"),
+        pytest.param(rubric(CALM), rubric({**CALM, "title": "No shouting", "x_note": 1}), id="title and extension"),
+        pytest.param(rubric(CALM, POLITE, weights={"calm": 2}),
+                     rubric(CALM, POLITE, weights={"calm": Decimal("0.5"), "polite": Decimal("0.25")}), id="rescaled"),
+        pytest.param(rubric({**CALM, "values": ["a", "b"]}), rubric({**CALM, "values": ["b", "a", "b"]}), id="a set"),
+        pytest.param(rubric(CALM), rubric({**CALM, "threshold": 1, "negate": False}), id="written defaults"),
+        pytest.param(rubric(CALM), rubric({**CALM, "id": "quiet"}), id="renamed"),
+        pytest.param(rubric(CALM, threshold=1), rubric(CALM, threshold=Decimal("0.2")), id="bar of the rubric"),
+    ],
+)  # fmt: skip
+def test_what_no_score_depends_on_is_no_edit(old: Rubric, new: Rubric) -> None:
+    assert parts(track([old, new])) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(rubric({**CALM, "values": ["a", "b"]}), rubric({**CALM, "values": ["b", "c"]}),
+                     [("item", "calm", "values", "a"), ("item", "calm", "values", "c")], id="items"),
+        pytest.param(rubric(CALM), rubric({**CALM, "case_sensitive": True}), [("param", "calm", "case_sensitive")],
+                     id="parameter"),
+        pytest.param(rubric(CALM), rubric({**CALM, "negate": True}), [("param", "calm", "negate")], id="negate"),
+        pytest.param(rubric(CALM), rubric({**CALM, "kind": "must_contain_any"}), [("check", "calm")], id="kind"),
+        pytest.param(rubric(CALM), rubric(CALM, POLITE, weights={"polite": 0}, required=["polite"]),
+                     [("check", "polite")], id="an added check brings its weight and its gate"),
+        pytest.param(rubric(CALM, POLITE, weights={"polite": 3}), rubric(CALM), [("check", "polite")],
+                     id="a removed check takes its weight"),
+        pytest.param(rubric(CALM, POLITE), rubric(CALM, POLITE, required=["calm"]), [("required", "calm")], id="gate"),
+        pytest.param(rubric(CALM, POLITE), rubric(CALM, POLITE, weights={"calm": 2}), [("weight", "calm")], id="weight"),
+        pytest.param(rubric(CALM), rubric(CALM, combine="min", missing="zero", errors="fail"),
+                     [("scoring", "combine"), ("scoring", "errors"), ("scoring", "missing")], id="scoring"),
+        pytest.param(rubric({"kind": "must_contain_any", "values": ["a"]}, {"kind": "must_contain_any", "values": ["b"]}),
+                     rubric({"kind": "must_contain_any", "values": ["c"]}, {"kind": "must_contain_any", "values": ["a"]},
+                            {"kind": "must_contain_any", "values": ["b"]}),
+                     [("check", "must_contain_any'")], id="a check before others whose ids come from the order"),
+    ],
+)  # fmt: skip
+def test_an_edit_is_one_part(old: Rubric, new: Rubric, expected: list[tuple[str, ...]]) -> None:
+    assert parts(track([old, new])) == expected
+
+
+def test_an_edit_has_a_step_for_every_version_that_changed_it() -> None:
+    found = track([
+        rubric(CALM, POLITE),
+        rubric({**CALM, "min_x": 1}, POLITE),
+        rubric({**CALM, "min_x": 2}, POLITE, required=["calm"]),
+        rubric({**CALM, "min_x": 2}, {**POLITE, "values": ["thanks"]}, required=["calm"]),
+    ])
+    assert dict(zip(parts(found), steps(found), strict=True)) == {
+        ("item", "polite", "values", "please"): (2,),
+        ("item", "polite", "values", "thanks"): (2,),
+        ("param", "calm", "min_x"): (0, 1),
+        ("required", "calm"): (1,),
+    }
+
+
+def test_there_and_back_again_is_no_edit() -> None:
+    assert parts(track([rubric(CALM), rubric(CALM, POLITE), rubric(CALM)])) == []
+
+
+def test_a_rename_along_the_way_keeps_the_name_of_the_first_version() -> None:
+    quiet = {**CALM, "id": "quiet"}
+    found = track([rubric(CALM), rubric(quiet), rubric({**quiet, "values": ["!", "?"]})])
+    assert parts(found) == [("item", "calm", "values", "?")]
+    assert found.names[-1] == {"quiet": "calm"}
+
+
+def test_a_new_check_under_the_id_of_a_renamed_one_is_another_check() -> None:
+    found = track([rubric(CALM), rubric({**CALM, "id": "quiet"}), rubric({**CALM, "id": "quiet"}, {**POLITE, "id": "calm"})])
+    assert parts(found) == [("check", "calm'")]
+
+
+def test_a_gate_without_its_check_is_void_and_a_rubric_without_checks_scores_nothing() -> None:
+    found = track([rubric(CALM, required=["calm"]), rubric(POLITE, required=["polite"])])
+    assert parts(found) == [("check", "calm"), ("check", "polite")]
+    scores = {state: evaluate(found.hybrid(state), "please!").score for state in [(0, 0), (1, 0), (0, 1), (1, 1)]}
+    assert scores == {(0, 0): 0, (1, 0): None, (0, 1): 0, (1, 1): 1}
+
+
+def test_more_edits_than_can_be_exact_are_taken_check_by_check() -> None:
+    words = [f"w{n}" for n in range(EXACT_PLAYERS)]
+    assert len(track([rubric(CALM), rubric({**CALM, "values": ["!", *words]})]).edits) == EXACT_PLAYERS
+    many = track([rubric(CALM, POLITE), rubric({**CALM, "values": ["!", "?", *words]}, POLITE, required=["polite"])])
+    assert parts(many) == [("check", "calm"), ("required", "polite")]
+
+
+def test_a_swap_is_one_edit_between_two_whole_rubrics() -> None:
+    found = swap(rubric(CALM, POLITE, weights={"calm": 3}), rubric(POLITE, SHORT, combine="min", required=["short"]))
+    assert found.levels == (1,)
+    old, new = whole(found)
+    assert [check.id for check in old.checks] == ["calm", "polite"]
+    assert [check.id for check in new.checks] == ["polite", "short"]
+    assert (new.scoring.combine, new.scoring.required) == ("min", {"short"})
+
+
+def test_the_last_hybrid_of_a_rescaled_rubric_scores_as_the_rubric_does() -> None:
+    old = rubric(CALM, POLITE, SHORT, weights={"calm": 2})
+    new = rubric(CALM, POLITE, SHORT, {**CALM, "id": "loud", "negate": True}, weights={"calm": 4, "polite": 2, "short": 2})
+    found = track([old, new])
+    assert parts(found) == [("check", "loud")]
+    assert Part("weight", "loud") in found.fixed
+    for text in ("please", "!", "moreover please!"):
+        assert [evaluate(end, text).score for end in whole(found)] == [evaluate(end, text).score for end in (old, new)]

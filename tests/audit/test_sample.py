@@ -1,0 +1,142 @@
+"""The sample repository's audit: its numbers, exactly, through real git, a real score and the real command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from evalstore.audit import Audit, Cause, Factor, audit
+from evalstore.report import render
+from evalstore.resources import folder
+from evalstore.store import Store
+
+
+@pytest.fixture(scope="module")
+def found(sample: Any) -> Audit:
+    with Store.open(sample.root) as store:
+        return audit(sample.a, sample.b, store)
+
+
+def factor(found: Audit, name: str) -> Factor:
+    return next(factor for factor in found.factors if factor.name == name)
+
+
+def told(cause: Cause) -> tuple[Any, ...]:
+    origin = cause.source.origin
+    return cause.source.rule, cause.source.part, origin.ref, origin.old, origin.new, origin.author, cause.share
+
+
+def test_the_shares(found: Audit) -> None:
+    assert (found.a.score, found.b.score, found.delta) == (Fraction(45, 56), Fraction(103, 140), Fraction(-19, 280))
+    assert [factor.share for factor in found.factors] == [Fraction(-19, 104), 0, Fraction(67, 520)]
+    assert (found.mix.effect, found.not_reproduced) == (Fraction(-51, 3640), 0)
+    assert (found.mix.added_ids, found.mix.removed_ids) == (("apply_a_recipe",), ("drupal7_block",))
+    assert found.common == 13
+    assert found.common_b - found.common_a == Fraction(-7, 130)
+
+
+def test_the_sentence(found: Audit) -> None:
+    assert found.sentence == (
+        "The score fell by 6.79 points: a stricter rubric took 18.27, other questions took 1.40, "
+        "and better outputs gave 12.88."
+    )
+
+
+def test_every_edit_has_its_points_and_its_release(found: Audit, sample: Any) -> None:
+    causes = factor(found, "rubric").causes
+    by = ("rubric/answer_style", "1.0.0", "2.0.0", "Jonas Brandt")
+    assert [told(cause) for cause in causes if cause.share] == [
+        ("scoring-required-changed", "gate no_filler", *by, Fraction(-9, 104)),
+        ("ban-phrase-added", "no_filler: 'of course'", *by, Fraction(-5, 104)),
+        ("ban-phrase-added", "no_filler: 'simply'", *by, Fraction(-5, 104)),
+    ]
+    assert {cause.source.origin.commit for cause in causes if cause.share} == {
+        sample.commits["rubrics/answer_style@2.0.0"]
+    }
+
+
+def test_edits_that_can_move_nothing_are_named_and_moved_nothing(found: Audit) -> None:
+    silent = [cause for cause in factor(found, "rubric").causes if not cause.share]
+    assert {(cause.source.origin.new, cause.source.rule) for cause in silent} == {
+        ("2.0.1", "check-reordered"),
+        ("2.0.1", "check-weights-rescaled"),
+        ("2.0.1", "list-reordered"),
+        ("2.0.1", "metadata-changed"),
+        ("1.1.0", "check-added"),
+    }
+    assert [cause.moved for cause in silent] == [0] * len(silent)
+
+
+def test_outputs_and_flips(found: Audit) -> None:
+    outputs = factor(found, "outputs")
+    assert (outputs.changed, outputs.moved) == (11, 9)  # two answers are the same in both runs, byte for byte
+    assert [told(cause) for cause in outputs.causes] == [
+        (None, "", None, "model_a", "model_b", None, Fraction(67, 520))
+    ]
+    assert [len(found.flips.pass_to_fail), len(found.flips.fail_to_pass), found.flips.mid_p] == [3, 3, 1.0]
+    assert outputs.ci is not None
+    assert outputs.ci[0] < 0 < outputs.ci[1]
+    assert outputs.claim.startswith("not resolvable")
+    assert factor(found, "rubric").claim == "exact on these questions"
+    assert factor(found, "dataset").claim == "unchanged"
+
+
+def test_the_text_fits_a_screen_and_begins_with_the_answer(found: Audit) -> None:
+    lines = render(found, "text").splitlines()
+    assert lines[0].startswith("The score fell by 6.79 points")
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
+    assert any(line.startswith("rubric ") and "-18.27" in line and "-21.15 to -15.38" in line for line in lines)
+
+
+def test_the_command(sample: Any, cli: Callable[..., Any]) -> None:
+    ran = cli("audit", sample.a.path, sample.b.path, "--format", "json", cwd=sample.root)
+    assert (ran.code, ran.err) == (0, "")
+    document = json.loads(ran.out)
+    schema = json.loads((folder("schema") / "output" / "audit.schema.json").read_text("utf-8"))
+    Draft202012Validator.check_schema(schema)
+    assert list(Draft202012Validator(schema).iter_errors(document)) == []
+    shares = sum(factor["share"] for factor in document["factors"])
+    assert shares + document["mix"] + document["not_reproduced"] == pytest.approx(document["delta"], abs=1e-9)
+    assert document["factors"][0]["share_exact"] == "-19/104"
+    assert document["mix_exact"] == "-51/3640"
+    assert document["a"]["run"] == str(sample.a.path)
+    for factor_ in document["factors"]:
+        causes = sum(cause["share"] for cause in factor_["causes"])
+        assert causes == pytest.approx(factor_["share"], abs=1e-9)
+
+
+def test_a_run_is_named_as_the_user_named_it(sample: Any, cli: Callable[..., Any]) -> None:
+    names = [f"../{run.path.relative_to(sample.root.parent)}" for run in (sample.a, sample.b)]
+    document = json.loads(cli("-C", sample.root, "audit", *names, "--format", "json").out)
+    assert [document["a"]["run"], document["b"]["run"]] == names
+
+
+def test_the_other_way_round_every_sign_turns(found: Audit, sample: Any) -> None:
+    with Store.open(sample.root) as store:
+        back = audit(sample.b, sample.a, store)
+    assert [factor.share for factor in back.factors] == [-factor.share for factor in found.factors]
+    assert (back.delta, back.mix.effect) == (-found.delta, -found.mix.effect)
+    assert {told(cause)[:6] for cause in factor(back, "rubric").causes if cause.share} == {
+        # Going back undoes what Jonas released.
+        (rule, part, "rubric/answer_style", "2.0.0", "1.0.0", "Jonas Brandt")
+        for rule, part in [
+            ("scoring-required-changed", "gate no_filler"),
+            ("ban-phrase-removed", "no_filler: 'of course'"),
+            ("ban-phrase-removed", "no_filler: 'simply'"),
+        ]
+    }
+
+
+def test_a_run_against_itself_says_that_nothing_changed(sample: Any) -> None:
+    with Store.open(sample.root) as store:
+        same = audit(sample.a, sample.a, store)
+    assert same.sentence == "The score did not move: nothing changed."
+    assert (same.delta, same.mix.effect, [factor.changed for factor in same.factors]) == (0, 0, [0, 0, 0])
+    assert [factor.ci for factor in same.factors] == [None] * 3
+    assert render(same, "text").startswith(same.sentence)
