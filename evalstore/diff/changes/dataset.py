@@ -90,7 +90,7 @@ def _default_changes(old: Questions, new: Questions) -> Iterator[Change]:
         at: Pointer = ("defaults", key)
         users = [id_ for id_ in _common(old, new) if key not in old.own[id_] and key not in new.own[id_]]
         rule = _RULES[key] if key in _INHERITED else "unclassified-change"
-        words = {"question": f"{len(users)} questions without their own", "users": str(len(users))}
+        words = {"question": f"the default of {len(users)} questions", "users": str(len(users))}
         yield Change(rule, before, after, at, at, name=key, words=words)
 
 

@@ -1,0 +1,169 @@
+"""What changed between two documents, as text and JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from evalstore.errors import Place
+from evalstore.model import decimal
+from evalstore.report.numbers import number
+from evalstore.text import excerpt, printable
+from evalstore.versions import Bump
+
+if TYPE_CHECKING:
+    from evalstore.diff import Diff, DiffFinding, Witness
+
+_WIDTH = 100
+_MARGIN = " " * 7
+_LABEL = 8
+_QUOTED = 60
+_CHILDREN = 8
+_SCORES = {
+    "stricter": "scores can only fall",
+    "looser": "scores can only rise",
+    "either": "scores can go either way",
+}
+_CERTAINTY = {"proved": "proved", "by-definition": "by definition", "assumed": "assumed"}
+_VERDICTS = {
+    "stricter": "scores stay, fewer pass",
+    "looser": "scores stay, more pass",
+    "either": "scores stay, other outputs pass",
+}
+
+
+def text(diff: Diff) -> str:
+    """Return the findings, the heaviest first, and the bump that they need together."""
+    head = f"{_name(diff.old.ref, 'old')} → {_name(diff.new.ref, 'new')}"
+    findings = sorted(diff.findings, key=lambda finding: -finding.level)
+    return "\n\n".join([head, *("\n".join(_finding(finding)) for finding in findings), _summary(diff)])
+
+
+def document(diff: Diff) -> Any:
+    """Return the JSON document."""
+    return {
+        "old": {"ref": diff.old.ref, "digest": diff.old.digest},
+        "new": {"ref": diff.new.ref, "digest": diff.new.digest},
+        "required_bump": str(diff.required_bump),
+        "next_version": diff.next_version,
+        "findings": [_entry(finding) for finding in diff.findings],
+    }
+
+
+def _entry(finding: DiffFinding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "level": str(finding.level),
+        "direction": str(finding.direction),
+        "verdict_direction": str(finding.verdict_direction),
+        "certainty": str(finding.certainty),
+        "pointer": finding.pointer,
+        "file": finding.new.file if finding.new else None,
+        "line": finding.new.line if finding.new else None,
+        "old_file": finding.old.file if finding.old else None,
+        "old_line": finding.old.line if finding.old else None,
+        "message": finding.message,
+        "reason": finding.reason,
+        "witness": _witness(finding.witness) if finding.witness else None,
+        **number("max_shift", finding.max_shift),
+        "fingerprint": finding.fingerprint,
+        "children": [_entry(child) for child in finding.children],
+    }
+
+
+def _witness(witness: Witness) -> dict[str, Any]:
+    return {
+        "output": witness.output,
+        **number("old_score", witness.old_score),
+        **number("new_score", witness.new_score),
+        "old_verdict": str(witness.old_verdict),
+        "new_verdict": str(witness.new_verdict),
+    }
+
+
+def _finding(finding: DiffFinding) -> Iterator[str]:
+    yield from _wrapped(f"{_level(finding.level)}  {finding.message}", "")
+    yield from _wrapped(f"{finding.rule}, {_places(finding)}", _MARGIN)
+    yield from _labelled("moves", _effect(finding))
+    yield from _labelled("why", finding.reason)
+    if finding.witness:
+        yield from _labelled("shown by", _replayed(finding.witness))
+    for child in finding.children[:_CHILDREN]:
+        yield from _wrapped(f"{_level(child.level)}  {child.message}", f"{_MARGIN}  ")
+    if len(finding.children) > _CHILDREN:
+        yield f"{_MARGIN}  and {len(finding.children) - _CHILDREN} more"
+
+
+def _effect(finding: DiffFinding) -> str:
+    score, verdict = str(finding.direction), str(finding.verdict_direction)
+    if "none" == score == verdict:
+        return f"nothing ({_CERTAINTY[finding.certainty]})"
+    shift = f", by at most {_points(finding.max_shift)}" if finding.max_shift else ""
+    return f"{_SCORES.get(score) or _VERDICTS[verdict]}{shift} ({_CERTAINTY[finding.certainty]})"
+
+
+def _replayed(witness: Witness) -> str:
+    output = f'"{excerpt(witness.output, _QUOTED)}"'
+    old, new = (
+        f"{'unscored' if score is None else _points(score)}{'' if score is None else f' ({verdict})'}"
+        for score, verdict in (
+            (witness.old_score, witness.old_verdict),
+            (witness.new_score, witness.new_verdict),
+        )
+    )
+    return f"the output {output} goes from {old} to {new}"
+
+
+def _places(finding: DiffFinding) -> str:
+    old, new = finding.old, finding.new
+    if old is None and new is None:
+        return finding.pointer or "the whole document"
+    if old is None or new is None:
+        place = old or new
+        return f"{_line(place)} ({'gone' if new is None else 'new'})"
+    # A file read from a tag is called <tag>:<path>; the head of the report has named both sides.
+    one_file = old.file == new.file or old.file.endswith(f":{new.file}")
+    return f"{printable(new.file)}:{old.line} → {new.line}" if one_file else f"{_line(old)} → {_line(new)}"
+
+
+def _line(place: Place | None) -> str:
+    return printable(str(Place(place.file, place.line))) if place else ""
+
+
+def _summary(diff: Diff) -> str:
+    if diff.required_bump is Bump.NONE:
+        return "nothing changed that anyone could notice: no bump is needed"
+    counts = Counter(finding.level for finding in diff.findings)
+    told = ", ".join(f"{counts[level]} {level}" for level in sorted(counts, reverse=True))
+    version = f": the next version is {diff.next_version}" if diff.next_version else ""
+    return f"{told}. This needs a {diff.required_bump} bump{version}"
+
+
+def _level(level: Bump) -> str:
+    return (str(level).upper() if level is Bump.MAJOR else str(level)).ljust(5)
+
+
+def _name(ref: str | None, word: str) -> str:
+    return printable(ref) if ref else word
+
+
+def _points(score: Fraction) -> str:
+    shown = decimal(score)
+    return shown if Fraction(shown) == score else str(score)
+
+
+def _labelled(label: str, sentence: str) -> Sequence[str]:
+    return _wrapped(f"{label.ljust(_LABEL)}  {sentence}", _MARGIN, inner=_LABEL + 2)
+
+
+def _wrapped(line: str, margin: str, inner: int = len(_MARGIN)) -> Sequence[str]:
+    return wrap(
+        printable(line),
+        _WIDTH,
+        initial_indent=margin,
+        subsequent_indent=margin + " " * inner,
+        break_on_hyphens=False,
+    )
