@@ -11,7 +11,9 @@ from typing import Any
 import click
 
 from evalstore.cli.context import Settings
-from evalstore.errors import EvalstoreError, ExitCode, UsageError
+from evalstore.errors import EvalstoreError, ExitCode, Place, UsageError
+
+_READER_LEFT = 141  # as a shell says of a process that SIGPIPE ended: the reader (head, less) has seen enough
 
 # name -> what it does, in the order in which a newcomer meets them; each is the module of the same name.
 COMMANDS = {
@@ -72,14 +74,22 @@ def main(argv: list[str] | None = None) -> None:
     code = _run(argv, settings)
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader (head, less) has seen enough
-        code = code or 141
     except OSError as error:
+        # What is left in the buffer would be written again, and fail again, when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        settings.fail(EvalstoreError(f"the result cannot be written: {error.strerror}"))
-        code = ExitCode.FAILED
+        code = code or _unwritten(error, settings)
     sys.exit(code)
+
+
+def _unwritten(error: OSError, settings: Settings) -> int:
+    if isinstance(error, BrokenPipeError):
+        return _READER_LEFT
+    settings.fail(EvalstoreError(f"the system refuses: {(error.strerror or str(error)).lower()}", place=_place(error)))
+    return ExitCode.FAILED
+
+
+def _place(error: OSError) -> Place | None:
+    return Place(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
 
 
 def _run(argv: list[str] | None, settings: Settings) -> int:
@@ -98,8 +108,8 @@ def _run(argv: list[str] | None, settings: Settings) -> int:
     except (KeyboardInterrupt, click.Abort):
         settings.fail(EvalstoreError("interrupted"))
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        return 141
+    except OSError as error:
+        return _unwritten(error, settings)
     except Exception as error:  # noqa: BLE001  # the last stop: anything that comes here is our own fault
         if settings.verbose:
             traceback.print_exc()
