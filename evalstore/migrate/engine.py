@@ -77,7 +77,7 @@ def _read_case(raw: Any, pointer: Pointer, table: Table, *, label: str, notes: t
     checks = _checks(readings, table)
     none = () if checks else ("no check: any answer that is not empty passes, as the runner had it",)
     known = order(table)
-    extra = tuple(unread(key, known) for key in raw if key not in known)
+    extra = unread((key for key in raw if key not in known), known)
     question = _question(raw, label, readings, table)
     question["x_source"] = {"pointer": json_pointer(pointer)} | question["x_source"]
     if list(raw) != list(case_of(question, checks, table)):

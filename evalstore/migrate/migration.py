@@ -111,7 +111,8 @@ def _read(found: Found, tables: Sequence[Table], names: Names, *, forced: bool) 
 
 def _broken(found: Found, sha256: str, error: LoadError, *, skipped: bool = False) -> _Read:
     line = error.place.line if error.place else None
-    said = Entry(found.name, "", line, Outcome.REFUSED, reason=error.message)
+    reason = f"{error.message}; {error.hint}" if error.hint else error.message
+    said = Entry(found.name, "", line, Outcome.REFUSED, reason=reason)
     source = Source(found.name, sha256, None, None, 0.0, error.message)
     return _Read(source, Plan({}, () if skipped else (said,)), skipped)
 
@@ -120,7 +121,8 @@ def _set_aside(source: Source, document: Document, match: Match, *, walked: bool
     if match.shape:
         return _Read(source, Plan({}, (entry(document, (), match.shape.outcome, match.reason),)))
     if match.table:
-        reason = f"{match.reason}; --from {match.table.format} takes it all the same"
+        name = match.table.format
+        reason = f"hardly {name}: {match.reason}; --from {name} takes it all the same"
         return _Read(source, Plan({}, (entry(document, (), Outcome.UNMAPPED, reason),)))
     said = entry(document, (), Outcome.REFUSED, match.reason)
     return _Read(source, Plan({}, () if walked else (said,)), skipped=walked)

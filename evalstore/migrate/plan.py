@@ -81,7 +81,7 @@ def _aside(suite: Suite, document: Document) -> Iterator[Entry]:
     if suite.problem:
         yield entry(document, (suite.key,), Outcome.REFUSED, suite.problem)
     for key in suite.hidden:
-        yield entry(document, (key,), Outcome.UNMAPPED, f"{suite.key} hides it from the legacy runner; kept as data")
+        yield entry(document, (key,), Outcome.UNMAPPED, f"{suite.key} hides it: the legacy runner never asks it")
     for case in suite.cases:
         if not case.question:
             yield entry(document, case.pointer, case.outcome, "; ".join(case.reasons))

@@ -43,17 +43,18 @@ def named(raw: Any) -> str:
 def _texts(raw: Any, row: Row) -> Reading:
     if not isinstance(raw, str | dict | list):
         return _crash(row.key, named(raw))
-    if odd := [item for item in raw if not isinstance(item, str)]:
+    items = list(raw)  # of a text its characters, of an object its keys, as the legacy grader had it
+    if odd := [item for item in items if not isinstance(item, str)]:
         return _crash(row.key, f"a list that holds {named(odd[0])}")
     reasons = []
     if not isinstance(raw, list):
         part = "character" if isinstance(raw, str) else "key"
         reasons.append(f"{row.key} is {named(raw)} where a list belongs: the legacy grader took each {part} by itself")
-    if "" in raw and row.empty_passes:
+    if "" in items and row.empty_passes:
         return _misleading(None, [*reasons, f"{row.key} has an empty text, which is in every answer: it always passes"])
-    if "" in raw:
+    if "" in items:
         reasons.append(f"{row.key} has an empty text, which is in every answer")
-    return _misleading(list(raw), reasons)
+    return _misleading(items, reasons)
 
 
 def _truth(raw: Any, row: Row) -> Reading:
@@ -74,8 +75,10 @@ def _at_most(raw: Any, row: Row) -> Reading:
 
 
 def _bound(raw: int | Decimal, row: Row, whole: int) -> Reading:
-    odd = raw is True or whole != raw > 0
-    return _misleading(int(whole), [f"{row.key} is {_shown(raw)}, which counts as {int(whole)}"] if odd else [])
+    if raw is True or whole != raw > 0:
+        outcome = Outcome.LOSSY if raw is True else Outcome.MIGRATED
+        return Reading(int(whole), outcome, (f"{row.key} is {_shown(raw)}, which counts as {int(whole)}",))
+    return Reading(int(whole))
 
 
 def _options(raw: Any, row: Row) -> Reading:
@@ -84,20 +87,25 @@ def _options(raw: Any, row: Row) -> Reading:
     if not isinstance(raw, dict):
         return _crash(row.key, named(raw))
     rows = {option.key: option for option in row.options}
-    readings = {key: read(value, rows[key]) for key, value in raw.items() if key in rows}
-    ignored = [unread(key, rows) for key in raw if key not in rows]
-    value = {key: reading.value for key, reading in readings.items() if reading.value is not None}
-    reasons = [f"{row.key}: {reason}" for reading in readings.values() for reason in reading.reasons]
-    if not value:
-        reasons.append(f"{row.key} asks for nothing that the legacy grader reads")
-    outcome = worst([*(reading.outcome for reading in readings.values()), Outcome.MIGRATED if value else Outcome.LOSSY])
-    return Reading(value, outcome, (*reasons, *(f"{row.key}: {reason}" for reason in ignored)))
+    readings = [(key, read(item, rows[key])) for key, item in raw.items() if key in rows]
+    value = {key: reading.value for key, reading in readings if reading.value is not None}
+    outcome = worst(reading.outcome for _, reading in readings)
+    reasons = [reason for _, reading in readings for reason in reading.reasons]
+    if not value and outcome is not Outcome.REFUSED:
+        outcome = Outcome.LOSSY
+        reasons.append("it asks for nothing that the legacy grader reads")
+    reasons += unread((key for key in raw if key not in rows), rows)
+    return Reading(value, outcome, tuple(f"{row.key}: {reason}" for reason in reasons))
 
 
-def unread(key: str, known: Iterable[str]) -> str:
-    """Say of a key that no grader reads it, and which one it may have been meant to be."""
-    guess = nearest(key, known)
-    return f"no grader reads {excerpt(key)!r}, kept as data" + (f"; did you mean {guess}?" if guess else "")
+def unread(keys: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Say of keys that no grader reads them, and which one a misspelt one may have been meant to be."""
+    names, known = list(keys), list(known)
+    if not names:
+        return []
+    meant = ((name, nearest(name, known)) for name in names)
+    guesses = (f"; did you mean {guess} by {excerpt(name)!r}?" for name, guess in meant if guess)
+    return [f"no grader reads {', '.join(repr(excerpt(name)) for name in names)}: kept as data{''.join(guesses)}"]
 
 
 def _misleading(value: Any, reasons: list[str]) -> Reading:

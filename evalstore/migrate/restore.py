@@ -15,7 +15,7 @@ Checks = Sequence[Mapping[str, Any]]
 
 def check_of(row: Row, value: Any) -> dict[str, Any] | None:
     """Return the check that a value asks for; None when it asks for nothing."""
-    if value is None or value is False or value == []:
+    if value is None or value is False or value in ([], {}):
         return None
     params = value if row.options else {row.into: value} if row.into else {}
     return {"kind": row.kind, **params, **row.fixed}

@@ -1,0 +1,116 @@
+"""Case folders: legacy files, the store that comes of them, and what is reported; whatever else must hold of each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evalstore.documents import read_json, write_yaml
+from evalstore.migrate import Outcome, State, export, formats, migrate
+from evalstore.migrate.restore import same
+from evalstore.report.migrate import document
+
+CASES = Path(__file__).resolve().parents[1] / "cases/migrations"
+FOLDERS = sorted(path for path in CASES.glob("*/*") if path.is_dir())
+
+each_case = pytest.mark.parametrize("case", FOLDERS, ids=lambda case: f"{case.parent.name}/{case.name}")
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def test_every_format_has_cases() -> None:
+    assert sorted(path.name for path in CASES.iterdir()) == formats()
+
+
+@each_case
+def test_it_becomes_these_files_and_says_this(case: Path, tmp_path: Path) -> None:
+    report = migrate([case / "legacy"], into=tmp_path)
+    assert tree(tmp_path) == tree(case / "expected")
+    told = document(report)
+    assert {"entries": told["entries"], "skipped": told["skipped"]} == json.loads((case / "report.json").read_text())
+    assert sorted(report.written) == sorted(tree(tmp_path))
+
+
+@each_case
+def test_the_second_time_changes_nothing(case: Path, tmp_path: Path) -> None:
+    first = migrate([case / "legacy"], into=tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    second = migrate([case / "legacy"], into=tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+    assert second.written == ()
+    assert second.entries == first.entries
+    assert {file.state for file in second.files} <= {State.UNCHANGED}
+
+
+@each_case
+def test_a_dry_run_shows_it_all_and_writes_nothing(case: Path, tmp_path: Path) -> None:
+    report = migrate([case / "legacy"], into=tmp_path / "store", dry_run=True)
+    assert list(tmp_path.iterdir()) == []
+    assert report.written == ()
+    plan = {file.path: file.diff for file in report.files}
+    assert plan.keys() == tree(case / "expected").keys()
+    for path, diff in plan.items():
+        added = [line[1:] for line in diff.splitlines()[3:]]
+        assert added == (case / "expected" / path).read_text("utf-8").splitlines()
+
+
+@each_case
+def test_it_is_given_back_equal_as_data(case: Path, tmp_path: Path) -> None:
+    report = migrate([case / "legacy"], into=tmp_path)
+    taken = [source for source in report.sources if source.target]
+    if taken:
+        export(to=case.parent.name, store=tmp_path, out=tmp_path / "out")
+    assert sorted(tree(tmp_path / "out")) == sorted(source.file for source in taken)
+    for source in taken:
+        given = read_json((tmp_path / "out" / source.file).read_bytes(), "given").value
+        original = read_json((case / source.file).read_bytes(), "original").value
+        assert same(given, original)
+        assert list(given) == list(original)
+        for key in ("evals", "behavioral_cases"):
+            for one, other in zip(given.get(key, ()), original.get(key, ()), strict=True):
+                assert not isinstance(one, dict) or list(one) == list(other)
+
+
+@each_case
+def test_every_question_names_a_rubric_that_is_there(case: Path, tmp_path: Path) -> None:
+    report = migrate([case / "legacy"], into=tmp_path)
+    files = tree(tmp_path)
+    for entry in report.entries:
+        made = entry.outcome in {Outcome.MIGRATED, Outcome.LOSSY}
+        assert (entry.target is not None) == (entry.rubric is not None) == made
+        if entry.rubric:
+            assert f"rubrics/{entry.rubric.removeprefix('rubric/').removesuffix('@1.0.0')}.yaml" in files
+        assert entry.reason or made
+
+
+def test_a_larger_suite_keeps_its_rows_beside_it(tmp_path: Path) -> None:
+    value = {
+        "skill_name": "big",
+        "evals": [{"id": n, "prompt": "p" * 100, "must_contain_any": ["a"]} for n in range(3000)],
+    }
+    source = tmp_path / "big/evals.json"
+    source.parent.mkdir()
+    source.write_text(json.dumps(value))
+    report = migrate([source], into=tmp_path / "store")
+    assert [path.split("/")[1] for path in report.written] == ["big.jsonl", "big.yaml", "a_ab0aa077.yaml"]
+    assert (tmp_path / "store/datasets/big.yaml").read_text().count("\n") < 15
+    given = export(to="ai_best_practices", store=tmp_path / "store").files[0]
+    assert json.loads(given.text) == value
+    assert migrate([source], into=tmp_path / "store").written == ()
+
+
+def test_what_is_nested_too_deep_for_a_store_is_refused_not_cut(tmp_path: Path) -> None:
+    deep: object = "bottom"
+    for _ in range(61):
+        deep = [deep]
+    source = tmp_path / "evals.json"
+    source.write_text(json.dumps({"evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"], "deep": deep}]}))
+    report = migrate([source], into=tmp_path / "store")
+    assert [entry.outcome for entry in report.entries] == [Outcome.REFUSED]
+    assert "nested deeper than 64 levels" in report.entries[0].reason
+    assert not (tmp_path / "store").exists()
+    assert write_yaml({"deep": deep})

@@ -1,0 +1,122 @@
+"""`evalstore migrate` and `evalstore export`, as people and machines call them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.schemas import compile_schema
+
+ROOT = Path(__file__).resolve().parents[2]
+LEGACY = ROOT / "sample_repo/history/01-inherited-suite/legacy"
+Suite = Callable[..., Path]
+Run = Callable[..., Any]
+
+
+def valid(name: str, text: str) -> Any:
+    document = json.loads(text)
+    schema = json.loads((ROOT / f"schema/output/{name}.schema.json").read_text("utf-8"))
+    assert list(compile_schema(schema).violations(document)) == []
+    return document
+
+
+def test_it_says_what_became_of_each_source(cli: Run, suite: Suite, tmp_path: Path) -> None:
+    suite(
+        {"must_contain_any": ["a"]},
+        {},
+        {"must_contain_any": "xyz"},
+        {"must_not_contain": None},
+        {"note": 1},
+        {"note": 2},
+    )
+    ran = cli("-C", tmp_path, "migrate", "legacy")
+    assert (ran.code, ran.err) == (0, "")
+    assert (
+        ran.out
+        == """\
+legacy/forms/evals.json -> datasets/forms.yaml  6 entries
+  migrated  lines 11, 25, 30  no check: any answer that is not empty passes, as the runner had it
+"""
+    )
+
+
+def test_the_document_is_the_published_one(cli: Run, suite: Suite, tmp_path: Path) -> None:
+    suite({"must_contain_any": ["a"]}, {"must_not_contain": None})
+    for extra in ((), ("--dry-run",)):
+        ran = cli("-C", tmp_path, "migrate", "legacy", "--format", "json", *extra)
+        document = valid("migrate", ran.out)
+        assert document["format"] == "ai_best_practices"
+        assert document["totals"] == {"migrated": 1, "lossy": 0, "unmapped": 0, "refused": 1}
+        assert bool(document["written"]) == (not extra)
+        assert str(tmp_path) not in ran.out
+        if not extra:
+            assert cli("-C", tmp_path, "migrate", "legacy", "--report", "r.json", "--quiet").out == ""
+            assert valid("migrate", (tmp_path / "r.json").read_text())["entries"] == document["entries"]
+
+
+@pytest.mark.parametrize(
+    ("case", "code", "strict"),
+    [({"must_contain_any": ["a"]}, 0, 0), ({"must_contain_any": "a"}, 0, 1), ({"must_contain_any": None}, 1, 1)],
+)
+def test_exit_codes(cli: Run, suite: Suite, tmp_path: Path, case: dict[str, Any], code: int, strict: int) -> None:
+    path = suite(case)
+    assert cli("migrate", path, "--into", tmp_path / "a").code == code
+    assert cli("migrate", path, "--into", tmp_path / "b", "--strict").code == strict
+
+
+def test_what_cannot_be_done_is_one_line_and_a_hint(cli: Run, suite: Suite, tmp_path: Path) -> None:
+    path = suite({"must_contain_any": ["a"]})
+    assert cli("migrate").code == 2
+    assert cli("migrate", path, "--from", "nothing").code == 2
+    gone = cli("migrate", tmp_path / "gone.json", "--format", "json")
+    assert gone.code == 3
+    assert "no such file" in json.loads(gone.out)["error"]["message"]
+    (tmp_path / "store/datasets").mkdir(parents=True)
+    (tmp_path / "store/datasets/forms.yaml").write_text("id: forms\n")
+    ran = cli("migrate", path, "--into", tmp_path / "store")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err == (
+        "error: 1 file differs from what would be written, so nothing is: datasets/forms.yaml\n"
+        "hint: --dry-run shows the differences, --force overwrites\n"
+    )
+    assert cli("migrate", path, "--into", tmp_path / "store", "--dry-run").out.count("-id: forms\n") == 0
+    assert "+questions:" in cli("migrate", path, "--into", tmp_path / "store", "--dry-run").out
+    assert cli("migrate", path, "--into", tmp_path / "store", "--force").code == 0
+
+
+def test_text_of_a_stranger_cannot_act_on_the_terminal(cli: Run, suite: Suite, tmp_path: Path) -> None:
+    suite({"\x1b[31mred\u202e": 1, "must_contain_any": ["\x1b]0;title\x07"], "id": "\x1b[2J"}, name="a\x1b[0m")
+    for extra in ((), ("--dry-run",), ("--format", "json")):
+        ran = cli("-C", tmp_path, "migrate", "legacy", *extra)
+        assert ran.code == 0
+        assert not any(char in ran.out + ran.err for char in "\x1b\x07\u202e")
+
+
+def test_it_writes_to_the_store_around_the_directory(
+    cli: Run, git: Callable[..., str], suite: Suite, tmp_path: Path
+) -> None:
+    path = suite({"must_contain_any": ["a"]})
+    git("status")
+    (tmp_path / "repo/deep/er").mkdir(parents=True)
+    assert cli("-C", tmp_path / "repo/deep/er", "migrate", path).code == 0
+    assert (tmp_path / "repo/datasets/forms.yaml").is_file()
+    (tmp_path / "repo/deep/evalstore.yaml").touch()
+    assert cli("-C", tmp_path / "repo/deep/er", "migrate", path).code == 0
+    assert (tmp_path / "repo/deep/datasets/forms.yaml").is_file()
+
+
+def test_the_sample_suite_comes_back_key_by_key(cli: Run, tmp_path: Path) -> None:
+    assert cli("migrate", LEGACY, "--into", tmp_path, "--strict").code == 0
+    one = cli("-C", tmp_path, "export", "--to", "ai_best_practices")
+    original = (LEGACY / "drupal-forms/evals.json").read_text("utf-8")
+    assert json.dumps(json.loads(one.out)) == json.dumps(json.loads(original))
+    assert one.err == ""
+    document = valid("export", cli("-C", tmp_path, "export", "--to", "ai_best_practices", "--format", "json").out)
+    assert document["files"][0]["text"] == one.out
+    ran = cli("-C", tmp_path, "export", "--to", "ai_best_practices", "--out", "back", "dataset/drupal_forms")
+    assert ran.out == "wrote back/legacy/drupal-forms/evals.json from dataset/drupal_forms@1.0.0\n"
+    assert (tmp_path / "back/legacy/drupal-forms/evals.json").read_text("utf-8") == one.out

@@ -1,0 +1,160 @@
+"""Which files are read, what they are called, and what they are taken for."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from evalstore.documents import read_yaml
+from evalstore.errors import LoadError, UsageError
+from evalstore.migrate import Outcome, formats, migrate
+from evalstore.migrate.names import slug
+from evalstore.migrate.table import load_tables
+from evalstore.model import is_id
+from evalstore.resources import folder
+from evalstore.schemas import compile_schema
+
+SUITE = json.dumps({"skill_name": "given", "evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"]}]})
+
+
+def put(path: Path, text: str = SUITE) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def names(*paths: Path, into: Path) -> list[str]:
+    return [source.file for source in migrate(paths, into=into, dry_run=True).sources]
+
+
+@pytest.mark.parametrize("name", formats())
+def test_every_table_is_valid_and_named_by_its_format(name: str) -> None:
+    schema = json.loads((folder("schema") / "migration.schema.json").read_text("utf-8"))
+    table = read_yaml((folder("migrations") / f"{name}.yaml").read_bytes(), name).value
+    assert list(compile_schema(schema).violations(table)) == []
+    assert table["format"] == name
+    assert [sign["confidence"] for sign in table["signs"]] == sorted(
+        (sign["confidence"] for sign in table["signs"]), reverse=True
+    )
+
+
+def test_an_unknown_format_is_a_usage_error_with_a_guess() -> None:
+    with pytest.raises(UsageError, match="no format 'ai_best_practice'") as raised:
+        load_tables("ai_best_practice")
+    assert raised.value.hint == "did you mean ai_best_practices?"
+
+
+def test_a_file_is_called_the_same_however_it_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = put(tmp_path / "legacy/forms/evals.json")
+    monkeypatch.chdir(tmp_path)
+    for path in (
+        source,
+        source.parent,
+        tmp_path / "legacy",
+        Path("legacy"),
+        Path("./legacy/forms"),
+        Path(),
+        tmp_path,
+    ):
+        assert names(path, into=tmp_path) == ["legacy/forms/evals.json"]
+        assert names(path, source, into=tmp_path) == ["legacy/forms/evals.json"]
+
+
+def test_outside_the_store_a_name_is_as_given_but_never_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, source = tmp_path / "store", put(tmp_path / "other/legacy/forms/evals.json")
+    (store / "sub").mkdir(parents=True)
+    assert names(source, into=store) == ["forms/evals.json"]
+    assert names(source.parents[1], into=store) == ["legacy/forms/evals.json"]
+    monkeypatch.chdir(tmp_path / "other")
+    assert names(Path("legacy"), into=store) == ["legacy/forms/evals.json"]
+    monkeypatch.chdir(store)
+    assert names(Path("../other/legacy"), into=store) == ["legacy/forms/evals.json"]
+    assert names(Path("../other/legacy/forms/evals.json"), into=store) == ["forms/evals.json"]
+
+
+def test_a_walk_follows_no_link_and_passes_by_git(tmp_path: Path) -> None:
+    outside = put(tmp_path / "outside/evals.json")
+    root = tmp_path / "root"
+    put(root / "a/evals.json")
+    put(root / ".git/evals.json")
+    put(root / "a/notes.yaml", "a: 1")
+    (root / "link").symlink_to(outside.parent)
+    (root / "evals.json").symlink_to(outside)
+    os.mkfifo(root / "pipe.json")
+    assert names(root, into=tmp_path / "store") == ["root/a/evals.json"]
+
+
+def test_a_named_link_is_read_and_a_named_gap_is_an_error(tmp_path: Path) -> None:
+    outside = put(tmp_path / "outside/evals.json")
+    (tmp_path / "link.json").symlink_to(outside)
+    assert names(tmp_path / "link.json", into=tmp_path) == ["link.json"]
+    for wrong in (tmp_path / "none.json", tmp_path / "loop"):
+        (tmp_path / "loop").is_symlink() or (tmp_path / "loop").symlink_to("loop")
+        with pytest.raises(LoadError, match="cannot be read"):
+            migrate([wrong], into=tmp_path)
+
+
+def test_a_named_file_of_no_known_format_is_refused_and_a_walked_one_counted(tmp_path: Path) -> None:
+    other = put(tmp_path / "site/package.json", '{"name": "site"}')
+    report = migrate([other], into=tmp_path)
+    assert [(entry.outcome, entry.reason) for entry in report.entries] == [
+        (Outcome.REFUSED, "this is no format that evalstore migrates")
+    ]
+    walked = migrate([other.parent], into=tmp_path)
+    assert walked.entries == ()
+    assert [source.file for source in walked.skipped] == ["site/package.json"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"evals": [', "not JSON"),
+        ("\x00\x01", "not JSON"),
+        ('{"evals": [{"id": 1, "prompt": "\\ud800", "must_contain_any": []}]}', "surrogate"),
+        ('{"evals": [{"id": 1e999, "prompt": "?"}]}', "out of range"),
+        ('{"evals": ' + "[" * 100 + "]" * 100 + "}", "nested deeper"),
+        ('{"evals": [' + "1" * 5000 + "]}", "digits"),
+    ],
+)
+def test_a_broken_file_is_an_entry_beside_the_good_ones(tmp_path: Path, text: str, said: str) -> None:
+    broken, good = put(tmp_path / "a/evals.json", text), put(tmp_path / "b/evals.json")
+    report = migrate([broken, good], into=tmp_path)
+    assert [entry.outcome for entry in report.entries] == [Outcome.REFUSED, Outcome.MIGRATED]
+    assert said in report.entries[0].reason
+    assert "datasets/b.yaml" in report.written
+
+
+def test_not_utf_8_is_said_with_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "evals.json"
+    path.write_bytes(b'{"evals":\n ["\xff"]}')
+    entry = migrate([path], into=tmp_path).entries[0]
+    assert (entry.line, entry.reason) == (2, "not UTF-8; save the file as UTF-8")
+
+
+def test_what_hardly_looks_like_it_is_taken_when_told(tmp_path: Path) -> None:
+    path = put(tmp_path / "evals.json", json.dumps({"evals": [{"id": 1, "prompt": "?", "assertions": ["is kind"]}]}))
+    assert [entry.outcome for entry in migrate([path], into=tmp_path).entries] == [Outcome.UNMAPPED]
+    told = migrate([path], into=tmp_path, format="ai_best_practices")
+    assert [(entry.outcome, entry.rubric) for entry in told.entries] == [(Outcome.MIGRATED, "rubric/any_answer@1.0.0")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("Drupal – Forms 2", "drupal_forms_2"), ("Über", "uber"), ("→", ""), ("../../x", "x"), ("a" * 99, "a" * 48)],
+)
+def test_slugs(text: str, expected: str) -> None:
+    assert slug(text) == expected
+
+
+@pytest.mark.parametrize("name", ["../../x", "con", "NUL", "1", "_", "-", "é", "a\nb", "x" * 300, "--force", " "])
+def test_every_name_becomes_an_id(tmp_path: Path, name: str) -> None:
+    suite = json.loads(SUITE) | {"skill_name": name}
+    suite["evals"][0]["must_contain_any"] = [name]
+    report = migrate([put(tmp_path / "x.json", json.dumps(suite))], into=tmp_path)
+    for path in report.written:
+        assert is_id(path.split("/")[1].removesuffix(".yaml"))

@@ -1,0 +1,235 @@
+"""All or nothing: whatever stops a migration, the store is as it was, at the latest when the next one begins."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from evalstore.errors import ConflictError, LoadError, RefusedError
+from evalstore.migrate import migrate
+from evalstore.migrate.write import STAGE
+
+Suite = Callable[..., Path]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(root)): b"" if path.is_dir() else path.read_bytes() for path in sorted(root.rglob("*"))
+    }
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with files of its own, one of which a migration of `forms` wants to write."""
+    root = tmp_path / "store"
+    (root / "rubrics").mkdir(parents=True)
+    (root / "datasets").mkdir()
+    (root / "rubrics/own.yaml").write_text("id: own\n")
+    (root / "datasets/forms.yaml").write_text("id: forms\n")
+    return root
+
+
+def test_a_file_that_differs_is_never_overwritten(suite: Suite, store: Path) -> None:
+    (store / "rubrics/any_answer.yaml").write_text("id: any_answer\n")
+    before = tree(store)
+    with pytest.raises(RefusedError, match=r"2 files differ .*: datasets/forms\.yaml, rubrics/any_answer\.yaml$"):
+        migrate([suite({"must_contain_any": ["a"]}, {})], into=store)
+    assert tree(store) == before
+
+
+def test_force_overwrites_what_differs_and_nothing_else(suite: Suite, store: Path) -> None:
+    report = migrate([suite({"must_contain_any": ["a"]})], into=store, force=True)
+    assert "datasets/forms.yaml" in report.written
+    assert (store / "rubrics/own.yaml").read_text() == "id: own\n"
+    assert "prompt" not in (store / "datasets/forms.yaml").read_text()
+
+
+def test_a_rubric_with_the_same_checks_stays_as_somebody_edited_it(suite: Suite, tmp_path: Path) -> None:
+    source = suite({"must_contain_any": ["a"]})
+    rubric = tmp_path / migrate([source], into=tmp_path).written[1]
+    rubric.write_text("# ours\n" + rubric.read_text().replace("1.0.0", "1.0.1") + "owner: docs\n")
+    edited = rubric.read_text()
+    assert migrate([source], into=tmp_path).written == ()
+    rubric.write_text(edited.replace("- a\n", "- b\n"))
+    with pytest.raises(RefusedError, match="1 file differs"):
+        migrate([source], into=tmp_path)
+
+
+@pytest.mark.parametrize("folder", ["rubrics", "datasets"])
+def test_a_link_in_place_of_a_folder_is_never_followed(suite: Suite, tmp_path: Path, folder: str) -> None:
+    outside, root = tmp_path / "outside", tmp_path / "store"
+    outside.mkdir()
+    root.mkdir()
+    (root / folder).symlink_to(outside)
+    with pytest.raises(RefusedError, match="cannot be written"):
+        migrate([suite({"must_contain_any": ["a"]})], into=root)
+    assert list(outside.iterdir()) == []
+    assert [path.name for path in root.iterdir()] == [folder]
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, lambda path: path.symlink_to("/etc/hostname"), os.mkfifo])
+def test_something_odd_in_place_of_a_file_is_refused(
+    suite: Suite, tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    (tmp_path / "store/rubrics").mkdir(parents=True)
+    make(tmp_path / "store/rubrics/any_answer.yaml")
+    with pytest.raises(LoadError):
+        migrate([suite({})], into=tmp_path / "store", format="ai_best_practices", force=True)
+    assert not (tmp_path / "store/datasets").exists()
+
+
+@pytest.fixture
+def nobody() -> Iterator[Path]:
+    """A folder that everybody may read, and the rights of somebody whom permissions bind."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def test_a_store_that_cannot_be_written_stays_as_it_was(suite: Suite, nobody: Path) -> None:
+    source, store = nobody / "evals.json", nobody / "store"
+    source.write_bytes(suite({"must_contain_any": ["a"]}).read_bytes())
+    store.mkdir()
+    store.chmod(0o555)
+    migrate([source], into=nobody, dry_run=True)  # what is imported late is imported now
+    user = os.geteuid()
+    try:
+        if user == 0:
+            os.seteuid(65534)
+        with pytest.raises(RefusedError, match="cannot be written: permission denied"):
+            migrate([source], into=store)
+    finally:
+        os.seteuid(user)
+    assert list(store.iterdir()) == []
+
+
+def test_a_full_disk_leaves_nothing_behind(suite: Suite, store: Path) -> None:
+    source = suite(*({"must_contain_any": [f"word {n}"], "expected_output": "x" * 2000} for n in range(9)))
+    before = tree(store)
+    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); from evalstore.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", limited, "migrate", source, "--into", store, "--force"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3, done.stderr
+    assert "cannot be written: file too large" in done.stderr
+    assert tree(store) == before
+
+
+def killed(at: int, work: Callable[[], object]) -> bool:
+    """Run `work` in a child that kills itself before its `at`-th change of the disk; False when it got to the end."""
+    child = os.fork()
+    if child == 0:
+        left = iter(range(at))
+
+        def dying(name: str) -> Callable[..., object]:
+            real = getattr(os, name)
+
+            def call(*args: object, **named: object) -> object:
+                if next(left, None) is None:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return real(*args, **named)
+
+            return call
+
+        for name in ("rename", "unlink", "rmdir", "mkdir"):
+            setattr(os, name, dying(name))
+        work()
+        os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+def test_a_kill_at_any_moment_is_undone_by_the_next_run(suite: Suite, store: Path, tmp_path: Path) -> None:
+    source = suite({"must_contain_any": ["a"]}, {"must_not_contain": ["b"]}, {})
+    before = tree(store)
+    migrate([source], into=store, force=True)
+    after = tree(store)
+    seen, at = set(), 0
+    while True:
+        fresh = tmp_path / f"killed-{at}"
+        subprocess.run(["cp", "-r", str(store), str(fresh)], check=True)
+        for path in set(after) - set(before):
+            (fresh / path).unlink()
+        (fresh / "datasets/forms.yaml").write_bytes(before["datasets/forms.yaml"])
+        assert tree(fresh) == before
+        if not killed(at, lambda root=fresh: migrate([source], into=root, force=True)):
+            break
+        halfway = tree(fresh)
+        report = migrate([], into=fresh)
+        now = tree(fresh)
+        assert now in (before, after)
+        assert now == after or report.recovered == any("journal.json" in path and "new" not in path for path in halfway)
+        seen.add(now == after)
+        migrate([source], into=fresh, force=True)
+        assert tree(fresh) == after
+        at += 1
+    assert at > 10
+    assert seen == {True, False}
+
+
+def test_what_somebody_edits_after_a_kill_stays(suite: Suite, tmp_path: Path) -> None:
+    source = suite({"must_contain_any": ["a"]})
+    store = tmp_path / "store"
+    store.mkdir()
+    at = next(
+        at for at in range(3, 20) if killed(at, lambda: migrate([source], into=store)) and list(store.glob("rubrics/*"))
+    )
+    assert at
+    rubric = next(store.glob("rubrics/*"))
+    rubric.write_text("# mine\n")
+    assert migrate([], into=store).recovered
+    assert {path.name for path in store.rglob("*")} == {"rubrics", rubric.name}
+    assert rubric.read_text() == "# mine\n"
+
+
+@pytest.mark.parametrize(
+    "journal",
+    [
+        {"made": [], "files": {"../outside.yaml": "0"}},
+        {"made": ["../outside"], "files": {}},
+        {"made": [], "files": {"rubrics/../../x.yaml": "0"}},
+        {"made": []},
+        [],
+        "no journal",
+    ],
+)
+def test_a_journal_of_a_stranger_moves_nothing(store: Path, journal: object) -> None:
+    (store / STAGE).mkdir()
+    (store / STAGE / "journal.json").write_text(json.dumps(journal))
+    (store / STAGE / "old-0").write_text("theirs")
+    before = tree(store.parent)
+    with pytest.raises(RefusedError, match="cannot be undone"):
+        migrate([], into=store)
+    assert tree(store.parent) == before
+
+
+def test_two_migrations_do_not_write_at_once(suite: Suite, store: Path) -> None:
+    folder = os.open(store, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(ConflictError, match="another migration"):
+            migrate([suite({})], into=store)
+    finally:
+        os.close(folder)
+
+
+def test_a_store_that_does_not_exist_is_made_only_when_all_is_well(suite: Suite, tmp_path: Path) -> None:
+    broken = tmp_path / "missing.json"
+    with pytest.raises(LoadError):
+        migrate([suite({"must_contain_any": ["a"]}), broken], into=tmp_path / "new/store")
+    assert not (tmp_path / "new/store").exists()
+    migrate([suite({"must_contain_any": ["a"]})], into=tmp_path / "new/store")
+    assert (tmp_path / "new/store/datasets/forms.yaml").is_file()
