@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -103,7 +103,7 @@ class Sample:
 
 
 @pytest.fixture(scope="session")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     root = tmp_path_factory.mktemp("sample") / "store"
     root.mkdir()
     repo = Repo(root)
@@ -118,4 +118,4 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
         commits |= {f"{path}@{version}": commit for path, version in released.items()}
     a = repo.score("dataset/web_answers@1.0.0", SAMPLE / "outputs" / "model_a.jsonl", "model_a")
     b = repo.score("dataset/web_answers@2.0.0", SAMPLE / "outputs" / "model_b.jsonl", "model_b")
-    yield Sample(root, a, b, commits)
+    return Sample(root, a, b, commits)

@@ -87,12 +87,14 @@ def test_an_edit_is_one_part(old: Rubric, new: Rubric, expected: list[tuple[str,
 
 
 def test_an_edit_has_a_step_for_every_version_that_changed_it() -> None:
-    found = track([
-        rubric(CALM, POLITE),
-        rubric({**CALM, "min_x": 1}, POLITE),
-        rubric({**CALM, "min_x": 2}, POLITE, required=["calm"]),
-        rubric({**CALM, "min_x": 2}, {**POLITE, "values": ["thanks"]}, required=["calm"]),
-    ])
+    found = track(
+        [
+            rubric(CALM, POLITE),
+            rubric({**CALM, "min_x": 1}, POLITE),
+            rubric({**CALM, "min_x": 2}, POLITE, required=["calm"]),
+            rubric({**CALM, "min_x": 2}, {**POLITE, "values": ["thanks"]}, required=["calm"]),
+        ]
+    )
     assert dict(zip(parts(found), steps(found), strict=True)) == {
         ("item", "polite", "values", "please"): (2,),
         ("item", "polite", "values", "thanks"): (2,),
@@ -113,7 +115,9 @@ def test_a_rename_along_the_way_keeps_the_name_of_the_first_version() -> None:
 
 
 def test_a_new_check_under_the_id_of_a_renamed_one_is_another_check() -> None:
-    found = track([rubric(CALM), rubric({**CALM, "id": "quiet"}), rubric({**CALM, "id": "quiet"}, {**POLITE, "id": "calm"})])
+    found = track(
+        [rubric(CALM), rubric({**CALM, "id": "quiet"}), rubric({**CALM, "id": "quiet"}, {**POLITE, "id": "calm"})]
+    )
     assert parts(found) == [("check", "calm'")]
 
 
@@ -142,7 +146,9 @@ def test_a_swap_is_one_edit_between_two_whole_rubrics() -> None:
 
 def test_the_last_hybrid_of_a_rescaled_rubric_scores_as_the_rubric_does() -> None:
     old = rubric(CALM, POLITE, SHORT, weights={"calm": 2})
-    new = rubric(CALM, POLITE, SHORT, {**CALM, "id": "loud", "negate": True}, weights={"calm": 4, "polite": 2, "short": 2})
+    new = rubric(
+        CALM, POLITE, SHORT, {**CALM, "id": "loud", "negate": True}, weights={"calm": 4, "polite": 2, "short": 2}
+    )
     found = track([old, new])
     assert parts(found) == [("check", "loud")]
     assert Part("weight", "loud") in found.fixed

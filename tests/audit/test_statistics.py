@@ -56,7 +56,8 @@ def test_a_thousand_questions_take_less_than_a_second_and_agree_with_fewer() -> 
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "expected"), [(43, 32, 0.2067), (3, 3, 1.0), (0, 0, 1.0), (1, 0, 0.5), (8, 0, 2**-8), (0, 8, 2**-8)]
+    ("one", "other", "expected"),
+    [(43, 32, 0.2067), (3, 3, 1.0), (0, 0, 1.0), (1, 0, 0.5), (8, 0, 2**-8), (0, 8, 2**-8)],
 )
 def test_mid_p(one: int, other: int, expected: float) -> None:
     assert mid_p(one, other) == pytest.approx(expected, abs=5e-5)

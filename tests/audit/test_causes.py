@@ -1,0 +1,172 @@
+"""Who brought what: steps of several releases, references, re-pins, renames, both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from evalstore.audit import Audit, Factor, audit
+from evalstore.runs import Run
+from evalstore.store import Store
+
+TONE = """\
+id: tone
+version: {version}
+checks:
+  - {{id: calm, kind: must_not_contain, values: [{banned}]}}
+  - {{id: polite, kind: must_contain_any, values: [please, thanks]}}
+scoring: {{combine: weighted_avg}}
+"""
+OTHER = """\
+id: other
+version: 1.0.0
+checks: [{id: brief, kind: must_not_contain, values: [moreover]}]
+scoring: {combine: min}
+"""
+QUESTIONS = """\
+id: small
+version: {version}
+defaults: {{rubric_ref: rubric/{rubric}}}
+questions:
+  - {{id: one, input: Say one.{facts}}}
+  - {{id: two, input: Say two.}}
+"""
+Answers = Callable[..., Path]
+
+
+def tone(version: str, *banned: str) -> str:
+    return TONE.format(version=version, banned=", ".join(f'"{word}"' for word in banned))
+
+
+def questions(version: str, rubric: str, facts: str = "") -> str:
+    return QUESTIONS.format(version=version, rubric=rubric, facts=facts)
+
+
+def compared(repo: Any, a: Run, b: Run, **options: bool) -> Audit:
+    with Store.open(repo.root) as store:
+        return audit(a, b, store, **options)
+
+
+def factor(found: Audit, name: str) -> Factor:
+    return next(factor for factor in found.factors if factor.name == name)
+
+
+def test_each_release_on_the_way_is_named_for_what_it_brought(repo: Any, answers: Answers) -> None:
+    repo.release("rubrics/tone", tone("1.0.0", "!"))
+    repo.release("datasets/small", questions("1.0.0", "tone@1.0.0"))
+    first = repo.release("rubrics/tone", tone("2.0.0", "!", "well"), author="Ines")
+    repo.release("rubrics/tone", tone("2.0.1", "well", "!"), author="Otto")
+    second = repo.release("rubrics/tone", tone("3.0.0", "!", "well", "so"), author="Paul")
+    repo.release("datasets/small", questions("2.0.0", "tone@3.0.0"))
+    outputs = answers("a", one="well, please", two="so, please")
+    found = compared(repo, repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.0", outputs))
+    assert [
+        (cause.source.rule, cause.source.part, cause.source.origin.commit, cause.source.origin.author, cause.share)
+        for cause in factor(found, "rubric").causes
+        if cause.share
+    ] == [
+        ("ban-phrase-added", "calm: 'so'", second, "Paul", Fraction(-1, 4)),
+        ("ban-phrase-added", "calm: 'well'", first, "Ines", Fraction(-1, 4)),
+    ]
+    assert [factor.changed for factor in found.factors] == [2, 0, 0]
+    assert found.sentence == "The score fell by 50.00 points: a stricter rubric took 50.00."
+
+
+def test_an_edit_that_two_releases_made_together_is_shared_step_by_step(repo: Any, answers: Answers) -> None:
+    def weighted(version: str, weight: int) -> str:
+        return tone(version, "!").replace("weighted_avg", f"weighted_avg, weights: {{calm: {weight}}}")
+
+    repo.release("rubrics/tone", weighted("1.0.0", 1))
+    repo.release("datasets/small", questions("1.0.0", "tone@1.0.0"))
+    repo.release("rubrics/tone", weighted("2.0.0", 2), author="Ines")
+    repo.release("rubrics/tone", weighted("3.0.0", 3), author="Paul")
+    repo.release("datasets/small", questions("2.0.0", "tone@3.0.0"))
+    outputs = answers("a", one="hello")  # calm, not polite: 1/2, then 2/3, then 3/4
+    found = compared(repo, repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.0", outputs))
+    assert [
+        (cause.source.rule, cause.source.origin.author, cause.share) for cause in factor(found, "rubric").causes
+    ] == [("check-weight-changed", "Ines", Fraction(1, 6)), ("check-weight-changed", "Paul", Fraction(1, 12))]
+    assert factor(found, "rubric").ci is None  # one question
+
+
+def test_an_exchanged_phrase_is_called_so_on_both_sides(repo: Any, answers: Answers) -> None:
+    repo.release("rubrics/tone", tone("1.0.0", "!", "well"))
+    repo.release("datasets/small", questions("1.0.0", "tone@1.0.0"))
+    repo.release("rubrics/tone", tone("2.0.0", "!", "so"))
+    repo.release("datasets/small", questions("2.0.0", "tone@2.0.0"))
+    outputs = answers("a", one="so", two="well")
+    found = compared(repo, repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.0", outputs))
+    rules = {(cause.source.part, cause.source.rule, cause.share) for cause in factor(found, "rubric").causes}
+    assert rules == {
+        ("calm: 'so'", "phrase-reworded", Fraction(-1, 4)),
+        ("calm: 'well'", "phrase-reworded", Fraction(1, 4)),
+    }
+    assert factor(found, "rubric").moved == 2
+    assert found.sentence == "The score did not move, although something changed."
+
+
+def test_a_question_that_another_rubric_grades_is_named_with_the_release_of_the_dataset(
+    repo: Any, answers: Answers
+) -> None:
+    repo.release("rubrics/tone", tone("1.0.0", "!"))
+    repo.release("rubrics/other", OTHER)
+    repo.release("datasets/small", questions("1.0.0", "tone@1.0.0"))
+    commit = repo.release("datasets/small", questions("2.0.0", "other@1.0.0"), author="Ines")
+    repo.release("datasets/small", questions("2.0.1", "other@1.0.0").replace("Say two", "Say 2"), author="Paul")
+    outputs = answers("a", one="moreover", two="moreover, please")
+    found = compared(repo, repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.1", outputs))
+    (cause,) = factor(found, "rubric").causes
+    origin = cause.source.origin
+    assert (cause.source.rule, cause.share) == ("question-rubric-ref-changed", Fraction(-3, 4))
+    assert (origin.ref, origin.old, origin.new) == ("dataset/small", "rubric/tone@1.0.0", "rubric/other@1.0.0")
+    assert (origin.commit, origin.author) == (commit, "Ines")
+    # The outputs are the same, but they answer another question; no check reads that.
+    assert found.input_changed == ("two",)
+    outputs_factor = factor(found, "outputs")
+    assert (outputs_factor.changed, outputs_factor.share, outputs_factor.moved) == (1, 0, 0)
+    assert outputs_factor.claim == "moved none; at most 100% would"
+
+
+def test_a_changed_reference_is_the_datasets_and_moves_nothing_that_no_check_reads(repo: Any, answers: Answers) -> None:
+    repo.release("rubrics/tone", tone("1.0.0", "!"))
+    repo.release("datasets/small", questions("1.0.0", "tone@1.0.0"))
+    repo.release("datasets/small", questions("2.0.0", "tone@1.0.0", ", expected_facts: [one]"), author="Ines")
+    repo.release("datasets/small", questions("3.0.0", "tone@1.0.0", ", expected_facts: [uno]"), author="Paul")
+    outputs = answers("a", one="one", two="two")
+    found = compared(repo, repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@3.0.0", outputs))
+    dataset = factor(found, "dataset")
+    assert (dataset.changed, dataset.share, dataset.moved) == (1, 0, 0)
+    assert [
+        (cause.source.rule, cause.source.origin.ref, cause.source.origin.old, cause.source.origin.author)
+        for cause in dataset.causes
+    ] == [
+        ("question-reference-changed", "dataset/small", "1.0.0", "Ines"),
+        ("question-reference-changed", "dataset/small", "2.0.0", "Paul"),
+    ]
+
+
+def test_a_broken_release_on_the_way_is_passed_over_and_said(repo: Any, answers: Answers) -> None:
+    repo.release("rubrics/tone", tone("1.0.0", "!"))
+    repo.release("datasets/small", questions("1.0.0", "tone@1.0.0"))
+    repo.release("rubrics/tone", "id: tone\nversion: 1.5.0\nchecks: 7\n")
+    repo.release("rubrics/tone", tone("2.0.0", "!", "well"), author="Ines")
+    repo.release("datasets/small", questions("2.0.0", "tone@2.0.0"))
+    outputs = answers("a", one="well", two="well")
+    found = compared(repo, repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.0", outputs))
+    (cause,) = factor(found, "rubric").causes
+    assert (cause.source.origin.old, cause.source.origin.new, cause.source.origin.author) == ("1.0.0", "2.0.0", "Ines")
+    assert found.notes[0].startswith("rubric/tone@1.5.0 was passed over")
+
+
+def test_one_rubric_for_all_questions_is_audited_like_a_pin(repo: Any, answers: Answers) -> None:
+    repo.release("rubrics/tone", tone("1.0.0", "!"))
+    repo.release("rubrics/other", OTHER)
+    repo.release("datasets/small", questions("1.0.0", "tone@1.0.0"))
+    outputs = answers("a", one="moreover", two="please")
+    a = repo.score("dataset/small@1.0.0", outputs)
+    b = repo.score("dataset/small@1.0.0", outputs, "n", rubric="rubric/other@1.0.0")
+    (cause,) = factor(compared(repo, a, b), "rubric").causes
+    assert (cause.source.rule, cause.source.origin.ref) == ("question-rubric-ref-changed", "rubric/other")
+    assert cause.source.origin.commit is None  # no release of the dataset says so: an option did

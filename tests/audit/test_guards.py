@@ -1,0 +1,236 @@
+"""What an audit refuses, and what it says instead of guessing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.audit import Audit, audit
+from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.report import render
+from evalstore.runs import Run
+from evalstore.store import Store
+
+TONE = """\
+id: tone
+version: 1.0.0
+checks:
+  - {id: calm, kind: must_not_contain, values: ["!"]}
+  - {id: polite, kind: must_contain_any, values: [please]}
+scoring: {combine: weighted_avg}
+"""
+JUDGED = """\
+id: judged
+version: 1.0.0
+checks: [{id: sound, kind: llm_judge, judge_prompt_ref: judge/nobody@1.0.0}]
+scoring: {combine: min, errors: ERRORS}
+"""
+SMALL = """\
+id: small
+version: 1.0.0
+defaults: {rubric_ref: rubric/tone@1.0.0}
+questions:
+  - {id: one, input: Say one.}
+  - {id: two, input: Say two.}
+  - {id: three, input: Say three.}
+"""
+Answers = Callable[..., Path]
+
+
+@pytest.fixture
+def released(repo: Any) -> Any:
+    repo.release("rubrics/tone", TONE)
+    repo.release("datasets/small", SMALL)
+    return repo
+
+
+def compared(repo: Any, a: Run | Path, b: Run | Path, **options: bool) -> Audit:
+    with Store.open(repo.root) as store:
+        return audit(a, b, store, **options)
+
+
+def edit_row(run: Run, id_: str, **details: Any) -> None:
+    """Change what a row of a stored run says of itself."""
+    rows = [json.loads(line) for line in run.samples.read_text().splitlines()]
+    for row in rows:
+        if row["sample_id"] == id_:
+            row["metadata"] |= details
+    run.samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_unlike_question_sets_are_compared_on_what_they_share(released: Any, answers: Answers) -> None:
+    a = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello!"))
+    b = released.score("dataset/small@1.0.0", answers("b", three="please!", one="hello"), "n")
+    found = compared(released, a, b)
+    assert (found.common, found.delta) == (1, 0)
+    assert (found.factors[2].share, found.mix.effect) == (Fraction(-1, 2), Fraction(1, 2))
+    assert (found.mix.added_ids, found.mix.removed_ids) == (("three",), ("two",))
+    assert found.sentence == "The score did not move: other questions gave 50.00 and worse outputs took 50.00."
+
+
+def test_runs_that_share_no_question_are_refused(released: Any, answers: Answers) -> None:
+    a = released.score("dataset/small@1.0.0", answers("a", one="please"))
+    b = released.score("dataset/small@1.0.0", answers("b", two="please"), "n")
+    with pytest.raises(RefusedError, match="no question was scored in both runs"):
+        compared(released, a, b)
+
+
+def test_a_question_that_one_run_left_unscored_is_no_zero(released: Any, answers: Answers) -> None:
+    released.release("rubrics/judged", JUDGED.replace("ERRORS", "skip"))
+    later = SMALL.replace("1.0.0", "2.0.0", 1).replace("Say two.", "Say two., rubric_ref: rubric/judged@1.0.0")
+    released.release("datasets/small", later)
+    a = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello!"))
+    b = released.score("dataset/small@2.0.0", answers("b", one="hello", two="hello!"), "n")
+    found = compared(released, a, b)
+    assert (found.common, found.mix.removed_ids) == (1, ("two",))
+    assert (found.delta, found.factors[2].share, found.mix.effect) == (0, Fraction(-1, 2), Fraction(1, 2))
+
+
+def test_a_mix_that_cannot_be_scored_is_its_own_line(released: Any, answers: Answers) -> None:
+    php = "id: php\nversion: 1.0.0\nchecks: [{id: parses, kind: php_lint, on_no_code: unscored}]\n"
+    released.release("rubrics/php", f"{php}scoring: {{combine: min}}\n")
+    later = SMALL.replace("1.0.0", "2.0.0", 1).replace("Say two.", "Say two., rubric_ref: rubric/php@1.0.0")
+    released.release("datasets/small", later)
+    code = "```php\n<?php echo 1;\n```\n"
+    a = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello!"))
+    b = released.score("dataset/small@2.0.0", answers("b", one="hello", two=code), "n")
+    # Two moved from 0 to 1; but the new rubric has nothing to grade in the old output.
+    found = compared(released, a, b)
+    assert (found.common, found.mix.not_separable_ids) == (1, ("two",))
+    assert (found.factors[0].share, found.factors[2].share) == (0, Fraction(-1, 2))
+    assert (found.mix.added, found.mix.removed, found.mix.not_separable) == (0, 0, Fraction(3, 4))
+    assert found.delta == Fraction(1, 4)
+    assert "not separable, counted as question mix (+75.00): two" in render(found, "text")
+
+
+def test_a_record_that_is_not_reproduced_is_refused_by_name(released: Any, answers: Answers) -> None:
+    a = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello"))
+    b = released.score("dataset/small@1.0.0", answers("b", one="please!", two="please"), "n")
+    checks = json.loads(json.loads(b.samples.read_text().splitlines()[0])["metadata"]["evalstore_checks"])
+    checks[0] |= {"score": "1", "verdict": "pass"}
+    edit_row(b, "one", evalstore_checks=json.dumps(checks), evalstore_score="1")
+    forged = replace(b, score=Fraction(1))
+    with pytest.raises(RefusedError, match=r"1 recorded results are not reproduced: B one: calm was 1 \(pass\), is 0"):
+        compared(released, a, forged)
+    found = compared(released, a, forged, allow_drift=True)
+    assert (found.delta, found.not_reproduced) == (Fraction(1, 4), Fraction(1, 4))
+    assert found.factors[2].share == 0
+    assert [(one.run, one.id) for one in found.drift] == [("B", "one")]
+    assert "what could not be reproduced gave 25.00" in found.sentence
+    assert "1 recorded results were not reproduced:\n  B one: calm was 1 (pass), is 0 (fail)" in render(found, "text")
+
+
+def test_the_command_answers_3_for_drift_and_0_when_it_is_allowed(
+    released: Any, answers: Answers, cli: Callable[..., Any]
+) -> None:
+    a = released.score("dataset/small@1.0.0", answers("a", one="please"))
+    b = released.score("dataset/small@1.0.0", answers("b", one="please!"), "n")
+    edit_row(a, "one", evalstore_verdict="fail")
+    ran = cli("audit", a.path, b.path, cwd=released.root)
+    assert (ran.code, ran.out) == (3, "")
+    assert "A one: the score was 1 (fail), is 1 (pass)" in ran.err
+    assert "--allow-drift" in ran.err
+    assert cli("audit", a.path, b.path, "--allow-drift", cwd=released.root).code == 0
+
+
+def test_an_aggregate_that_its_rows_contradict_is_refused(released: Any, answers: Answers) -> None:
+    run = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello"))
+    with pytest.raises(RefusedError, match="says 1/3, but its rows average to 3/4"):
+        compared(released, replace(run, score=Fraction(1, 3)), run)
+
+
+def test_a_moved_tag_is_said_and_the_recorded_content_found(released: Any, answers: Answers) -> None:
+    a = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello!"))
+    old = a.rubrics[0].commit
+    released.write("rubrics/tone.yaml", TONE.replace("please", "thanks"))
+    released.git("commit", "-qam", "Edit a release")
+    released.git("tag", "-fam", "x", "rubric/tone@1.0.0")
+    b = released.score("dataset/small@1.0.0", answers("b", one="please", two="hello!"), "n")
+    found = compared(released, a, b)
+    (note,) = found.notes
+    assert note.startswith("rubric/tone@1.0.0 now holds other content than the run recorded; ")
+    assert note.endswith(f"found as rubric/tone@git:{old}")
+    assert found.factors[0].share == Fraction(-1, 4)
+    assert f"note: {note}" in render(found, "text")
+
+
+def test_content_that_is_nowhere_is_refused_with_what_is_missing(released: Any, answers: Answers) -> None:
+    a = released.score("dataset/small@1.0.0", answers("a", one="please"))
+    other = replace(a, rubrics=(replace(a.rubrics[0], digest="0" * 64),))
+    with pytest.raises(RefusedError, match=r"rubric/tone@1\.0\.0: the tag now holds other content .*digest 0{12}"):
+        compared(released, other, a)
+    gone = replace(a, rubrics=(replace(a.rubrics[0], ref="rubric/tone@7.0.0", digest="0" * 64),))
+    with pytest.raises(RefusedError, match=r"graded with rubric/tone@7\.0\.0, and rubric/tone has no version 7\.0\.0"):
+        compared(released, gone, a)
+
+
+def test_a_file_on_disk_is_found_by_its_digest_once_it_is_released(released: Any, answers: Answers) -> None:
+    outputs = answers("a", one="please!", two="hello")
+    b = released.score("dataset/small@1.0.0", outputs, "n")
+    edited = TONE.replace("1.0.0", "2.0.0").replace('["!"]', '["!", hello]')
+    released.write("rubrics/tone.yaml", edited)
+    a = released.score("dataset/small@1.0.0", outputs, rubric="rubric/tone@worktree")
+    on_disk = compared(released, b, a)
+    assert on_disk.factors[0].causes[0].source.origin.commit is None
+    commit = released.release("rubrics/tone", edited)
+    found = compared(released, b, a)
+    assert found.notes == ("rubric/tone@worktree was a file on disk; the same content was found as rubric/tone@2.0.0",)
+    assert [(cause.source.rule, cause.source.origin.commit) for cause in found.factors[0].causes] == [
+        ("ban-phrase-added", commit)
+    ]
+    released.write("rubrics/tone.yaml", TONE)
+    released.git("tag", "-d", "rubric/tone@2.0.0")
+    with pytest.raises(RefusedError, match="no release and no file holds rubric/tone@worktree as the run used it"):
+        compared(released, b, a)
+
+
+def test_an_untagged_commit_is_named_with_its_author(released: Any, answers: Answers) -> None:
+    outputs = answers("a", one="please", two="hello")
+    a = released.score("dataset/small@1.0.0", outputs)
+    released.write("rubrics/tone.yaml", TONE.replace('["!"]', '["!", hello]'))
+    released.git("commit", "-qam", "Not released yet", author="Ines")
+    commit = released.git("rev-parse", "HEAD")
+    b = released.score("dataset/small@1.0.0", outputs, "n", rubric="rubric/tone@git:HEAD")
+    origin = compared(released, a, b).factors[0].causes[0].source.origin
+    assert (origin.old, origin.new) == ("1.0.0", f"git:{commit}")
+    assert (origin.commit, origin.author) == (commit, "Ines")
+
+
+def test_a_run_of_another_tool_names_no_versions(released: Any, answers: Answers, tmp_path: Path) -> None:
+    run = released.score("dataset/small@1.0.0", answers("a", one="please"))
+    with pytest.raises(RefusedError, match="names no dataset version, so its rulers cannot be found"):
+        compared(released, replace(run, dataset=None), run)
+    with pytest.raises(EvalstoreError):
+        compared(released, tmp_path / "none.json", run)
+    run.samples.unlink()
+    with pytest.raises(EvalstoreError, match=run.samples.name):
+        compared(released, run, run)
+
+
+def test_a_question_with_two_answers_is_refused(released: Any, answers: Answers) -> None:
+    run = released.score("dataset/small@1.0.0", answers("a", one="please"))
+    run.samples.write_text(run.samples.read_text() * 2)
+    with pytest.raises(RefusedError, match="holds the question one twice"):
+        compared(released, run, run)
+
+
+def test_wrong_arguments_are_usage_errors(cli: Callable[..., Any], tmp_path: Path) -> None:
+    assert cli("audit", "only-one.json").code == 2
+    outside = cli("audit", "a.json", "b.json", cwd=tmp_path)
+    assert (outside.code, outside.out) == (3, "")
+    help_ = cli("audit", "--help")
+    assert help_.code == 0
+    assert "Examples:" in help_.out
+
+
+def test_control_characters_of_a_stranger_do_not_reach_the_terminal(released: Any, answers: Answers) -> None:
+    a = released.score("dataset/small@1.0.0", answers("a", one="please"))
+    b = replace(released.score("dataset/small@1.0.0", answers("b", one="!"), "n"), model="evil\x1b[2J\u202e")
+    assert "\x1b" not in render(compared(released, a, b), "text")
+    assert "\u202e" not in render(compared(released, a, b), "text")
