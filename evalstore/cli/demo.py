@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import textwrap
 from pathlib import Path
 
 import click
@@ -42,7 +43,7 @@ def command(settings: Settings, folder: Path) -> ExitCode:
         if not step.show:
             continue
         _tell(settings, f"\n── {number}. {step.title} ".ljust(_WIDTH, "─"))
-        _tell(settings, f"{step.say}  ({step.author}, {step.date[:10]})\n")
+        _tell(settings, textwrap.fill(f"{step.say} ({step.author}, {step.date[:10]})", _WIDTH) + "\n")
         for command_ in ran:
             _tell(settings, f"$ evalstore {shlex.join(command_.words)}")
             _tell(settings, _shown(command_.out, command_.err))

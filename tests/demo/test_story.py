@@ -1,0 +1,79 @@
+"""The sample story through the real commands: what its README promises is what comes out."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evalstore.resources import folder
+
+LINES, COLUMNS = 46, 110
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    import os
+    import sys
+
+    target = tmp_path_factory.mktemp("demo") / "store"
+    done = subprocess.run([sys.executable, "-m", "evalstore", "demo", str(target)], env=os.environ, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return target, done.stdout
+
+
+def audit_of(told: tuple[Path, str], cli: Callable) -> dict:
+    runs = [str(next(told[0].glob(f"runs/model_{model}/*.json")).relative_to(told[0])) for model in "ab"]
+    return json.loads(cli("audit", *runs, "--format", "json", cwd=told[0]).out)
+
+
+def test_the_numbers_of_the_readme_come_out(told: tuple[Path, str], cli: Callable) -> None:
+    points = re.findall(r"\| ([^|]+) \| ([−+]?[\d.]+) \|", (folder("sample_repo") / "README.md").read_text("utf-8"))
+    promised = {name: float(value.replace("−", "-")) for name, value in points}
+    found = audit_of(told, cli)
+    shares = {factor["name"]: factor["share"] for factor in found["factors"]}
+    expected = {
+        "model A, first release": found["a"]["score"],
+        "stricter rubric": shares["rubric"],
+        "better answers": shares["outputs"],
+        "another question": found["mix"],
+        "model B, current release": found["b"]["score"],
+    }
+    assert {name: round(100 * value, 2) for name, value in expected.items()} == promised
+
+
+def test_the_points_add_up(told: tuple[Path, str], cli: Callable) -> None:
+    found = audit_of(told, cli)
+    assert sum(factor["share"] for factor in found["factors"]) + found["mix"] == pytest.approx(found["delta"], abs=1e-9)
+    assert found["delta"] == pytest.approx(found["b"]["score"] - found["a"]["score"], abs=1e-9)
+    rubric = next(factor for factor in found["factors"] if factor["name"] == "rubric")
+    assert {cause["author"] for cause in rubric["causes"] if cause["share"]} == {"Jonas Brandt"}
+
+
+def test_every_release_is_a_tag_on_the_branch(told: tuple[Path, str], git: Callable) -> None:
+    tags = git("tag", "--merged", "main", cwd=told[0]).split()
+    assert {"rubric/answer_style@1.0.0", "rubric/answer_style@2.0.0", "rubric/answer_style@2.0.1", "rubric/cache_metadata@1.1.0"} <= set(tags)
+    assert git("tag", cwd=told[0]).split() == tags
+    assert git("status", "--porcelain", "--untracked-files=no", cwd=told[0]) == ""
+
+
+def test_a_step_fits_a_screen(told: tuple[Path, str]) -> None:
+    steps = told[1].split("\n── ")[1:]
+    assert steps
+    for step in steps:
+        assert step.count("\n") <= LINES, step
+        assert all(len(line) <= COLUMNS for line in step.split("\n")), step
+
+
+def test_it_ends_by_naming_the_folder(told: tuple[Path, str]) -> None:
+    assert f"cd {told[0]}" in told[1][-200:]
+
+
+def test_a_folder_that_is_not_empty_is_refused(told: tuple[Path, str], cli: Callable) -> None:
+    ran = cli("demo", told[0])
+    assert ran.code == 3
+    assert "not empty" in ran.err
