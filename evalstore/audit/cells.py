@@ -16,8 +16,9 @@ from evalstore.audit.shapley import State
 from evalstore.audit.values import Origin, Source
 from evalstore.model import CheckResult
 
-# By state of the reference and by whose output (0 is A, 1 is B): the results of all variants of checks.
-Table = Mapping[tuple[int, int], Sequence[CheckResult]]
+# By state of the reference and by whose output (0 is A, 1 is B): the results of all variants of checks, and their
+# outcomes.
+Table = Mapping[tuple[int, int], tuple[Sequence[CheckResult], Sequence[int]]]
 _Key = tuple[str, str, Origin | None]
 _Signature = tuple[object, ...]
 
@@ -68,7 +69,7 @@ class Pairs:
 
     def _journey(self, key: _Key) -> tuple[Journey, Plan]:
         if key not in self._journeys:
-            old, new = self.a.rulers[key[0]], self.b.rulers[key[1]]
+            old, new = self.a.rulers[key[0]].located, self.b.rulers[key[1]].located
             same = old.resolved.name == new.resolved.name
             passed = journey(self.rulers, old, new) if same else repin(old, new, key[2])
             self._journeys[key] = passed, Plan(passed.track)
@@ -84,20 +85,20 @@ class Pairs:
 
     def _table(self, id_: str, plan: Plan, references: References, *, sides: int) -> Table:
         answers = [(side.rows[id_], side.asked[id_]) for side in (self.a, self.b)[:sides]]
-        return {
-            (state, side): [self.grader.grade(check, mixed(reference, asked), row) for check in plan.variants]
-            for state, reference in enumerate(references.states)
-            for side, (row, asked) in enumerate(answers)
-        }
+        table = {}
+        for state, reference in enumerate(references.states):
+            for side, (row, asked) in enumerate(answers):
+                results = self.grader.grade(plan.checks, mixed(reference, asked), row)
+                table[state, side] = results, [plan.outcome(result) for result in results]
+        return table
 
     def _attribution(self, key: _Key, plan: Plan, levels: Cell, table: Table) -> Attribution | None:
-        results = tuple((one.score, one.verdict, one.unscored) for column in table.values() for one in column)
-        signature = (key, levels, results)
+        signature = (key, levels, tuple(outcome for _, outcomes in table.values() for outcome in outcomes))
         if signature not in self._attributions:
 
             def score(cell: Cell) -> Fraction | None:
                 edits, reference, output = cell
-                return plan.score(edits, table[sum(reference), sum(output)])
+                return plan.score(edits, *table[sum(reference), sum(output)])
 
             self._attributions[signature] = attribute(levels, score)
         return self._attributions[signature]

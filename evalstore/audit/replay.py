@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ from evalstore.runs import Row, Run, read_rows, read_run
 _INPUT = ("input", "messages")
 _REFERENCE = tuple(key for key in REFERENCE if key not in _INPUT)
 
+_Key = tuple[str, str, str, str]
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -42,37 +44,57 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Ruler:
+    """A rubric of a run: where it is in the store, read once, and its checks with their contents."""
+
+    located: Located
+    rubric: Rubric
+    checks: tuple[tuple[Check, str], ...]
+
+    @classmethod
+    def of(cls, located: Located) -> Ruler:
+        """Read a located rubric."""
+        rubric = rubric_of(located.resolved.artifact.value)
+        return cls(located, rubric, tuple((check, content_of(check)) for check in rubric.checks))
+
+
+@dataclass(frozen=True, slots=True)
 class Stored:
     """One run, ready to be graded again: its rows by id, its questions, and its rulers as they are in the store."""
 
     run: Run
     rows: Mapping[str, Row]
     dataset: Located
-    rulers: Mapping[str, Located]
-    rubrics: Mapping[str, Rubric]
+    rulers: Mapping[str, Ruler]
     asked: Mapping[str, Asked]
 
 
 @dataclass(slots=True)
 class Grader:
-    """Grades one check once for each question and output, however many hybrids hold it."""
+    """Grades checks; what the rubrics of the runs gave is remembered, because the hybrids hold the same checks."""
 
     strict: bool
-    _known: dict[tuple[str, str, str, str], CheckResult] = field(default_factory=dict)
+    _known: dict[_Key, CheckResult] = field(default_factory=dict)
 
-    def grade(self, check: Check, asked: Asked, row: Row) -> CheckResult:
-        """Return the result of one check under the check's own id; one that its schema refuses cannot be graded."""
-        key = (content_of(check), asked.input, asked.reference, row.output_digest)
-        if key not in self._known:
-            try:
-                self._known[key] = grade(check, row.output, asked.question, strict=self.strict)
-            except SchemaError as error:
-                self._known[key] = _ungraded(check, error)
-        return replace(self._known[key], id=check.id)
+    def rubric(self, ruler: Ruler, asked: Asked, row: Row) -> RubricResult:
+        """Return what `evaluate` answers for one row."""
+        results = self.grade(ruler.checks, asked, row)
+        about = _about(asked, row)
+        self._known |= {(content, *about): one for (_, content), one in zip(ruler.checks, results, strict=True)}
+        return combine(ruler.rubric.scoring, results)
 
-    def rubric(self, rubric: Rubric, asked: Asked, row: Row) -> RubricResult:
-        """Return what `evaluate` would answer for one row."""
-        return combine(rubric.scoring, [self.grade(check, asked, row) for check in rubric.checks])
+    def grade(self, checks: Sequence[tuple[Check, str]], asked: Asked, row: Row) -> list[CheckResult]:
+        """Return the result of each check, given with its content, under its own id."""
+        about = _about(asked, row)
+        return [self._grade(check, (content, *about), asked, row) for check, content in checks]
+
+    def _grade(self, check: Check, key: _Key, asked: Asked, row: Row) -> CheckResult:
+        if key in self._known:
+            return replace(self._known[key], id=check.id)
+        try:
+            return grade(check, row.output, asked.question, strict=self.strict)
+        except SchemaError as error:  # of a version in between, which nobody has graded with
+            return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, Unscored.ERROR)
 
 
 def read_stored(run: Run | Path | str, rulers: Rulers) -> Stored:
@@ -85,13 +107,11 @@ def read_stored(run: Run | Path | str, rulers: Rulers) -> Stored:
         )
     rows = _by_id(run)
     dataset = rulers.locate(run.dataset)
-    located = {pinned.ref: rulers.locate(pinned) for pinned in run.rubrics}
     return Stored(
         run=run,
         rows=rows,
         dataset=dataset,
-        rulers=located,
-        rubrics={ref: rubric_of(found.resolved.artifact.value) for ref, found in located.items()},
+        rulers={pinned.ref: Ruler.of(rulers.locate(pinned)) for pinned in run.rubrics},
         asked={q.id: asked_of(q) for q in rulers.store.questions(dataset.resolved) if q.id in rows},
     )
 
@@ -119,12 +139,12 @@ def drift(stored: Stored, grader: Grader, name: str) -> Iterator[Drift]:
             raise RefusedError(f"{stored.run.path} has a row for {id_}, which is no question of {stored.dataset.label}")
         if row.reference_digest not in {"", asked.reference} or row.input_digest not in {"", asked.input}:
             yield Drift(name, id_, "the question is another one than was recorded")
-        elif row.rubric and (what := _difference(row, grader.rubric(_rubric(stored, row), asked, row))):
+        elif row.rubric and (what := _difference(row, grader.rubric(_ruler(stored, row), asked, row))):
             yield Drift(name, id_, what)
 
 
-def _ungraded(check: Check, error: SchemaError) -> CheckResult:
-    return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, Unscored.ERROR)
+def _about(asked: Asked, row: Row) -> tuple[str, str, str]:
+    return asked.input, asked.reference, row.output_digest
 
 
 def _by_id(run: Run) -> dict[str, Row]:
@@ -140,10 +160,10 @@ def _by_id(run: Run) -> dict[str, Row]:
     return rows
 
 
-def _rubric(stored: Stored, row: Row) -> Rubric:
-    if row.rubric not in stored.rubrics:
+def _ruler(stored: Stored, row: Row) -> Ruler:
+    if row.rubric not in stored.rulers:
         raise RefusedError(f"{stored.run.path} does not say which version of {row.rubric} graded {row.id}")
-    return stored.rubrics[row.rubric]
+    return stored.rulers[row.rubric]
 
 
 def _difference(row: Row, again: RubricResult) -> str:

@@ -75,7 +75,8 @@ def _exact(levels: State, players: Sequence[int], value: Value) -> Estimates:
         for entered in coalitions([other for other in players if other != player]):
             share = weight(len(entered), len(players))
             for step, gain in enumerate(_gains(state_of(levels, entered), player, levels[player], value)):
-                shares[player][step] += share * gain
+                if gain:  # most edits move few questions
+                    shares[player][step] += share * gain
     return tuple(tuple(map(Estimate, steps)) for steps in shares)
 
 

@@ -43,9 +43,10 @@ def rubrics(draw: st.DrawFn, kinds: list[str] = KINDS) -> dict[str, Any]:
 
 def attributed(versions: list[dict[str, Any]], a: str, b: str) -> Attribution | None:
     plan = Plan(track([rubric_of(version) for version in versions]))
-    results = [[grade(check, Output(text), None) for check in plan.variants] for text in (a, b)]
+    results = [[grade(check, Output(text), None) for check, _ in plan.checks] for text in (a, b)]
+    columns = [(column, [plan.outcome(result) for result in column]) for column in results]
     levels: Cell = (plan.track.levels, (), (1,) if a != b else ())
-    return attribute(levels, lambda cell: plan.score(cell[0], results[sum(cell[2])]))
+    return attribute(levels, lambda cell: plan.score(cell[0], *columns[sum(cell[2])]))
 
 
 def edits(found: Attribution, factor: int) -> Fraction:
