@@ -20,6 +20,8 @@ from evalstore.release.values import Bumped, Released
 from evalstore.store import Store
 from evalstore.versions import Bump
 
+_AGAIN = "make room, or look at the permissions; the same bump again finishes what this one began"
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -58,10 +60,14 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     request = Request(chosen, level, message, tag and commit)
     if dry_run or not commit:
         return _unpublished(store, request, commit=commit, dry_run=dry_run)
-    with locked(store, signature or {}) as site:
-        recovered = recover(site)
-        store.forget()
-        return replace(_published(store, site, request), recovered=recovered)
+    try:
+        with locked(store, signature or {}) as site:
+            recovered = recover(site)
+            store.forget()
+            return replace(_published(store, site, request), recovered=recovered)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise RefusedError(f"the release cannot be written: {reason}", hint=_AGAIN) from None
 
 
 def _unpublished(store: Store, request: Request, *, commit: bool, dry_run: bool) -> Released:

@@ -13,7 +13,7 @@ from evalstore.release.checkout import Checkout
 from evalstore.release.journal import Change, Journal, write_journal
 from evalstore.release.parts import Part
 from evalstore.release.settle import clear_locks, settle
-from evalstore.release.site import Site
+from evalstore.release.site import REASON, Site
 from evalstore.release.values import Bumped
 from evalstore.store import Store
 from evalstore.store.git import CommandError
@@ -30,6 +30,13 @@ from evalstore.store.writing import (
     write_tags,
     write_tree,
 )
+
+# What git says of a ref that is not as it was -> what has happened.
+_CONFLICTS = {
+    "reference already exists": "one of the tags is there already",
+    "but expected": "the branch moved while it was bumped",
+    "unable to resolve reference": "the branch is gone",
+}
 
 
 class Words(NamedTuple):
@@ -66,7 +73,7 @@ def publish(site: Site, journal: Journal, released: Sequence[Bumped]) -> None:
     updates = [*tags, RefUpdate(journal.branch, journal.commit, journal.old)]
     failure = None
     try:
-        update_refs(site.git, updates, reason="evalstore bump", signature=site.signature)
+        update_refs(site.git, updates, reason=REASON, signature=site.signature)
     except CommandError as error:
         failure = error
         if error.status < 0:  # git was killed, and could not remove its locks
@@ -76,10 +83,10 @@ def publish(site: Site, journal: Journal, released: Sequence[Bumped]) -> None:
 
 
 def _conflict(failure: CommandError | None) -> Exception:
-    said = failure.stderr if failure else ""
-    if failure and "reference already exists" not in said and "cannot lock ref" not in said:
+    said = failure.stderr if failure else "but expected"
+    what = next((what for words, what in _CONFLICTS.items() if words in said), None)
+    if what is None and failure:
         return failure
-    what = "one of the tags is there already" if "already exists" in said else "the branch moved while it was bumped"
     return ConflictError(f"nothing was released: {what}", hint="run the same bump again")
 
 

@@ -13,14 +13,13 @@ from pathlib import Path
 from evalstore.errors import LoadError
 from evalstore.files import sweep_below, write_below
 from evalstore.release.journal import Journal, read_journal
-from evalstore.release.site import FOLDER, Site
+from evalstore.release.site import FOLDER, REASON, Site
 from evalstore.release.values import Bumped
 from evalstore.store.blobs import working_blob
 from evalstore.store.git import Git
 from evalstore.store.index import release, stage, staged
 from evalstore.store.writing import NAMES, RefUpdate, TreeEntry, find_refs, update_refs
 
-_REASON = "evalstore bump"
 _PATIENCE = 1.0  # seconds that a live git may hold a lock on a ref; it holds one for milliseconds
 
 
@@ -58,7 +57,7 @@ def clear_locks(site: Site, journal: Journal, written: Path) -> None:
         time.sleep(_PATIENCE)
     for path, seen in left:
         if _seen(path) == seen:
-            path.unlink()
+            path.unlink(missing_ok=True)
 
 
 def _settle_refs(site: Site, journal: Journal) -> bool:
@@ -79,7 +78,7 @@ def _settle_refs(site: Site, journal: Journal) -> bool:
 
 def _move(site: Site, updates: Iterable[RefUpdate]) -> None:
     if wanted := list(updates):
-        update_refs(site.git, wanted, reason=_REASON, signature=site.signature)
+        update_refs(site.git, wanted, reason=REASON, signature=site.signature)
 
 
 def _holds(git: Git, tip: str, commit: str) -> bool:

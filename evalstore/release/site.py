@@ -15,6 +15,7 @@ from evalstore.store import Store
 from evalstore.store.git import Git
 
 FOLDER = "evalstore"
+REASON = "evalstore bump"  # in the reflogs
 _TRIES, _PAUSE = 200, 0.05  # ten seconds: a bump of a few artifacts takes less than one
 _WRITING = 600.0  # seconds for one command: thousands of objects are synced to disk
 

@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
 from evalstore.errors import LoadError, RefError
-from evalstore.model import Artifact, Kind, Ref
+from evalstore.model import Artifact, Kind, Ref, is_id
 from evalstore.store import Release, Resolved, Store
 from evalstore.store.blobs import committed_blobs, working_blob
+from evalstore.store.git import Git
 from evalstore.store.revisions import head
 from evalstore.versions import Bump, Version
 
 Load = Callable[[str], Artifact]
+
+_ROWS = ".jsonl"
 
 
 def releases_by_name(store: Store) -> dict[str, tuple[Release, ...]]:
@@ -32,12 +35,19 @@ def base_release(store: Store, releases: Sequence[Release], working: Version) ->
     # A shallow clone cannot tell what a branch has seen; there a lower version counts as a step back.
     if last is None or working >= last.version or store.repository.shallow:
         return last
-    try:
-        tip = head(store.git)
-    except RefError:
+    tip = find_head(store.git)
+    if tip is None:
         return last
     finals = (release for release in reversed(releases) if not release.version.prerelease)
     return next((release for release in finals if _is_within(store, release.commit, tip)), last)
+
+
+def find_head(git: Git) -> str | None:
+    """Return the commit that is checked out, or None before the first one."""
+    try:
+        return head(git)
+    except RefError:
+        return None
 
 
 def differing(store: Store, refs: Sequence[Ref], last: Mapping[str, Release]) -> list[Ref]:
@@ -64,7 +74,8 @@ def required_bump(store: Store, release: Release, new: Resolved, load: Load) -> 
 def rows_path(artifact: Artifact) -> str | None:
     """Return where a dataset keeps its rows, relative to the store; None when they stand in its YAML."""
     name = artifact.value.get("rows")
-    return f"{artifact.kind.folder}/{name}" if isinstance(name, str) else None
+    named = isinstance(name, str) and name.endswith(_ROWS) and is_id(name.removesuffix(_ROWS))
+    return f"{artifact.kind.folder}/{name}" if named else None
 
 
 def _is_within(store: Store, commit: str, tip: str) -> bool:

@@ -12,14 +12,20 @@ from evalstore.model import Artifact, Ref
 from evalstore.release.ledger import LIMIT, check_complete, ledger_path
 from evalstore.release.policy import judge_version
 from evalstore.release.references import dependents, loader
-from evalstore.release.standing import Load, base_release, differing, last_release, releases_by_name, required_bump
+from evalstore.release.standing import (
+    Load,
+    base_release,
+    differing,
+    find_head,
+    last_release,
+    releases_by_name,
+    required_bump,
+)
 from evalstore.release.validity import check_shape, version_of
 from evalstore.release.values import Standing, State, Status
 from evalstore.store import Release, Store
 from evalstore.store.blobs import committed_blobs
 from evalstore.versions import Bump, next_version
-
-Releases = Mapping[str, Sequence[Release]]
 
 
 def status(store: Store) -> Status:
@@ -31,7 +37,7 @@ def status(store: Store) -> Status:
     changed = differing(store, refs, last)
     load = loader(store, _drafts(store, changed))
     standings = [_stand(store, ref, releases.get(ref.name, ()), load) for ref in changed]
-    standings += _removed(store, {ref.name for ref in refs}, last.values())
+    standings += _removed(store, {ref.name for ref in refs}, last)
     users = dependents(store) if standings else {}
     named = (replace(standing, dependents=users.get(standing.ref, ())) for standing in standings)
     return Status(tuple(sorted(named, key=lambda standing: standing.ref)), len(refs))
@@ -87,15 +93,14 @@ def _ledger(store: Store, ref: Ref) -> bytes:
         return b""
 
 
-def _removed(store: Store, present: set[str], last: Iterable[Release]) -> Iterator[Standing]:
-    gone = [release for release in last if f"{release.kind}/{release.id}" not in present]
-    paths = [(release.commit, f"{store.prefix}{release.kind.folder}/{release.id}.yaml") for release in gone]
-    for release, blob in zip(gone, committed_blobs(store.git, paths), strict=True):
-        if blob is not None:  # else it belongs to another store of this repository
-            yield Standing(
-                f"{release.kind}/{release.id}",
-                State.REMOVED,
-                True,
-                "removed from the working tree; its releases stay",
-                released=str(release.version),
-            )
+def _removed(store: Store, present: set[str], last: Mapping[str, Release]) -> Iterator[Standing]:
+    gone = {name: release for name, release in last.items() if name not in present}
+    tip = find_head(store.git) if gone else None
+    if tip is None:
+        return
+    # Once its removal is committed it is history, and what HEAD never held belongs to another store or branch.
+    paths = [(tip, f"{store.prefix}{release.kind.folder}/{release.id}.yaml") for release in gone.values()]
+    for (name, release), blob in zip(gone.items(), committed_blobs(store.git, paths), strict=True):
+        if blob is not None:
+            said = "removed from the working tree; its releases stay"
+            yield Standing(name, State.REMOVED, True, said, released=str(release.version))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.columns import columns
@@ -10,6 +11,7 @@ from evalstore.text import printable
 if TYPE_CHECKING:
     from evalstore.release import Standing, Status
 
+_WIDTH = 100
 _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 
 
@@ -57,15 +59,18 @@ def _row(standing: Standing) -> tuple[str, ...]:
 
 
 def _users(standing: Standing) -> str:
-    return f"\n      referred to by {printable(', '.join(standing.dependents))}" if standing.dependents else ""
+    if not standing.dependents:
+        return ""
+    line = f"referred to by {printable(', '.join(standing.dependents))}"
+    return "\n" + textwrap.fill(line, _WIDTH, initial_indent="    ", subsequent_indent="      ")
 
 
 def _summary(status: Status) -> str:
     wrong = sum(not standing.ok for standing in status.artifacts)
-    differ = f"{len(status.artifacts)} of {_count(status.total)} differ from the last release"
-    if wrong:
-        return f"{differ}; {wrong} with no version that says enough: evalstore bump --all sets them"
-    return f"{differ}; evalstore bump --all releases what is new"
+    fault = f", {wrong} without the version it needs" if wrong else ""
+    return (
+        f"{len(status.artifacts)} of {_count(status.total)} differ from the last release{fault}: evalstore bump --all"
+    )
 
 
 def _count(number: int) -> str:

@@ -32,7 +32,8 @@ def stage(git: Git, files: Mapping[str, TreeEntry]) -> None:
     try:
         stamp = index.stat() if index.exists() else None
         if stamp:
-            shutil.copyfile(index, copy)
+            with index.open("rb") as old, copy.open("xb") as new:  # "x" follows no link
+                shutil.copyfileobj(old, new)
         # Without a working tree git cannot compare files, so that no filter of the repository runs …
         with tempfile.TemporaryDirectory(prefix="evalstore-") as nowhere:
             command = (f"--work-tree={nowhere}", "update-index", "-z", "--index-info")
@@ -67,7 +68,7 @@ def release(directory: Path) -> None:
 def _lock(directory: Path) -> None:
     # The lock is a hard link to a file of ours: whoever comes after a crash can tell whose lock it was.
     token, lock = directory / "index.evalstore", directory / "index.lock"
-    token.touch()
+    token.touch(exist_ok=False)
     for _ in range(_TRIES):
         with suppress(FileExistsError):
             os.link(token, lock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -204,6 +205,21 @@ def test_the_index_lock_of_a_killed_bump_is_known_by_its_link(released: Shop) ->
     assert (released.top / ".git/index.lock").exists()
     assert [one.ref for one in released.bump().recovered] == ["rubric/tone@2.0.0"]
     assert released.git("status", "--porcelain") == ""
+    check_sound(released)
+
+
+def test_a_full_disk_is_one_sentence_and_the_next_bump_finishes(
+    released: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    change(released, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", full)
+        with pytest.raises(RefusedError, match="the release cannot be written: no space left on device"):
+            released.bump()
+    assert [one.ref for one in released.bump().recovered] == ["rubric/tone@2.0.0"]
     check_sound(released)
 
 

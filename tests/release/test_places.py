@@ -265,6 +265,20 @@ def test_an_index_that_another_git_holds_is_waited_for_and_then_said(
     assert released.bump().released[0].ref == "rubric/tone@2.0.0"
 
 
+def test_a_tag_that_git_cannot_make_is_one_sentence(shop: Shop) -> None:
+    shop.git("commit", "-q", "--allow-empty", "-m", "First")
+    shop.git("tag", "rubric")
+    with pytest.raises(GitError, match="refs/tags/rubric' exists; cannot create"):
+        shop.bump()
+    assert (shop.tags(), shop.git("rev-list", "--count", "HEAD")) == (["rubric"], "1")
+    check_nothing_left(shop)
+
+
+def check_nothing_left(shop: Shop) -> None:
+    assert [path.name for path in (shop.top / ".git/evalstore").iterdir()] == ["lock"]
+    assert not list((shop.top / ".git").glob("*.lock"))
+
+
 def test_a_repository_that_cannot_be_written_is_one_sentence(released: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     # The tests may run as root, whom no permission stops.
     (released.top / ".git/evalstore/lock").unlink()

@@ -83,7 +83,7 @@ def test_a_committed_change_is_as_unreleased_as_an_uncommitted_one(released: Sho
     assert not before.ok
 
 
-def test_a_removed_file_is_named_and_no_fault(released: Shop) -> None:
+def test_a_removed_file_is_named_until_its_removal_is_committed(released: Shop) -> None:
     (released.top / "rubrics/tone.yaml").unlink()
     (one,) = released.status().artifacts
     assert (one.ref, one.state, one.released, one.working, one.ok) == (
@@ -93,6 +93,8 @@ def test_a_removed_file_is_named_and_no_fault(released: Shop) -> None:
         None,
         True,
     )
+    released.git("commit", "-q", "-a", "-m", "Remove")
+    assert released.status().artifacts == ()
 
 
 @pytest.mark.parametrize(
