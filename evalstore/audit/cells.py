@@ -8,11 +8,12 @@ from fractions import Fraction
 
 from evalstore.audit.attribute import Attribution, Cell, attribute
 from evalstore.audit.causes import Journey, Sources, journey, repin
+from evalstore.audit.grader import Grader
 from evalstore.audit.plan import Plan
 from evalstore.audit.questions import History, References, find_repin, references_of
-from evalstore.audit.replay import Grader, Stored, mixed
 from evalstore.audit.rulers import Rulers
 from evalstore.audit.shapley import State
+from evalstore.audit.stored import Stored, mixed
 from evalstore.audit.values import Origin, Source
 from evalstore.model import CheckResult
 
@@ -81,7 +82,13 @@ class Pairs:
         return a != b or self.a.asked[id_].input != self.b.asked[id_].input
 
     def _answered(self) -> Source:
-        return Source(None, Origin(None, self.a.run.model, self.b.run.model))
+        a, b = self.a.run.model, self.b.run.model
+        what = (
+            "the same model answered again"
+            if a == b
+            else "model and its settings, which stored outputs cannot separate"
+        )
+        return Source(None, Origin(None, a, b), message=what)
 
     def _table(self, id_: str, plan: Plan, references: References, *, sides: int) -> Table:
         answers = [(side.rows[id_], side.asked[id_]) for side in (self.a, self.b)[:sides]]

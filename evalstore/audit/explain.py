@@ -7,9 +7,10 @@ from pathlib import Path
 
 from evalstore.audit.attribute import Attribution
 from evalstore.audit.cells import Common, Pairs
+from evalstore.audit.grader import Grader, drift
 from evalstore.audit.questions import read_history
-from evalstore.audit.replay import Grader, Stored, drift, read_stored
 from evalstore.audit.rulers import Rulers
+from evalstore.audit.stored import Stored, read_stored
 from evalstore.audit.totals import factors_of, flips_of, mean, mix_of
 from evalstore.audit.values import Audit, Drift, Side
 from evalstore.audit.words import sentence

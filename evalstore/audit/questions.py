@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from evalstore.audit.replay import Asked, Stored, asked_of
 from evalstore.audit.rulers import Rulers
+from evalstore.audit.stored import Asked, Stored, asked_of
 from evalstore.audit.values import Origin, Source
 
 _RULE = "question-reference-changed"

@@ -153,10 +153,11 @@ def _causes(factor: Factor) -> Iterator[str]:
     shown = telling[:_SHOWN]
     for origin in dict.fromkeys(cause.source.origin for cause in shown):
         yield f"  {_origin(origin)}"
-        for cause in (cause for cause in shown if cause.source.origin == origin and cause.source.rule):
+        for cause in (cause for cause in shown if cause.source.origin == origin):
             sampled = f" ± {cause.error * 100:.2f}" if cause.error else ""
             what = excerpt(cause.source.message or cause.source.part, 60)
-            yield f"    {points(cause.share):>7}{sampled}  {cause.source.rule}: {what}"
+            rule = f"{cause.source.rule}: " if cause.source.rule else ""
+            yield f"    {points(cause.share):>7}{sampled}  {rule}{what}"
     if len(telling) > _SHOWN:
         yield f"  {_edits(len(telling) - _SHOWN)} moved less"
     if silent := len(factor.causes) - len(telling):

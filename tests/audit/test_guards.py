@@ -220,6 +220,13 @@ def test_a_question_with_two_answers_is_refused(released: Any, answers: Answers)
         compared(released, run, run)
 
 
+def test_a_score_without_a_ruler_is_refused(released: Any, answers: Answers) -> None:
+    run = released.score("dataset/small@1.0.0", answers("a", one="please"))
+    edit_row(run, "one", evalstore_rubric="")
+    with pytest.raises(RefusedError, match="does not say what the rubric was that graded one"):
+        compared(released, run, run)
+
+
 def test_wrong_arguments_are_usage_errors(cli: Callable[..., Any], tmp_path: Path) -> None:
     assert cli("audit", "only-one.json").code == 2
     outside = cli("audit", "a.json", "b.json", cwd=tmp_path)
