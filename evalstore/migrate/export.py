@@ -65,7 +65,8 @@ def _given(ref: Ref, table: Table, shelf: Shelf) -> Given:
     source = dataset.value.get("x_source", {})
     if source.get("format", table.format) != table.format:
         raise RefusedError(f"{ref} came from {source['format']}, not from {table.format}")
-    cases = [(_pointer(question), _case(question, table, shelf)) for question in questions]
+    rubrics = {text: shelf.rubric(parse_ref(text)) for text in {question.rubric_ref for question in questions} if text}
+    cases = [(_pointer(question), _case(question, rubrics, table)) for question in questions]
     text = write_json(suite_of(dataset.value, cases, table))
     left_out = [f"{ref.name}: {key}" for key in _unsaid(dataset.value)]
     left_out += [f"{ref.name} {question.id}: {key}" for question in questions for key in _unsaid(question.row)]
@@ -73,8 +74,8 @@ def _given(ref: Ref, table: Table, shelf: Shelf) -> Given:
     return Given(file, f"{ref.name}@{dataset.version}", text, tuple(left_out))
 
 
-def _case(question: Question, table: Table, shelf: Shelf) -> dict[str, Any]:
-    rubric = shelf.rubric(question.rubric_ref) if question.rubric_ref else None
+def _case(question: Question, rubrics: Mapping[str, Artifact], table: Table) -> dict[str, Any]:
+    rubric = rubrics.get(question.rubric_ref or "")
     try:
         return case_of(question.row, _checks(rubric, table) if rubric else [], table)
     except RefusedError as error:

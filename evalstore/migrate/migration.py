@@ -18,6 +18,7 @@ from evalstore.migrate.plan import Names, Origin, Plan, entry, plan_suite
 from evalstore.migrate.sources import Found, find_sources
 from evalstore.migrate.table import Table, load_tables
 from evalstore.migrate.write import Stage, staged
+from evalstore.store.locate import looks_bare
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def migrate(
     An entry that cannot be migrated is in the report and stops nothing. Raises `LoadError` for a named path that cannot
     be read, `RefusedError` when a file of the store differs and `force` is not given, or cannot be written.
     """
-    root, tables, names = Path(into), load_tables(format), Names()
+    root, tables, names = _store(into), load_tables(format), Names()
     sources = find_sources(map(Path, paths), root)
     reads: list[_Read] = []
     files: list[Planned] = []
@@ -63,6 +64,12 @@ def migrate(
         dry_run=dry_run,
         recovered=bool(stage and stage.recovered),
     )
+
+
+def _store(into: Path | str) -> Path:
+    if looks_bare(Path(into)):
+        raise RefusedError(f"{into} is a bare repository and has no files", hint="name another folder with --into")
+    return Path(into)
 
 
 def _stage(plan: Plan, root: Path, stage: Stage | None) -> list[Planned]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from evalstore.documents import read_row, read_yaml
 from evalstore.errors import GitError, RefError
 from evalstore.files import names_below, read_below
-from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, parse_ref, questions_of
+from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, questions_of
 from evalstore.store import Store
 from evalstore.store.artifacts import LIMIT, read_artifact
 
@@ -23,7 +23,6 @@ class Shelf:
 
     root: Path | None
     store: Store | None
-    _rubrics: dict[str, Artifact] = field(default_factory=dict)
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -54,13 +53,8 @@ class Shelf:
         artifact = self._on_disk(ref)
         return artifact, list(questions_of(artifact.value, self._rows(artifact)))
 
-    def rubric(self, text: str) -> Artifact:
+    def rubric(self, ref: Ref) -> Artifact:
         """Return the rubric that a question pins: its release, or before the first one the file on disk."""
-        if text not in self._rubrics:
-            self._rubrics[text] = self._rubric(parse_ref(text))
-        return self._rubrics[text]
-
-    def _rubric(self, ref: Ref) -> Artifact:
         unreleased = self.store is None or not self.store.releases(ref.kind, ref.id)
         if self.store and not (unreleased and ref.type in {PinType.EXACT, PinType.NONE}):
             return self.store.load(ref)

@@ -9,10 +9,11 @@ from pathlib import Path, PurePosixPath
 
 from evalstore.errors import LoadError, Place
 from evalstore.files import read_below, read_named
+from evalstore.migrate.write import STAGE
 
 _LIMIT = 64 << 20
 _SUFFIXES = frozenset({".json"})
-_PASSED_BY = frozenset({".git", ".evalstore"})
+_PASSED_BY = frozenset({".git", ".evalstore", STAGE})
 
 
 @dataclass(frozen=True, slots=True)

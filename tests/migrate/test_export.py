@@ -1,0 +1,166 @@
+"""What an export gives back, and what it refuses: words that a format has not, paths that leave the folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.errors import EvalstoreError, RefError, RefusedError
+from evalstore.migrate import export, migrate
+
+Suite = Callable[..., Path]
+TO = "ai_best_practices"
+
+
+@pytest.fixture
+def store(suite: Suite, tmp_path: Path) -> Path:
+    """A plain folder, no repository, with one migrated suite."""
+    migrate([suite({"must_contain_any": ["a"]}, {"expectations": ["b"]})], into=tmp_path / "store")
+    return tmp_path / "store"
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def cases(store: Path, *refs: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(export(refs, to=TO, store=store).files[0].text)["evals"]
+    return found
+
+
+def rubric(store: Path) -> Path:
+    return next(path for path in (store / "rubrics").iterdir() if path.name != "any_answer.yaml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("case_sensitive: false", "case_sensitive: true", "no words for this must_contain_any check"),
+        (
+            "case_sensitive: false",
+            "case_sensitive: false\n    negate: true",
+            "no words for this must_contain_any check",
+        ),
+        (
+            "  - kind: must_contain_any",
+            "  - kind: regex\n    pattern: a\n  - kind: must_contain_any",
+            "this regex check",
+        ),
+        ("all_pass", "any_pass", "no words for the scoring"),
+        ('version: "1.0.0"', 'version: "2.0.0"', "the file has version 2.0.0"),
+        ("checks:", "check:", "not as the schema says"),
+    ],
+)
+def test_a_rubric_that_the_format_cannot_say_is_refused(store: Path, old: str, new: str, said: str) -> None:
+    edit(rubric(store), old, new)
+    with pytest.raises(EvalstoreError, match=said):
+        export(to=TO, store=store)
+
+
+def test_notes_and_ids_of_checks_change_nothing(store: Path) -> None:
+    before = cases(store)
+    edit(
+        rubric(store),
+        "  - kind: must_contain_any",
+        "  - id: mine\n    description: why\n    x_y: 1\n    kind: must_contain_any",
+    )
+    assert cases(store) == before
+
+
+def test_what_the_format_has_no_words_for_is_said(store: Path) -> None:
+    edit(
+        store / "datasets/forms.yaml",
+        "    input: Question 1?",
+        "    input: Question 1?\n    criteria: Be kind\n    tags: [x]",
+    )
+    given = export(to=TO, store=store).files[0]
+    assert given.left_out == ("dataset/forms B01: criteria", "dataset/forms B01: tags")
+    assert "Be kind" not in given.text
+
+
+def test_a_question_of_ones_own_comes_along(store: Path) -> None:
+    path = store / "datasets/forms.yaml"
+    edit(
+        path,
+        "x_source:\n  format",
+        "  - id: mine\n    input: And this?\n    rubric_ref: rubric/any_answer@1.0.0\nx_source:\n  format",
+    )
+    assert cases(store)[2] == {"id": "mine", "prompt": "And this?"}
+
+
+@pytest.mark.parametrize("file", ["../evil.json", "/tmp/evil.json", "a/../../evil.json", "link/evil.json"])  # noqa: S108  # refused
+def test_a_path_that_leaves_the_folder_is_refused(store: Path, tmp_path: Path, file: str) -> None:
+    edit(store / "datasets/forms.yaml", "file: forms/evals.json", f"file: {file}")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/link").symlink_to(tmp_path)
+    with pytest.raises(RefusedError):
+        export(to=TO, store=store, out=tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["link"]
+    assert not (tmp_path / "evil.json").exists()
+
+
+def test_a_file_that_differs_is_not_overwritten(store: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    export(to=TO, store=store, out=out)
+    export(to=TO, store=store, out=out)
+    (out / "forms/evals.json").write_text("mine")
+    with pytest.raises(RefusedError, match=r"they differ: forms/evals\.json"):
+        export(to=TO, store=store, out=out)
+    assert (out / "forms/evals.json").read_text() == "mine"
+
+
+def test_two_datasets_of_one_file_are_not_mixed(store: Path) -> None:
+    text = (store / "datasets/forms.yaml").read_text("utf-8")
+    (store / "datasets/again.yaml").write_text(text.replace("id: forms", "id: again"))
+    with pytest.raises(RefusedError, match=r"dataset/again@1\.0\.0 and dataset/forms@1\.0\.0 both came from"):
+        export(to=TO, store=store)
+    assert len(export(["dataset/again"], to=TO, store=store).files) == 1
+
+
+@pytest.mark.parametrize(
+    ("refs", "said"),
+    [
+        (["rubric/any_answer"], "an export begins with a dataset|is a rubric"),
+        (["dataset/none"], "cannot be read"),
+        (["nonsense"], "is not a reference"),
+    ],
+)
+def test_a_wrong_reference_is_one_sentence(store: Path, refs: list[str], said: str) -> None:
+    with pytest.raises(EvalstoreError, match=said):
+        export(refs, to=TO, store=store)
+
+
+def test_an_empty_folder_has_nothing_to_give(tmp_path: Path) -> None:
+    with pytest.raises(RefError, match="no dataset here came from ai_best_practices"):
+        export(to=TO, store=tmp_path)
+
+
+def test_a_released_dataset_is_given_back_as_it_was(
+    cli: Callable[..., Any], git: Callable[..., str], suite: Suite, tmp_path: Path
+) -> None:
+    git("status")
+    repo = tmp_path / "repo"
+    assert cli("-C", repo, "migrate", suite({"must_contain_any": ["a"]})).code == 0
+    git("add", ".")
+    git("commit", "-qm", "migrated")
+    git("tag", "-am", "first", "dataset/forms@1.0.0")
+    git("tag", "-am", "first", f"rubric/{rubric(repo).stem}@1.0.0")
+    edit(repo / "datasets/forms.yaml", "Question 1?", "Changed?")
+    edit(rubric(repo), "- a\n", "- b\n")
+    for ref in ("dataset/forms@1.0.0", "dataset/forms"):
+        assert cases(repo, ref) == [{"id": 1, "prompt": "Question 1?", "must_contain_any": ["a"]}]
+    for refs in ((), ("dataset/forms@worktree",)):  # its question still pins what is released
+        assert cases(repo, *refs) == [{"id": 1, "prompt": "Changed?", "must_contain_any": ["a"]}]
+
+
+def test_a_bare_repository_is_no_place_to_write(git: Callable[..., str], suite: Suite, tmp_path: Path) -> None:
+    git("init", "-q", "--bare", str(tmp_path / "bare.git"))
+    with pytest.raises(RefusedError, match="bare repository"):
+        migrate([suite({"must_contain_any": ["a"]})], into=tmp_path / "bare.git")
+    assert not (tmp_path / "bare.git/datasets").exists()
