@@ -9,10 +9,11 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import Pointer, canonical, json_pointer
+from evalstore.documents.tree import DEPTH_LIMIT, DIGIT_LIMIT
 from evalstore.errors import LoadError
 from evalstore.text import excerpt
 
-DEPTH_LIMIT = 64
+_BITS = int(DIGIT_LIMIT * math.log2(10))
 _LISTED = 5
 _TOLD = 60
 _READABLE = 100_000  # characters; deepdiff takes seconds for more
@@ -29,13 +30,16 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
     if isinstance(value, float | Decimal):
-        if not math.isfinite(value):
+        number = Decimal(str(value))
+        if not number.is_finite() or abs(number.adjusted()) > DIGIT_LIMIT:
             raise LoadError(f"{value} is no number that can be calculated with")
-        return Decimal(str(value))
+        return number
     if isinstance(value, str):
         if any("\ud800" <= char <= "\udfff" for char in value):
             raise LoadError("a text holds half of a surrogate pair")
         return str(value)
+    if isinstance(value, int) and value.bit_length() > _BITS:
+        raise LoadError(f"a number has more than {DIGIT_LIMIT} digits")
     if value is None or isinstance(value, bool | int):
         return value
     raise LoadError(f"a value of type {type(value).__name__} cannot stand in an artifact")

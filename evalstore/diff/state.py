@@ -58,13 +58,14 @@ class CheckState:
 
 @dataclass(frozen=True, slots=True)
 class RubricState:
-    """A rubric as scoring sees it, and what of `scoring` it does not know (`rest`)."""
+    """A rubric as scoring sees it; `gates` are the ids of `required` in its order, `rest` is what scoring ignores."""
 
     checks: tuple[CheckState, ...]
     combine: Combine
     threshold: Fraction
     missing: str
     errors: str
+    gates: tuple[str, ...]
     rest: Mapping[str, Any]
 
     def __getitem__(self, token: str) -> CheckState:
@@ -124,6 +125,7 @@ def _state(value: Mapping[str, Any]) -> RubricState:
         threshold=_number(scoring.get("threshold", RUBRIC_THRESHOLD)),
         missing=_policy(scoring, "missing", ("skip", "zero")),
         errors=_policy(scoring, "errors", ("skip", "zero", "fail")),
+        gates=tuple(gates),
         rest={
             **{f"weights/{id_}": str(weight) for id_, weight in weights.items() if id_ not in ids},
             **{f"required/{id_}": True for id_ in gates if id_ not in ids},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, product
 
@@ -17,8 +17,12 @@ from evalstore.model import Rubric, RubricResult, Unscored
 PLAYABLE = frozenset({"must_contain_any", "must_not_contain", "regex", "markdown_structure", "format", "php_lint"})
 _TRIED = 400
 _OPTIONS = 6
+_CHECKS = 16
 _BUILT = 4096
-_PLAYED = 12_000
+# What a comparison spends on playing, counted so that every machine stops at the same place; well under a second.
+_BUDGET = 400_000
+_PRICES = {"markdown_structure": 150, "php_lint": 100}
+_PRICE = 10
 _REPEATED = 20
 _LONGEST = 2000
 _CODE = "```php\n$x = 1;\n```"
@@ -35,12 +39,13 @@ class Replay:
     old: RubricState
     new: RubricState
     _said: dict[tuple[int, str], RubricResult] = field(default_factory=dict)
+    _spent: int = 0
     _played: dict[int, tuple[RubricState, Rubric]] = field(default_factory=dict)
 
     def find(self, change: Change) -> Witness | None:
         """Return the shortest text found that moves under this one edit and also between the two rubrics."""
         states = (self.old, self.new, *change.states)
-        if not all(check.kind in PLAYABLE for state in states for check in state.checks):
+        if self._spent > _BUDGET or not all(check.kind in PLAYABLE for state in states for check in state.checks):
             return None
         try:
             return next(filter(None, (self._moves(change, text) for text in candidates(change))), None)
@@ -59,7 +64,8 @@ class Replay:
 
         key = (id(state), text)
         if key not in self._said:
-            if len(self._said) >= _PLAYED:
+            self._spent += sum(map(_price, state.checks))
+            if self._spent > _BUDGET:
                 raise _EnoughError
             # The state is kept with its rubric, so that its id stays its own.
             _, rubric = self._played.setdefault(id(state), (state, state.rubric()))
@@ -69,41 +75,54 @@ class Replay:
         return self._said[key]
 
 
+def _price(check: CheckState) -> int:
+    return _PRICES.get(check.kind, _PRICE) + len(check.params.get("values", ()))
+
+
 def candidates(change: Change) -> Iterator[str]:
-    """Yield texts to try, the shortest first: for each check, something that it wants, or bans, or nothing."""
+    """Yield texts to try, the shortest first: what the changed check looks for, beside what the others want or ban."""
     before, after = change.states
-    checks = {check.token: check for check in (*before.checks, *after.checks)}
-    parts = [
-        list(dict.fromkeys(["", *islice(_parts(before, after, token), _OPTIONS * (8 if token == change.token else 1))]))
-        for token in sorted(checks, key=lambda token: token != change.token)
-    ]
-    built = dict.fromkeys("\n\n".join(filter(None, chosen)) for chosen in islice(product(*parts[::-1]), _BUILT))
-    yield from islice(sorted((text for text in built if len(text) <= _LONGEST), key=len), _TRIED)
+    checks: dict[str, list[CheckState]] = {}
+    for check in (*before.checks, *after.checks):
+        checks.setdefault(check.token, []).append(check)
+    changed = _parts(checks.pop(change.token, []))[: _OPTIONS * 8]
+    others = list(checks.values())[:_CHECKS]
+    plenty = [_joined(map(_passing, (states[-1] for states in checks.values())))]
+    parts = [*(_parts(states)[:_OPTIONS] for states in others), changed]
+    built = (*(_joined((*plenty, part)) for part in changed), *map(_joined, islice(product(*parts), _BUILT)))
+    short = sorted((text for text in dict.fromkeys(built) if len(text) <= _LONGEST), key=len)[:_TRIED]
+    yield from short
+    yield from sorted(set(built[: len(changed)]) - set(short), key=lambda text: (len(text), text))
 
 
-def _parts(before: RubricState, after: RubricState, token: str) -> Iterator[str]:
-    found = [check for state in (before, after) for check in state.checks if check.token == token]
-    if change_item := _difference(found):
-        yield from change_item
-    for check in found:
-        yield from _wanted(check)
+def _joined(parts: Iterable[str]) -> str:
+    return "\n\n".join(filter(None, parts))
 
 
-def _difference(found: list[CheckState]) -> list[str]:
-    lists = [set(check.params.get("values", ())) for check in found]
+def _parts(states: list[CheckState]) -> list[str]:
+    return list(dict.fromkeys(["", *_difference(states), *(text for check in states for text in _wanted(check))]))
+
+
+def _difference(states: list[CheckState]) -> list[str]:
+    lists = [set(check.params.get("values", ())) for check in states]
     return sorted(set.symmetric_difference(*lists)) if len(lists) == 2 else []  # noqa: PLR2004  # old and new
+
+
+def _passing(check: CheckState) -> str:
+    return next(_wanted(check), "") if check.negate is (check.kind == "must_not_contain") else ""
 
 
 def _wanted(check: CheckState) -> Iterator[str]:
     params = check.params
     if "values" in params:
         values: list[str] = params["values"]
+        some = params.get("min_matches", 1)
+        yield from ("\n".join(values[:some]), "\n".join(values[: max(0, some - 1)]))
         yield from (text for value in values for text in (value, value.swapcase()))
-        if (some := params.get("min_matches", 1)) > 1:
-            yield from ("\n".join(values[:some]), "\n".join(values[: some - 1]))
     elif check.kind == "markdown_structure":
         yield from _structures(check)
     elif check.kind == "format":
+        yield "{}" if params["format"] == "json" else "x" * min(params["min_chars"] or 1, _LONGEST)
         yield from ("{}", "x", *("x" * limit for limit in _limits(check)))
     elif check.kind == "regex":
         yield from _literals(params["pattern"])
@@ -123,8 +142,10 @@ def _structures(check: CheckState) -> Iterator[str]:
     yield "\n\n".join(["# a", *whole])
     for index in range(len(whole)):
         yield "\n\n".join(whole[:index] + whole[index + 1 :])
-    yield from params["forbidden_patterns"]
-    yield f"{'#' * min(params['max_heading_level'] + 1, DEEPEST_HEADING)} a"
+    deeper = f"{'#' * min(params['max_heading_level'] + 1, DEEPEST_HEADING)} a"
+    for more in (deeper, *params["forbidden_patterns"]):
+        yield more
+        yield "\n\n".join([*whole, more])
 
 
 def _limits(check: CheckState) -> Iterator[int]:

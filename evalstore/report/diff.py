@@ -119,18 +119,20 @@ def _replayed(witness: Witness) -> str:
 
 def _places(finding: DiffFinding) -> str:
     old, new = finding.old, finding.new
-    if old is None and new is None:
-        return finding.pointer or "the whole document"
-    if old is None or new is None:
-        place = old or new
-        return f"{_line(place)} ({'gone' if new is None else 'new'})"
-    # A file read from a tag is called <tag>:<path>; the head of the report has named both sides.
-    one_file = old.file == new.file or old.file.endswith(f":{new.file}")
-    return f"{printable(new.file)}:{old.line} → {new.line}" if one_file else f"{_line(old)} → {_line(new)}"
+    if old and new:
+        return f"{_line(old)} → {new.line}" if _path(old) == _path(new) else f"{_line(old)} → {_line(new)}"
+    if place := old or new:
+        return f"{_line(place)} ({'new' if new else 'gone'})"
+    return finding.pointer or "the whole document"
 
 
-def _line(place: Place | None) -> str:
-    return printable(str(Place(place.file, place.line))) if place else ""
+def _path(place: Place) -> str:
+    # A file that was read from git is called <tag>:<path>; the head of the report has named both sides.
+    return place.file.rpartition(":")[2]
+
+
+def _line(place: Place) -> str:
+    return f"{printable(_path(place))}:{place.line}"
 
 
 def _summary(diff: Diff) -> str:

@@ -143,7 +143,8 @@ def _note_changes(walk: Walk, token: str) -> Iterator[Change]:
 
 
 def _order(mine: list[str], theirs: list[str]) -> list[str]:
-    return [item for item in dict.fromkeys(mine) if item in set(theirs)]
+    common = set(theirs)
+    return [item for item in dict.fromkeys(mine) if item in common]
 
 
 def _last(items: list[str], item: str) -> int:

@@ -132,17 +132,21 @@ def _gates(walk: Walk) -> Edits:
     for check in walk.here.checks:
         gated = walk.goal[check.token].gated
         if check.gated is not gated:
-            at: Pointer = ("scoring", "required")
             yield walk.edit(
                 "scoring-required-changed",
                 walk.here.put(replace(check, gated=gated)),
                 old=check.gated,
                 new=gated,
-                old_pointer=at,
-                new_pointer=at,
+                old_pointer=_gate(walk.here, check.id),
+                new_pointer=_gate(walk.goal, check.id),
                 token=check.token,
                 words={"check": check.id, "gate": "becomes" if gated else "is no longer"},
             )
+
+
+def _gate(rubric: RubricState, id_: str) -> Pointer:
+    at: Pointer = ("scoring", "required")
+    return (*at, rubric.gates.index(id_)) if id_ in rubric.gates else at
 
 
 def _policies(walk: Walk) -> Edits:

@@ -1,0 +1,171 @@
+"""`evalstore diff` through the real entry point: references, files, exit codes, text, and JSON against its schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from evalstore.resources import folder
+
+Cli = Callable[..., Any]
+Git = Callable[..., str]
+TEXT = """\
+id: tone
+version: "1.0.0"
+title: Tone
+checks:
+  - id: polite
+    kind: must_contain_any
+    values: [please]
+  - id: calm
+    kind: must_not_contain
+    values: ["!!"]
+scoring:
+  combine: weighted_avg
+"""
+
+
+@pytest.fixture
+def repo(git: Git, tmp_path: Path) -> Path:
+    """Return a repository with rubric/tone 1.0.0 and 1.0.1, a data set that pins the first, and a changed rubric."""
+    repo = tmp_path / "repo"
+    git("status")
+    (repo / "rubrics").mkdir()
+    (repo / "datasets").mkdir()
+    rubric = repo / "rubrics/tone.yaml"
+    (repo / "datasets/mail.yaml").write_text(
+        'id: mail\nversion: "1.0.0"\ndefaults: {rubric_ref: rubric/tone@1.0.0}\nquestions:\n  - {id: a, input: Hello}\n'
+    )
+    for version, title in (("1.0.0", "Tone"), ("1.0.1", "The tone")):
+        rubric.write_text(TEXT.replace("1.0.0", version).replace("title: Tone", f"title: {title}"))
+        git("add", ".")
+        git("commit", "-q", "-m", f"Call it {title}")
+        git("tag", f"rubric/tone@{version}")
+    git("tag", "dataset/mail@1.0.0")
+    rubric.write_text(rubric.read_text().replace("[please]", "[please, thank you]"))
+    return repo
+
+
+def valid(ran: Any) -> Any:
+    document = json.loads(ran.out)
+    schema = json.loads((folder("schema") / "output" / "diff.schema.json").read_text("utf-8"))
+    Draft202012Validator.check_schema(schema)
+    Draft202012Validator(schema).validate(document)
+    return document
+
+
+def test_one_reference_is_its_last_release_against_the_working_tree(cli: Cli, repo: Path) -> None:
+    ran = cli("-C", repo, "diff", "rubric/tone")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        "rubric/tone@1.0.1 → rubric/tone@worktree",
+        "",
+        "MAJOR  polite also accepts 'thank you'",
+        "       contain-phrase-added, rubrics/tone.yaml:7 (new)",
+        "       moves     scores can only rise, by at most 0.5 (by definition)",
+        "       why       one more way to pass",
+        '       shown by  the output "thank you" goes from 0.5 (fail) to 1 (pass)',
+        "",
+        "1 major. This needs a major bump: the next version is 2.0.0",
+    ]
+
+
+def test_two_references_name_both_sides(cli: Cli, repo: Path) -> None:
+    ran = cli("-C", repo, "diff", "rubric/tone@1.0", "rubric/tone@1.0.1")
+    assert ran.out.splitlines() == [
+        "rubric/tone@1.0.0 → rubric/tone@1.0.1",
+        "",
+        "patch  title changes from 'Tone' to 'The tone'",
+        "       metadata-changed, rubrics/tone.yaml:3 → 3",
+        "       moves     nothing (by definition)",
+        "       why       it is for people; scoring never reads it",
+        "",
+        "1 patch. This needs a patch bump: the next version is 1.0.1",
+    ]
+
+
+def test_json_says_all_of_it(cli: Cli, repo: Path) -> None:
+    document = valid(cli("-C", repo, "diff", "rubric/tone@1.0.0", "rubric/tone@worktree", "--format", "json"))
+    assert (document["old"]["ref"], document["new"]["ref"]) == ("rubric/tone@1.0.0", "rubric/tone@worktree")
+    assert (document["required_bump"], document["next_version"]) == ("major", "2.0.0")
+    title, phrase = document["findings"]
+    assert (title["rule"], title["level"], title["max_shift"], title["witness"]) == (
+        "metadata-changed",
+        "patch",
+        0,
+        None,
+    )
+    assert (title["file"], title["line"], title["old_line"]) == ("rubrics/tone.yaml", 3, 3)
+    assert phrase["witness"] == {
+        "output": "thank you",
+        "old_score": 0.5,
+        "new_score": 1,
+        "old_verdict": "fail",
+        "new_verdict": "pass",
+    }
+    assert (phrase["pointer"], phrase["line"], phrase["old_file"]) == ("/checks/0/values/1", 7, None)
+
+
+def test_a_moved_pin_brings_the_findings_of_what_it_pins(cli: Cli, repo: Path) -> None:
+    path = repo / "datasets/mail.yaml"
+    path.write_text(path.read_text().replace("tone@1.0.0", "tone@1.0.1"))
+    (finding,) = valid(cli("-C", repo, "diff", "dataset/mail", "--format", "json"))["findings"]
+    assert (finding["rule"], finding["level"]) == ("question-rubric-ref-changed", "patch")
+    assert [child["rule"] for child in finding["children"]] == ["metadata-changed"]
+
+
+def test_files_are_compared_anywhere(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text(TEXT)
+    (tmp_path / "new.yaml").write_text(TEXT.replace("title: Tone", "title: Other"))
+    ran = cli("-C", tmp_path, "diff", "old.yaml", "new.yaml")
+    assert (ran.code, ran.out.splitlines()[0]) == (0, "old.yaml → new.yaml")
+    same = cli("-C", tmp_path, "diff", "old.yaml", "old.yaml", "--exit-code")
+    assert (same.code, same.out.splitlines()[-1]) == (
+        0,
+        "nothing changed that anyone could notice: no bump is needed",
+    )
+
+
+def test_exit_code_answers_like_git(cli: Cli, repo: Path) -> None:
+    assert cli("-C", repo, "diff", "rubric/tone", "--exit-code").code == 1
+    assert cli("-C", repo, "diff", "rubric/tone@1.0.0", "rubric/tone@1.0.0", "--exit-code").code == 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "told"),
+    [
+        ([], 2, "Missing argument"),
+        (["tone"], 3, "is not a reference"),
+        (["rubric/tune"], 3, "tone"),
+        (["rubric/tone@9.9.9"], 3, "1.0.1"),
+        (["rubric/tone", "dataset/mail"], 2, "rubric/tone@1.0.1 is a rubric and dataset/mail@1.0.0 a dataset"),
+        (["old.yaml"], 2, "old.yaml is compared with what?"),
+        (["old.yaml", "new.yaml"], 3, "old.yaml"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_in_one_sentence(
+    cli: Cli, repo: Path, argv: list[str], code: int, told: str
+) -> None:
+    ran = cli("-C", repo, "diff", *argv)
+    assert (ran.code, ran.out) == (code, "")
+    assert told in ran.err
+
+
+def test_a_file_that_is_no_artifact_is_refused(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "list.yaml").write_text("- a\n")
+    ran = cli("-C", tmp_path, "diff", "list.yaml", "list.yaml")
+    assert (ran.code, ran.err) == (3, "error: list.yaml:1:1: this is no rubric, judge or dataset\n")
+
+
+def test_text_of_strangers_cannot_act_on_the_terminal(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text(TEXT)
+    (tmp_path / "new.yaml").write_text(TEXT.replace("[please]", '[please, "\\e]0;x\\a"]'))
+    ran = cli("-C", tmp_path, "diff", "old.yaml", "new.yaml")
+    assert ran.code == 0
+    assert "\x1b" not in ran.out
+    assert "\\x1b]0;x" in ran.out

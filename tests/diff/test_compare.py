@@ -1,0 +1,252 @@
+"""The door itself: sides, places, fingerprints, the next version, refusals, limits, and what a reference imports."""
+
+from __future__ import annotations
+
+import copy
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from evalstore.diff import Certainty, Direction, compare
+from evalstore.documents import read_yaml
+from evalstore.errors import LoadError, RefError
+from evalstore.model import Artifact, Kind
+from evalstore.versions import Bump
+
+RUBRIC = """\
+id: tone
+version: "1.2.0"
+checks:
+  - id: kind
+    kind: must_contain_any
+    values:
+      - please
+scoring:
+  combine: all_pass
+"""
+
+
+def artifact(text: str, file: str = "rubrics/tone.yaml", kind: Kind = Kind.RUBRIC) -> Artifact:
+    document = read_yaml(text, file)
+    return Artifact(kind, document.value["id"], document.value["version"], document)
+
+
+def rubric(**scoring: Any) -> dict[str, Any]:
+    check = {"id": "a", "kind": "must_contain_any", "values": ["foo"]}
+    return {"id": "r", "version": "1.2.3", "checks": [check], "scoring": {"combine": "all_pass", **scoring}}
+
+
+def test_artifacts_have_refs_digests_and_both_places() -> None:
+    old = artifact(RUBRIC, "old.yaml")
+    new = artifact("# a line more\n" + RUBRIC.replace("      - please\n", "      - please\n      - thanks\n"))
+    diff = compare(old, new)
+    (finding,) = diff.findings
+    assert (diff.old.ref, diff.old.digest) == ("rubric/tone@1.2.0", old.digest)
+    assert (diff.new.ref, diff.new.digest) == ("rubric/tone@1.2.0", new.digest)
+    assert (str(diff.required_bump), diff.next_version) == ("major", "2.0.0")
+    assert (finding.pointer, finding.old, str(finding.new)) == ("/checks/0/values/1", None, "rubrics/tone.yaml:9:9")
+    assert finding.message == "kind also accepts 'thanks'"
+    assert finding.witness is not None
+    assert (finding.witness.output, finding.witness.old_score, finding.witness.new_score) == ("thanks", 0, 1)
+
+
+def test_a_default_that_is_written_nowhere_is_placed_at_what_holds_it() -> None:
+    (finding,) = compare(artifact(RUBRIC), artifact(RUBRIC + "  threshold: 0\n")).findings
+    assert (finding.pointer, str(finding.old), str(finding.new)) == (
+        "/scoring/threshold",
+        "rubrics/tone.yaml:9:3",
+        "rubrics/tone.yaml:10:14",
+    )
+
+
+def test_a_gate_is_placed_at_its_name() -> None:
+    (finding,) = compare(artifact(RUBRIC), artifact(RUBRIC + "  required:\n    - kind\n")).findings
+    assert (finding.rule, finding.pointer) == ("scoring-required-changed", "/scoring/required/0")
+    assert str(finding.new) == "rubrics/tone.yaml:11:7"
+
+
+def test_mappings_may_be_any_plain_python() -> None:
+    assert compare(rubric(threshold=0.70), rubric(threshold=Decimal("0.7"))).findings == ()
+    assert compare(rubric(required=("a",)), rubric(required=["a"])).findings == ()
+    assert compare({"a": 1}, {"a": True}).required_bump is Bump.MAJOR
+    assert compare({"a": 1}, {"a": 1.0}).required_bump is Bump.NONE
+
+
+def test_the_inputs_stay_as_they_are() -> None:
+    old, new = rubric(), rubric(threshold=0)
+    kept = copy.deepcopy((old, new))
+    compare(old, new)
+    assert (old, new) == kept
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), Decimal("1e401"), 10**401, {1: 2}, {2, 3}, "\ud800"])
+def test_what_no_file_can_hold_is_refused(value: Any) -> None:
+    with pytest.raises(LoadError):
+        compare({"a": value}, {"a": value})
+
+
+def test_a_mapping_that_holds_itself_is_refused() -> None:
+    endless: dict[str, Any] = {}
+    endless["a"] = [endless]
+    with pytest.raises(LoadError, match="64 levels"):
+        compare(endless, endless)
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted"), [("1.2.3", "2.0.0"), ("0.3.1", "0.4.0"), ("1.4", "2.0.0"), ("soon", None), (None, None)]
+)
+def test_the_next_version_is_one_bump_above_the_old(version: str | None, wanted: str | None) -> None:
+    old = {**rubric(), "version": version}
+    new = {**rubric(), "version": "9.9.9", "scoring": {"combine": "all_pass", "threshold": 0}}
+    assert compare(old, new).next_version == wanted
+    assert compare(old, old).next_version is None
+
+
+def test_the_fingerprint_names_the_edit_not_the_version() -> None:
+    one, other = rubric(threshold=0), {**rubric(threshold=0), "version": "2.0.0", "title": "t"}
+    first = {finding.rule: finding.fingerprint for finding in compare(rubric(), one).findings}
+    second = {finding.rule: finding.fingerprint for finding in compare(rubric(), other).findings}
+    assert first["scoring-threshold-changed"] == second["scoring-threshold-changed"]
+    assert len(set(second.values())) == 2
+    third = compare(rubric(), rubric(threshold=0.1)).findings
+    assert all(finding.fingerprint not in first.values() for finding in third)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"checks": "none"},
+        {"checks": [{"kind": "unheard_of"}]},
+        {"checks": [{"kind": "must_contain_any"}]},
+        {"checks": [{"kind": "must_contain_any", "values": "abc"}]},
+        {"checks": [{"kind": "must_contain_any", "values": ["a"], "min_matches": "2"}]},
+        {"checks": [{"kind": "must_contain_any", "values": ["a"], "case_sensitive": 1}]},
+        {"checks": [{"kind": "format", "min_chars": -1}]},
+        {"checks": [{"kind": "php_lint", "id": "a"}, {"kind": "php_lint", "id": "a"}]},
+        {"checks": [{"kind": "php_lint", "threshold": "1"}]},
+        {"checks": [{"kind": "php_lint", "negate": None}]},
+        {"scoring": {}},
+        {"scoring": {"combine": "best"}},
+        {"scoring": {"combine": "min", "missing": None}},
+        {"scoring": {"combine": "min", "weights": {"a": -1}}},
+        {"scoring": {"combine": "min", "weights": ["a"]}},
+        {"scoring": {"combine": "min", "required": [1]}},
+        {"scoring": None},
+    ],
+)
+def test_a_rubric_that_its_schema_refuses_fails_closed(broken: dict[str, Any]) -> None:
+    bad = {**rubric(), **broken}
+    for old, new in ((rubric(), bad), (bad, rubric())):
+        diff = compare(old, new)
+        assert {finding.rule for finding in diff.findings} == {"unclassified-change"}
+        assert diff.required_bump is Bump.MAJOR
+    assert compare(bad, bad).findings == ()
+
+
+def test_too_many_checks_or_phrases_fail_closed() -> None:
+    many = {**rubric(), "checks": [{"kind": "php_lint", "id": f"a{n}"} for n in range(401)]}
+    assert [finding.rule for finding in compare(rubric(), many).findings] == ["unclassified-change"]
+    wordy = rubric()
+    wordy["checks"] = [{**wordy["checks"][0], "values": [f"foo{n}" for n in range(200)]}]
+    (finding,) = compare(rubric(), wordy).findings
+    assert (finding.rule, finding.direction) == ("unclassified-change", Direction.EITHER)
+
+
+# datasets
+
+
+def dataset(*rows: dict[str, Any], **root: Any) -> dict[str, Any]:
+    return {"id": "d", "version": "1.0.0", "questions": list(rows), **root}
+
+
+def test_rows_beside_a_dataset_are_compared_when_they_are_handed_over() -> None:
+    root = {"id": "d", "version": "1.0.0", "rows": "d.jsonl"}
+    old, new = [{"id": "a", "input": "x"}, {"id": "b", "input": "y"}], [{"id": "a", "input": "z"}]
+    diff = compare(root, root, rows=(iter(old), iter(new)))
+    assert [(finding.rule, finding.pointer) for finding in diff.findings] == [
+        ("question-removed", "/rows"),
+        ("question-input-changed", "/rows"),
+    ]
+    assert compare(root, root, rows=(old, old)).findings == ()
+
+
+def test_questions_that_cannot_be_told_apart_fail_closed() -> None:
+    twice = dataset({"id": "a", "input": "x"}, {"id": "a", "input": "y"})
+    (finding,) = compare(dataset({"id": "a", "input": "x"}), twice).findings
+    assert finding.rule == "unclassified-change"
+
+
+# references
+
+
+def judged(ref: str) -> dict[str, Any]:
+    value = rubric(combine="weighted_avg")
+    return {**value, "checks": [*value["checks"], {"id": "j", "kind": "llm_judge", "judge_prompt_ref": ref}]}
+
+
+def test_a_reference_is_loaded_once_a_side_and_told_in_the_message_when_it_cannot_be() -> None:
+    asked: list[str] = []
+
+    def load(ref: str) -> Artifact:
+        asked.append(ref)
+        raise RefError("the archive burnt down")
+
+    (finding,) = compare(judged("judge/a@1.0.0"), judged("judge/a@2.0.0"), load=load).findings
+    assert asked == ["judge/a@1.0.0"]
+    assert finding.message == "j is judged by judge/a@2.0.0 (was judge/a@1.0.0); the archive burnt down"
+    assert (finding.certainty, finding.max_shift) == (Certainty.ASSUMED, Fraction(1, 2))
+
+
+def test_composites_that_refer_in_a_circle_end() -> None:
+    def load(ref: str) -> Artifact:
+        version = ref.partition("@")[2]
+        text = (
+            f'id: loop\nversion: "{version}"\nchecks:\n  - kind: composite\n'
+            f"    rubric_ref: rubric/loop@{int(version[0]) + 1}.0.0\nscoring:\n  combine: min\n"
+        )
+        return artifact(text)
+
+    diff = compare(load("rubric/loop@1.0.0"), load("rubric/loop@2.0.0"), load=load)
+    assert diff.required_bump is Bump.MAJOR
+
+
+def test_a_bug_in_a_loader_is_not_hidden() -> None:
+    def load(ref: str) -> Artifact:
+        raise ZeroDivisionError(ref)
+
+    with pytest.raises(ZeroDivisionError):
+        compare(judged("judge/a@1.0.0"), judged("judge/a@2.0.0"), load=load)
+
+
+# witnesses
+
+
+def test_no_witness_is_sought_where_a_model_would_have_to_answer() -> None:
+    old, new = judged("judge/a@1.0.0"), judged("judge/a@1.0.0")
+    new["checks"][0]["values"] = ["foo", "bar"]
+    (finding,) = compare(old, new).findings
+    assert finding.witness is None
+
+
+def test_the_witness_passes_the_other_checks_where_that_is_needed_to_move() -> None:
+    others = [
+        {"id": "b", "kind": "must_contain_any", "values": ["one", "two"], "min_matches": 2},
+        {"id": "c", "kind": "markdown_structure", "min_code_blocks": 1, "min_paragraphs": 2},
+        {"id": "d", "kind": "format", "min_chars": 30},
+    ]
+    old, new = rubric(), rubric()
+    old["checks"] = [*old["checks"], *others]
+    new["checks"] = [{**new["checks"][0], "values": ["foo", "bar"]}, *others]
+    (finding,) = compare(old, new).findings
+    assert finding.witness is not None
+    assert (finding.witness.old_verdict, finding.witness.new_verdict) == ("fail", "pass")
+
+
+def test_a_pattern_that_runs_out_of_time_ends_the_search_and_nothing_else() -> None:
+    def bomb(tail: str) -> dict[str, Any]:
+        return {**rubric(), "checks": [{"id": "a", "kind": "regex", "pattern": f"(a+)+$|{'a' * 60}{tail}"}]}
+
+    (finding,) = compare(bomb("b"), bomb("c")).findings
+    assert (finding.rule, finding.certainty) == ("regex-pattern-changed", Certainty.ASSUMED)

@@ -1,0 +1,122 @@
+"""Every rule by its fixture folder: every fixture runs through every rule, and the exact set of findings is asserted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.diff import Diff, DiffFinding, Direction, compare
+from evalstore.diff.changes.checks import LISTS, WHOLE
+from evalstore.diff.direction import flip
+from evalstore.diff.kinds import KINDS
+from evalstore.diff.plain import shown
+from evalstore.diff.rules import RULES
+from evalstore.documents import read_yaml
+from evalstore.errors import RefError
+from evalstore.model import Artifact, parse_ref
+from evalstore.versions import Bump
+
+CASES = Path(__file__).parents[1] / "cases" / "diff"
+NAMES = sorted(path.name for path in CASES.iterdir())
+
+
+def read(path: Path) -> Any:
+    return read_yaml(path.read_bytes(), path.name).value
+
+
+def difference(name: str, *, back: bool = False) -> Diff:
+    def load(ref: str) -> Artifact:
+        path = CASES / name / "refs" / f"{ref}.yaml"
+        if not path.exists():
+            raise RefError(f"{ref} is not there")
+        document = read_yaml(path.read_bytes(), path.name)
+        return Artifact(parse_ref(ref).kind, document.value["id"], document.value["version"], document)
+
+    sides = [read(CASES / name / f"{side}.yaml") for side in ("old", "new")]
+    return compare(*(sides[::-1] if back else sides), load=load)
+
+
+def told(finding: DiffFinding, keys: list[str]) -> dict[str, Any]:
+    facts = {
+        "rule": finding.rule,
+        "level": str(finding.level),
+        "direction": str(finding.direction),
+        "verdict": str(finding.verdict_direction),
+        "certainty": str(finding.certainty),
+        "witness": finding.witness is not None,
+        "children": len(finding.children),
+        "max_shift": None if finding.max_shift is None else str(finding.max_shift),
+    }
+    return {key: facts[key] for key in keys}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_findings_are_exactly_those_expected(name: str) -> None:
+    expected = read(CASES / name / "expect.yaml")["findings"]
+    left = list(difference(name).findings)
+    for one in expected:
+        wanted = {key: str(value) if key == "max_shift" else value for key, value in one.items()}
+        found = [told(finding, list(wanted)) for finding in left]
+        assert wanted in found
+        left.pop(found.index(wanted))
+    assert left == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_edit_taken_back_is_found_by_the_mirror(name: str) -> None:
+    expected = read(CASES / name / "expect.yaml")
+    wanted = expected.get("back") or [
+        {"rule": RULES[one["rule"]].mirror, **{key: str(flip(Direction(one[key]))) for key in ("direction", "verdict")}}
+        for one in expected["findings"]
+    ]
+    found = [told(finding, ["rule", "direction", "verdict"]) for finding in difference(name, back=True).findings]
+    assert Counter(map(str, found)) == Counter(map(str, wanted))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_differs_from_itself(name: str) -> None:
+    for side in ("old", "new"):
+        value = read(CASES / name / f"{side}.yaml")
+        assert compare(value, value).findings == ()
+        assert compare(value, {**value, "version": "7.7.7"}).required_bump is Bump.NONE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_folder_is_named_after_a_rule_that_is_at_stake_in_it(name: str) -> None:
+    rule = name.partition("--")[0]
+    expected = read(CASES / name / "expect.yaml")["findings"]
+    assert rule == "silent" or rule in RULES
+    if rule == "silent":
+        assert not expected
+
+
+def test_every_rule_fires_somewhere_and_has_a_folder() -> None:
+    fired = {one["rule"] for name in NAMES for one in read(CASES / name / "expect.yaml")["findings"]}
+    assert fired == set(RULES)
+    assert {name.partition("--")[0] for name in NAMES} - {"silent"} == set(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+def test_every_rule_is_told_in_full_and_has_its_mirror(rule: Any) -> None:
+    assert rule.mirror in RULES
+    assert rule.example
+    assert rule.reason
+    assert rule.message
+    assert rule.law.words
+    assert not rule.reason.endswith(".")
+
+
+def test_the_tables_name_rules_and_parameters_that_there_are() -> None:
+    named = {*WHOLE.values(), *(rule for rules in LISTS.values() for rule in rules)}
+    assert named <= set(RULES)
+    for kind, name in (*WHOLE, *LISTS):
+        assert name in KINDS[kind].params
+
+
+def test_numbers_are_told_as_decimals_where_they_have_one() -> None:
+    from fractions import Fraction
+
+    assert [str(shown(Fraction(text))) for text in ("1/4", "2", "1/3")] == ["0.25", "2", "1/3"]
