@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalstore.documents import Document, Pointer, json_pointer
-from evalstore.migrate.names import free
+from evalstore.migrate.names import numbered
 from evalstore.migrate.outcome import Outcome, worst
 from evalstore.migrate.readings import Reading, named, read, unread
 from evalstore.migrate.restore import back, case_of, check_of, order, same
@@ -54,17 +54,20 @@ def read_suite(document: Document, table: Table) -> Suite:
 def _cases(raws: list[Any], key: str, table: Table) -> Iterator[Case]:
     problems = [_unusable(raw, table) for raw in raws]
     labels = [None if problem else _label(raw[table.id], table) for raw, problem in zip(raws, problems, strict=True)]
-    seen: dict[str, Pointer] = {}
+    first: dict[str, Pointer] = {}
+    others: dict[str, Iterator[str]] = {}
     taken = set(labels)
     for index, (raw, problem, label) in enumerate(zip(raws, problems, labels, strict=True)):
         pointer = (key, index)
         if label is None:
             yield Case(pointer, raw, Outcome.REFUSED, (problem,))
             continue
-        own = free(label, taken) if label in seen else label
-        taken.add(own)
-        note = () if own == label else (f"{label} is also the case at {json_pointer(seen[label])}; here it is {own}",)
-        seen.setdefault(label, pointer)
+        own = label
+        note: tuple[str, ...] = ()
+        if label in first:
+            own = next(name for name in others.setdefault(label, numbered(label)) if name not in taken)
+            note = (f"{label} is also the case at {json_pointer(first[label])}; here it is {own}",)
+        first.setdefault(label, pointer)
         yield _read_case(raw, pointer, table, label=own, notes=note)
 
 
@@ -79,10 +82,9 @@ def _read_case(raw: Any, pointer: Pointer, table: Table, *, label: str, notes: t
     known = order(table)
     extra = unread((key for key in raw if key not in known), known)
     question = _question(raw, label, readings, table)
-    question["x_source"] = {"pointer": json_pointer(pointer)} | question["x_source"]
-    if list(raw) != list(case_of(question, checks, table)):
-        question["x_source"]["keys"] = list(raw)
-    return Case(pointer, raw, outcome, (*notes, *reasons, *none, *extra), question, checks)
+    keys = {} if list(raw) == list(case_of(question, checks, table)) else {"keys": list(raw)}
+    source = {"pointer": json_pointer(pointer), **question["x_source"], **keys}
+    return Case(pointer, raw, outcome, (*notes, *reasons, *none, *extra), question | {"x_source": source}, checks)
 
 
 def _unusable(raw: Any, table: Table) -> str:

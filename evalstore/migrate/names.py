@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -42,13 +43,10 @@ def rubric_id(checks: Sequence[dict[str, Any]], table: Table) -> str:
     return f"{_id(name)[:_WORDS]}_{digest([*checks, dict(table.scoring)])[:_HEX]}"
 
 
-def free(name: str, taken: Container[str | None]) -> str:
-    """Return `name`, or the first of `name_2`, `name_3`, … that is free."""
-    number, found = 1, name
-    while found in taken:
-        number += 1
-        found = f"{name}_{number}"
-    return found
+def numbered(name: str) -> Iterator[str]:
+    """Yield `name`, then `name_2` and so on."""
+    yield name
+    yield from (f"{name}_{number}" for number in count(2))
 
 
 def _id(name: str) -> str:

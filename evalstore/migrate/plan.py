@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.documents import Document, Pointer, json_pointer, write_row, write_yaml
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.migrate.engine import Case, Suite
-from evalstore.migrate.names import dataset_id, free, rubric_id
+from evalstore.migrate.names import dataset_id, numbered, rubric_id
 from evalstore.migrate.outcome import Entry, Outcome
 from evalstore.migrate.restore import case_of, same, suite_of
 from evalstore.migrate.table import Table
@@ -54,7 +54,7 @@ def plan_suite(suite: Suite, document: Document, table: Table, *, origin: Origin
     if not taken and any(entry.outcome is Outcome.REFUSED for entry in aside):
         return Plan({}, tuple(aside))
     natural = dataset_id(origin.file, document.value, table)
-    id_ = free(natural, names.datasets)
+    id_ = next(name for name in numbered(natural) if name not in names.datasets)
     graded = [(case, _rubric(case, table, _source(table, suite, origin, case.pointer))) for case in taken]
     fresh = {rubric["id"]: rubric for _, rubric in reversed(graded) if rubric["id"] not in names.rubrics}
     try:

@@ -75,7 +75,7 @@ def _at_most(raw: Any, row: Row) -> Reading:
 
 
 def _bound(raw: int | Decimal, row: Row, whole: int) -> Reading:
-    if raw is True or whole != raw > 0:
+    if raw is True or (raw > 0 and whole != raw):
         outcome = Outcome.LOSSY if raw is True else Outcome.MIGRATED
         return Reading(int(whole), outcome, (f"{row.key} is {_shown(raw)}, which counts as {int(whole)}",))
     return Reading(int(whole))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,12 @@ def test_what_is_nested_too_deep_for_a_store_is_refused_not_cut(tmp_path: Path) 
     assert "nested deeper than 64 levels" in report.entries[0].reason
     assert not (tmp_path / "store").exists()
     assert write_yaml({"deep": deep})
+
+
+def test_a_label_used_very_often_costs_no_more_than_others(tmp_path: Path) -> None:
+    source = tmp_path / "evals.json"
+    source.write_text(json.dumps({"evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"]}] * 20_000}))
+    start = time.process_time()
+    report = migrate([source], into=tmp_path, dry_run=True)
+    assert report.entries[-1].target == "datasets/evals.yaml#B01_20000"
+    assert time.process_time() - start < 20  # quadratic, it would be minutes
