@@ -7,7 +7,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from evalstore.audit import Audit, Factor, audit
+from evalstore.audit import Audit, Factor, Origin, audit
+from evalstore.audit.questions import History, find_repin
+from evalstore.audit.stored import Asked, asked_of
+from evalstore.model import Question
 from evalstore.runs import Run
 from evalstore.store import Store
 
@@ -170,3 +173,15 @@ def test_one_rubric_for_all_questions_is_audited_like_a_pin(repo: Any, answers: 
     (cause,) = factor(compared(repo, a, b), "rubric").causes
     assert (cause.source.rule, cause.source.origin.ref) == ("question-rubric-ref-changed", "rubric/other")
     assert cause.source.origin.commit is None  # no release of the dataset says so: an option did
+
+
+def test_a_repin_is_named_by_the_release_that_made_it_last() -> None:
+    def asked(ref: str) -> Asked:
+        return asked_of(Question("one", "", {"id": "one", "input": "", "rubric_ref": ref}))
+
+    refs = ["rubric/a@1.0.0", "rubric/b@1.0.0", "rubric/a@1.0.0", "rubric/b@1.0.0", "rubric/b@2.0.0"]
+    origins = [Origin("dataset/small", f"{n}.0.0", f"{n + 1}.0.0") for n in range(1, len(refs))]
+    history = History({"one": [asked(ref) for ref in refs]}, origins)
+    assert find_repin(history, "one", "rubric/b") == origins[2]
+    assert find_repin(history, "one", "rubric/c") is None
+    assert find_repin(history, "two", "rubric/b") is None
