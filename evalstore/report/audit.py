@@ -18,6 +18,7 @@ _WIDTH = 100
 _SHOWN = 8
 _NAME = 44
 _PLACES = 12
+_TIED = "\u00a0"  # a space at which no line breaks
 
 
 def text(audit: Audit) -> str:
@@ -166,9 +167,9 @@ def _causes(factor: Factor) -> Iterator[str]:
 
 def _worst(factor: Factor, audit: Audit) -> Iterator[str]:
     if factor.worst:
-        told = ", ".join(f"{excerpt(one.id, _NAME)} {points(one.share)}" for one in factor.worst)
-        indent = "    "
-        yield textwrap.fill(f"moved most: {told}", _WIDTH, initial_indent="  ", subsequent_indent=indent)
+        told = ", ".join(f"{excerpt(one.id, _NAME)}{_TIED}{points(one.share)}" for one in factor.worst)
+        lines = textwrap.wrap(f"moved most: {told}", _WIDTH, initial_indent="  ", subsequent_indent="    ")
+        yield from (line.replace(_TIED, " ") for line in lines)
     if factor.name == "outputs" and audit.input_changed:
         yield f"  {_questions(len(audit.input_changed))} asked otherwise in B; outputs stand for that too"
 

@@ -140,3 +140,9 @@ def test_a_run_against_itself_says_that_nothing_changed(sample: Any) -> None:
     assert (same.delta, same.mix.effect, [factor.changed for factor in same.factors]) == (0, 0, [0, 0, 0])
     assert [factor.ci for factor in same.factors] == [None] * 3
     assert render(same, "text").startswith(same.sentence)
+
+
+def test_a_question_and_its_points_stand_on_one_line(found: Audit) -> None:
+    lines = [line.strip() for line in render(found, "text").splitlines()]
+    for one in factor(found, "outputs").worst:
+        assert any(f"{one.id} {float(one.share) * 100:+.2f}" in line for line in lines)
