@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from evalstore.migrate import MigrationReport, export, migrate
+from evalstore.migration import MigrationReport, export, migrate
 
 WORDS = ["entity", "field", "cache", "tag", "config", "hook", "route", "service", "plugin", "block", "view", "node"]
 

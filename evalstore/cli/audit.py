@@ -30,7 +30,7 @@ def command(settings: Settings, run_a: Path, run_b: Path, *, allow_drift: bool) 
     every edit of a rubric with its version, commit, author and date. Questions that only one run scored are their own
     line.
     """
-    from evalstore.audit import audit
+    from evalstore.audits import audit
 
     with settings.store() as store:
         found = audit(settings.path / run_a, settings.path / run_b, store, allow_drift=allow_drift)

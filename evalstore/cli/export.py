@@ -6,7 +6,7 @@ import click
 
 from evalstore.cli.context import Settings, examples, options
 from evalstore.errors import UsageError
-from evalstore.migrate.table import formats
+from evalstore.migration.table import formats
 
 
 @click.command(
@@ -26,7 +26,7 @@ def command(settings: Settings, refs: tuple[str, ...], format_: str, out: str | 
     Without REF: all datasets on disk that came from the format. A dataset that has no release is read from disk.
     Without --out the one file goes to stdout.
     """
-    from evalstore.migrate import export
+    from evalstore.migration import export
 
     done = export(refs, to=format_, store=settings.path, out=settings.path / out if out else None)
     if out is None and len(done.files) > 1 and settings.format == "text":

@@ -8,7 +8,7 @@ import click
 
 from evalstore.cli.context import Settings, examples, options
 from evalstore.errors import ExitCode, RefusedError
-from evalstore.migrate.table import formats
+from evalstore.migration.table import formats
 
 
 @click.command(
@@ -43,7 +43,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     aside) or refused. Entries that are refused stop nothing. Files appear in the store all together or not at all, and
     one that differs is never overwritten without --force.
     """
-    from evalstore.migrate import Outcome, migrate
+    from evalstore.migration import Outcome, migrate
 
     done = migrate(
         [settings.path / path for path in paths],

@@ -20,7 +20,7 @@ APPROXIMATE = "(approximate)"
 class Verdict(StrEnum):
     """The three answers of a check or a rubric."""
 
-    PASS = "pass"  # noqa: S105  # a verdict, no secret
+    PASS = "pass"
     FAIL = "fail"
     UNSCORED = "unscored"
 

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.audit import Audit, Cause, Factor, Origin, Side
-from evalstore.audit.words import points
+from evalstore.audits import Audit, Cause, Factor, Origin, Side
+from evalstore.audits.words import points
 from evalstore.report.columns import columns
 from evalstore.report.numbers import number
 from evalstore.text import excerpt, printable

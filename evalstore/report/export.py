@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.text import printable
 
 if TYPE_CHECKING:
-    from evalstore.migrate import Exported, Given
+    from evalstore.migration import Exported, Given
 
 
 def text(exported: Exported) -> str:

@@ -10,7 +10,7 @@ from evalstore.report.columns import columns
 from evalstore.text import printable
 
 if TYPE_CHECKING:
-    from evalstore.migrate import Entry, MigrationReport, Source
+    from evalstore.migration import Entry, MigrationReport, Source
 
 _OUTCOMES = ("migrated", "lossy", "unmapped", "refused")
 _LINES = 3

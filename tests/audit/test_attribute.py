@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from evalstore.audit.attribute import Attribution, Cell, attribute
-from evalstore.audit.edits import track
-from evalstore.audit.plan import Plan
+from evalstore.audits.attribute import Attribution, Cell, attribute
+from evalstore.audits.edits import track
+from evalstore.audits.plan import Plan
 from evalstore.checks import evaluate
 from evalstore.checks.evaluate import grade
 from evalstore.diff import Certainty, Direction, compare

@@ -7,9 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from evalstore.audit import Audit, Factor, Origin, audit
-from evalstore.audit.questions import History, find_repin
-from evalstore.audit.stored import Asked, asked_of
+from evalstore.audits import Audit, Factor, Origin, audit
+from evalstore.audits.questions import History, find_repin
+from evalstore.audits.stored import Asked, asked_of
 from evalstore.model import Question
 from evalstore.runs import Run
 from evalstore.store import Store

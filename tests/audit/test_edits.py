@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.audit.edits import Part, Track, swap, track
-from evalstore.audit.shapley import EXACT_PLAYERS
+from evalstore.audits.edits import Part, Track, swap, track
+from evalstore.audits.shapley import EXACT_PLAYERS
 from evalstore.checks import evaluate
 from evalstore.model import Rubric, rubric_of
 

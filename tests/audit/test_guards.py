@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.audit import Audit, audit
+from evalstore.audits import Audit, audit
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.report import render
 from evalstore.runs import Run

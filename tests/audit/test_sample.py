@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.audit import Audit, Cause, Factor, audit
+from evalstore.audits import Audit, Cause, Factor, audit
 from evalstore.report import render
 from evalstore.resources import folder
 from evalstore.store import Store

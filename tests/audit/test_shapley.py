@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.audit.shapley import EXACT_PLAYERS, State, shapley, visited
+from evalstore.audits.shapley import EXACT_PLAYERS, State, shapley, visited
 
 Value = Callable[[State], Fraction]
 small = st.lists(st.integers(0, 3), min_size=1, max_size=4).map(tuple)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
-from evalstore.migrate import export, migrate
+from evalstore.migration import export, migrate
 
 Suite = Callable[..., Path]
 TO = "ai_best_practices"

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalstore.documents import read_json, read_row, read_yaml, write_json
-from evalstore.migrate import Outcome, export, migrate
-from evalstore.migrate.restore import same
+from evalstore.migration import Outcome, export, migrate
+from evalstore.migration.restore import same
 
 KNOWN = [
     "skill_name", "skill_file", "evals", "behavioral_cases", "id", "prompt", "expected_output", "teaching",

@@ -10,9 +10,9 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError, UsageError
-from evalstore.migrate import Outcome, formats, migrate
-from evalstore.migrate.names import slug
-from evalstore.migrate.table import load_tables
+from evalstore.migration import Outcome, formats, migrate
+from evalstore.migration.names import slug
+from evalstore.migration.table import load_tables
 from evalstore.model import is_id
 from evalstore.resources import folder
 from evalstore.schemas import compile_schema

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from evalstore.checks import evaluate
 from evalstore.documents import read_json, read_yaml
-from evalstore.migrate import Outcome, migrate
-from evalstore.migrate.engine import Case, read_suite
-from evalstore.migrate.table import Table, load_tables
+from evalstore.migration import Outcome, migrate
+from evalstore.migration.engine import Case, read_suite
+from evalstore.migration.table import Table, load_tables
 
 VECTORS = Path(__file__).resolve().parents[3] / "shared/vectors/legacy_grader_vectors.json"
 SAMPLES = Path(__file__).resolve().parents[3] / "shared/samples/ai_best_practices"

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import ConflictError, LoadError, RefusedError
-from evalstore.migrate import migrate
-from evalstore.migrate.write import STAGE
+from evalstore.migration import migrate
+from evalstore.migration.write import STAGE
 
 Suite = Callable[..., Path]
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,0 +1,94 @@
+"""The public API in one place: the rooms' functions as an importer wants them; nothing is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from evalstore.audits import Audit, audit
+from evalstore.checks import evaluate as _evaluate
+from evalstore.diff import Diff, compare
+from evalstore.errors import EvalstoreError
+from evalstore.migration import MigrationReport, export, migrate
+from evalstore.model import Artifact, Output, Question, RubricResult
+from evalstore.release import Released, bump
+from evalstore.runs import Run
+from evalstore.scoring import score as _score
+from evalstore.store import Resolved
+from evalstore.store import Store as _Store
+from evalstore.versions import Bump
+
+__all__ = [
+    "Artifact",
+    "Audit",
+    "Bump",
+    "Diff",
+    "EvalstoreError",
+    "MigrationReport",
+    "Released",
+    "Resolved",
+    "RubricResult",
+    "Run",
+    "Store",
+    "audit",
+    "compare",
+    "evaluate",
+    "export",
+    "migrate",
+    "score",
+]
+
+
+class Store(_Store):
+    """A store, opened with `Store.open(path)`; a context manager, because it keeps a git process until it is closed."""
+
+    def release(
+        self,
+        *refs: str,
+        level: Bump | None = None,
+        message: str | None = None,
+        dry_run: bool = False,
+        signature: Mapping[str, str] | None = None,
+    ) -> Released:
+        """Release working files (`<kind>/<id>`; none named: all that changed) in one commit with their tags (SPEC 6).
+
+        `level` asks for at least this bump; `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables where
+        they should not come from the user's settings. Raises `RefusedError` or `ConflictError`; then nothing changed.
+        """
+        return bump(self, refs, all_=not refs, level=level, message=message, dry_run=dry_run, signature=signature)
+
+
+def evaluate(
+    rubric: Artifact | Mapping[str, Any],
+    output: str | Output | Mapping[str, Any],
+    question: Question | Mapping[str, Any] | None = None,
+    *,
+    store: Store | None = None,
+) -> RubricResult:
+    """Grade one output (SPEC 4): `.score` is an exact `Fraction` in [0, 1], or None when nothing could be graded.
+
+    `output` is a text or `{output, tool_calls?}`; `store` resolves what the rubric refers to, and its `strict` setting
+    refuses the answers of approximate engines. Raises `SchemaError` for a rubric that its schema refuses.
+    """
+    load = store.load if store else None
+    return _evaluate(rubric, output, question, load=load, strict=bool(store and store.settings.get("strict")))
+
+
+def score(  # noqa: PLR0913  # what a command line can say, each by its name
+    dataset: str,
+    outputs: Path | str,
+    *,
+    store: Store,
+    out: Path | str = "runs",
+    model: str | None = None,
+    rubric: str | None = None,
+    at: datetime | None = None,
+) -> Run:
+    """Grade stored outputs under the rubrics of a dataset and keep the run as two files below `out` (SPEC 4).
+
+    `outputs` is JSONL of `{id, output, tool_calls?}` or Every Eval Ever rows; `at` is when it happened (default: now).
+    """
+    moment = at or datetime.now(UTC)
+    return _score(dataset, Path(outputs), store=store, out=Path(out), at=moment, model=model, rubric=rubric)

@@ -1,0 +1,119 @@
+"""One common question under every mix of the two runs: graded check by check, attributed once for equal results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from evalstore.audits.attribute import Attribution, Cell, attribute
+from evalstore.audits.causes import Journey, Sources, journey, repin
+from evalstore.audits.grader import Grader
+from evalstore.audits.plan import Plan
+from evalstore.audits.questions import History, References, find_repin, references_of
+from evalstore.audits.rulers import Rulers
+from evalstore.audits.shapley import State
+from evalstore.audits.stored import Stored, mixed
+from evalstore.audits.values import Origin, Source
+from evalstore.model import CheckResult
+
+# By state of the reference and by whose output (0 is A, 1 is B): the results of all variants of checks, and their
+# outcomes.
+Table = Mapping[tuple[int, int], tuple[Sequence[CheckResult], Sequence[int]]]
+_Key = tuple[str, str, Origin | None]
+_Signature = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """One question that both runs scored: its attribution (None if inseparable), and the sources of the edits."""
+
+    id: str
+    levels: Cell
+    attribution: Attribution | None
+    sources: tuple[Sources, ...]
+    silent: tuple[Source, ...]
+
+
+@dataclass(slots=True)
+class Pairs:
+    """Attributes common questions; journeys and equal tables are worked out once."""
+
+    a: Stored
+    b: Stored
+    rulers: Rulers
+    grader: Grader
+    history: History
+    _journeys: dict[_Key, tuple[Journey, Plan]] = field(default_factory=dict)
+    _attributions: dict[_Signature, Attribution | None] = field(default_factory=dict)
+
+    def common(self, id_: str) -> Common:
+        """Return the attribution of one question that both runs have scored."""
+        key = self._key(id_)
+        passed, plan = self._journey(key)
+        references = references_of(self.history, self.a.asked[id_])
+        anew = (self._answered(),) if self._differs(id_) else ()
+        table = self._table(id_, plan, references, sides=1 + len(anew))
+        levels: Cell = (passed.track.levels, _levels(references.sources), _levels(anew))
+        return Common(
+            id=id_,
+            levels=levels,
+            attribution=self._attribution(key, plan, levels, table),
+            sources=(passed.sources, _sources(references.sources), _sources(anew)),
+            silent=passed.silent,
+        )
+
+    def _key(self, id_: str) -> _Key:
+        old, new = self.a.rows[id_].rubric, self.b.rows[id_].rubric
+        name = new.partition("@")[0]
+        return old, new, None if old.partition("@")[0] == name else find_repin(self.history, id_, name)
+
+    def _journey(self, key: _Key) -> tuple[Journey, Plan]:
+        if key not in self._journeys:
+            old, new = self.a.rulers[key[0]].located, self.b.rulers[key[1]].located
+            same = old.resolved.name == new.resolved.name
+            passed = journey(self.rulers, old, new) if same else repin(old, new, key[2])
+            self._journeys[key] = passed, Plan(passed.track)
+        return self._journeys[key]
+
+    def _differs(self, id_: str) -> bool:
+        """Whether the outputs differ, or what they answered."""
+        a, b = self.a.rows[id_].output_digest, self.b.rows[id_].output_digest
+        return a != b or self.a.asked[id_].input != self.b.asked[id_].input
+
+    def _answered(self) -> Source:
+        a, b = self.a.run.model, self.b.run.model
+        what = (
+            "the same model answered again"
+            if a == b
+            else "model and its settings, which stored outputs cannot separate"
+        )
+        return Source(None, Origin(None, a, b), message=what)
+
+    def _table(self, id_: str, plan: Plan, references: References, *, sides: int) -> Table:
+        answers = [(side.rows[id_], side.asked[id_]) for side in (self.a, self.b)[:sides]]
+        table = {}
+        for state, reference in enumerate(references.states):
+            for side, (row, asked) in enumerate(answers):
+                results = self.grader.grade(plan.checks, mixed(reference, asked), row)
+                table[state, side] = results, [plan.outcome(result) for result in results]
+        return table
+
+    def _attribution(self, key: _Key, plan: Plan, levels: Cell, table: Table) -> Attribution | None:
+        signature = (key, levels, tuple(outcome for _, outcomes in table.values() for outcome in outcomes))
+        if signature not in self._attributions:
+
+            def score(cell: Cell) -> Fraction | None:
+                edits, reference, output = cell
+                return plan.score(edits, *table[sum(reference), sum(output)])
+
+            self._attributions[signature] = attribute(levels, score)
+        return self._attributions[signature]
+
+
+def _levels(steps: Sequence[Source]) -> State:
+    return (len(steps),) if steps else ()
+
+
+def _sources(steps: Sequence[Source]) -> Sources:
+    return (tuple(steps),) if steps else ()

@@ -1,0 +1,189 @@
+"""The versions of one rubric as edits that can be made one without the other, and the hybrid rubrics in between; pure.
+
+A rubric falls into parts: each parameter of a check (of a list without order, each item), its weight, whether it is
+required, and how checks combine. Parts that differ between the first and the last version are edits; an edit has a step
+for every version that changed it. Any choice of steps gives a hybrid that can be graded: a check that comes or goes, or
+changes its kind, is one part and takes its weight and its gate along; a renamed check stays what it was; weights that
+were only rescaled did not change. The threshold of the rubric is no part, because no score depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from evalstore.audits.lineage import OWN, Names, names_along
+from evalstore.audits.shapley import EXACT_PLAYERS, State
+from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
+
+
+class Part(NamedTuple):
+    """One part of a rubric; `area` is check, param, item, weight or required (of check `name`), or scoring."""
+
+    area: str
+    name: str
+    key: str = ""
+    item: str = ""
+
+
+Parts = Mapping[Part, Any]
+SWAP = Part("rubric", "")
+# Lists in which neither order nor repetition counts.
+SETS = frozenset({"values", "required_sections", "forbidden_patterns"})
+_SCORING = ("combine", "missing", "errors")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What changed and when: the parts before and after each step, and the numbers of those steps (from 0)."""
+
+    part: Part
+    states: tuple[Parts, ...]
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """The way from one rubric to another: the parts that stay, the edits, and the checks' names by version."""
+
+    fixed: Parts
+    edits: tuple[Edit, ...]
+    names: tuple[Names, ...]
+
+    @property
+    def levels(self) -> State:
+        """How many steps each edit has."""
+        return tuple(len(edit.steps) for edit in self.edits)
+
+    def hybrid(self, state: State) -> Rubric:
+        """Return the rubric in which each edit has gone as far as `state` says; its checks go by their names."""
+        parts = dict(self.fixed)
+        for edit, level in zip(self.edits, state, strict=True):
+            parts |= edit.states[level]
+        held = [part.name for part, value in parts.items() if part.area == "check" and value is not None]
+        return Rubric("", "", tuple(_check(name, parts) for name in held), _scoring(parts, held))
+
+
+def track(versions: Sequence[Rubric]) -> Track:
+    """Return the way through the versions of one rubric, the first and the last included.
+
+    Checks are taken apart as long as that leaves few enough edits for exact shares; else each check is one part.
+    """
+    names = tuple(names_along(versions))
+    fine = _track(versions, names, _steady(versions, names))
+    return fine if len(fine.edits) <= EXACT_PLAYERS else _track(versions, names, frozenset())
+
+
+def swap(old: Rubric, new: Rubric) -> Track:
+    """Return the way from one rubric to another one with nothing in between: a single edit."""
+    names = tuple({check.id: check.id for check in rubric.checks} for rubric in (old, new))
+    before, after = _rows((old, new), names, frozenset())
+    gone = {part: None for part in before if part not in after}
+    return Track({}, (Edit(SWAP, (before, {**gone, **after}), (0,)),), names)
+
+
+def _track(versions: Sequence[Rubric], names: tuple[Names, ...], apart: frozenset[str]) -> Track:
+    rows = _rows(versions, names, apart)
+    columns = {part: _filled(part, [row.get(part) for row in rows]) for row in rows for part in row}
+    changed = {part: values for part, values in columns.items() if values[0] != values[-1]}
+    fixed = {part: values[-1] for part, values in columns.items() if part not in changed}
+    return Track(fixed, tuple(_edit(part, values) for part, values in sorted(changed.items())), names)
+
+
+def _edit(part: Part, values: Sequence[Any]) -> Edit:
+    steps = tuple(step for step, (old, new) in enumerate(pairwise(values)) if old != new)
+    return Edit(part, ({part: values[0]}, *({part: values[step + 1]} for step in steps)), steps)
+
+
+def _steady(versions: Sequence[Rubric], names: Sequence[Names]) -> frozenset[str]:
+    """Return the names of the checks that every version has, with one kind."""
+    kinds = [
+        {(named[check.id], check.kind) for check in version.checks}
+        for version, named in zip(versions, names, strict=True)
+    ]
+    return frozenset(name for name, _ in set.intersection(*kinds))
+
+
+def _rows(versions: Sequence[Rubric], names: Sequence[Names], apart: frozenset[str]) -> list[dict[Part, Any]]:
+    weights = _weights(versions, names)
+    return [
+        {**_parts(version, named, apart), **own} for version, named, own in zip(versions, names, weights, strict=True)
+    ]
+
+
+def _parts(rubric: Rubric, names: Names, apart: frozenset[str]) -> dict[Part, Any]:
+    parts: dict[Part, Any] = {Part("scoring", key): getattr(rubric.scoring, key) for key in _SCORING}
+    for check in rubric.checks:
+        name = names[check.id]
+        bare = {key: value for key, value in check.params.items() if key not in OWN and not is_cosmetic(key)}
+        parts[Part("required", name)] = check.id in rubric.scoring.required
+        parts[Part("check", name)] = check.kind if name in apart else replace(check, id=name, params=bare)
+        if name in apart:
+            parts |= {Part("param", name, key): getattr(check, key) for key in ("threshold", "negate")}
+            parts |= {part: value for key, param in bare.items() for part, value in _params(name, key, param)}
+    return parts
+
+
+def _params(name: str, key: str, value: Any) -> list[tuple[Part, Any]]:
+    if key in SETS:
+        return [(Part("param", name, key), ()), *((Part("item", name, key, item), True) for item in value)]
+    return [(Part("param", name, key), value)]
+
+
+def _check(name: str, parts: Parts) -> Check:
+    """Put a check together again from what `_parts` made of it."""
+    kind = parts[Part("check", name)]
+    if isinstance(kind, Check):
+        return kind
+    own = {part.key: value for part, value in parts.items() if part.area == "param" and part.name == name}
+    threshold, negate = own.pop("threshold"), own.pop("negate")
+    params = {key: value for key, value in own.items() if value is not None and key not in SETS}
+    for key in SETS & own.keys():
+        params[key] = [part.item for part, held in parts.items() if held and part[:3] == ("item", name, key)]
+    return Check(name, kind, {"kind": kind, **params}, threshold, negate)
+
+
+def _scoring(parts: Parts, held: Sequence[str]) -> Scoring:
+    # A gate or a weight of a check that is not there is void.
+    return Scoring(
+        combine=Combine(parts[Part("scoring", "combine")]),
+        weights={name: parts[Part("weight", name)] for name in held},
+        required=frozenset(name for name in held if parts[Part("required", name)]),
+        missing=parts[Part("scoring", "missing")],
+        errors=parts[Part("scoring", "errors")],
+    )
+
+
+def _weights(versions: Sequence[Rubric], names: Sequence[Names]) -> list[dict[Part, Fraction]]:
+    """Return each version's weights, on the scale of the version before where they are its multiple."""
+    rows: list[dict[Part, Fraction]] = []
+    for version, named in zip(versions, names, strict=True):
+        row = {Part("weight", name): version.scoring.weights.get(id_, Fraction(1)) for id_, name in named.items()}
+        factor = _factor(rows[-1], row) if rows else Fraction(1)
+        rows.append({part: weight / factor for part, weight in row.items()})
+    return rows
+
+
+def _factor(old: Mapping[Part, Fraction], new: Mapping[Part, Fraction]) -> Fraction:
+    """Return the factor that takes the weights of the checks in both versions to the new ones; 1 when there is none."""
+    both = [(old[part], new[part]) for part in old.keys() & new.keys()]
+    factors = {after / before for before, after in both if before}
+    if len(factors) != 1 or any(bool(before) != bool(after) for before, after in both):
+        return Fraction(1)
+    return factors.pop()
+
+
+def _filled(part: Part, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a part's values by version; the weight and the gate of an absent check are what they were or will be."""
+    if part.area == "param" and part.key in SETS:
+        return ((),) * len(values)  # its items say what changed
+    if part.area not in {"weight", "required"} or None not in values:
+        return tuple(values)
+    filled = list(values)
+    for index in range(1, len(filled)):
+        filled[index] = filled[index - 1] if filled[index] is None else filled[index]
+    first = next(value for value in filled if value is not None)
+    return tuple(first if value is None else value for value in filled)

@@ -1,0 +1,120 @@
+"""Why two runs differ: reads both, grades them again, and shares the difference out; the room's one door."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+from evalstore.audits.attribute import Attribution
+from evalstore.audits.cells import Common, Pairs
+from evalstore.audits.grader import Grader, drift
+from evalstore.audits.questions import read_history
+from evalstore.audits.rulers import Rulers
+from evalstore.audits.stored import Stored, read_stored
+from evalstore.audits.totals import factors_of, flips_of, mean, mix_of
+from evalstore.audits.values import Audit, Drift, Side
+from evalstore.audits.words import sentence
+from evalstore.errors import RefusedError
+from evalstore.runs import Run
+from evalstore.store import Store
+
+_NAMED = 5
+
+
+def audit(run_a: Run | Path | str, run_b: Run | Path | str, store: Store, *, allow_drift: bool = False) -> Audit:
+    """Explain why the mean score of run B differs from run A's; all shares are exact and add up.
+
+    A run is a `Run` or the path of its aggregate JSON. Raises `RefusedError` when a run cannot be graded again in this
+    store, when grading it again gives other results than recorded (unless `allow_drift`: then the difference is told as
+    not reproduced), or when no question was scored in both.
+    """
+    rulers = Rulers(store)
+    a, b = read_stored(run_a, rulers), read_stored(run_b, rulers)
+    grader = Grader(strict=store.settings.get("strict") is True)
+    drifted = (*drift(a, grader, "A"), *drift(b, grader, "B"))
+    if drifted and not allow_drift:
+        raise _drifted(drifted)
+    both = [id_ for id_, row in a.rows.items() if row.score is not None and _scored(b, id_)]
+    if not both:
+        raise RefusedError("no question was scored in both runs, so nothing can be compared")
+    pairs = Pairs(a, b, rulers, grader, read_history(a, b, both, rulers))
+    return _sum(pairs, [pairs.common(id_) for id_ in both], drifted)
+
+
+def _sum(pairs: Pairs, commons: list[Common], drifted: tuple[Drift, ...]) -> Audit:
+    a, b = pairs.a, pairs.b
+    separable = [(common, common.attribution) for common in commons if common.attribution is not None]
+    if not separable:
+        raise RefusedError("no common question can be graded under a mix of the two runs, so nothing can be separated")
+    compared = [common.id for common, _ in separable]
+    factors = factors_of(separable, [b.rows[id_].group for id_ in compared])
+    mix = mix_of(a.rows, b.rows, [common.id for common in commons], compared)
+    lost = {common.id: _lost(a, b, common, found) for common, found in separable}
+    sides = _side(a), _side(b)
+    found = Audit(
+        a=sides[0],
+        b=sides[1],
+        delta=sides[1].score - sides[0].score,
+        common=len(compared),
+        common_a=mean(a.rows[id_].score for id_ in compared),
+        common_b=mean(b.rows[id_].score for id_ in compared),
+        factors=factors,
+        mix=mix,
+        not_reproduced=mean(lost.values()),
+        drift=drifted,
+        flips=flips_of(a.rows, b.rows, compared),
+        input_changed=tuple(id_ for id_ in compared if a.asked[id_].input != b.asked[id_].input),
+        sentence=sentence(sides[1].score - sides[0].score, factors, mix.effect, mean(lost.values())),
+        notes=tuple(dict.fromkeys(pairs.rulers.notes)),
+    )
+    _check(found, {id_ for id_, share in lost.items() if share})
+    return found
+
+
+def _check(found: Audit, lost: set[str]) -> None:
+    """Assert what holds by construction; a violation is a bug here, and no audit is better than a wrong one."""
+    if found.delta != sum((factor.share for factor in found.factors), found.mix.effect + found.not_reproduced):
+        raise AssertionError("the shares of an audit do not add up")
+    if lost - {one.id for one in found.drift}:
+        raise AssertionError("a hybrid of no edits is not the rubric that it began with")
+    for factor in found.factors:
+        if factor.share != sum((cause.share for cause in factor.causes), Fraction(0)):
+            raise AssertionError(f"the causes of {factor.name} do not add up")
+
+
+def _scored(stored: Stored, id_: str) -> bool:
+    return id_ in stored.rows and stored.rows[id_].score is not None
+
+
+def _lost(a: Stored, b: Stored, common: Common, found: Attribution) -> Fraction:
+    """Return how much of one question's recorded change grading again does not give."""
+    old, new = a.rows[common.id].score, b.rows[common.id].score
+    return (new or Fraction(0)) - (old or Fraction(0)) - (found.new - found.old)
+
+
+def _side(stored: Stored) -> Side:
+    run = stored.run
+    score = mean(row.score for row in stored.rows.values())
+    if run.score not in {None, score}:
+        raise RefusedError(
+            f"{run.path} says {run.score}, but its rows average to {score}",
+            hint="the aggregate and its rows do not belong together; score the outputs again",
+        )
+    return Side(
+        run=str(run.path),
+        score=score,
+        questions=len(stored.rows),
+        scored=sum(row.score is not None for row in stored.rows.values()),
+        model=run.model,
+        dataset=run.dataset.ref if run.dataset else "",
+        rubrics=tuple(pinned.ref for pinned in run.rubrics),
+    )
+
+
+def _drifted(drifted: tuple[Drift, ...]) -> RefusedError:
+    shown = "; ".join(f"{one.run} {one.id}: {one.what}" for one in drifted[:_NAMED])
+    more = f"; and {len(drifted) - _NAMED} more" if len(drifted) > _NAMED else ""
+    return RefusedError(
+        f"{len(drifted)} recorded results are not reproduced: {shown}{more}",
+        hint="an engine or a record changed; --allow-drift counts the difference as not reproduced",
+    )

@@ -1,0 +1,86 @@
+"""Grades stored outputs again, check by check, and says where that gives another result than was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from evalstore.audits.stored import Asked, Ruler, Stored
+from evalstore.audits.values import Drift
+from evalstore.checks import combine
+from evalstore.checks.evaluate import grade
+from evalstore.errors import RefusedError, SchemaError
+from evalstore.model import Check, CheckResult, RubricResult, Unscored, Verdict
+from evalstore.runs import Row
+
+_Key = tuple[str, str, str, str]
+
+
+@dataclass(slots=True)
+class Grader:
+    """Grades checks; what the rubrics of the runs gave is remembered, because the hybrids hold the same checks."""
+
+    strict: bool
+    _known: dict[_Key, CheckResult] = field(default_factory=dict)
+
+    def rubric(self, ruler: Ruler, asked: Asked, row: Row) -> RubricResult:
+        """Return what `evaluate` answers for one row."""
+        results = self.grade(ruler.checks, asked, row)
+        about = _about(asked, row)
+        self._known |= {(content, *about): one for (_, content), one in zip(ruler.checks, results, strict=True)}
+        return combine(ruler.rubric.scoring, results)
+
+    def grade(self, checks: Sequence[tuple[Check, str]], asked: Asked, row: Row) -> list[CheckResult]:
+        """Return the result of each check, given with its content, under its own id."""
+        about = _about(asked, row)
+        return [self._grade(check, (content, *about), asked, row) for check, content in checks]
+
+    def _grade(self, check: Check, key: _Key, asked: Asked, row: Row) -> CheckResult:
+        if key in self._known:
+            return replace(self._known[key], id=check.id)
+        try:
+            return grade(check, row.output, asked.question, strict=self.strict)
+        except SchemaError as error:  # of a version in between, which nobody has graded with
+            return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, Unscored.ERROR)
+
+
+def drift(stored: Stored, grader: Grader, name: str) -> Iterator[Drift]:
+    """Yield what grading a run again gives otherwise than recorded; nothing at all is expected."""
+    for id_, row in stored.rows.items():
+        asked = stored.asked.get(id_)
+        if asked is None:
+            raise RefusedError(f"{stored.run.path} has a row for {id_}, which is no question of its dataset")
+        if row.reference_digest not in {"", asked.reference} or row.input_digest not in {"", asked.input}:
+            yield Drift(name, id_, "the question is another one than was recorded")
+        elif (row.rubric or row.score is not None) and (
+            what := _difference(row, grader.rubric(_ruler(stored, row), asked, row))
+        ):
+            yield Drift(name, id_, what)
+
+
+def _ruler(stored: Stored, row: Row) -> Ruler:
+    if row.rubric not in stored.rulers:
+        raise RefusedError(f"{stored.run.path} does not say what {row.rubric or 'the rubric'} was that graded {row.id}")
+    return stored.rulers[row.rubric]
+
+
+def _difference(row: Row, again: RubricResult) -> str:
+    """Return the first difference in words; empty when there is none."""
+    recorded = {check.id: check for check in row.checks}
+    for check in again.checks:
+        was = recorded.get(check.id)
+        if was is None or (was.score, was.verdict) != (check.score, check.verdict):
+            return f"{check.id} was {_shown(was)}, is {_shown(check)}"
+    if len(recorded) != len(again.checks):
+        return f"{len(recorded)} checks were recorded, the rubric has {len(again.checks)}"
+    if (row.score, row.verdict) != (again.score, again.verdict):
+        return f"the score was {_shown(row)}, is {_shown(again)}"
+    return ""
+
+
+def _shown(result: CheckResult | RubricResult | Row | None) -> str:
+    return "absent" if result is None else "unscored" if result.score is None else f"{result.score} ({result.verdict})"
+
+
+def _about(asked: Asked, row: Row) -> tuple[str, str, str]:
+    return asked.input, asked.reference, row.output_digest

@@ -1,0 +1,70 @@
+"""How questions changed between the datasets of two runs: their references, and the rubrics that grade them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from evalstore.audits.rulers import Rulers
+from evalstore.audits.stored import Asked, Stored, asked_of
+from evalstore.audits.values import Origin, Source
+
+_RULE = "question-reference-changed"
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Questions that changed, version by version (None where a version lacks one), and the origin of each step."""
+
+    versions: Mapping[str, Sequence[Asked | None]]
+    origins: Sequence[Origin] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """One question's reference before and after each step that changed it, and where the steps came from."""
+
+    states: tuple[Asked, ...]
+    sources: tuple[Source, ...] = ()
+
+
+def read_history(a: Stored, b: Stored, ids: Sequence[str], rulers: Rulers) -> History:
+    """Read the datasets between two runs for those of `ids` that have another reference or another rubric."""
+    changed = {id_ for id_ in ids if a.asked[id_].reference != b.asked[id_].reference or _regraded(a, b, id_)}
+    if not changed:
+        return History({})
+    way = rulers.way(a.dataset, b.dataset)
+    between = [
+        {question.id: asked_of(question) for question in rulers.store.questions(version.resolved)}
+        for version in way.versions[1:-1]
+    ]
+    versions: list[Mapping[str, Asked]] = [a.asked, *between, b.asked]
+    return History({id_: [asked.get(id_) for asked in versions] for id_ in changed}, way.origins)
+
+
+def references_of(history: History, asked: Asked) -> References:
+    """Return how the reference of one question changed; `asked` is the question of run A."""
+    states, sources = [asked], []
+    for step, now in enumerate(history.versions.get(asked.question.id, ())):
+        if now is not None and now.reference != states[-1].reference:
+            states.append(now)
+            sources.append(Source(_RULE, history.origins[step - 1], rules=(_RULE,)))
+    # There and back again is no change.
+    unchanged = states[0].reference == states[-1].reference
+    return References((asked,)) if unchanged else References(tuple(states), tuple(sources))
+
+
+def find_repin(history: History, id_: str, rubric: str) -> Origin | None:
+    """Return the step that last made `rubric` (a name without a pin) the one that grades a question."""
+    names = [None if asked is None else _name(asked) for asked in history.versions.get(id_, ())]
+    steps = (step for step, (old, new) in enumerate(pairwise(names)) if old != rubric == new)
+    return next((history.origins[step] for step in reversed([*steps])), None)
+
+
+def _regraded(a: Stored, b: Stored, id_: str) -> bool:
+    return a.rows[id_].rubric.partition("@")[0] != b.rows[id_].rubric.partition("@")[0]
+
+
+def _name(asked: Asked) -> str:
+    return (asked.question.rubric_ref or "").partition("@")[0]

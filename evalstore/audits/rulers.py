@@ -1,0 +1,139 @@
+"""The rulers of a run found again in the store: by reference, proved by digest, with the releases between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from evalstore.audits.values import Origin
+from evalstore.errors import EvalstoreError, RefError, RefusedError
+from evalstore.model import Kind, PinType, parse_ref, rubric_of
+from evalstore.runs import Pinned
+from evalstore.store import Release, Resolved, Store
+
+_SHOWN = 12
+_BROKEN = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """An artifact with the content that a run recorded, and the release that holds it, if one does."""
+
+    resolved: Resolved
+    release: Release | None
+
+    @property
+    def label(self) -> str:
+        """The version, or the whole pin where there is no release."""
+        return str(self.release.version) if self.release else self.resolved.ref.partition("@")[2]
+
+    @property
+    def commit(self) -> str | None:
+        """The commit that holds it."""
+        return self.release.commit if self.release else self.resolved.commit
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The versions from one content to another, both included, and the origin of each step."""
+
+    versions: tuple[Located, ...]
+    origins: tuple[Origin, ...]
+
+
+@dataclass(slots=True)
+class Rulers:
+    """Finds what runs were graded with in one store; `notes` says what was found elsewhere than recorded."""
+
+    store: Store
+    notes: list[str] = field(default_factory=list)
+
+    def locate(self, pinned: Pinned) -> Located:
+        """Return the artifact with exactly the recorded content, or raise `RefusedError` with what is missing."""
+        reasons: list[EvalstoreError] = []
+        for ref in self._candidates(pinned):
+            try:
+                resolved = self.store.resolve(ref)
+            except EvalstoreError as error:
+                reasons.append(error)
+                continue
+            if resolved.digest == pinned.digest:
+                self._note(pinned, ref)
+                return Located(resolved, self._release(resolved))
+        raise _missing(pinned, reasons)
+
+    def way(self, old: Located, new: Located) -> Way:
+        """Return the released versions from `old` to `new`, in that order, and who brought each."""
+        versions = (old, *self._between(old, new), new)
+        return Way(versions, tuple(self._origin(before, after) for before, after in pairwise(versions)))
+
+    def _candidates(self, pinned: Pinned) -> Iterator[str]:
+        ref = parse_ref(pinned.ref)
+        releases = (f"{ref.name}@{release.version}" for release in reversed(self.store.releases(ref.kind, ref.id)))
+        if ref.type is not PinType.EXACT:
+            yield from releases
+            yield pinned.ref
+            return
+        yield pinned.ref
+        if pinned.commit:
+            yield f"{ref.name}@git:{pinned.commit}"
+        yield from releases
+
+    def _note(self, pinned: Pinned, found: str) -> None:
+        if found == pinned.ref:
+            return
+        what = "now holds other content than the run recorded"
+        if parse_ref(pinned.ref).type is PinType.WORKTREE:
+            what = "was a file on disk"
+        self.notes.append(f"{pinned.ref} {what}; the same content was found as {found}")
+
+    def _release(self, resolved: Resolved) -> Release | None:
+        releases = self.store.releases(resolved.kind, resolved.id)
+        return next((release for release in releases if release.tag == resolved.tag), None)
+
+    def _between(self, old: Located, new: Located) -> Iterator[Located]:
+        if not (old.release and new.release) or old.resolved.name != new.resolved.name:
+            return
+        low, high = sorted((old.release.version, new.release.version))
+        releases = self.store.releases(old.release.kind, old.release.id)
+        inside = [release for release in releases if low < release.version < high]
+        for release in inside if low == old.release.version else reversed(inside):
+            try:
+                resolved = self.store.resolve(f"{release.kind}/{release.id}@{release.version}")
+                _try(resolved)
+            except (EvalstoreError, *_BROKEN) as error:
+                self.notes.append(f"{release.tag} was passed over, because it cannot be read: {error}")
+            else:
+                yield Located(resolved, release)
+
+    def _origin(self, old: Located, new: Located) -> Origin:
+        # Going back from 2.0.0 to 1.0.0 undoes what 2.0.0 brought.
+        back = old.release and new.release and old.release.version > new.release.version
+        oid = (old if back else new).commit
+        names = (new.resolved.name, old.label, new.label)
+        if old.resolved.name != new.resolved.name:
+            names = (new.resolved.name, old.resolved.ref, new.resolved.ref)
+        if oid is None:
+            return Origin(*names)
+        commit = self.store.commit(oid)
+        return Origin(*names, commit.oid, commit.author, commit.date)
+
+
+def _try(resolved: Resolved) -> None:
+    """Raise what a broken rubric raises; a version that nobody could grade with is no step on the way."""
+    if resolved.kind is Kind.RUBRIC:
+        rubric_of(resolved.artifact.value)
+
+
+def _missing(pinned: Pinned, reasons: list[EvalstoreError]) -> RefusedError:
+    ref = parse_ref(pinned.ref)
+    digest = pinned.digest[:_SHOWN]
+    if reasons and isinstance(reasons[0], RefError) and ref.type is PinType.EXACT:
+        message = f"the run was graded with {pinned.ref}, and {reasons[0].message}"
+    elif ref.type is PinType.EXACT:
+        message = f"{pinned.ref}: the tag now holds other content than the run recorded (digest {digest})"
+    else:
+        message = f"no release and no file holds {pinned.ref} as the run used it (digest {digest})"
+    what = "outputs" if ref.kind is Kind.DATASET else "outputs with a released version"
+    return RefusedError(message, hint=f"bring back the file with that digest, or score the {what} again")

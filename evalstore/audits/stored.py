@@ -1,0 +1,105 @@
+"""A stored run as it can be graded again: its rows, its questions, and its rulers as they are in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalstore.audits.lineage import content_of
+from evalstore.audits.rulers import Located, Rulers
+from evalstore.documents import digest
+from evalstore.errors import RefusedError
+from evalstore.model import REFERENCE, Check, Question, Rubric, rubric_of
+from evalstore.runs import Row, Run, read_rows, read_run
+
+# What the model saw; an edit of it reaches the score through the outputs. The rest of what a grader reads is reference.
+_INPUT = ("input", "messages")
+_REFERENCE = tuple(key for key in REFERENCE if key not in _INPUT)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as one run asked it, and the digests of its two parts."""
+
+    question: Question
+    input: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """A rubric of a run: where it is in the store, read once, and its checks with their contents."""
+
+    located: Located
+    rubric: Rubric
+    checks: tuple[tuple[Check, str], ...]
+
+    @classmethod
+    def of(cls, located: Located) -> Ruler:
+        """Read a located rubric."""
+        rubric = rubric_of(located.resolved.artifact.value)
+        return cls(located, rubric, tuple((check, content_of(check)) for check in rubric.checks))
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One run, ready to be graded again: its rows by id, its questions, and its rulers as they are in the store."""
+
+    run: Run
+    rows: Mapping[str, Row]
+    dataset: Located
+    rulers: Mapping[str, Ruler]
+    asked: Mapping[str, Asked]
+
+
+def read_stored(run: Run | Path | str, rulers: Rulers) -> Stored:
+    """Read a run and find its rulers; raises `RefusedError` with what is missing when it cannot be graded again."""
+    run = run if isinstance(run, Run) else read_run(Path(run))
+    if run.dataset is None:
+        raise RefusedError(
+            f"{run.path} names no dataset version, so its rulers cannot be found",
+            hint=f"score its outputs here first: evalstore score DATASET {run.path}",
+        )
+    rows = _by_id(run)
+    dataset = rulers.locate(run.dataset)
+    return Stored(
+        run=run,
+        rows=rows,
+        dataset=dataset,
+        rulers={pinned.ref: Ruler.of(rulers.locate(pinned)) for pinned in run.rubrics},
+        asked={q.id: asked_of(q) for q in rulers.store.questions(dataset.resolved) if q.id in rows},
+    )
+
+
+def asked_of(question: Question) -> Asked:
+    """Return a question with the digests of what the model saw and of what graders read besides."""
+    return Asked(question, _digest(question.row, _INPUT), _digest(question.row, _REFERENCE))
+
+
+def mixed(reference: Asked, input_: Asked) -> Asked:
+    """Return the question with the reference of one version and the input of another."""
+    if reference.input == input_.input:
+        return reference
+    kept = {key: value for key, value in reference.question.row.items() if key not in _INPUT}
+    seen = {key: input_.question.row[key] for key in _INPUT if key in input_.question.row}
+    question = Question(reference.question.id, input_.question.input, {**kept, **seen})
+    return Asked(question, input_.input, reference.reference)
+
+
+def _by_id(run: Run) -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    for row in read_rows(run):
+        if row.id in rows:
+            raise RefusedError(
+                f"{run.samples} holds the question {row.id} twice", hint="audit one answer to a question"
+            )
+        rows[row.id] = row
+    if not any(row.score is not None for row in rows.values()):
+        raise RefusedError(f"{run.samples} holds no scored output, so there is nothing to explain")
+    return rows
+
+
+def _digest(row: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    return digest({key: row[key] for key in keys if key in row})

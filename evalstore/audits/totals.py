@@ -1,0 +1,98 @@
+"""From single questions to the whole: exact sums over the common questions, and what the other questions did; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from evalstore.audits.attribute import Attribution
+from evalstore.audits.cells import Common
+from evalstore.audits.statistics import interval, mid_p
+from evalstore.audits.values import Cause, Factor, Flips, Mix, Moved, Name, Source
+from evalstore.audits.words import claim
+from evalstore.model import Verdict
+from evalstore.runs import Row
+
+_WORST = 5
+Rows = Mapping[str, Row]
+Separable = Sequence[tuple[Common, Attribution]]
+
+
+@dataclass(slots=True)
+class _Sum:
+    share: Fraction = field(default_factory=Fraction)
+    error: float = 0.0
+    moved: int = 0
+
+
+def mean(scores: Iterable[Fraction | None]) -> Fraction:
+    """Return the exact mean of the scores there are."""
+    found = [score for score in scores if score is not None]
+    return sum(found, Fraction(0)) / len(found)
+
+
+def factors_of(commons: Separable, groups: Sequence[str | None]) -> tuple[Factor, ...]:
+    """Return the factors over all separable questions, in the order of the report."""
+    return tuple(_factor(index, name, commons, groups) for index, name in enumerate(Name))
+
+
+def mix_of(a: Rows, b: Rows, both: Sequence[str], compared: Sequence[str]) -> Mix:
+    """Return what the questions do that are not compared: scored in one run only, or in both but inseparable."""
+    scored = [{id_: row.score for id_, row in side.items() if row.score is not None} for side in (a, b)]
+    old, new = scored
+    mean_a, mean_b = mean(old[id_] for id_ in both), mean(new[id_] for id_ in both)
+    kept = set(compared)
+    return Mix(
+        added=mean(new.values()) - mean_b,
+        removed=mean_a - mean(old.values()),
+        not_separable=mean_b - mean_a - mean(new[id_] - old[id_] for id_ in compared),
+        added_ids=tuple(id_ for id_ in new if id_ not in old),
+        removed_ids=tuple(id_ for id_ in old if id_ not in new),
+        not_separable_ids=tuple(id_ for id_ in both if id_ not in kept),
+    )
+
+
+def flips_of(a: Rows, b: Rows, ids: Sequence[str]) -> Flips:
+    """Return which recorded verdicts turned."""
+    turned = [(id_, a[id_].verdict, b[id_].verdict) for id_ in ids]
+    worse = tuple(id_ for id_, old, new in turned if (old, new) == (Verdict.PASS, Verdict.FAIL))
+    better = tuple(id_ for id_, old, new in turned if (old, new) == (Verdict.FAIL, Verdict.PASS))
+    return Flips(worse, better, mid_p(len(worse), len(better)))
+
+
+def _factor(index: int, name: Name, commons: Separable, groups: Sequence[str | None]) -> Factor:
+    shares = [found.shares[index] for _, found in commons]
+    ends = [mean(found.first[index] for _, found in commons), mean(found.last[index] for _, found in commons)]
+    changed = sum(any(common.levels[index]) for common, _ in commons)
+    ci = interval(shares, groups) if changed else None
+    moved = [Moved(common.id, share) for (common, _), share in zip(commons, shares, strict=True) if share]
+    return Factor(
+        name=name,
+        share=mean(shares),
+        order=(min(ends), max(ends)),
+        ci=ci,
+        changed=changed,
+        moved=len(moved),
+        claim=claim(name, shares, changed, ci),
+        causes=_causes(index, commons),
+        worst=tuple(sorted(moved, key=lambda one: (-abs(one.share), one.id))[:_WORST]),
+    )
+
+
+def _causes(index: int, commons: Separable) -> tuple[Cause, ...]:
+    sums: dict[Source, _Sum] = {}
+    for common, found in commons:
+        for sources, steps in zip(common.sources[index], found.edits[index], strict=True):
+            for source, step in zip(sources, steps, strict=True):
+                total = sums.setdefault(source, _Sum())
+                total.share += step.share
+                # Every question samples the same orders, so errors may add up instead of cancelling out.
+                total.error += step.error
+                total.moved += bool(step.share)
+        if index == 0:
+            for source in common.silent:
+                sums.setdefault(source, _Sum())
+    size = len(commons)
+    causes = (Cause(source, one.share / size, one.moved, one.error / size) for source, one in sums.items())
+    return tuple(sorted(causes, key=lambda cause: -abs(cause.share)))

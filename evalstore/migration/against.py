@@ -1,0 +1,52 @@
+"""What a planned file is to the store: new, the same, or different; and the difference in words."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+from evalstore.documents import digest, read_yaml
+from evalstore.errors import LoadError
+from evalstore.files import read_below
+from evalstore.migration.outcome import Planned, State
+from evalstore.model import Kind, scoring_part
+
+_LIMIT = 64 << 20
+
+
+def planned(root: Path, path: str, text: str, *, with_diff: bool) -> Planned:
+    """Compare a planned text with the file of the store; a link in its place is a `LoadError`."""
+    old = _existing(root, path)
+    state = State.NEW if old is None else State.UNCHANGED if _same(path, old, text) else State.CHANGED
+    shows = with_diff and state is not State.UNCHANGED
+    return Planned(path, state, _diff(path, old, text) if shows else "")
+
+
+def _existing(root: Path, path: str) -> str | None:
+    try:
+        (root / path).lstat()
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        raise LoadError("cannot be read: a file stands in its path") from None
+    return read_below(root, path, _LIMIT).decode("utf-8", "surrogateescape")
+
+
+def _same(path: str, old: str, new: str) -> bool:
+    # A rubric's id names its checks, so one with the same checks is the same rubric, whichever case brought it first.
+    return old == new or (path.startswith("rubrics/") and _scoring(old) == _scoring(new))
+
+
+def _scoring(text: str) -> str | None:
+    try:
+        value: Any = read_yaml(text, "").value
+        return digest(scoring_part(Kind.RUBRIC, value))
+    except (LoadError, AttributeError, UnicodeError):
+        return None
+
+
+def _diff(path: str, old: str | None, new: str) -> str:
+    before, after = [] if old is None else old.splitlines(keepends=True), new.splitlines(keepends=True)
+    name = "/dev/null" if old is None else f"a/{path}"
+    return "".join(difflib.unified_diff(before, after, name, f"b/{path}"))

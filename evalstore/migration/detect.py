@@ -1,0 +1,59 @@
+"""Says by its content alone which format a document has, how sure that is, and why; a file's name never counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalstore.migration.table import Shape, Sign, Table
+
+SURE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a document is: a format, a shape that is something else, or neither."""
+
+    table: Table | None
+    shape: Shape | None
+    confidence: float
+    reason: str
+
+
+NOTHING = Match(None, None, 0.0, "this is no format that evalstore migrates")
+
+
+def detect(value: Any, tables: Sequence[Table]) -> Match:
+    """Return the best match among the tables; a shape that is something else comes before any format."""
+    shapes = (shape for table in tables for shape in table.not_this if _has_shape(value, shape))
+    if shape := next(shapes, None):
+        return Match(None, shape, 1.0, shape.reason)
+    return max((_matched(value, table) for table in tables), key=lambda match: match.confidence, default=NOTHING)
+
+
+def _matched(value: Any, table: Table) -> Match:
+    if not isinstance(value, dict) or not value.keys() & table.lists.keys():
+        return NOTHING
+    cases = _items(value, next(key for key in table.lists if key in value))
+    sign = next((sign for sign in table.signs if _shows(value, cases, sign)), None)
+    return Match(table, None, sign.confidence, sign.because) if sign else NOTHING
+
+
+def _shows(root: dict[str, Any], cases: Iterable[dict[str, Any]], sign: Sign) -> bool:
+    return any(not sign.keys.isdisjoint(holder) for holder in ([root] if sign.at == "root" else cases))
+
+
+def _has_shape(value: Any, shape: Shape) -> bool:
+    if shape.root and not (isinstance(value, dict) and shape.root <= value.keys()):
+        return False
+    return shape.holder is None or any(_fits(item, shape) for item in _items(value, shape.holder))
+
+
+def _fits(item: dict[str, Any], shape: Shape) -> bool:
+    return all(key in item and (not allowed or item[key] in allowed) for key, allowed in shape.item.items())
+
+
+def _items(value: Any, key: str) -> list[dict[str, Any]]:
+    items = value.get(key) if key and isinstance(value, dict) else None if key else value
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []

@@ -1,0 +1,124 @@
+"""One legacy document and its table in, questions and checks out: a pure function that never looks at files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalstore.documents import Document, Pointer, json_pointer
+from evalstore.migration.names import numbered
+from evalstore.migration.outcome import Outcome, worst
+from evalstore.migration.readings import Reading, named, read, unread
+from evalstore.migration.restore import back, case_of, check_of, order, same
+from evalstore.migration.table import Table
+
+Checks = tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case as read; a refused one has no question, and `raw` is kept as it is."""
+
+    pointer: Pointer
+    raw: Any
+    outcome: Outcome
+    reasons: tuple[str, ...] = ()
+    question: dict[str, Any] = field(default_factory=dict)
+    checks: Checks = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """One file as read: its cases, and all that stands beside them."""
+
+    key: str
+    dialect: str
+    metadata: dict[str, Any]
+    cases: tuple[Case, ...] = ()
+    hidden: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def read_suite(document: Document, table: Table) -> Suite:
+    """Return the cases of a document that has one of the table's lists at its root."""
+    root: Mapping[str, Any] = document.value
+    key, *hidden = [key for key in table.lists if key in root]
+    metadata = {name: value for name, value in root.items() if name != key}
+    if not isinstance(root[key], list):
+        problem = f"{key} is {named(root[key])} where the list of cases belongs"
+        return Suite(key, table.lists[key], metadata, problem=problem)
+    return Suite(key, table.lists[key], metadata, tuple(_cases(root[key], key, table)), tuple(hidden))
+
+
+def _cases(raws: list[Any], key: str, table: Table) -> Iterator[Case]:
+    problems = [_unusable(raw, table) for raw in raws]
+    labels = [None if problem else _label(raw[table.id], table) for raw, problem in zip(raws, problems, strict=True)]
+    first: dict[str, Pointer] = {}
+    others: dict[str, Iterator[str]] = {}
+    taken = set(labels)
+    for index, (raw, problem, label) in enumerate(zip(raws, problems, labels, strict=True)):
+        pointer = (key, index)
+        if label is None:
+            yield Case(pointer, raw, Outcome.REFUSED, (problem,))
+            continue
+        own = label
+        note: tuple[str, ...] = ()
+        if label in first:
+            own = next(name for name in others.setdefault(label, numbered(label)) if name not in taken)
+            note = (f"{label} is also the case at {json_pointer(first[label])}; here it is {own}",)
+        first.setdefault(label, pointer)
+        yield _read_case(raw, pointer, table, label=own, notes=note)
+
+
+def _read_case(raw: Any, pointer: Pointer, table: Table, *, label: str, notes: tuple[str, ...]) -> Case:
+    readings = {row.key: read(raw[row.key], row) for row in table.checks if row.key in raw}
+    outcome = worst(reading.outcome for reading in readings.values())
+    reasons = tuple(reason for reading in readings.values() for reason in reading.reasons)
+    if outcome is Outcome.REFUSED:
+        return Case(pointer, raw, outcome, reasons)
+    checks = _checks(readings, table)
+    none = () if checks else ("no check: any answer that is not empty passes, as the runner had it",)
+    known = order(table)
+    extra = unread((key for key in raw if key not in known), known)
+    question = _question(raw, label, readings, table)
+    keys = {} if list(raw) == list(case_of(question, checks, table)) else {"keys": list(raw)}
+    source = {"pointer": json_pointer(pointer), **question["x_source"], **keys}
+    return Case(pointer, raw, outcome, (*notes, *reasons, *none, *extra), question | {"x_source": source}, checks)
+
+
+def _unusable(raw: Any, table: Table) -> str:
+    if not isinstance(raw, dict):
+        return f"the case is {named(raw)} where an object belongs"
+    for key in (table.id, table.input):
+        if key not in raw:
+            return f"{key} is missing, without which the legacy runner crashes"
+    if not isinstance(raw[table.id], int | str):
+        return f"{table.id} is {named(raw[table.id])}, of which the legacy runner makes no label"
+    if raw[table.id] == "":
+        return f"{table.id} is empty, so nothing can name the question"
+    return "" if isinstance(raw[table.input], str) else f"{table.input} is {named(raw[table.input])}, not a text"
+
+
+def _label(raw: int | str, table: Table) -> str:
+    return raw if isinstance(raw, str) else table.number.format(raw)
+
+
+def _checks(readings: Mapping[str, Reading], table: Table) -> Checks:
+    rows = [(row, readings[row.key].value) for row in table.checks if row.key in readings]
+    return tuple(check for row, value in rows if (check := check_of(row, value)))
+
+
+def _question(raw: Mapping[str, Any], label: str, readings: Mapping[str, Reading], table: Table) -> dict[str, Any]:
+    """Return the question; what the mapped fields alone would not give back is kept in `x_source`."""
+    mapped = {table.id, table.input, *readings}
+    metadata = {key: value for key, value in raw.items() if key not in mapped}
+    source: dict[str, Any] = {} if same(label, raw[table.id]) else {"id": raw[table.id]}
+    checks = {row.key: (row, check_of(row, readings[row.key].value)) for row in table.checks if row.key in readings}
+    kept = {key: raw[key] for key, (row, check) in checks.items() if not check or not same(back(check, row), raw[key])}
+    return {
+        "id": label,
+        "input": raw[table.input],
+        **({"metadata": metadata} if metadata else {}),
+        "x_source": source | ({"kept": kept} if kept else {}),
+    }

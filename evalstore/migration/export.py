@@ -1,0 +1,131 @@
+"""`export`: datasets and their rubrics back into the files of a legacy format, equal as data to what was migrated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalstore.documents import write_json
+from evalstore.errors import EvalstoreError, RefError, RefusedError
+from evalstore.files import read_below, write_below
+from evalstore.migration.outcome import Exported, Given
+from evalstore.migration.restore import case_of, suite_of
+from evalstore.migration.shelf import Shelf
+from evalstore.migration.table import Table, load_tables
+from evalstore.model import Artifact, Kind, Question, Ref, parse_ref
+
+_SAID = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
+_LIMIT = 64 << 20
+
+
+def export(
+    refs: Iterable[str] = (),
+    *,
+    to: str,
+    store: Path | str = ".",
+    out: Path | str | None = None,
+) -> Exported:
+    """Give datasets back in the format `to`: those named, or all on disk that came from it.
+
+    With `out` the files are written below that folder under the names they came with; one that differs is never
+    overwritten. Raises `RefusedError` for a rubric that the format has no words for.
+    """
+    table = load_tables(to)[0]
+    with Shelf.open(Path(store)) as shelf:
+        asked = [_dataset_ref(text) for text in refs] or shelf.came_from(to)
+        if not asked:
+            raise RefError(
+                f"no dataset here came from {to}", hint="name the datasets: evalstore export --to … dataset/x"
+            )
+        files = tuple(_checked(ref, table, shelf) for ref in asked)
+    _refuse_twins(files)
+    if out is not None:
+        _write(Path(out), files)
+    return Exported(to, files, None if out is None else str(out))
+
+
+def _dataset_ref(text: str) -> Ref:
+    ref = parse_ref(text)
+    if ref.kind is not Kind.DATASET:
+        raise RefError(f"{text} is a {ref.kind}; an export begins with a dataset", hint="its rubrics come with it")
+    return ref
+
+
+def _checked(ref: Ref, table: Table, shelf: Shelf) -> Given:
+    try:
+        return _given(ref, table, shelf)
+    except (AttributeError, KeyError, TypeError):  # written by hand, against the schema or in its extensions
+        hint = "`evalstore validate` shows what is wrong; x_source and x_unmapped must be as migrate wrote them"
+        raise RefusedError(f"{ref.name} or a rubric of it is not as the schema says", hint=hint) from None
+
+
+def _given(ref: Ref, table: Table, shelf: Shelf) -> Given:
+    dataset, questions = shelf.dataset(ref)
+    source = dataset.value.get("x_source", {})
+    if source.get("format", table.format) != table.format:
+        raise RefusedError(f"{ref} came from {source['format']}, not from {table.format}")
+    rubrics = {text: shelf.rubric(parse_ref(text)) for text in {question.rubric_ref for question in questions} if text}
+    cases = [(_pointer(question), _case(question, rubrics, table)) for question in questions]
+    text = write_json(suite_of(dataset.value, cases, table))
+    left_out = [f"{ref.name}: {key}" for key in _unsaid(dataset.value)]
+    left_out += [f"{ref.name} {question.id}: {key}" for question in questions for key in _unsaid(question.row)]
+    file = source.get("file") or f"{dataset.id}/{table.named_by_folder or dataset.id}"
+    return Given(file, f"{ref.name}@{dataset.version}", text, tuple(left_out))
+
+
+def _case(question: Question, rubrics: Mapping[str, Artifact], table: Table) -> dict[str, Any]:
+    rubric = rubrics.get(question.rubric_ref or "")
+    try:
+        return case_of(question.row, _checks(rubric, table) if rubric else [], table)
+    except RefusedError as error:
+        place = rubric.document.place(("checks",)) if rubric else None
+        raise RefusedError(
+            f"{question.id}: {error.message}", place=place, hint="export an earlier version of the dataset"
+        ) from None
+
+
+def _checks(rubric: Artifact, table: Table) -> Sequence[Mapping[str, Any]]:
+    if rubric.value["scoring"] != table.scoring:
+        raise RefusedError(f"{table.format} has no words for the scoring of rubric/{rubric.id}@{rubric.version}")
+    checks: Sequence[Mapping[str, Any]] = rubric.value["checks"]
+    return checks
+
+
+def _pointer(question: Question) -> str:
+    return str(question.row.get("x_source", {}).get("pointer", ""))
+
+
+def _unsaid(row: Mapping[str, Any]) -> list[str]:
+    return [key for key in row if key not in _SAID and not key.startswith("x_")]
+
+
+def _refuse_twins(files: Sequence[Given]) -> None:
+    seen: dict[str, str] = {}
+    for file in files:
+        if file.file in seen:
+            both = f"{seen[file.file]} and {file.ref}"
+            raise RefusedError(f"{both} both came from {file.file}", hint="export them one by one")
+        seen[file.file] = file.ref
+
+
+def _write(out: Path, files: Sequence[Given]) -> None:
+    different = [file.file for file in files if _differs(out, file)]
+    if different:
+        raise RefusedError(f"not overwritten, because they differ: {', '.join(different)}", hint="name another folder")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RefusedError(f"{out} cannot be made: {error.strerror}") from None
+    for file in files:
+        write_below(out, file.file, file.text.encode())
+
+
+def _differs(out: Path, file: Given) -> bool:
+    try:
+        (out / file.file).lstat()
+        return read_below(out, file.file, _LIMIT) != file.text.encode()
+    except FileNotFoundError:
+        return False
+    except (OSError, EvalstoreError):
+        return True

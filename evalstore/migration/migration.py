@@ -1,0 +1,135 @@
+"""`migrate`: read the sources one by one, plan each, stage its files, and move them into place together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evalstore.documents import Document, read_json
+from evalstore.errors import LoadError, RefusedError
+from evalstore.migration.against import planned
+from evalstore.migration.detect import SURE, Match, detect
+from evalstore.migration.engine import read_suite
+from evalstore.migration.outcome import Entry, MigrationReport, Outcome, Planned, Source, State
+from evalstore.migration.plan import Names, Origin, Plan, entry, plan_suite
+from evalstore.migration.sources import Found, find_sources
+from evalstore.migration.table import Table, load_tables
+from evalstore.migration.write import Stage, staged
+from evalstore.store.locate import looks_bare
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """One source and what it becomes; `skipped` when it is none of ours and only its folder was named."""
+
+    source: Source
+    plan: Plan
+    skipped: bool = False
+
+
+def migrate(
+    paths: Iterable[Path | str],
+    *,
+    into: Path | str,
+    format: str | None = None,  # noqa: A002  # the word of the command line
+    dry_run: bool = False,
+    force: bool = False,
+) -> MigrationReport:
+    """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
+
+    An entry that cannot be migrated is in the report and stops nothing. Raises `LoadError` for a named path that cannot
+    be read, `RefusedError` when a file of the store differs and `force` is not given, or cannot be written.
+    """
+    root, tables, names = _store(into), load_tables(format), Names()
+    sources = find_sources(map(Path, paths), root)
+    reads: list[_Read] = []
+    files: list[Planned] = []
+    waiting: AbstractContextManager[Stage | None] = nullcontext() if dry_run else staged(root)
+    with waiting as stage:
+        for found in sources:
+            read = _read(found, tables, names, forced=format is not None)
+            files += _stage(read.plan, root, stage)
+            reads.append(replace(read, plan=Plan({}, read.plan.entries)))  # the texts wait on the disk
+        if stage:
+            _refuse_changes(files, force=force)
+            stage.commit()
+    return MigrationReport(
+        sources=tuple(read.source for read in reads if not read.skipped),
+        entries=tuple(item for read in reads for item in read.plan.entries),
+        skipped=tuple(read.source for read in reads if read.skipped),
+        files=tuple(sorted(files, key=lambda file: file.path)),
+        dry_run=dry_run,
+        recovered=bool(stage and stage.recovered),
+    )
+
+
+def _store(into: Path | str) -> Path:
+    if looks_bare(Path(into)):
+        raise RefusedError(f"{into} is a bare repository and has no files", hint="name another folder with --into")
+    return Path(into)
+
+
+def _stage(plan: Plan, root: Path, stage: Stage | None) -> list[Planned]:
+    files = []
+    for path, text in plan.files.items():
+        file = planned(root, path, text, with_diff=stage is None)
+        if stage and file.state is not State.UNCHANGED:
+            stage.add(path, text.encode())
+        files.append(file)
+    return files
+
+
+def _refuse_changes(files: Iterable[Planned], *, force: bool) -> None:
+    changed = sorted(file.path for file in files if file.state is State.CHANGED)
+    if changed and not force:
+        what = "1 file differs" if len(changed) == 1 else f"{len(changed)} files differ"
+        raise RefusedError(
+            f"{what} from what would be written, so nothing is: {', '.join(changed)}",
+            hint="--dry-run shows the differences, --force overwrites",
+        )
+
+
+def _read(found: Found, tables: Sequence[Table], names: Names, *, forced: bool) -> _Read:
+    try:
+        data = found.read()
+    except LoadError as error:
+        if not found.walked:
+            raise
+        return _broken(found, "", error)
+    sha256 = hashlib.sha256(data).hexdigest()
+    try:
+        document = read_json(data, found.name)
+    except LoadError as error:
+        # A broken file that never names a list of cases is no suite that somebody would miss.
+        ours = any(f'"{key}"'.encode() in data for table in tables for key in table.lists)
+        return _broken(found, sha256, error, skipped=found.walked and not ours)
+    match = detect(document.value, tables)
+    source = Source(found.name, sha256, None, None, match.confidence, match.reason)
+    if match.table is None or (match.confidence < SURE and not forced):
+        return _set_aside(source, document, match, walked=found.walked)
+    suite = read_suite(document, match.table)
+    plan = plan_suite(suite, document, match.table, origin=Origin(found.name, sha256), names=names)
+    source = replace(source, format=match.table.format, dialect=suite.dialect, target=plan.target)
+    return _Read(source, plan)
+
+
+def _broken(found: Found, sha256: str, error: LoadError, *, skipped: bool = False) -> _Read:
+    line = error.place.line if error.place else None
+    reason = f"{error.message}; {error.hint}" if error.hint else error.message
+    said = Entry(found.name, "", line, Outcome.REFUSED, reason=reason)
+    source = Source(found.name, sha256, None, None, 0.0, error.message)
+    return _Read(source, Plan({}, () if skipped else (said,)), skipped)
+
+
+def _set_aside(source: Source, document: Document, match: Match, *, walked: bool) -> _Read:
+    if match.shape:
+        return _Read(source, Plan({}, (entry(document, (), match.shape.outcome, match.reason),)))
+    if match.table:
+        name = match.table.format
+        reason = f"hardly {name}: {match.reason}; --from {name} takes it all the same"
+        return _Read(source, Plan({}, (entry(document, (), Outcome.UNMAPPED, reason),)))
+    said = entry(document, (), Outcome.REFUSED, match.reason)
+    return _Read(source, Plan({}, () if walked else (said,)), skipped=walked)

@@ -1,0 +1,131 @@
+"""How legacy graders took a value: what a check makes of it, and whether they did what the file seems to ask.
+
+They are Python that trusts its input (formats: a text is iterated like a list, any true value counts as true), so each
+reading follows the language, and says so where that misleads. What crashes them is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from evalstore.migration.outcome import Outcome, worst
+from evalstore.migration.table import Row
+from evalstore.text import excerpt, nearest
+
+# More lines than any output has; a larger bound decides nothing else.
+_UNREACHABLE = 1e15
+_NAMES: Mapping[type, str] = {dict: "an object", str: "a text", list: "a list", int: "a number", Decimal: "a number"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one value means; `value` None asks for nothing."""
+
+    value: Any = None
+    outcome: Outcome = Outcome.MIGRATED
+    reasons: tuple[str, ...] = ()
+
+
+def read(raw: Any, row: Row) -> Reading:
+    """Return what the legacy grader made of the value of `row.key`."""
+    return _READ[row.read](raw, row)
+
+
+def named(raw: Any) -> str:
+    """Say what kind of value this is, in the words of JSON."""
+    return _NAMES.get(type(raw)) or {None: "null", True: "true", False: "false"}[raw]
+
+
+def _texts(raw: Any, row: Row) -> Reading:
+    if not isinstance(raw, str | dict | list):
+        return _crash(row.key, named(raw))
+    items = list(raw)  # of a text its characters, of an object its keys, as the legacy grader had it
+    if odd := [item for item in items if not isinstance(item, str)]:
+        return _crash(row.key, f"a list that holds {named(odd[0])}")
+    reasons = []
+    if not isinstance(raw, list):
+        part = "character" if isinstance(raw, str) else "key"
+        reasons.append(f"{row.key} is {named(raw)} where a list belongs: the legacy grader took each {part} by itself")
+    if "" in items and row.empty_passes:
+        return _misleading(None, [*reasons, f"{row.key} has an empty text, which is in every answer: it always passes"])
+    if "" in items:
+        reasons.append(f"{row.key} has an empty text, which is in every answer")
+    return _misleading(items, reasons)
+
+
+def _truth(raw: Any, row: Row) -> Reading:
+    odd = bool(raw) and raw is not True
+    return _misleading(bool(raw), [f"{row.key} is {_shown(raw)}, which counts as true"] if odd else [])
+
+
+def _at_least(raw: Any, row: Row) -> Reading:
+    if not isinstance(raw, int | Decimal):
+        return _crash(row.key, named(raw)) if raw else Reading()
+    return _bound(raw, row, max(0, raw if isinstance(raw, int) else math.ceil(min(float(raw), _UNREACHABLE))))
+
+
+def _at_most(raw: Any, row: Row) -> Reading:
+    if not isinstance(raw, int | Decimal):
+        return _crash(row.key, named(raw))
+    return _bound(raw, row, max(0, raw if isinstance(raw, int) else math.floor(min(float(raw), row.limit))))
+
+
+def _bound(raw: int | Decimal, row: Row, whole: int) -> Reading:
+    if raw is True or (raw > 0 and whole != raw):
+        outcome = Outcome.LOSSY if raw is True else Outcome.MIGRATED
+        return Reading(int(whole), outcome, (f"{row.key} is {_shown(raw)}, which counts as {int(whole)}",))
+    return Reading(int(whole))
+
+
+def _options(raw: Any, row: Row) -> Reading:
+    if not raw:
+        return Reading()
+    if not isinstance(raw, dict):
+        return _crash(row.key, named(raw))
+    rows = {option.key: option for option in row.options}
+    readings = [(key, read(item, rows[key])) for key, item in raw.items() if key in rows]
+    value = {key: reading.value for key, reading in readings if reading.value is not None}
+    outcome = worst(reading.outcome for _, reading in readings)
+    reasons = [reason for _, reading in readings for reason in reading.reasons]
+    if not value and outcome is not Outcome.REFUSED:
+        outcome = Outcome.LOSSY
+        reasons.append("it asks for nothing that the legacy grader reads")
+    reasons += unread((key for key in raw if key not in rows), rows)
+    return Reading(value, outcome, tuple(f"{row.key}: {reason}" for reason in reasons))
+
+
+def unread(keys: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Say of keys that no grader reads them, and which one a misspelt one may have been meant to be."""
+    names, known = list(keys), list(known)
+    if not names:
+        return []
+    meant = ((name, nearest(name, known)) for name in names)
+    guesses = (f"; did you mean {guess} by {excerpt(name)!r}?" for name, guess in meant if guess)
+    return [f"no grader reads {', '.join(repr(excerpt(name)) for name in names)}: kept as data{''.join(guesses)}"]
+
+
+def _misleading(value: Any, reasons: list[str]) -> Reading:
+    return Reading(value, Outcome.LOSSY if reasons else Outcome.MIGRATED, tuple(reasons))
+
+
+def _crash(key: str, what: str) -> Reading:
+    return Reading(None, Outcome.REFUSED, (f"{key} is {what}, which crashes the legacy grader",))
+
+
+def _shown(raw: Any) -> str:
+    if isinstance(raw, str):
+        return f"the text {excerpt(raw, 40)!r}"
+    return named(raw) if isinstance(raw, bool | list | dict) else str(raw)
+
+
+_READ: Mapping[str, Callable[[Any, Row], Reading]] = {
+    "texts": _texts,
+    "truth": _truth,
+    "at_least": _at_least,
+    "at_most": _at_most,
+    "options": _options,
+}

@@ -1,0 +1,77 @@
+"""Which files are meant, and what each is called on every machine; folders are walked, links never followed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from evalstore.errors import LoadError, Place
+from evalstore.files import read_below, read_named
+from evalstore.migration.write import STAGE
+
+_LIMIT = 64 << 20
+_SUFFIXES = frozenset({".json"})
+_PASSED_BY = frozenset({".git", ".evalstore", STAGE})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file to read: `name` is what artifacts and reports call it; `walked` if only its folder was named."""
+
+    name: str
+    root: Path
+    below: str
+    walked: bool
+
+    def read(self) -> bytes:
+        """Return its bytes; a named file may be a link, a walked one never goes through any."""
+        path = self.root / self.below
+        return read_below(self.root, self.below, _LIMIT) if self.walked else read_named(path, _LIMIT)
+
+
+def find_sources(paths: Iterable[Path], store: Path) -> list[Found]:
+    """Return the files that `paths` mean, each once, by name."""
+    found = {_absolute(one.root / one.below): one for path in paths for one in _found(path, store)}
+    return sorted(found.values(), key=lambda one: one.name)
+
+
+def _found(path: Path, store: Path) -> Iterator[Found]:
+    if not path.is_dir():
+        yield Found(_text(_name(path, store, folder=False)), path.parent, path.name, walked=False)
+        return
+    name = _name(path, store, folder=True)
+    for below in _walk(path, PurePosixPath()):
+        yield Found(_text(name / below), path, str(below), walked=True)
+
+
+def _walk(root: Path, folder: PurePosixPath) -> Iterator[PurePosixPath]:
+    try:
+        with os.scandir(root / folder) as entries:
+            ordered = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        raise LoadError(f"cannot be listed: {error.strerror}", place=Place(str(root / folder))) from None
+    for entry in ordered:
+        if entry.is_dir(follow_symlinks=False) and entry.name not in _PASSED_BY:
+            yield from _walk(root, folder / entry.name)
+        elif entry.is_file(follow_symlinks=False) and PurePosixPath(entry.name).suffix.lower() in _SUFFIXES:
+            yield folder / entry.name
+
+
+def _name(path: Path, store: Path, *, folder: bool) -> PurePosixPath:
+    """Name a path from the store if it lies there, else as it was given; never from the root of the disk."""
+    absolute, home = _absolute(path), _absolute(store)
+    if absolute.is_relative_to(home):
+        return PurePosixPath(absolute.relative_to(home).as_posix())
+    if not path.is_absolute() and ".." not in path.parts:
+        return PurePosixPath(path.as_posix())
+    return PurePosixPath(*absolute.parts[1:][-1 if folder else -2 :])
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.normpath(path.absolute()))
+
+
+def _text(name: PurePosixPath) -> str:
+    return str(name).encode("utf-8", "surrogateescape").decode("utf-8", "replace")

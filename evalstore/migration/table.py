@@ -1,0 +1,142 @@
+"""Reads the declarative tables of `migrations/`: which legacy key becomes which check; data in, values out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from evalstore.documents import read_yaml
+from evalstore.errors import UsageError
+from evalstore.migration.outcome import Outcome
+from evalstore.resources import folder
+from evalstore.text import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One key that a legacy grader reads, and what it becomes."""
+
+    key: str
+    read: str
+    kind: str
+    into: str | None
+    fixed: Mapping[str, Any]
+    empty_passes: bool
+    limit: int
+    options: tuple[Row, ...]
+    called: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Keys at the root or in a case that speak for the format."""
+
+    at: str
+    keys: frozenset[str]
+    confidence: float
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The shape of a file that is something else."""
+
+    name: str
+    root: frozenset[str]
+    holder: str | None
+    item: Mapping[str, tuple[Any, ...]]
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One format."""
+
+    format: str
+    title: str
+    lists: Mapping[str, str]
+    named_by_folder: str | None
+    name: str | None
+    signs: tuple[Sign, ...]
+    not_this: tuple[Shape, ...]
+    root_data: tuple[str, ...]
+    id: str
+    number: str
+    input: str
+    data: tuple[str, ...]
+    checks: tuple[Row, ...]
+    scoring: Mapping[str, Any]
+    no_check: Mapping[str, Any]
+
+
+def formats() -> list[str]:
+    """Return the names of all formats."""
+    return sorted(path.stem for path in folder("migrations").glob("*.yaml"))
+
+
+def load_tables(only: str | None = None) -> list[Table]:
+    """Return all tables, or the one of a format; an unknown name is a `UsageError`."""
+    names = formats()
+    if only is not None and only not in names:
+        guess = nearest(only, names)
+        raise UsageError(
+            f"there is no format {only!r}",
+            hint=f"did you mean {guess}?" if guess else f"the formats are {', '.join(names)}",
+        )
+    return [_load(name) for name in names if only in {None, name}]
+
+
+@cache
+def _load(name: str) -> Table:
+    path = folder("migrations") / f"{name}.yaml"
+    value = read_yaml(path.read_bytes(), path.name).value
+    case = value["case"]
+    return Table(
+        format=value["format"],
+        title=value["title"],
+        lists={item["key"]: item["dialect"] for item in value["lists"]},
+        named_by_folder=value.get("named_by_folder"),
+        name=value.get("name"),
+        signs=tuple(map(_sign, value["signs"])),
+        not_this=tuple(map(_shape, value.get("not_this", ()))),
+        root_data=tuple(value["root"].get("data", ())),
+        id=case["id"],
+        number=case["number"],
+        input=case["input"],
+        data=tuple(case.get("data", ())),
+        checks=tuple(map(_row, value["checks"])),
+        scoring=value["scoring"],
+        no_check=value["no_check"],
+    )
+
+
+def _row(value: Mapping[str, Any]) -> Row:
+    return Row(
+        key=value["key"],
+        read=value["read"],
+        kind=value.get("kind", ""),
+        into=value.get("into"),
+        fixed=value.get("with", {}),
+        empty_passes=value.get("empty_text") == "passes",
+        limit=value.get("limit", 0),
+        options=tuple(map(_row, value.get("options", ()))),
+        called=value.get("called"),
+    )
+
+
+def _sign(value: Mapping[str, Any]) -> Sign:
+    return Sign(value["at"], frozenset(value["keys"]), float(value["confidence"]), value["because"])
+
+
+def _shape(value: Mapping[str, Any]) -> Shape:
+    return Shape(
+        name=value["name"],
+        root=frozenset(value.get("root", ())),
+        holder=value.get("list"),
+        item={key: tuple(allowed) for key, allowed in value.get("item", {}).items()},
+        outcome=Outcome(value["outcome"]),
+        reason=value["reason"],
+    )

@@ -1,0 +1,106 @@
+"""The public names, used as the documentation says, on a real store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import evalstore
+from evalstore import Bump, Store, audit, compare, evaluate, export, migrate, score
+
+RUBRIC = """id: style
+version: 1.0.0
+checks:
+  - {id: reason, kind: must_contain_any, values: [because]}
+  - {id: filler, kind: must_not_contain, values: [simply]}
+scoring: {combine: weighted_avg, weights: {reason: 2}}
+"""
+DATASET = """id: answers
+version: 1.0.0
+questions:
+  - {id: q1, input: Why?, rubric_ref: rubric/style@1.0.0}
+  - {id: q2, input: How?, rubric_ref: rubric/style@1.0.0}
+"""
+AT = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+@pytest.fixture
+def store(git: Callable[..., str], tmp_path: Path) -> Iterator[Store]:
+    git("commit", "--quiet", "--allow-empty", "--message=begin")
+    for path, text in (("rubrics/style.yaml", RUBRIC), ("datasets/answers.yaml", DATASET)):
+        (tmp_path / "repo" / path).parent.mkdir(exist_ok=True)
+        (tmp_path / "repo" / path).write_text(text)
+    with Store.open(tmp_path / "repo") as opened:
+        yield opened
+
+
+def outputs(path: Path, *texts: str) -> Path:
+    path.write_text(
+        "".join(json.dumps({"id": f"q{n}", "output": text}) + "\n" for n, text in enumerate(texts, start=1))
+    )
+    return path
+
+
+def test_every_public_name_is_there_whatever_was_imported_before() -> None:
+    assert len(evalstore.__all__) <= 17
+    for name in evalstore.__all__:
+        thing = getattr(evalstore, name)
+        assert thing.__doc__
+        assert not hasattr(thing, "__path__"), f"{name} is hidden by a package of that name"
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="frobnicate"):
+        evalstore.frobnicate  # noqa: B018  # the access is the test
+
+
+def test_release_load_compare_and_evaluate(store: Store) -> None:
+    released = store.release()
+    assert [item.tag for item in released.released] == ["rubric/style@1.0.0", "dataset/answers@1.0.0"]
+    assert store.resolve("rubric/style@^1").version == "1.0.0"
+    old = store.load("rubric/style@1.0.0")
+    new = old.value | {"scoring": old.value["scoring"] | {"required": ["filler"]}}
+    assert compare(old, new).required_bump is Bump.MAJOR
+    assert compare(old, old.value).findings == ()
+    result = evaluate(old, "simply clear it", store=store)
+    assert (result.score, result.verdict, [check.id for check in result.checks]) == (
+        Fraction(0),
+        "fail",
+        ["reason", "filler"],
+    )
+    assert evaluate(new, {"output": "because"}).score == 1
+
+
+def test_score_and_audit(store: Store, tmp_path: Path) -> None:
+    store.release()
+    runs = [
+        score(
+            "dataset/answers@1.0.0",
+            outputs(tmp_path / f"{name}.jsonl", *texts),
+            store=store,
+            out=tmp_path / name,
+            at=AT,
+        )
+        for name, texts in (("a", ("because", "no")), ("b", ("because", "because simply")))
+    ]
+    assert [run.score for run in runs] == [Fraction(2, 3), Fraction(5, 6)]
+    found = audit(runs[0].path, runs[1].path, store)
+    assert found.delta == Fraction(1, 6)
+    assert {factor.name: factor.share for factor in found.factors}["outputs"] == Fraction(1, 6)
+
+
+def test_migrate_and_export(tmp_path: Path) -> None:
+    case = {"id": 1, "prompt": "p", "must_contain_any": ["x"], "must_not_contain": []}
+    legacy = tmp_path / "evals.json"
+    legacy.write_text(json.dumps({"skill_name": "demo", "evals": [case]}))
+    report = migrate([legacy], into=tmp_path / "store")
+    assert [entry.outcome for entry in report.entries] == ["migrated"]
+    export(to="ai_best_practices", store=tmp_path / "store", out=tmp_path / "back")
+    assert [json.loads(path.read_text()) for path in (tmp_path / "back").rglob("*.json")] == [
+        json.loads(legacy.read_text())
+    ]
