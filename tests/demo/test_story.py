@@ -21,7 +21,13 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     import sys
 
     target = tmp_path_factory.mktemp("demo") / "store"
-    done = subprocess.run([sys.executable, "-m", "evalstore", "demo", str(target)], env=os.environ, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "evalstore", "demo", str(target)],
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     return target, done.stdout
 
@@ -56,7 +62,12 @@ def test_the_points_add_up(told: tuple[Path, str], cli: Callable) -> None:
 
 def test_every_release_is_a_tag_on_the_branch(told: tuple[Path, str], git: Callable) -> None:
     tags = git("tag", "--merged", "main", cwd=told[0]).split()
-    assert {"rubric/answer_style@1.0.0", "rubric/answer_style@2.0.0", "rubric/answer_style@2.0.1", "rubric/cache_metadata@1.1.0"} <= set(tags)
+    assert {
+        "rubric/answer_style@1.0.0",
+        "rubric/answer_style@2.0.0",
+        "rubric/answer_style@2.0.1",
+        "rubric/cache_metadata@1.1.0",
+    } <= set(tags)
     assert git("tag", cwd=told[0]).split() == tags
     assert git("status", "--porcelain", "--untracked-files=no", cwd=told[0]) == ""
 
