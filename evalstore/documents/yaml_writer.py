@@ -31,7 +31,7 @@ def write_yaml(value: Any, *, header: str = "") -> str:
     yaml.representer.add_representer(Decimal, _decimal)
     yaml.representer.add_representer(type(None), _null)
     stream = io.StringIO()
-    yaml.dump(_styled(value), stream)
+    yaml.dump(_quoted(value) if isinstance(value, str) else _styled(value), stream)
     text = header + stream.getvalue()
     if read_yaml(text, "<new file>").value != value:
         raise RefusedError("a value cannot be written as YAML without changing it")
@@ -55,6 +55,14 @@ def _text(text: str) -> str:
     elif _PLAIN.fullmatch(text) and not _RETYPED.fullmatch(text) and not _MARKS.search(text):
         style = str
     return style(text)
+
+
+def _quoted(text: str) -> str:
+    """Style a text that is the whole document: ruamel does not indent a block there."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    quoted: str = DoubleQuotedScalarString(text)
+    return quoted
 
 
 def _decimal(representer: Any, value: Decimal) -> Any:

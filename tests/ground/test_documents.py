@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalstore.documents import (
@@ -86,6 +86,7 @@ TREE = st.recursive(
 
 
 @given(TREE)
+@example("0\n")
 def test_what_is_written_reads_back_equal(value: Any) -> None:
     assert read_yaml(write_yaml(value), "f").value == value
 

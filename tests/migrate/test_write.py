@@ -106,6 +106,8 @@ def test_a_store_that_cannot_be_written_stays_as_it_was(suite: Suite, nobody: Pa
     try:
         if user == 0:
             os.seteuid(65534)
+        if not os.access(ROOT / "migrations", os.R_OK | os.X_OK, effective_ids=True):
+            pytest.skip("the checkout lies in a folder that only root may read")
         with pytest.raises(RefusedError, match="cannot be written: permission denied"):
             migrate([source], into=store)
     finally:
