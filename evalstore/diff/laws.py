@@ -43,7 +43,10 @@ def _one_more(change: Change) -> Direction:
     before, after = change.states
     added = change.token in after.tokens
     rubric = after if added else before
-    direction = join(ADDED[rubric.combine], STRICTER if rubric[change.token].gated else NONE)
+    check = rubric[change.token]
+    # A gate, and an error that fails the whole rubric, can only lower the score, whatever the mode.
+    lowers = check.gated or (check.may_err and rubric.errors == "fail")
+    direction = join(ADDED[rubric.combine], STRICTER if lowers else NONE)
     return direction if added else flip(direction)
 
 
@@ -73,7 +76,7 @@ def _partial(change: Change) -> Direction:
     return flip(STRICTER) if change.new else STRICTER
 
 
-BY_COMBINE = Law("by combine; a gate stricter", _one_more)
+BY_COMBINE = Law("by combine; a gate, or an error that fails all, stricter", _one_more)
 BY_MODES = Law("by the order of the two modes", order_of_modes)
 BY_INCLUSION = Law("by inclusion of one wording in the other, else either", rewording)
 BY_CASE = Law("ignoring case finds more: contain looser, ban stricter; either with a capital sigma", case_direction)

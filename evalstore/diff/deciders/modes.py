@@ -37,6 +37,8 @@ def order_of_modes(change: Change) -> Direction:
 
 
 def _same(rubric: RubricState, modes: set[Combine]) -> str:
+    if not rubric.checks:
+        return "no check is in both rubrics, so there is nothing that either mode combines"
     binary = all(check.binary for check in rubric.checks)
     weights = [check.weight for check in rubric.checks]
     weighed = _AVG not in modes or all(weights)
