@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from evalstore.audits.lineage import content_of
 from evalstore.audits.rulers import Located, Rulers
-from evalstore.documents import digest
 from evalstore.errors import RefusedError
-from evalstore.model import REFERENCE, Check, Question, Rubric, rubric_of
+from evalstore.model import SEEN, Check, Question, Rubric, rubric_of
 from evalstore.runs import Row, Run, read_rows, read_run
-
-# What the model saw; an edit of it reaches the score through the outputs. The rest of what a grader reads is reference.
-_INPUT = ("input", "messages")
-_REFERENCE = tuple(key for key in REFERENCE if key not in _INPUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +69,15 @@ def read_stored(run: Run | Path | str, rulers: Rulers) -> Stored:
 
 def asked_of(question: Question) -> Asked:
     """Return a question with the digests of what the model saw and of what graders read besides."""
-    return Asked(question, _digest(question.row, _INPUT), _digest(question.row, _REFERENCE))
+    return Asked(question, question.input_digest, question.reference_digest)
 
 
 def mixed(reference: Asked, input_: Asked) -> Asked:
     """Return the question with the reference of one version and the input of another."""
     if reference.input == input_.input:
         return reference
-    kept = {key: value for key, value in reference.question.row.items() if key not in _INPUT}
-    seen = {key: input_.question.row[key] for key in _INPUT if key in input_.question.row}
+    kept = {key: value for key, value in reference.question.row.items() if key not in SEEN}
+    seen = {key: input_.question.row[key] for key in SEEN if key in input_.question.row}
     question = Question(reference.question.id, input_.question.input, {**kept, **seen})
     return Asked(question, input_.input, reference.reference)
 
@@ -99,7 +93,3 @@ def _by_id(run: Run) -> dict[str, Row]:
     if not any(row.score is not None for row in rows.values()):
         raise RefusedError(f"{run.samples} holds no scored output, so there is nothing to explain")
     return rows
-
-
-def _digest(row: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    return digest({key: row[key] for key in keys if key in row})

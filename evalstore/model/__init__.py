@@ -1,7 +1,7 @@
 """The values that every room speaks of: references, artifacts, rubrics, questions, outcomes, findings."""
 
 from evalstore.model.artifact import COSMETIC, Artifact, is_cosmetic, scoring_part
-from evalstore.model.dataset import REFERENCE, Question, questions_of
+from evalstore.model.dataset import SEEN, Question, questions_of
 from evalstore.model.findings import Finding, Findings, Severity
 from evalstore.model.outcome import CheckResult, Graded, Output, RubricResult, Unscored, Verdict, decimal
 from evalstore.model.pins import Pin, pins_of
@@ -10,7 +10,7 @@ from evalstore.model.rubric import Check, Combine, Rubric, Scoring, check_ids, f
 
 __all__ = [
     "COSMETIC",
-    "REFERENCE",
+    "SEEN",
     "Artifact",
     "Check",
     "CheckResult",

@@ -6,8 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# What a grader may read of a question; `input` is what the model saw.
-REFERENCE = ("criteria", "context", "expected", "also_valid", "expected_facts", "expected_tools", "messages")
+from evalstore.documents import digest
+
+# What the model saw, and what else a grader may read; an edit of the first reaches a score through the outputs.
+SEEN = ("input", "messages")
+REFERENCE = ("criteria", "context", "expected", "also_valid", "expected_facts", "expected_tools")
 _DEFAULTS = ("rubric_ref", "bundle")
 
 
@@ -24,6 +27,19 @@ class Question:
         """The reference of the rubric that grades this question."""
         ref: str | None = self.row.get("rubric_ref")
         return ref
+
+    @property
+    def input_digest(self) -> str:
+        """SHA-256 over what the model saw."""
+        return self._digest(SEEN)
+
+    @property
+    def reference_digest(self) -> str:
+        """SHA-256 over what else a grader may read."""
+        return self._digest(REFERENCE)
+
+    def _digest(self, keys: tuple[str, ...]) -> str:
+        return digest({key: self.row[key] for key in keys if key in self.row})
 
 
 def questions_of(value: Mapping[str, Any], rows: Iterable[Mapping[str, Any]] | None = None) -> Iterator[Question]:

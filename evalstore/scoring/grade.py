@@ -6,15 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from evalstore.checks import evaluate
-from evalstore.documents import canonical, digest
+from evalstore.documents import canonical
 from evalstore.errors import SchemaError
-from evalstore.model import REFERENCE, Artifact, Output, Question, RubricResult, Verdict
+from evalstore.model import Artifact, Output, Question, RubricResult, Verdict
 from evalstore.runs import Row
 from evalstore.scoring.used import Ruler
 
-# What the model saw is the question's input; everything else that a grader reads is its reference.
-_INPUT = ("input", "messages")
-_REFERENCE = tuple(key for key in REFERENCE if key not in _INPUT)
 _NO_RULER = RubricResult(None, Verdict.UNSCORED, reason="the question names no rubric")
 
 
@@ -40,8 +37,8 @@ def grade(
         rubric_digest=ruler.pinned.digest if ruler else "",
         checks=result.checks,
         reason=result.reason,
-        input_digest=_digest(question.row, _INPUT),
-        reference_digest=_digest(question.row, _REFERENCE),
+        input_digest=question.input_digest,
+        reference_digest=question.reference_digest,
         group=group if isinstance(group, str) else None,
     )
 
@@ -60,7 +57,3 @@ def _reference(row: Mapping[str, Any]) -> tuple[str, ...]:
     wanted = row.get("expected", row.get("expected_facts"))
     several = wanted if isinstance(wanted, list) else [] if wanted is None else [wanted]
     return tuple(item if isinstance(item, str) else canonical(item) for item in several)
-
-
-def _digest(row: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    return digest({key: row[key] for key in keys if key in row})
