@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 import textwrap
 from pathlib import Path
@@ -18,8 +19,8 @@ _WIDTH = 100
 _FAREWELL = """
 The repository is yours to play in:
 
-  cd {}
-  evalstore status
+  cd {folder}
+  {program} status
   git log --oneline --graph"""
 
 
@@ -49,12 +50,17 @@ def command(settings: Settings, folder: Path) -> ExitCode:
             _tell(settings, _shown(command_.out, command_.err))
             if command_.code:
                 _tell(settings, f"(exit code {command_.code})")
-    _tell(settings, _FAREWELL.format(shlex.quote(str(target))))
+    _tell(settings, _FAREWELL.format(folder=shlex.quote(str(target)), program=_program()))
     return ExitCode.DONE
 
 
 def _shown(*streams: str) -> str:
     return "\n".join(printable(line) for stream in streams for line in stream.rstrip().split("\n") if stream.strip())
+
+
+def _program() -> str:
+    """Return how to start evalstore: from a checkout's own environment it is not on the path."""
+    return "evalstore" if shutil.which("evalstore") else f"{shlex.quote(sys.executable)} -m evalstore"
 
 
 def _tell(settings: Settings, text: str) -> None:
