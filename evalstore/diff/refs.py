@@ -27,7 +27,7 @@ def follow(change: Change, load: Load | None, compare: Compare) -> Change:
     if change.rule not in REFERENCES:
         return change
     try:
-        old, new = parse_ref(change.old or ""), parse_ref(change.new or "")
+        old, new = (parse_ref(ref if isinstance(ref, str) else "") for ref in (change.old, change.new))
     except EvalstoreError:
         return _because(change, "one side has no reference that can be read")
     if not _pinned(new):

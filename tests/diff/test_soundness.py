@@ -71,7 +71,7 @@ CHECKS: dict[str, st.SearchStrategy[Mapping]] = {
     "must_contain_any": st.builds(
         lambda values, rest: {"kind": "must_contain_any", "values": values, **rest},
         VALUES,
-        optional(case_sensitive=st.booleans(), min_matches=st.sampled_from([0, 1, 1, 2, 3]), **COMMON),
+        optional(case_sensitive=st.booleans(), min_matches=st.sampled_from([0, 1, 2, 2, 3]), **COMMON),
     ),
     "must_not_contain": st.builds(
         lambda values, rest: {"kind": "must_not_contain", "values": values, **rest},
@@ -115,7 +115,7 @@ CHECKS: dict[str, st.SearchStrategy[Mapping]] = {
         optional(**COMMON),
     ),
 }
-CHECK = st.one_of(*CHECKS.values())
+CHECK = st.one_of(*CHECKS.values(), *[CHECKS["must_contain_any"]] * 3, CHECKS["must_not_contain"])
 
 
 @st.composite

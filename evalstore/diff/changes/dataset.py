@@ -40,9 +40,8 @@ class Questions:
 
 def read_questions(value: Row, rows: Iterable[Row] | None) -> Questions | None:
     """Read a dataset's questions, or `rows` in their place; None when its schema would refuse them."""
-    items = list(value.get("questions", ()) if rows is None else rows)
-    defaults = value.get("defaults", {})
-    if not (isinstance(defaults, dict) and all(isinstance(row, dict) for row in items)):
+    items, defaults = value.get("questions", []) if rows is None else list(rows), value.get("defaults", {})
+    if not (isinstance(items, list) and isinstance(defaults, dict) and all(isinstance(row, dict) for row in items)):
         return None
     ids = [row.get("id") for row in items]
     if len(set(map(canonical, ids))) < len(ids) or not all(isinstance(id_, str) for id_ in ids):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import Any
+
 from evalstore.diff.change import Change, Channel, Proof, Rule
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN
@@ -17,12 +20,15 @@ def _seed_only(change: Change) -> Proof | None:
 
 
 def _refreshed(change: Change) -> Proof | None:
-    old, new = change.old or {}, change.new or {}
-    if not (isinstance(old, dict) and isinstance(new, dict) and all(rate in new for rate in _RATES)):
-        return None
-    if any(new[rate] < old.get(rate, 0) for rate in _RATES):
+    old, new = (_rates(side) for side in (change.old, change.new))
+    if len(new) < len(_RATES) or any(new[name] < rate for name, rate in old.items()):
         return None
     return Proof("the validation is refreshed, and no rate is lower")
+
+
+def _rates(validation: Any) -> dict[str, int | Decimal]:
+    known = validation if isinstance(validation, dict) else {}
+    return {name: known[name] for name in _RATES if isinstance(known.get(name), int | Decimal)}
 
 
 def _row(id_: str, number: str, message: str, reason: str, example: str) -> Rule:
