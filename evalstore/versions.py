@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import StrEnum
 from functools import total_ordering
 
 from evalstore.errors import RefError
@@ -19,21 +19,33 @@ TWO_PART = re.compile(rf"({_NUMBER})\.({_NUMBER})", re.ASCII)
 _COMPARATOR = re.compile(r"(\^|~|>=|<=|>|<|=)\s*(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z.-]+)?", re.ASCII)
 
 
-class Bump(IntEnum):
-    """How large a step between two versions is, ordered: the required bump is a maximum."""
+class Bump(StrEnum):
+    """How large a step between two versions is: the words of the documents, ordered, so that max() is the required."""
 
-    NONE = 0
-    PATCH = 1
-    MINOR = 2
-    MAJOR = 3
+    NONE = "none"
+    PATCH = "patch"
+    MINOR = "minor"
+    MAJOR = "major"
 
-    def __str__(self) -> str:
-        return self.name.lower()
+    @property
+    def rank(self) -> int:
+        """The place in the order: words alone would sort by the alphabet."""
+        return tuple(Bump).index(self)
 
-    @classmethod
-    def of(cls, word: str) -> Bump:
-        """Read `none`, `patch`, `minor` or `major`."""
-        return cls[word.upper()]
+    def __bool__(self) -> bool:
+        return self is not Bump.NONE
+
+    def __lt__(self, other: str) -> bool:
+        return self.rank < Bump(other).rank
+
+    def __le__(self, other: str) -> bool:
+        return self.rank <= Bump(other).rank
+
+    def __gt__(self, other: str) -> bool:
+        return self.rank > Bump(other).rank
+
+    def __ge__(self, other: str) -> bool:
+        return self.rank >= Bump(other).rank
 
 
 @total_ordering

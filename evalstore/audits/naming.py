@@ -70,7 +70,7 @@ def _source(origin: Origin, part: Part, findings: Sequence[DiffFinding], values:
     if not findings:
         rule = _fallback(part, *values)
         return Source(rule, origin, word, (rule,))
-    ranked = sorted(findings, key=lambda finding: -finding.level)
+    ranked = sorted(findings, key=lambda finding: finding.level, reverse=True)
     rules = tuple(dict.fromkeys(finding.rule for finding in ranked))
     return Source(rules[0], origin, word, rules, "; ".join(finding.message for finding in ranked))
 

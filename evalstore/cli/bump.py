@@ -51,7 +51,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
             store,
             refs,
             all_=all_,
-            level=Bump.of(level) if level else None,
+            level=Bump(level) if level else None,
             tag=not no_tag,
             commit=not no_commit,
             dry_run=dry_run,

@@ -38,7 +38,7 @@ _VERDICTS = {
 def text(diff: Diff) -> str:
     """Return the findings, the heaviest first, and the bump that they need together."""
     head = f"{_name(diff.old.ref, 'old')} → {_name(diff.new.ref, 'new')}"
-    findings = sorted(diff.findings, key=lambda finding: -finding.level)
+    findings = sorted(diff.findings, key=lambda finding: finding.level, reverse=True)
     return "\n\n".join([head, *("\n".join(_finding(finding)) for finding in findings), _summary(diff)])
 
 

@@ -55,7 +55,15 @@ def test_builds_have_a_total_order() -> None:
     ],
 )
 def test_the_next_version(old: str, bump: str, new: str) -> None:
-    assert str(next_version(parse_version(old), Bump.of(bump))) == new
+    assert str(next_version(parse_version(old), Bump(bump))) == new
+
+
+def test_a_bump_is_its_word_and_has_an_order() -> None:
+    assert [str(bump) for bump in sorted(Bump)] == ["none", "patch", "minor", "major"]
+    assert max(Bump.PATCH, Bump.MAJOR, Bump.MINOR) == "major"
+    assert Bump.MINOR < Bump.MAJOR <= Bump.MAJOR
+    assert Bump.MINOR > Bump.PATCH >= "none"
+    assert [bool(bump) for bump in Bump] == [False, True, True, True]
 
 
 @given(TEXT.map(parse_version).filter(lambda v: not v.prerelease), st.sampled_from(Bump))

@@ -42,7 +42,7 @@ from evalstore.versions import Bump, parse_version
 def test_a_version_is_judged_by_the_change(
     released: str, working: str, required: str, rule: Policy | None, *, ok: bool
 ) -> None:
-    judgement = judge_version(parse_version(released), parse_version(working), Bump.of(required))
+    judgement = judge_version(parse_version(released), parse_version(working), Bump(required))
     assert (judgement.rule, judgement.ok) == (rule, ok)
     assert judgement.ok or working in judgement.message
 
@@ -71,8 +71,8 @@ def test_a_version_is_judged_by_the_change(
 def test_the_least_version_that_says_enough(
     released: str, working: str, required: str, level: str | None, expected: tuple[str, str]
 ) -> None:
-    asked = Bump.of(level) if level else None
-    version, bump = choose_version(parse_version(released), parse_version(working), Bump.of(required), asked)
+    asked = Bump(level) if level else None
+    version, bump = choose_version(parse_version(released), parse_version(working), Bump(required), asked)
     assert (str(version), str(bump)) == expected
 
 
