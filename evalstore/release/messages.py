@@ -21,7 +21,7 @@ def tag_message(step: Step, said: str | None) -> str:
     trailers = {
         "Evalstore-Digest": step.artifact.digest,
         "Evalstore-Bump": str(step.bump),
-        "Evalstore-Previous": step.previous,
+        "Evalstore-Previous": step.previous or "none",
     }
-    lines = "".join(f"{key}: {value}\n" for key, value in trailers.items() if value)
+    lines = "".join(f"{key}: {value}\n" for key, value in trailers.items())
     return f"{summary}\n\n{lines}"

@@ -89,6 +89,6 @@ def _read(store: Store, record: list[str]) -> Logged | None:
         author=tagger or author,
         bump=trailers.get("Bump"),
         digest=trailers.get("Digest"),
-        previous=trailers.get("Previous"),
+        previous=None if trailers.get("Previous") == "none" else trailers.get("Previous"),
         summary=subject,
     )

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import LoadError, RefError, RefusedError, UsageError
+from evalstore.model import parse_ref
 from evalstore.release import Bumped
 from evalstore.store import Store
+from evalstore.store.history import read_history
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 
@@ -21,6 +23,19 @@ def test_the_first_release_has_the_version_of_the_file(shop: Shop) -> None:
     assert shop.git("rev-list", "--count", "HEAD") == "1"
     assert shop.git("status", "--porcelain") == ""
     check_sound(shop)
+
+
+def test_the_tag_of_a_first_release_has_all_three_trailers(shop: Shop) -> None:
+    shop.write("rubrics/tone.yaml", rubric())
+    shop.bump()
+    lines = shop.git("for-each-ref", "--format=%(contents:body)", "refs/tags/rubric/tone@1.0.0").splitlines()
+    assert [line.partition(": ")[0] for line in lines] == [
+        "Evalstore-Digest",
+        "Evalstore-Bump",
+        "Evalstore-Previous",
+    ]
+    with Store.open(shop.root) as store:
+        assert read_history(store, parse_ref("rubric/tone")).releases[0].previous is None
 
 
 def test_a_change_is_released_as_what_it_needs(released: Shop) -> None:
