@@ -87,22 +87,27 @@ def _witness(witness: Witness) -> dict[str, Any]:
 def _finding(finding: DiffFinding) -> Iterator[str]:
     yield from _wrapped(f"{_level(finding.level)}  {finding.message}", "")
     yield from _wrapped(f"{finding.rule}, {_places(finding)}", _MARGIN)
-    yield from _labelled("moves", _effect(finding))
-    yield from _labelled("why", finding.reason)
+    certainty = _CERTAINTY[finding.certainty]
+    if effect := _effect(finding):
+        yield from _labelled("moves", f"{effect} ({certainty})")
+    yield from _labelled("why", finding.reason if effect else f"{finding.reason} ({certainty})")
     if finding.witness:
         yield from _labelled("shown by", _replayed(finding.witness))
-    for child in finding.children[:_CHILDREN]:
+    for child in _heaviest(finding.children)[:_CHILDREN]:
         yield from _wrapped(f"{_level(child.level)}  {child.message}", f"{_MARGIN}  ")
     if len(finding.children) > _CHILDREN:
         yield f"{_MARGIN}  and {len(finding.children) - _CHILDREN} more"
 
 
+def _heaviest(findings: Sequence[DiffFinding]) -> Sequence[DiffFinding]:
+    return sorted(findings, key=lambda finding: finding.level, reverse=True)
+
+
 def _effect(finding: DiffFinding) -> str:
     score, verdict = str(finding.direction), str(finding.verdict_direction)
-    if "none" == score == verdict:
-        return f"nothing ({_CERTAINTY[finding.certainty]})"
     shift = f", by at most {_points(finding.max_shift)}" if finding.max_shift else ""
-    return f"{_SCORES.get(score) or _VERDICTS[verdict]}{shift} ({_CERTAINTY[finding.certainty]})"
+    sentence = _SCORES.get(score) or _VERDICTS.get(verdict, "")
+    return f"{sentence}{shift}"
 
 
 def _replayed(witness: Witness) -> str:
@@ -120,7 +125,8 @@ def _replayed(witness: Witness) -> str:
 def _places(finding: DiffFinding) -> str:
     old, new = finding.old, finding.new
     if old and new:
-        return f"{_line(old)} → {new.line}" if _path(old) == _path(new) else f"{_line(old)} → {_line(new)}"
+        moved = f" → {new.line}" if _path(old) == _path(new) else f" → {_line(new)}"
+        return _line(old) if _line(old) == _line(new) else _line(old) + moved
     if place := old or new:
         return f"{_line(place)} ({'new' if new else 'gone'})"
     return finding.pointer or "the whole document"

@@ -81,9 +81,8 @@ def test_two_references_name_both_sides(cli: Cli, repo: Path) -> None:
         "rubric/tone@1.0.0 → rubric/tone@1.0.1",
         "",
         "patch  title changes from 'Tone' to 'The tone'",
-        "       metadata-changed, rubrics/tone.yaml:3 → 3",
-        "       moves     nothing (by definition)",
-        "       why       it is for people; scoring never reads it",
+        "       metadata-changed, rubrics/tone.yaml:3",
+        "       why       it is for people; scoring never reads it (by definition)",
         "",
         "1 patch. This needs a patch bump: the next version is 1.0.1",
     ]
