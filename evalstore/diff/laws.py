@@ -43,6 +43,8 @@ def _one_more(change: Change) -> Direction:
     before, after = change.states
     added = change.token in after.tokens
     rubric = after if added else before
+    if len(rubric.checks) == 1:
+        return EITHER  # there is no score without it
     check = rubric[change.token]
     # A gate, and an error that fails the whole rubric, can only lower the score, whatever the mode.
     lowers = check.gated or (check.may_err and rubric.errors == "fail")

@@ -52,5 +52,10 @@ def _namesake(check: CheckState) -> str:
     return check.id
 
 
+def _seat(check: CheckState) -> str | None:
+    # Without an id, a check of another kind in the same place is the same check with another kind.
+    return None if check.named else str(check.index)
+
+
 # The surest first; a check that only its content identifies was renamed.
-_KEYS: tuple[Key, ...] = (_unmoved, _unnamed, _namesake, content)
+_KEYS: tuple[Key, ...] = (_unmoved, _unnamed, _namesake, content, _seat)

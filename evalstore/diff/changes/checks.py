@@ -60,7 +60,7 @@ def check_changes(walk: Walk, token: str) -> Iterator[Change]:
     """Yield the edits that give one check the kind, parameters and notes of its goal; not its bar, weight and gate."""
     check, goal = walk.here[token], walk.goal[token]
     if check.kind != goal.kind:
-        done = replace(goal, id=check.id, named=check.named, weight=check.weight, gated=check.gated)
+        done = replace(goal, weight=check.weight, gated=check.gated)
         yield walk.edit_check("check-kind-changed", "kind", done, old=check.kind, new=goal.kind)
         return
     for name in sorted(check.params, key=lambda name: _turn(check, goal, name)):

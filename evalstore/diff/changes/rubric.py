@@ -49,7 +49,8 @@ def _removed(walk: Walk) -> Edits:
 def _renamed(walk: Walk) -> Edits:
     for check in walk.here.checks:
         goal = walk.goal[check.token]
-        if check.id != goal.id:
+        follows_kind = check.kind != goal.kind and not (check.named or goal.named)
+        if check.id != goal.id and not follows_kind:
             done = replace(check, id=goal.id, named=goal.named)
             yield walk.edit_check("check-renamed", "id", done, old=check.id, new=goal.id)
 
