@@ -7,13 +7,18 @@ import shlex
 import shutil
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from evalstore.cli.context import Settings, examples, options
 from evalstore.errors import ExitCode
 from evalstore.text import printable
+
+if TYPE_CHECKING:
+    from evalstore.demo import Ran, Step
 
 _WIDTH = 100
 _FAREWELL = """
@@ -26,7 +31,7 @@ The repository is yours to play in:
 
 @click.command(epilog=examples("evalstore demo playground", "evalstore -C playground status"))
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@options(("text",))
+@options()
 def command(settings: Settings, folder: Path) -> ExitCode:
     """Replay the sample store and its history into DIR, a new folder to play in.
 
@@ -34,24 +39,31 @@ def command(settings: Settings, folder: Path) -> ExitCode:
     rubric is tightened, the gate says no, stored outputs are scored under both versions, and an audit says in
     points why the score moved.
     """
-    from evalstore.demo import read_story, replay
+    from evalstore.demo import Told, read_story, replay
     from evalstore.resources import folder as resource
 
     story = read_story(resource("sample_repo"))
     target = settings.path / folder
+    told = []
     _tell(settings, f"{story.title}\n")
     for number, (step, ran) in enumerate(replay(story, target, os.environ), start=1):
-        if not step.show:
-            continue
-        _tell(settings, f"\n── {number}. {step.title} ".ljust(_WIDTH, "─"))
-        _tell(settings, textwrap.fill(f"{step.say} ({step.author}, {step.date[:10]})", _WIDTH) + "\n")
-        for command_ in ran:
-            _tell(settings, f"$ evalstore {shlex.join(command_.words)}")
-            _tell(settings, _shown(command_.out, command_.err))
-            if command_.code:
-                _tell(settings, f"(exit code {command_.code})")
+        told.append((step, tuple(ran)))
+        if step.show:
+            _tell_step(settings, number, *told[-1])
     _tell(settings, _FAREWELL.format(folder=shlex.quote(str(target)), program=_program()))
+    if settings.format != "text":
+        settings.emit(Told(target, tuple(told)))
     return ExitCode.DONE
+
+
+def _tell_step(settings: Settings, number: int, step: Step, ran: Sequence[Ran]) -> None:
+    _tell(settings, f"\n── {number}. {step.title} ".ljust(_WIDTH, "─"))
+    _tell(settings, textwrap.fill(f"{step.say} ({step.author}, {step.date[:10]})", _WIDTH) + "\n")
+    for command_ in ran:
+        _tell(settings, f"$ evalstore {shlex.join(command_.words)}")
+        _tell(settings, _shown(command_.out, command_.err))
+        if command_.code:
+            _tell(settings, f"(exit code {command_.code})")
 
 
 def _shown(*streams: str) -> str:
@@ -64,6 +76,6 @@ def _program() -> str:
 
 
 def _tell(settings: Settings, text: str) -> None:
-    if not settings.quiet:
+    if settings.format == "text" and not settings.quiet:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()

@@ -58,13 +58,18 @@ class Commands(click.Group):
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Every command has examples: evalstore COMMAND --help.",
+    invoke_without_command=True,
 )
 @click.option("-C", "directory", metavar="DIR", default=".", help="Run as if started in DIR, like git.")
 @click.version_option(package_name="evalstore", prog_name="evalstore")
 @click.pass_context
-def group(ctx: click.Context, directory: str) -> None:
+def group(ctx: click.Context, directory: str) -> ExitCode | None:
     """Keep the rulers of LLM evaluation in git: versioned, comparable, auditable."""
     ctx.obj = Settings(directory)
+    if ctx.invoked_subcommand:
+        return None
+    sys.stderr.write(ctx.get_help() + "\n")  # click's own answer differs from version to version
+    return ExitCode.USAGE
 
 
 def main(argv: list[str] | None = None) -> None:

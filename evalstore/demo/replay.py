@@ -23,6 +23,14 @@ class Ran:
     err: str
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A story that was replayed: where, and each step with what its commands printed."""
+
+    folder: Path
+    steps: tuple[tuple[Step, tuple[Ran, ...]], ...]
+
+
 def replay(story: Story, target: Path, env: Mapping[str, str]) -> Iterator[tuple[Step, list[Ran]]]:
     """Yield each step with what its commands printed; `target` must be new or empty."""
     if target.exists() and any(target.iterdir()):

@@ -21,6 +21,7 @@ ROOMS = {
     "Run": "score",
     "Shown": "show",
     "Status": "status",
+    "Told": "demo",
 }
 
 

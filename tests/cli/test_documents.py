@@ -1,0 +1,115 @@
+"""Every command's JSON document, real output over the demo's store, against its published schema."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from evalstore.cli.main import COMMANDS
+from evalstore.resources import folder
+
+LEGACY = "legacy/drupal-forms/evals.json"
+RUNS = ("runs/model_a/web_answers-1.0.0-model_a.json", "runs/model_b/web_answers-2.0.0-model_b.json")
+STYLE = "rubric/answer_style"
+
+# Read from top to bottom: the working file is changed, and released last.
+CASES = [
+    (["init"], 0),
+    (["migrate", LEGACY], 0),
+    (["migrate", LEGACY, "--dry-run"], 0),
+    (["export", "--to", "ai_best_practices", "--out", "back"], 0),
+    (["validate"], 0),
+    (["validate", "--strict", "rubrics", "datasets"], 0),
+    (["list"], 0),
+    (["show", f"{STYLE}@1.0"], 0),
+    (["show", "dataset/web_answers@worktree"], 0),
+    (["resolve", f"{STYLE}@1.0"], 0),
+    (["resolve", STYLE, f"{STYLE}@git:HEAD", "judge/tone@worktree", "dataset/web_answers@latest"], 0),
+    (["log", STYLE], 0),
+    (["diff", f"{STYLE}@1.0.0", f"{STYLE}@2.0.0"], 0),
+    (["diff", "dataset/web_answers@1.0.0", "dataset/web_answers@2.0.0"], 0),
+    (["diff", STYLE], 0),
+    (["status", "--check"], 1),
+    (["bump", "--all", "--dry-run"], 0),
+    (["bump", STYLE], 0),
+    (["score", "dataset/web_answers@2.0.0", "outputs/model_a.jsonl", "--out", "again"], 0),
+    (["audit", *RUNS], 0),
+]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """Return the folder and the document of a demo, with one working file that nobody has released."""
+    target = tmp_path_factory.mktemp("documents") / "store"
+    argv = [sys.executable, "-m", "evalstore", "demo", str(target), "--format", "json"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    path = target / "rubrics/answer_style.yaml"
+    path.write_text(path.read_text("utf-8").replace("which means", "which is why"), "utf-8")
+    return target, json.loads(done.stdout)
+
+
+def schema(name: str) -> Any:
+    return json.loads((folder("schema") / "output" / f"{name}.schema.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("argv", "code"), CASES, ids=[" ".join(argv[:2]) for argv, _ in CASES])
+def test_a_document_is_what_its_schema_says(told: tuple[Path, Any], cli: Callable, argv: list[str], code: int) -> None:
+    ran = cli(*argv, "--format", "json", cwd=told[0])
+    assert ran.code == code, ran.err
+    Draft202012Validator(schema(argv[0])).validate(json.loads(ran.out))
+
+
+def test_the_story_is_a_document_too(told: tuple[Path, Any]) -> None:
+    target, document = told
+    Draft202012Validator(schema("demo")).validate(document)
+    assert Path(document["folder"]) == target
+    assert "audit" in [one["command"][0] for step in document["steps"] for one in step["commands"]]
+
+
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [
+        (["resolve"], 2),
+        (["frobnicate"], 2),
+        (["list", "--frobnicate"], 2),
+        (["bump"], 2),
+        (["resolve", f"{STYLE}@9.9.9"], 3),
+        (["show", "rubric/answer_stile"], 3),
+        (["log", "judge/nobody"], 3),
+        (["diff", "rubric/../x"], 3),
+        (["score", "dataset/web_answers@9.9.9", "outputs/model_a.jsonl"], 3),
+        (["audit", "runs/none.json", RUNS[1]], 3),
+        (["migrate", "none.json"], 3),
+        (["demo", "."], 3),
+        (["-C", "nowhere", "status"], 3),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_failure_is_one_document_too(told: tuple[Path, Any], cli: Callable, argv: list[str], code: int) -> None:
+    ran = cli(*argv, "--format", "json", cwd=told[0])
+    document = json.loads(ran.out)
+    Draft202012Validator(schema("error")).validate(document)
+    assert ran.code == document["error"]["exit_code"] == code
+
+
+def test_every_command_has_a_schema_and_every_schema_a_command() -> None:
+    names = {path.name.removesuffix(".schema.json") for path in (folder("schema") / "output").iterdir()}
+    assert names == {*COMMANDS, "error"}
+    assert {argv[0] for argv, _ in CASES} | {"demo"} == set(COMMANDS)
+    for name in names:
+        Draft202012Validator.check_schema(schema(name))
+        assert schema(name)["$id"].endswith(f"/schema/output/{name}.schema.json")
+
+
+def test_without_a_command_the_help_is_the_answer(cli: Callable) -> None:
+    ran = cli()
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == cli("--help").out
