@@ -11,6 +11,7 @@ from evalstore.diff.state import CheckState
 
 # The one letter whose lower case depends on its neighbours: it has another form at the end of a word.
 CAPITAL_SIGMA = "\N{GREEK CAPITAL LETTER SIGMA}"
+_FINAL_SIGMA = "\N{GREEK SMALL LETTER FINAL SIGMA}"
 _FINDS = frozenset({"must_contain_any", "fact_match"})
 
 
@@ -52,4 +53,5 @@ def _is_caseless(phrase: str) -> bool:
 def _images() -> frozenset[str]:
     # Includes the combining dot above, to which the capital I with dot is lowered, and k, to which the kelvin sign is.
     chars = map(chr, range(sys.maxunicode + 1))
-    return frozenset(part for char in chars if char.lower() != char for part in char.lower())
+    alone = frozenset(part for char in chars if char.lower() != char for part in char.lower())
+    return alone | {_FINAL_SIGMA}

@@ -9,6 +9,8 @@ from evalstore.diff.state import CheckState
 
 _META = frozenset(".^$*+?{}[]()|")
 _HARMLESS_FLAGS = frozenset("ms")
+# A longer pattern may be refused, or outrun its time, where a phrase never does.
+_LONGEST = 200
 
 
 class Wanted(NamedTuple):
@@ -37,7 +39,7 @@ def wanted(check: CheckState) -> Wanted | None:
         return Wanted(frozenset(texts), sensitive, check.negate is (check.kind == "must_contain_any"))
     if check.kind == "regex" and params["mode"] == "search" and _HARMLESS_FLAGS.issuperset(params["flags"]):
         text = literal(params["pattern"])
-        return None if text is None else Wanted(frozenset({text}), True, check.negate)
+        return None if text is None or len(text) > _LONGEST else Wanted(frozenset({text}), True, check.negate)
     return None
 
 
