@@ -41,10 +41,10 @@ def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCod
     from evalstore.model import Severity
     from evalstore.validation import validate
 
-    root = _root(settings)
+    root = _root(settings.path)
     named = dict.fromkeys(source for path in paths for source in _named(settings.path, path))  # each file once
     sources = list(named) if paths else _all(settings, root)
-    store = _store(settings, root, sources)
+    store = _store(_home(root, sources), sources)
     with store or nullcontext():
         findings = validate(
             sources,
@@ -57,11 +57,17 @@ def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCod
     return ExitCode.NO if any(one.severity is Severity.ERROR for one in findings.findings) else ExitCode.DONE
 
 
-def _root(settings: Settings) -> Path | None:
-    """Return the folder of the store on disk; None outside a working tree."""
+def _home(root: Path | None, sources: list[Source]) -> Path | None:
+    """Return the root of the store that the files are of: that of the directory, or the one around the files."""
+    outside = next((source.root for source in sources if source.root and not _within(source, root)), None)
+    return _root(outside) if outside else root
+
+
+def _root(folder: Path) -> Path | None:
+    """Return the folder of the store on disk around a folder; None outside a working tree."""
     from evalstore.store.locate import existing_folder, find_root, find_top
 
-    start = existing_folder(settings.path)
+    start = existing_folder(folder)
     top = find_top(start)
     return find_root(start, top)[0] if top else None
 
@@ -87,20 +93,24 @@ def _named(directory: Path, name: str) -> list[Source]:
     return [file_source(path.parent.resolve() / path.name, name)]
 
 
-def _store(settings: Settings, root: Path | None, sources: list[Source]) -> Store | None:
+def _store(root: Path | None, sources: list[Source]) -> Store | None:
     """Open the store to look references up in; None when a file lies outside, or when its settings are a finding."""
+    from evalstore.store import Store
+
     if root is None or not all(_within(source, root) for source in sources):
         return None
     try:
-        return settings.store()
+        return Store.open(root)
     except LoadError as error:
         if error.place and any(source.root == root and source.path == error.place.file for source in sources):
             return None
         raise
 
 
-def _within(source: Source, root: Path) -> bool:
+def _within(source: Source, root: Path | None) -> bool:
     if source.root is None or source.root == root:
         return True
+    if root is None:
+        return False
     # One with a kind lies in a layout: when not in this store's, then in that of another.
     return source.kind is None and source.root.is_relative_to(root)

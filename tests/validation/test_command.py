@@ -47,6 +47,16 @@ def test_a_good_store_is_silent_and_answers_0(store: Path, cli: Command) -> None
     assert (ran.code, ran.out, ran.err) == (0, "2 files: no findings\n", "")
 
 
+def test_files_are_looked_up_in_their_own_store_wherever_the_command_runs(
+    store: Path, cli: Command, tmp_path: Path
+) -> None:
+    (store / "rubrics/gone.yaml").write_text(JUDGED.format(id="gone", ref="fair@1.3.0"))
+    (store / "evalstore.yaml").write_text("strict: true\n")
+    for path in (store, store / "rubrics", store / "rubrics/gone.yaml"):
+        ran = cli("validate", path, "--format", "json", cwd=tmp_path)
+        assert (ran.code, [rule for rule, *_ in found(ran)]) == (1, ["reference-dangling"])
+
+
 def test_references_are_looked_up_among_the_releases(store: Path, cli: Command) -> None:
     pins = {"old": "fair@1.0.0", "next": "fair@1.2.0", "gone": "fair@1.3.0", "near": "fare@1.0.0", "free": "fair@^1"}
     for id_, ref in pins.items():
