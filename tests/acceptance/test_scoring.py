@@ -1,0 +1,252 @@
+"""SPEC 4 written a second time, from its sentences alone, and held against the public API on random rubrics."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from statistics import median
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalstore import evaluate
+
+Rubric = dict[str, Any]
+
+WORDS = ("a", "B", "ab", "#", "Σ", "ς", "é", "K", " ", "\n")
+TEXTS = st.lists(
+    st.sampled_from((*WORDS, "# a\n", "## B\n", "```\na\n```\n", "{}", '{"a": 1, "a": 2}', "NaN", "[1]")), max_size=5
+).map("".join)
+PHRASES = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=2).map("".join), min_size=1, max_size=3)
+NUMBERS = st.sampled_from((0, 0.1, 0.2, 0.3, 0.5, 0.7, 1))
+
+
+def exact(number: float) -> Fraction:
+    return Fraction(str(number))
+
+
+@st.composite
+def checks(draw: st.DrawFn) -> Rubric:
+    kind = draw(
+        st.sampled_from(
+            ("must_contain_any", "must_not_contain", "markdown_structure", "regex", "format", "php_lint", "fact_match")
+        )
+    )
+    check: Rubric = {"kind": kind}
+    if kind in {"must_contain_any", "must_not_contain"}:
+        check["values"] = draw(PHRASES)
+        check |= draw(st.fixed_dictionaries({}, optional={"case_sensitive": st.booleans()}))
+    if kind == "must_contain_any":
+        check |= draw(st.fixed_dictionaries({}, optional={"min_matches": st.integers(1, 3)}))
+    if kind == "markdown_structure":
+        demands = {
+            "min_headings": st.integers(0, 2),
+            "max_heading_level": st.integers(1, 3),
+            "no_h1": st.booleans(),
+            "required_sections": PHRASES,
+            "forbidden_patterns": PHRASES,
+            "min_code_blocks": st.integers(0, 2),
+            "min_paragraphs": st.integers(0, 3),
+        }
+        check |= {"dialect": "lines", **draw(st.fixed_dictionaries({}, optional=demands))}
+    if kind == "regex":
+        check["pattern"] = draw(st.sampled_from(("a", "^a", "a$", "b+", "a.*b", "[^a]", "(")))
+        check |= draw(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "flags": st.sampled_from(("i", "m", "s", "im")),
+                    "mode": st.sampled_from(("search", "match", "fullmatch")),
+                },
+            )
+        )
+    if kind == "format":
+        check |= draw(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "format": st.sampled_from(("json", "text")),
+                    "min_chars": st.integers(0, 4),
+                    "max_chars": st.integers(0, 9),
+                },
+            )
+        )
+    if kind == "php_lint":
+        check["on_no_code"] = draw(st.sampled_from(("pass", "fail", "unscored")))
+    if kind == "fact_match":
+        check["facts"] = ["a"]
+    return check | draw(st.fixed_dictionaries({}, optional={"negate": st.booleans(), "threshold": NUMBERS}))
+
+
+@st.composite
+def rubrics(draw: st.DrawFn) -> Rubric:
+    members = [
+        {"id": f"c{index}", **check} for index, check in enumerate(draw(st.lists(checks(), min_size=1, max_size=4)))
+    ]
+    ids = [check["id"] for check in members]
+    optional: dict[str, st.SearchStrategy[Any]] = {
+        "weights": st.dictionaries(st.sampled_from(ids), NUMBERS),
+        "required": st.lists(st.sampled_from(ids), unique=True),
+        "threshold": NUMBERS,
+        "missing": st.sampled_from(("skip", "zero")),
+        "errors": st.sampled_from(("skip", "zero", "fail")),
+    }
+    mode = draw(st.sampled_from(("all_pass", "any_pass", "weighted_avg", "min", "max", "median")))
+    return {
+        "id": "r",
+        "version": "1.0.0",
+        "checks": members,
+        "scoring": {"combine": mode, **draw(st.fixed_dictionaries({}, optional=optional))},
+    }
+
+
+def strict_json(text: str) -> bool:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({key for key, _ in pairs}) < len(pairs):
+            raise ValueError("twice")
+        return dict(pairs)
+
+    def never(name: str) -> Any:
+        raise ValueError(name)
+
+    try:
+        json.loads(text, object_pairs_hook=once, parse_constant=never)
+    except ValueError:
+        return False
+    return True
+
+
+def legacy_lines(check: Rubric, text: str) -> bool:
+    headings = [
+        (len(found[1]), found[2]) for line in text.splitlines() if (found := re.match(r"^(#{1,6})\s+(.+)", line))
+    ]
+    levels = [level for level, _ in headings]
+    prose = [line for line in text.splitlines() if line.strip() and not line.startswith(("#", "```"))]
+    return (
+        len(headings) >= check.get("min_headings", 0)
+        and all(level <= check.get("max_heading_level", 6) for level in levels)
+        and not (check.get("no_h1") and 1 in levels)
+        and all(
+            any(part.lower() in title.strip().lower() for _, title in headings)
+            for part in check.get("required_sections", [])
+        )
+        and all(pattern not in text for pattern in check.get("forbidden_patterns", []))
+        and text.count("```") // 2 >= check.get("min_code_blocks", 0)
+        and len(prose) >= check.get("min_paragraphs", 0)
+    )
+
+
+def holds(check: Rubric, text: str, row: Rubric) -> bool | str:  # one sentence a kind
+    """Whether the check holds, or why it has no score."""
+    match check["kind"]:
+        case "must_contain_any" | "must_not_contain" as kind:
+            lowered = (lambda part: part) if check.get("case_sensitive") else str.lower
+            found = sum(lowered(value) in lowered(text) for value in set(check["values"]))
+            return found == 0 if kind == "must_not_contain" else found >= check.get("min_matches", 1)
+        case "markdown_structure":
+            return legacy_lines(check, text)
+        case "regex":
+            try:
+                pattern = re.compile(
+                    check["pattern"], sum(getattr(re, flag.upper()) for flag in check.get("flags", ""))
+                )
+            except re.error:
+                return "error"
+            return getattr(pattern, check.get("mode", "search"))(text) is not None
+        case "format":
+            wanted = check.get("format") or row.get("expected", {}).get("format")
+            if not wanted and not {"min_chars", "max_chars"} & set(check):
+                return "missing"
+            whole = text.strip()
+            fits = check.get("min_chars", 0) <= len(whole) <= check.get("max_chars", 99)
+            return fits and (strict_json(whole) if wanted == "json" else bool(whole) or not wanted)
+        case "php_lint":
+            return {"pass": True, "fail": False, "unscored": "missing"}[check["on_no_code"]]
+    return "error"
+
+
+def model(
+    rubric: Rubric, text: str, row: Rubric
+) -> tuple[list[tuple[Fraction | None, str, str | None]], Fraction | None, str]:
+    scoring, results = rubric["scoring"], []
+    for check in rubric["checks"]:
+        held = holds(check, text, row)
+        if isinstance(held, str):
+            results.append((None, "unscored", held))
+            continue
+        score = Fraction(int(held) if not check.get("negate") else 1 - int(held))
+        results.append((score, "pass" if score >= exact(check.get("threshold", 1)) else "fail", None))
+    score = combined(rubric, results)
+    if score is None:
+        return results, None, "unscored"
+    return results, score, "pass" if score >= exact(scoring.get("threshold", 0.7)) else "fail"
+
+
+def combined(rubric: Rubric, results: list[tuple[Fraction | None, str, str | None]]) -> Fraction | None:
+    scoring = rubric["scoring"]
+    policy = {"missing": scoring.get("missing", "skip"), "error": scoring.get("errors", "skip")}
+    counted: list[tuple[Fraction, bool, Fraction]] = []
+    shut = False
+    for check, (score, verdict, why) in zip(rubric["checks"], results, strict=True):
+        if why == "error" and policy["error"] == "fail":
+            return Fraction(0)
+        if why and policy[why] == "skip":
+            continue
+        passed = verdict == "pass"
+        shut |= check["id"] in scoring.get("required", []) and not passed
+        counted.append((score or Fraction(0), passed, exact(scoring.get("weights", {}).get(check["id"], 1))))
+    if shut:
+        return Fraction(0)
+    if not counted:
+        return None
+    scores = [score for score, _, _ in counted]
+    match scoring["combine"]:
+        case "all_pass":
+            return Fraction(all(passed for _, passed, _ in counted))
+        case "any_pass":
+            return Fraction(any(passed for _, passed, _ in counted))
+        case "weighted_avg":
+            total = sum(weight for _, _, weight in counted)
+            return sum(weight * score for score, _, weight in counted) / total if total else None
+        case "median":
+            return Fraction(median(scores))
+        case "min":
+            return min(scores)
+    return max(scores)
+
+
+@settings(max_examples=600, deadline=None)
+@given(rubrics(), TEXTS, st.sampled_from(({}, {"expected": {"format": "json"}}, {"expected": {"format": "text"}})))
+def test_scores_verdicts_and_reasons_are_those_of_the_contract(rubric: Rubric, text: str, row: Rubric) -> None:
+    results, score, verdict = model(rubric, text, row)
+    found = evaluate(rubric, text, {"id": "q", "input": "?", **row})
+    told = [(check.score, str(check.verdict), check.unscored and str(check.unscored)) for check in found.checks]
+    assert told == results
+    assert (found.score, str(found.verdict)) == (score, verdict)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rubrics(), TEXTS)
+def test_ten_times_every_weight_is_the_same_rubric(rubric: Rubric, text: str) -> None:
+    weights = rubric["scoring"].get("weights", {})
+    tenfold = {check["id"]: exact(weights.get(check["id"], 1)) * 10 for check in rubric["checks"]}
+    found, again = (
+        evaluate(rubric, text),
+        evaluate({**rubric, "scoring": {**rubric["scoring"], "weights": tenfold}}, text),
+    )
+    assert (found.score, found.verdict) == (again.score, again.verdict)
+
+
+def test_a_tenth_and_a_fifth_are_three_tenths() -> None:
+    ids = {"a": 0.1, "b": 0.2, "c": 0.7}
+    members = [{"id": id_, "kind": "must_contain_any", "values": [id_]} for id_ in ids]
+    rubric = {
+        "id": "r",
+        "version": "1.0.0",
+        "checks": members,
+        "scoring": {"combine": "weighted_avg", "weights": ids, "threshold": 0.3},
+    }
+    found = evaluate(rubric, "a b")
+    assert (found.score, str(found.verdict)) == (Fraction(3, 10), "pass")
