@@ -9,14 +9,18 @@ from functools import total_ordering
 
 from evalstore.errors import RefError
 
-_IDENTIFIER = r"(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
-_NUMBER = r"(?:0|[1-9]\d*)"
+_DIGITS = 17  # after the first: as many as every reader can hold; int() refuses to read thousands
+_IDENTIFIER = rf"(?:0|[1-9]\d{{0,{_DIGITS}}}|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
+_NUMBER = rf"(?:0|[1-9]\d{{0,{_DIGITS}}})"
 FULL = re.compile(
     rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-({_IDENTIFIER}(?:\.{_IDENTIFIER})*))?(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?",
     re.ASCII,
 )
 TWO_PART = re.compile(rf"({_NUMBER})\.({_NUMBER})", re.ASCII)
-_COMPARATOR = re.compile(r"(\^|~|>=|<=|>|<|=)\s*(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z.-]+)?", re.ASCII)
+_PART = rf"(\d{{1,{_DIGITS + 1}}})"
+_COMPARATOR = re.compile(
+    rf"(\^|~|>=|<=|>|<|=)\s*{_PART}(?:\.{_PART})?(?:\.{_PART})?(-{_IDENTIFIER}(?:\.{_IDENTIFIER})*)?", re.ASCII
+)
 
 
 class Bump(StrEnum):

@@ -96,12 +96,16 @@ def test_ranges(range_: str, inside: str, outside: str) -> None:
     assert not any(parse_version(text) in found for text in outside.split())
 
 
-@pytest.mark.parametrize("text", ["", "1.2.3.4", "^", "latest", ">=", "1.2.3 || 2", "^1.2.x"])
+@pytest.mark.parametrize(
+    "text", ["", "1.2.3.4", "^", "latest", ">=", "1.2.3 || 2", "^1.2.x", f"^{'9' * 5000}", f">=1.0.0-{'9' * 5000}"]
+)
 def test_no_ranges(text: str) -> None:
     assert find_range(text) is None
 
 
-@pytest.mark.parametrize("text", ["1", "1.02.0", "v1.0.0", "1.0.0\n", "", "١.0.0"])
+@pytest.mark.parametrize(
+    "text", ["1", "1.02.0", "v1.0.0", "1.0.0\n", "", "١.0.0", f"{'9' * 5000}.0.0", f"1.0.0-{'9' * 5000}"]
+)
 def test_no_versions(text: str) -> None:
     with pytest.raises(RefError):
         parse_version(text)
