@@ -89,14 +89,14 @@ def parse_ref(text: str) -> Ref:
     if not slash or kind not in set(Kind):
         guess = nearest(kind, list(Kind)) or "rubric"
         raise RefError(
-            f"{excerpt(text)!r} is not a reference", hint=f"write <kind>/<id>@<version>, as in {guess}/my_id@1.0.0"
+            f"'{excerpt(text)}' is not a reference", hint=f"write <kind>/<id>@<version>, as in {guess}/my_id@1.0.0"
         )
     if not is_id(id_):
         raise RefError(
-            f"{excerpt(id_)!r} is not an id", hint="an id is a to z, digits and _, begins with a letter, at most 64"
+            f"'{excerpt(id_)}' is not an id", hint="an id is a to z, digits and _, begins with a letter, at most 64"
         )
     if "@" in text and not pin:
-        raise RefError(f"{excerpt(text)!r} has an empty pin", hint=f"write {name} or {name}@1.0.0")
+        raise RefError(f"'{excerpt(text)}' has an empty pin", hint=f"write {name} or {name}@1.0.0")
     return _pinned(Kind(kind), id_, pin)
 
 
@@ -106,7 +106,7 @@ def _pinned(kind: Kind, id_: str, pin: str) -> Ref:
     if pin.startswith("git:"):
         if not _REV.fullmatch(pin[4:]) or ".." in pin:
             raise RefError(
-                f"{excerpt(pin[4:])!r} is not a revision that evalstore reads", hint="name a commit or a branch"
+                f"'{excerpt(pin[4:])}' is not a revision that evalstore reads", hint="name a commit or a branch"
             )
         return Ref(kind, id_, pin, PinType.REVISION, revision=pin[4:])
     if version := find_version(pin):
@@ -114,6 +114,6 @@ def _pinned(kind: Kind, id_: str, pin: str) -> Ref:
     if range_ := find_range(pin):
         return Ref(kind, id_, pin, PinType.RANGE, range=range_)
     raise RefError(
-        f"{excerpt(pin)!r} is not a pin",
+        f"'{excerpt(pin)}' is not a pin",
         hint="pins are 1.2.3, ^1.2, ~1.2, '>=1.2 <2', latest, worktree, git:<rev>",
     )

@@ -67,6 +67,11 @@ def test_no_references(text: str) -> None:
         parse_ref(text)
 
 
+def test_what_is_quoted_is_escaped_once() -> None:
+    with pytest.raises(RefError, match=r"^'1\.0\.0\\n' is not a pin$"):
+        parse_ref("rubric/a@1.0.0\n")
+
+
 def test_two_part_pins_are_exact() -> None:
     assert str(parse_ref("rubric/a@1.2").version) == "1.2.0"
 
