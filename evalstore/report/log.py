@@ -39,4 +39,9 @@ def document(history: History) -> Any:
 
 
 def _row(one: Logged) -> tuple[str, ...]:
-    return (f"  {one.version}", one.date[:_DAY], one.bump or "-", one.author, one.summary)
+    return (f"  {one.version}", one.date[:_DAY], _step(one), one.author, one.summary)
+
+
+def _step(one: Logged) -> str:
+    # A lightweight tag says nothing; a tag of evalstore that names no version before it is the first.
+    return (one.bump if one.previous else "first") if one.bump else "-"

@@ -212,6 +212,13 @@ def test_log_of_a_range(cli: Cli, repo: Path, ref: str, versions: list[str]) -> 
     assert [one["version"] for one in valid(ran, "log")["releases"]] == versions
 
 
+def test_log_calls_the_first_release_first(cli: Cli, repo: Path) -> None:
+    (repo / "rubrics/calm.yaml").write_text(TEXT.format(version="1.0.0", word="calm").replace("tone", "calm"))
+    assert cli("-C", repo, "bump", "rubric/calm").code == 0
+    assert cli("-C", repo, "log", "rubric/calm").out.splitlines()[1].split()[2] == "first"
+    assert valid(cli("-C", repo, "log", "rubric/calm", "--format", "json"), "log")["releases"][0]["bump"] == "none"
+
+
 def test_log_reads_trailers_of_the_last_paragraph_only_and_escapes_the_rest(cli: Cli, repo: Path, git: Git) -> None:
     git("tag", "-a", "rubric/tone@3.0.0", "-F", "-", stdin="Red \x1b[31m\n\nEvalstore-Bump: major\n\nNot the end.\n")
     line = cli("-C", repo, "log", "rubric/tone").out.splitlines()[1]
