@@ -12,6 +12,7 @@ import click
 
 from evalstore.cli.context import Settings
 from evalstore.errors import EvalstoreError, ExitCode, Place, UsageError
+from evalstore.text import nearest
 
 _READER_LEFT = 141  # as a shell says of a process that SIGPIPE ended: the reader (head, less) has seen enough
 
@@ -40,6 +41,14 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the table."""
         return list(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of a command line; a misspelt one is told its nearest name."""
+        if args and args[0] not in COMMANDS and (near := nearest(args[0], COMMANDS)):
+            raise UsageError(f"there is no command {args[0]!r}", hint=f"did you mean evalstore {near}?")
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return one command."""
@@ -93,6 +102,14 @@ def _unwritten(error: OSError, settings: Settings) -> int:
     return ExitCode.FAILED
 
 
+def _usage(error: click.UsageError) -> UsageError:
+    command = error.ctx.command_path if error.ctx else "evalstore"
+    message = " ".join(error.format_message().split())
+    if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
+        return UsageError(message, hint="options other than -C follow the command; see evalstore --help")
+    return UsageError(message, hint=f"see {command} --help")
+
+
 def _place(error: OSError) -> Place | None:
     return Place(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
 
@@ -107,8 +124,7 @@ def _run(argv: list[str] | None, settings: Settings) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "evalstore"
-        settings.fail(UsageError(error.format_message(), hint=f"see {command} --help"))
+        settings.fail(_usage(error))
         return ExitCode.USAGE
     except (KeyboardInterrupt, click.Abort):
         settings.fail(EvalstoreError("interrupted"))

@@ -45,6 +45,21 @@ def test_a_wrong_command_line_is_2(cli: Callable) -> None:
     assert "evalstore --help" in ran.err
 
 
+def test_a_misspelt_command_is_told_its_nearest_name(cli: Callable) -> None:
+    ran = cli("liist")
+    assert (ran.code, ran.err) == (2, "error: there is no command 'liist'\nhint: did you mean evalstore list?\n")
+
+
+def test_an_option_before_its_command_is_told_where_it_belongs(cli: Callable) -> None:
+    ran = cli("--format", "json", "list")
+    assert ran.code == 2
+    assert json.loads(ran.out)["error"]["hint"].startswith("options other than -C follow the command")
+
+
+def test_a_wrong_command_line_is_one_line(cli: Callable) -> None:
+    assert cli("export").err.splitlines()[0] == "error: Missing option '--to'. Choose from: ai_best_practices"
+
+
 @pytest.mark.parametrize(
     "argv",
     [["resolve", "rubric/a@1.0.0"], ["list"], ["log", "rubric/a"], ["status"], ["bump", "--all"], ["show", "rubric/a"]],
