@@ -1,4 +1,4 @@
-"""evalstore.yaml as the store needs it: from the working tree, or from HEAD in a bare repository."""
+"""evalstore.yaml as the store needs it: from the working tree, or where HEAD has it in a bare repository."""
 
 from __future__ import annotations
 
@@ -6,22 +6,42 @@ import re
 from pathlib import Path
 
 from evalstore.documents import Document, read_yaml
-from evalstore.errors import LoadError, RefError
+from evalstore.errors import GitError, LoadError, RefError
 from evalstore.files import read_below
+from evalstore.model import Kind
 from evalstore.store.artifacts import LIMIT
 from evalstore.store.batch import Batch
-from evalstore.store.locate import SETTINGS_FILE, Repository, is_marked
+from evalstore.store.git import Git
+from evalstore.store.locate import SETTINGS_FILE, Repository
 from evalstore.store.objects import find_file
 from evalstore.store.revisions import head
 
 # Taken literally into ref names, so: what git allows there, and nothing that a pattern of git would read.
 _PREFIX = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._/-]*)?")
+_FOLDERS = tuple(f"{kind.folder}/" for kind in Kind)
 _NOT_IN_REFS = re.compile(r"\.\.|//|/\.|\./|\.lock/")
 
 
-def read_settings(repository: Repository, batch: Batch, root: Path | None) -> Document:
+def bare_prefix(git: Git) -> str:
+    """Return the folder of a bare repository's store, as HEAD has it: the root, else the one that settings mark."""
+    try:
+        listed = git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", head(git))
+    except RefError:
+        return ""
+    paths = [path for path in listed.decode("utf-8", "replace").split("\0") if "\n" not in path]
+    if any(path == SETTINGS_FILE or path.startswith(_FOLDERS) for path in paths):
+        return ""
+    marked = [path.removesuffix(SETTINGS_FILE) for path in paths if path.endswith(f"/{SETTINGS_FILE}")]
+    if len(marked) > 1:
+        raise GitError(
+            f"this bare repository holds {len(marked)} stores: {', '.join(marked)}", hint="name one in a clone"
+        )
+    return marked[0] if marked else ""
+
+
+def read_settings(repository: Repository, batch: Batch, *, root: Path | None, prefix: str) -> Document:
     """Return the settings of a store; an empty document when it has none."""
-    document = read_yaml(_bytes(repository, batch, root), SETTINGS_FILE)
+    document = read_yaml(_bytes(repository, batch, root=root, prefix=prefix), SETTINGS_FILE)
     if document.value is not None and not isinstance(document.value, dict):
         raise LoadError("settings are a mapping", place=document.place(), hint="see .evalstore/schema")
     return document
@@ -39,12 +59,13 @@ def tag_prefix(settings: Document) -> str:
     return prefix
 
 
-def _bytes(repository: Repository, batch: Batch, root: Path | None) -> bytes:
+def _bytes(repository: Repository, batch: Batch, *, root: Path | None, prefix: str) -> bytes:
     if root is not None:
-        return read_below(root, SETTINGS_FILE, LIMIT) if is_marked(root) else b""
+        # What is there and no file is an error: without its settings a strict store would be a lenient one.
+        return read_below(root, SETTINGS_FILE, LIMIT) if os.path.lexists(root / SETTINGS_FILE) else b""
     try:
         commit = head(repository.git)
     except RefError:
         return b""
-    blob = find_file(batch, commit, SETTINGS_FILE)
+    blob = find_file(batch, commit, prefix + SETTINGS_FILE)
     return batch.read(blob).data if blob else b""

@@ -16,7 +16,7 @@ from evalstore.store.locate import Repository, existing_folder, find_repository,
 from evalstore.store.objects import Commit, read_commit
 from evalstore.store.resolve import Resolved, resolve
 from evalstore.store.rows import read_rows
-from evalstore.store.settings import read_settings, tag_prefix
+from evalstore.store.settings import bare_prefix, read_settings, tag_prefix
 from evalstore.store.tags import Grammar, Release, Tags
 
 
@@ -42,9 +42,9 @@ class Store:
         """
         start = existing_folder(path)
         repository = find_repository(start)
-        root, prefix = find_root(start, repository.top) if repository.top else (None, "")
+        root, prefix = find_root(start, repository.top) if repository.top else (None, bare_prefix(repository.git))
         batch = Batch(repository.git)
-        settings = read_settings(repository, batch, root)
+        settings = read_settings(repository, batch, root=root, prefix=prefix)
         tags = Tags(repository.git, Grammar.of(tag_prefix(settings)))
         return cls(repository, root, prefix, batch, settings.value or {}, tags)
 

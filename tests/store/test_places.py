@@ -82,6 +82,30 @@ def test_bare_repository_reads_its_settings_from_head(save: Save, git: Git, repo
         assert bare.resolve("rubric/tone").tag == "evals/rubric/tone@1.0.0"
 
 
+def test_bare_repository_of_a_store_in_a_subfolder(save: Save, git: Git, repo: Path, tmp_path: Path) -> None:
+    save("evals/web/evalstore.yaml", "tag_prefix: web/\n")
+    save("evals/web/rubrics/tone.yaml", rubric(), tag="web/rubric/tone@1.0.0")
+    git("clone", "-q", "--bare", str(repo), str(tmp_path / "bare"))
+    with Store.open(tmp_path / "bare") as bare:
+        assert (bare.root, bare.prefix) == (None, "evals/web/")
+        assert bare.resolve("rubric/tone").tag == "web/rubric/tone@1.0.0"
+        assert bare.resolve("rubric/tone@git:HEAD").version == "1.0.0"
+
+
+def test_bare_repository_of_two_stores_is_refused_and_a_store_at_its_root_is_read(
+    save: Save, git: Git, repo: Path, tmp_path: Path
+) -> None:
+    for name in "ab":
+        save(f"{name}/evalstore.yaml", "")
+    git("clone", "-q", "--bare", str(repo), str(tmp_path / "two"))
+    with pytest.raises(GitError, match="holds 2 stores: a/, b/"):
+        Store.open(tmp_path / "two")
+    save("rubrics/tone.yaml", rubric(), tag="rubric/tone@1.0.0")
+    git("clone", "-q", "--bare", str(repo), str(tmp_path / "three"))
+    with Store.open(tmp_path / "three") as bare:
+        assert bare.resolve("rubric/tone").version == "1.0.0"
+
+
 def test_empty_bare_repository(git: Git, tmp_path: Path) -> None:
     git("init", "-q", "--bare", str(tmp_path / "bare"))
     with Store.open(tmp_path / "bare") as bare:
