@@ -26,7 +26,10 @@ class Channel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One edit: its values and places on both sides; a rubric's edit also has the rubric just before and just after."""
+    """One edit: its values and places on both sides; a rubric's edit also has the rubric just before and just after.
+
+    `proof` is there where the fact itself moves nothing, whatever its rule's deciders know.
+    """
 
     rule: str
     old: Any = None
@@ -39,6 +42,7 @@ class Change:
     name: str = ""
     imported: Diff | None = None
     words: Mapping[str, str] = field(default_factory=dict)
+    proof: Proof | None = None
 
     @property
     def states(self) -> tuple[RubricState, RubricState]:

@@ -33,7 +33,7 @@ class Judgement:
 def classify(change: Change) -> Judgement:
     """Return the level, directions and words of one change; a decider that ran is the only thing that lowers it."""
     rule = RULES[change.rule]
-    proof = next((proof for decider in rule.deciders if (proof := decider(change))), None)
+    proof = change.proof or next((proof for decider in rule.deciders if (proof := decider(change))), None)
     if proof is None:
         directions = _directions(change, rule)
         shift = _shift(change, rule, directions[0])

@@ -11,6 +11,7 @@ from evalstore.diff.changes.dataset import question_changes, read_questions
 from evalstore.diff.changes.judge import judge_changes
 from evalstore.diff.changes.loose import key_changes, loose_changes
 from evalstore.diff.changes.rubric import rubric_changes
+from evalstore.diff.changes.spelling import spelling_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.findings import Diff, DiffFinding, Direction, Side
@@ -57,7 +58,7 @@ class _Comparison:
     def diff(self, old: Any, new: Any, rows: Rows | None = None) -> Diff:
         sides = (_side(old), _side(new))
         load = self.load if self.depth < _DEPTH else None
-        changes = [follow(change, load, self._inner) for change in _changes(sides, rows)]
+        changes = [follow(change, load, self._inner) for change in _changes(sides, rows)] or list(_respelled(sides))
         findings = [_finding(change, sides) for change in changes]
         findings = _claimed(changes, _witnessed(changes, findings))
         bump = max((finding.level for finding in findings), default=Bump.NONE)
@@ -117,6 +118,7 @@ def _rubric(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
         yield Change("rubric-id-changed", old.get("id"), new.get("id"), ("id",), ("id",))
     yield from loose_changes(old, new, at=((), ()), known=_ROOT, rule="extension-field-changed")
     yield from rubric_changes(before, after)
+    yield from spelling_changes(old, new, (before, after))
 
 
 def _dataset(old: dict[str, Any], new: dict[str, Any], rows: Rows | None) -> Iterator[Change]:
@@ -140,6 +142,13 @@ def _unread(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
         if key != "version":
             rule = "metadata-changed" if is_cosmetic(key) else "unclassified-change"
             yield Change(rule, before, after, (key,), (key,), name=key)
+
+
+def _respelled(sides: tuple[_Document, _Document]) -> Iterator[Change]:
+    # Another digest under one version would be a second ruler of that name.
+    old, new = ({key: item for key, item in side.value.items() if key != "version"} for side in sides)
+    if not same(old, new):
+        yield Change("spelling-changed", old, new, (), ())
 
 
 def _finding(change: Change, sides: tuple[_Document, _Document]) -> DiffFinding:

@@ -41,6 +41,18 @@ ROWS = (
         example="title: Caching → title: Cache metadata in answers",
     ),
     Rule(
+        id="spelling-changed",
+        number="-",
+        artifact="any",
+        level=Bump.PATCH,
+        law=NEVER,
+        channel=Channel.NOTHING,
+        message="the same is written otherwise ({what})",
+        reason="defaults are written out or left out, or a value has another spelling; all means what it meant",
+        mirror="spelling-changed",
+        example="scoring: {combine: min} → scoring: {combine: min, missing: skip}",
+    ),
+    Rule(
         id="extension-field-changed",
         number="3",
         artifact="any",

@@ -1,0 +1,45 @@
+"""The same said otherwise: parameters that are written in another way, or left out, and mean what they meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.changes.checks import WHOLE
+from evalstore.diff.pair import pair
+from evalstore.diff.plain import same
+from evalstore.diff.state import CheckState, RubricState
+
+_PROOF = Proof("it is the default, or another spelling of the same value")
+
+
+def spelling_changes(
+    old: Mapping[str, Any], new: Mapping[str, Any], states: tuple[RubricState, RubricState]
+) -> Iterator[Change]:
+    """Yield the parameters of checks that differ as written only; the digest differs, so each is a patch."""
+    before = {check.token: check for check in states[0].checks}
+    for goal in pair(*states).checks:
+        check = before.get(goal.token)
+        if check is not None and check.kind == goal.kind:
+            yield from _respelled(check, goal, written=(old["checks"][check.index], new["checks"][goal.index]))
+
+
+def _respelled(
+    check: CheckState, goal: CheckState, *, written: tuple[Mapping[str, Any], Mapping[str, Any]]
+) -> Iterator[Change]:
+    mine, theirs = written
+    for name, value in check.params.items():
+        rule = WHOLE.get((goal.kind, name))
+        alike = (name in mine) is (name in theirs) and same(mine.get(name), theirs.get(name))
+        if rule and not alike and same(value, goal.params[name]):
+            yield Change(
+                rule,
+                mine.get(name),
+                theirs.get(name),
+                ("checks", check.index, name),
+                ("checks", goal.index, name),
+                name=name,
+                words={"check": goal.id},
+                proof=_PROOF,
+            )
