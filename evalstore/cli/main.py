@@ -65,7 +65,7 @@ class Commands(click.Group):
 
 @click.command(
     cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Every command has examples: evalstore COMMAND --help.",
     invoke_without_command=True,
 )
@@ -98,8 +98,8 @@ def main(argv: list[str] | None = None) -> None:
 def _unwritten(error: OSError, settings: Settings) -> int:
     if isinstance(error, BrokenPipeError):
         return _READER_LEFT
-    settings.fail(EvalstoreError(f"the system refuses: {(error.strerror or str(error)).lower()}", place=_place(error)))
-    return ExitCode.FAILED
+    words = f"the system refuses: {(error.strerror or str(error)).lower()}"
+    return settings.fail(EvalstoreError(words, place=_place(error)))
 
 
 def _usage(error: click.UsageError) -> UsageError:
@@ -119,8 +119,7 @@ def _run(argv: list[str] | None, settings: Settings) -> int:
         result: Any = group.main(argv, standalone_mode=False)
         return int(result or ExitCode.DONE)
     except EvalstoreError as error:
-        settings.fail(error)
-        return error.exit_code
+        return settings.fail(error)
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.UsageError as error:
