@@ -15,7 +15,7 @@ import click
 from evalstore.text import printable
 
 if TYPE_CHECKING:
-    from evalstore.errors import EvalstoreError
+    from evalstore.errors import EvalstoreError, ExitCode
     from evalstore.store import Store
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -61,8 +61,9 @@ class Settings:
         if not self.quiet:
             sys.stderr.write(printable(line) + "\n")
 
-    def fail(self, error: EvalstoreError) -> None:
-        """Print an error: a line and a hint on stderr, and in JSON format one document on stdout."""
+    def fail(self, error: EvalstoreError, code: ExitCode | None = None) -> ExitCode:
+        """Print an error: a line and a hint on stderr, and in JSON format one document on stdout; return its code."""
+        code = error.exit_code if code is None else code
         if self.format == "json":
             place = error.place
             document = {
@@ -72,12 +73,13 @@ class Settings:
                     "line": place.line if place else None,
                     "column": place.column if place else None,
                     "hint": error.hint,
-                    "exit_code": int(error.exit_code),
+                    "exit_code": int(code),
                 }
             }
             sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=True) + "\n")
         hint = f"\nhint: {printable(error.hint)}" if error.hint else ""
         sys.stderr.write(f"error: {printable(str(error))}{hint}\n")
+        return code
 
 
 def options(formats: Iterable[str] = ("text", "json")) -> Callable[[_F], _F]:

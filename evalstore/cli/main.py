@@ -123,20 +123,14 @@ def _run(argv: list[str] | None, settings: Settings) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.UsageError as error:
-        settings.fail(_usage(error))
-        return ExitCode.USAGE
+        return settings.fail(_usage(error))
     except (KeyboardInterrupt, click.Abort):
-        settings.fail(EvalstoreError("interrupted"))
-        return ExitCode.INTERRUPTED
+        return settings.fail(EvalstoreError("interrupted"), ExitCode.INTERRUPTED)
     except OSError as error:
         return _unwritten(error, settings)
     except Exception as error:  # noqa: BLE001  # the last stop: anything that comes here is our own fault
         if settings.verbose:
             traceback.print_exc()
-        settings.fail(
-            EvalstoreError(
-                f"this is a bug in evalstore: {type(error).__name__}: {error}",
-                hint="run it again with --verbose for the trace, and report it",
-            )
-        )
-        return ExitCode.BUG
+        bug = f"this is a bug in evalstore: {type(error).__name__}: {error}"
+        hint = "run it again with --verbose for the trace, and report it"
+        return settings.fail(EvalstoreError(bug, hint=hint), ExitCode.BUG)

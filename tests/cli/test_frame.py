@@ -71,6 +71,19 @@ def test_outside_a_repository_is_3_and_one_document(cli: Callable, tmp_path: Pat
     assert ran.err.startswith("error: ")
 
 
+@pytest.mark.parametrize(("raised", "code"), [("KeyboardInterrupt()", 130), ("ZeroDivisionError('x')", 4)])
+def test_a_bug_and_an_interruption_tell_their_own_exit_code(tmp_path: Path, raised: str, code: int) -> None:
+    program = (
+        "import evalstore.store\n"
+        f"def opened(*_): raise {raised}\n"
+        "evalstore.store.Store.open = opened\n"
+        "from evalstore.cli.main import main; main(['list', '--format', 'json'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, json.loads(done.stdout)["error"]["exit_code"]) == (code, code)
+    assert "Traceback" not in done.stderr
+
+
 def test_a_reader_that_left_is_no_error() -> None:
     argv = [sys.executable, "-m", "evalstore", "--help"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
