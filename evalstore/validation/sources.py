@@ -57,7 +57,7 @@ def folder_sources(folder: Path, shown: str = "") -> Iterator[Source]:
 
 def store_sources(root: Path, shown: str = "") -> Iterator[Source]:
     """Yield what the layout of a store holds."""
-    if (root / SETTINGS).is_symlink() or (root / SETTINGS).is_file():
+    if os.path.lexists(root / SETTINGS):
         yield _linked(Source(_join(shown, SETTINGS), root, SETTINGS, Role.SETTINGS))
     for folder, kind in _KINDS.items():
         if (root / folder).is_symlink():

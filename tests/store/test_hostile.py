@@ -270,3 +270,19 @@ def test_lost_object_is_not_fetched(git: Git, repo: Path, store: Store, trapped:
     with pytest.raises(GitError, match="is missing from this clone"):
         store.resolve("rubric/tone@1.0.0")
     assert not trapped.exists()
+
+
+@pytest.mark.parametrize("stand_in", ["link", "fifo", "folder"])
+def test_settings_that_are_no_file_are_an_error_and_no_empty_settings(
+    cli: Callable[..., Any], store: Store, repo: Path, tmp_path: Path, stand_in: str
+) -> None:
+    (tmp_path / "outside.yaml").write_text("unpinned: allow\n")
+    settings = repo / "evalstore.yaml"
+    make = {"link": lambda: settings.symlink_to(tmp_path / "outside.yaml"), "fifo": lambda: os.mkfifo(settings)}
+    make.get(stand_in, settings.mkdir)()
+    ran = cli("-C", repo, "list")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.startswith("error: evalstore.yaml: ")
+    ran = cli("-C", repo, "validate")
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.out.startswith("evalstore.yaml")
