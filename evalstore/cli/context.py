@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from evalstore.cli.streams import put
 from evalstore.text import printable
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Settings:
     def say(self, line: str) -> None:
         """Tell the user something that is not the result, on stderr."""
         if not self.quiet:
-            sys.stderr.write(printable(line) + "\n")
+            put(sys.stderr, printable(line) + "\n")
 
     def fail(self, error: EvalstoreError, code: ExitCode | None = None) -> ExitCode:
         """Print an error: a line and a hint on stderr, and in JSON format one document on stdout; return its code."""
@@ -76,9 +77,9 @@ class Settings:
                     "exit_code": int(code),
                 }
             }
-            sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=True) + "\n")
+            put(sys.stdout, json.dumps(document, indent=2, ensure_ascii=True) + "\n")
         hint = f"\nhint: {printable(error.hint)}" if error.hint else ""
-        sys.stderr.write(f"error: {printable(str(error))}{hint}\n")
+        put(sys.stderr, f"error: {printable(str(error))}{hint}\n")
         return code
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from evalstore.cli.context import Settings
+from evalstore.cli.streams import close_streams, open_streams, put
 from evalstore.errors import EvalstoreError, ExitCode, Place, UsageError
 from evalstore.text import nearest
 
@@ -77,21 +78,17 @@ def group(ctx: click.Context, directory: str) -> ExitCode | None:
     ctx.obj = Settings(directory)
     if ctx.invoked_subcommand:
         return None
-    sys.stderr.write(ctx.get_help() + "\n")  # click's own answer differs from version to version
+    put(sys.stderr, ctx.get_help() + "\n")  # click's own answer differs from version to version
     return ExitCode.USAGE
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and leave the process with the right exit code."""
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a TextIOWrapper outside tests
+    open_streams()
     settings = Settings.seen(argv if argv is not None else sys.argv[1:])
     code = _run(argv, settings)
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        # What is left in the buffer would be written again, and fail again, when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = code or _unwritten(error, settings)
+    if refused := close_streams():
+        code = code or _unwritten(refused, settings)
     sys.exit(code)
 
 
@@ -130,7 +127,7 @@ def _run(argv: list[str] | None, settings: Settings) -> int:
         return _unwritten(error, settings)
     except Exception as error:  # noqa: BLE001  # the last stop: anything that comes here is our own fault
         if settings.verbose:
-            traceback.print_exc()
+            put(sys.stderr, traceback.format_exc())
         bug = f"this is a bug in evalstore: {type(error).__name__}: {error}"
         hint = "run it again with --verbose for the trace, and report it"
         return settings.fail(EvalstoreError(bug, hint=hint), ExitCode.BUG)

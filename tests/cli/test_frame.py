@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -102,3 +103,35 @@ def test_a_full_disk_is_one_sentence(cli: Callable) -> None:
         )
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
+
+
+def shell(line: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of sh in which $E is the real command."""
+    env = {**os.environ, "E": f"{sys.executable} -m evalstore"}
+    return subprocess.run(["sh", "-c", line], env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("$E --help >&-", 0),
+        ("$E --help 2>&-", 0),
+        ("$E nope >&-", 2),
+        ("$E nope 2>&-", 2),
+        ("$E nope 2>/dev/full", 2),
+        ("$E nope >&- 2>&- <&-", 2),
+        ("$E -C / list --format json >&-", 3),
+        ("$E -C / list --format json >/dev/full", 3),
+        ("$E -C / list --format json >/dev/full 2>/dev/full", 3),
+        ("$E validate - <&-", 1),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_changes_no_exit_code(line: str, code: int) -> None:
+    if "full" in line and not Path("/dev/full").exists():
+        pytest.skip("no /dev/full on this system")
+    done = shell(line)
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
+
+
+def test_a_failure_whose_reader_left_keeps_its_code() -> None:
+    assert shell("{ $E -C / list --format json; echo $? >&2; } | true").stderr.splitlines()[-1] == "3"

@@ -1,0 +1,51 @@
+"""The three standard streams of a process, also when they are closed, full, or left by their reader; only here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TextIO
+
+_STANDARD = ("stdin", "stdout", "stderr")
+
+
+def open_streams() -> None:
+    """Give every standard stream a file, and let stdout write any text in any locale."""
+    _fill_descriptors()
+    for number, name in enumerate(_STANDARD):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8"))
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def put(stream: TextIO, text: str) -> None:
+    """Write what is not the result; where it cannot be told, there is nobody to tell that either."""
+    with suppress(OSError):
+        stream.write(text)
+        stream.flush()
+
+
+def close_streams() -> OSError | None:
+    """Flush what is left, and return why the result could not be written, if it could not."""
+    refused = _flushed(sys.stdout)
+    _flushed(sys.stderr)
+    return refused
+
+
+def _fill_descriptors() -> None:
+    # Else the first file that the process opens would be its stdout, and a message would be written into it.
+    while (found := os.open(os.devnull, os.O_RDWR)) < len(_STANDARD):
+        os.set_inheritable(found, True)
+    os.close(found)
+
+
+def _flushed(stream: TextIO) -> OSError | None:
+    try:
+        stream.flush()
+    except OSError as error:
+        # What is left in the buffer would be written again, and fail again, when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return error
+    return None
