@@ -20,7 +20,7 @@ _LIMIT = 64 << 20
 
 
 def export(
-    refs: Iterable[str] = (),
+    refs: str | Iterable[str] = (),
     *,
     to: str,
     store: Path | str = ".",
@@ -33,7 +33,8 @@ def export(
     """
     table = load_tables(to)[0]
     with Shelf.open(Path(store)) as shelf:
-        asked = [_dataset_ref(text) for text in refs] or shelf.came_from(to)
+        named = [refs] if isinstance(refs, str) else refs
+        asked = [_dataset_ref(text) for text in named] or shelf.came_from(to)
         if not asked:
             raise RefError(
                 f"no dataset here came from {to}", hint="name the datasets: evalstore export --to … dataset/x"

@@ -31,7 +31,7 @@ class _Read:
 
 
 def migrate(
-    paths: Iterable[Path | str],
+    paths: Path | str | Iterable[Path | str],
     *,
     into: Path | str,
     format: str | None = None,  # noqa: A002  # the word of the command line
@@ -44,7 +44,8 @@ def migrate(
     be read, `RefusedError` when a file of the store differs and `force` is not given, or cannot be written.
     """
     root, tables, names = _store(into), load_tables(format), Names()
-    sources = find_sources(map(Path, paths), root)
+    named = [paths] if isinstance(paths, Path | str) else paths  # a text is iterable too: "/" would be its first path
+    sources = find_sources(map(Path, named), root)
     reads: list[_Read] = []
     files: list[Planned] = []
     waiting: AbstractContextManager[Stage | None] = nullcontext() if dry_run else staged(root)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -96,11 +98,38 @@ def test_score_and_audit(store: Store, tmp_path: Path) -> None:
 
 def test_migrate_and_export(tmp_path: Path) -> None:
     case = {"id": 1, "prompt": "p", "must_contain_any": ["x"], "must_not_contain": []}
-    legacy = tmp_path / "evals.json"
+    legacy = tmp_path / "demo/evals.json"
+    legacy.parent.mkdir()
     legacy.write_text(json.dumps({"skill_name": "demo", "evals": [case]}))
-    report = migrate([legacy], into=tmp_path / "store")
+    report = migrate(str(legacy), into=tmp_path / "store")
     assert [entry.outcome for entry in report.entries] == ["migrated"]
-    export(to="ai_best_practices", store=tmp_path / "store", out=tmp_path / "back")
+    assert migrate([legacy], into=tmp_path / "store").sources == report.sources
+    export("dataset/demo", to="ai_best_practices", store=tmp_path / "store", out=tmp_path / "back")
     assert [json.loads(path.read_text()) for path in (tmp_path / "back").rglob("*.json")] == [
         json.loads(legacy.read_text())
     ]
+
+
+USER = """
+from fractions import Fraction
+
+from evalstore import Bump, Diff, Resolved, RubricResult, Store, compare, evaluate
+
+with Store.open(".") as store:
+    resolved: Resolved = store.resolve("rubric/style@1.0.0")
+    diff: Diff = compare(store.load("rubric/style@1.0.0"), {"id": "style"})
+    bump: Bump = diff.required_bump
+    if bump == "major":
+        print(resolved.digest, [finding.message for finding in diff.findings])
+    result: RubricResult = evaluate({"id": "a"}, {"output": "x", "tool_calls": []}, {"id": "q"}, store=store)
+    score: Fraction | None = result.score
+    print([(one.id, one.kind, one.score, one.verdict, one.reason) for one in result.checks])
+"""
+
+
+@pytest.mark.parametrize(("added", "code"), [("", 0), ("number: int = bump\n", 1)])
+def test_the_types_reach_whoever_imports_evalstore(tmp_path: Path, added: str, code: int) -> None:
+    (tmp_path / "user.py").write_text(USER + added)
+    argv = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={tmp_path / 'cache'}", "user.py"]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout
