@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -142,7 +144,7 @@ def call(
     timeout: float | None = None,
 ) -> bytes:
     """Run git outside any named repository; `env` adds to the sealed environment, None takes a name out of it."""
-    with tempfile.TemporaryFile() as file:
+    with tempfile.TemporaryFile() as file, _no_watchdog_left():
         file.write(stdin)
         file.seek(0)
         status, stdout, stderr = _gitpython().execute(
@@ -170,6 +172,19 @@ def _command(argv: Sequence[str], env: Mapping[str, str | None]) -> list[str]:
     sealed = {**kept, **_ENVIRONMENT, **env}
     pairs = [f"{name}={value}" for name, value in sealed.items() if value is not None]
     return ["/usr/bin/env", "-i", *pairs, executable(), *PREFIX, *argv]
+
+
+@contextmanager
+def _no_watchdog_left() -> Iterator[None]:
+    # GitPython's timer outlives a command that Ctrl-C ends: the process would wait for it, minutes in a bump.
+    before = set(threading.enumerate())
+    try:
+        yield
+    except BaseException:
+        for thread in set(threading.enumerate()) - before:
+            if isinstance(thread, threading.Timer):
+                thread.cancel()
+        raise
 
 
 @cache

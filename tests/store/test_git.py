@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -93,3 +94,17 @@ def test_words_of_git_become_one_sentence(said: str, message: str) -> None:
 def test_gitpython_is_imported_only_when_git_is_asked() -> None:
     code = "import sys, evalstore.store; sys.exit('git' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_interrupt_leaves_no_timer_that_the_process_would_wait_for(
+    here: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(process: subprocess.Popen[bytes]) -> None:
+        with process:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        here.run("for-each-ref")
+    timers = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+    assert all(timer.finished.is_set() for timer in timers)
