@@ -112,6 +112,7 @@ def _place(error: OSError) -> Place | None:
 
 
 def _run(argv: list[str] | None, settings: Settings) -> int:
+    stdout = sys.stdout
     try:
         result: Any = group.main(argv, standalone_mode=False)
         return int(result or ExitCode.DONE)
@@ -121,6 +122,9 @@ def _run(argv: list[str] | None, settings: Settings) -> int:
         return error.exit_code
     except click.UsageError as error:
         return settings.fail(_usage(error))
+    except SystemExit as error:
+        # So click ends when shell completion has answered; and when the reader has left, whose stdout it replaces.
+        return int(error.code or 0) if sys.stdout is stdout else _READER_LEFT
     except (KeyboardInterrupt, click.Abort):
         return settings.fail(EvalstoreError("interrupted"), ExitCode.INTERRUPTED)
     except OSError as error:

@@ -92,6 +92,7 @@ def test_a_reader_that_left_is_no_error() -> None:
         assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
+        assert process.wait() == 141
 
 
 def test_a_full_disk_is_one_sentence(cli: Callable) -> None:
