@@ -100,7 +100,7 @@ def _output(output: str | Output | Mapping[str, Any]) -> Output:
         return Output(output)
     if isinstance(output, Output):
         return output
-    text, calls = output.get("output"), output.get("tool_calls")
+    text, calls = (output.get("output"), output.get("tool_calls")) if isinstance(output, Mapping) else (None, None)
     if not isinstance(text, str):
         raise SchemaError("an output is a text, or a mapping {output, tool_calls?} whose output is a text")
     return Output(text, None if calls is None else tuple(calls))

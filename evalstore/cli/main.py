@@ -69,6 +69,7 @@ class Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Every command has examples: evalstore COMMAND --help.",
     invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
 )
 @click.option("-C", "directory", metavar="DIR", default=".", help="Run as if started in DIR, like git.")
 @click.version_option(package_name="evalstore", prog_name="evalstore")

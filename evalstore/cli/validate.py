@@ -30,13 +30,13 @@ _STDIN_LIMIT = 1 << 20
     )
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
-@click.option("--strict", is_flag=True, help="Warnings are errors: any finding but a note answers 1.")
+@click.option("--strict", is_flag=True, help="Every finding is an error, and answers 1.")
 @options()
 def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCode:  # noqa: FBT001  # click's flag
     """Check artifacts: schema, ids, versions, references, templates, weights, rows.
 
     PATH is a folder, a file, or - for one document on standard input; by default the store. Warnings answer 0; what
-    could not be read, and under --strict (or `strict: true` in evalstore.yaml) every warning, answers 1.
+    could not be read, and under --strict (or `strict: true` in evalstore.yaml) every finding, answers 1.
     """
     from evalstore.model import Severity
     from evalstore.validation import validate

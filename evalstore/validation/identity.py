@@ -27,7 +27,8 @@ def _id(artifact: Artifact) -> Iterator[Note]:
     if not is_id(id_):
         yield note("id-malformed", ("id",), found=shown(id_))
     elif id_ != artifact.id:
-        yield note("id-not-file-name", ("id",), found=id_, stem=artifact.id)
+        other = f", or write id: {artifact.id}" if is_id(artifact.id) else ""
+        yield note("id-not-file-name", ("id",), found=id_, hint=f"name the file {id_}.yaml{other}")
 
 
 def _version(artifact: Artifact) -> Iterator[Note]:

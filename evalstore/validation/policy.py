@@ -37,7 +37,7 @@ class Policy:
         if rule in _UNPINNED_RULES:
             severity = _UNPINNED[self.unpinned]
         severity = _SEVERITIES.get(self.rules.get(rule, ""), severity)
-        return Severity.ERROR if self.strict and severity is Severity.WARNING else severity
+        return Severity.ERROR if self.strict and severity else severity
 
 
 def policy_of(settings: Any, *, strict: bool) -> Policy:

@@ -61,7 +61,7 @@ _ROWS = (
         "id-not-file-name",
         _WARNING,
         "the id {found} is not the file's name",
-        "name the file {found}.yaml, or write id: {stem}",
+        "{hint}",
         "A reference is resolved by the file's name; the artifact would not be found.",
     ),
     Rule(

@@ -34,7 +34,7 @@ def validate(
     """Return every finding of every file, in the order of the files and their lines.
 
     `load` answers a reference or raises `RefError`; without it only the files of this run are known. `settings` are
-    those of evalstore.yaml, by default as the file among `sources` has them. `strict` makes every warning an error.
+    those of evalstore.yaml, by default as the file among `sources` has them. `strict` makes every finding an error.
     """
     reads = [found for source in sources if (found := read(source)) is not None]
     settings = _settings(reads) if settings is None else settings

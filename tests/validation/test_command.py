@@ -57,6 +57,17 @@ def test_files_are_looked_up_in_their_own_store_wherever_the_command_runs(
         assert (ran.code, [rule for rule, *_ in found(ran)]) == (1, ["reference-dangling"])
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"), [("Good", "name the file good.yaml"), ("other", "name the file good.yaml, or write id: other")]
+)
+def test_the_hint_for_a_file_of_another_name_never_asks_for_what_is_no_id(
+    store: Path, cli: Command, name: str, hint: str
+) -> None:
+    (store / f"rubrics/{name}.yaml").write_text(GOOD)
+    ran = cli("validate", f"rubrics/{name}.yaml", "--format", "json", cwd=store)
+    assert [one["hint"] for one in json.loads(ran.out)["findings"]] == [hint]
+
+
 def test_references_are_looked_up_among_the_releases(store: Path, cli: Command) -> None:
     pins = {"old": "fair@1.0.0", "next": "fair@1.2.0", "gone": "fair@1.3.0", "near": "fare@1.0.0", "free": "fair@^1"}
     for id_, ref in pins.items():
