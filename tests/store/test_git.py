@@ -103,6 +103,7 @@ def test_an_interrupt_leaves_no_timer_that_the_process_would_wait_for(
         with process:
             raise KeyboardInterrupt
 
+    here.run("for-each-ref")  # the first call imports GitPython, which asks git for its version without a timer
     monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         here.run("for-each-ref")
