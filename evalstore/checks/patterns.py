@@ -27,6 +27,9 @@ LENGTH_LIMIT = 20_000
 # `regex` writes counted repeats out when it compiles: this many items are some 30 MB.
 ITEM_LIMIT = 100_000
 
+# The engine finds plain stretches without looking at the clock, in pattern times text at worst: then some 3 s.
+WORK_LIMIT = 1_000_000_000
+
 _ITEM = re.compile(
     r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|(?P<open>\()|(?P<close>\))|\{(?P<least>[0-9]+)[0-9,]*\}|.", re.DOTALL
 )
@@ -50,7 +53,9 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
 
 
 def matches(compiled: regex.Pattern[str], mode: str, text: str) -> bool | None:
-    """Whether the pattern matches (`mode` search, match or fullmatch); None when its time is up."""
+    """Whether the pattern matches (`mode` search, match or fullmatch); None when its time is up, or would be."""
+    if len(compiled.pattern) * len(text) > WORK_LIMIT:
+        return None
     try:
         return getattr(compiled, mode)(text, timeout=SECONDS) is not None
     except TimeoutError:

@@ -174,3 +174,10 @@ def test_time_is_up_within_about_a_second() -> None:
 
 def test_the_engine_is_recorded_with_its_version() -> None:
     assert re.fullmatch(r"regex [0-9.]+", engine())
+
+
+def test_a_long_plain_pattern_on_a_long_text_is_out_of_time_at_once() -> None:
+    began = time.monotonic()
+    assert _ours("b" + "a" * 4999, "search", "a" * 1_000_000) is None
+    assert _ours("b" + "a" * 999, "search", "a" * 10_000 + "b" + "a" * 999) is True
+    assert time.monotonic() - began < 2
