@@ -20,7 +20,7 @@ from evalstore.diff.refs import Load, follow
 from evalstore.diff.state import read_rubric
 from evalstore.diff.witness import Replay
 from evalstore.documents import Pointer, canonical, digest, json_pointer
-from evalstore.errors import Place
+from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Kind, is_cosmetic
 from evalstore.versions import Bump, find_version, next_version
 
@@ -91,6 +91,8 @@ class _Document:
 
 
 def _side(side: Artifact | Mapping[str, Any]) -> _Document:
+    if not isinstance(side, Artifact | Mapping):
+        raise LoadError(f"an artifact or a mapping is compared, and a {type(side).__name__} is neither")
     artifact = side if isinstance(side, Artifact) else None
     value: dict[str, Any] = plain(side.value if isinstance(side, Artifact) else side)
     kind = artifact.kind if artifact else next((kind for key, kind in _SHAPES.items() if key in value), None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from evalstore.diff.kinds import KINDS, UnreadableError, read_params, switch, text
+from evalstore.diff.kinds import KINDS, UnreadableError, read_params, switch, text, texts
 from evalstore.model import Check, Combine, Rubric, Scoring, check_ids, fraction
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD, JUDGED, JUDGED_THRESHOLD, RUBRIC_THRESHOLD
 
@@ -113,7 +113,7 @@ def _state(value: Mapping[str, Any]) -> RubricState:
     if len(set(ids)) < len(ids) or len(ids) > _CHECKS:
         raise UnreadableError("two checks have one id, or there are too many to compare one by one")
     weights = {id_: _number(weight) for id_, weight in scoring.get("weights", {}).items()}
-    gates = [text(id_) for id_ in scoring.get("required", [])]
+    gates = texts(scoring.get("required", []))
     if min(weights.values(), default=0) < 0:
         raise UnreadableError("a weight is below 0")
     return RubricState(

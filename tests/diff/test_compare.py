@@ -87,6 +87,12 @@ def test_what_no_file_can_hold_is_refused(value: Any) -> None:
         compare({"a": value}, {"a": value})
 
 
+@pytest.mark.parametrize("side", [5, None, "id: x", [{}]])
+def test_what_is_neither_artifact_nor_mapping_is_refused(side: Any) -> None:
+    with pytest.raises(LoadError, match="an artifact or a mapping is compared"):
+        compare(rubric(), side)
+
+
 def test_a_mapping_that_holds_itself_is_refused() -> None:
     endless: dict[str, Any] = {}
     endless["a"] = [endless]
@@ -133,6 +139,7 @@ def test_the_fingerprint_names_the_edit_not_the_version() -> None:
         {"scoring": {"combine": "min", "weights": {"a": -1}}},
         {"scoring": {"combine": "min", "weights": ["a"]}},
         {"scoring": {"combine": "min", "required": [1]}},
+        {"scoring": {"combine": "min", "required": "kind"}},
         {"scoring": None},
     ],
 )
