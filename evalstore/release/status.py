@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.files import read_below
@@ -37,10 +39,11 @@ def status(store: Store) -> Status:
     changed = differing(store, refs, last)
     load = loader(store, _drafts(store, changed))
     standings = [_stand(store, ref, releases.get(ref.name, ()), load) for ref in changed]
-    standings += _removed(store, {ref.name for ref in refs}, last)
+    removed = list(_removed(store, {ref.name for ref in refs}, last))
+    standings += removed
     users = dependents(store) if standings else {}
     named = (replace(standing, dependents=users.get(standing.ref, ())) for standing in standings)
-    return Status(tuple(sorted(named, key=lambda standing: standing.ref)), len(refs))
+    return Status(tuple(sorted(named, key=lambda standing: standing.ref)), len(refs) + len(removed))
 
 
 def _drafts(store: Store, changed: Iterable[Ref]) -> dict[str, Artifact]:
@@ -102,5 +105,14 @@ def _removed(store: Store, present: set[str], last: Mapping[str, Release]) -> It
     paths = [(tip, f"{store.prefix}{release.kind.folder}/{release.id}.yaml") for release in gone.values()]
     for (name, release), blob in zip(gone.items(), committed_blobs(store.git, paths), strict=True):
         if blob is not None:
-            said = "removed from the working tree; its releases stay"
-            yield Standing(name, State.REMOVED, True, said, released=str(release.version))
+            yield _gone(store.root, name, release)
+
+
+def _gone(root: Path | None, name: str, release: Release) -> Standing:
+    path = f"{release.kind.folder}/{release.id}.yaml"
+    if root and os.path.lexists(root / path):
+        said, state, required = f"{path} is no regular file, and no link is followed", State.BROKEN, Bump.MAJOR
+    else:
+        said, state, required = "removed from the working tree; its releases stay", State.REMOVED, Bump.NONE
+    released = str(release.version)
+    return Standing(name, state, state is State.REMOVED, said, released=released, required_bump=required)

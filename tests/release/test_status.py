@@ -83,9 +83,20 @@ def test_a_committed_change_is_as_unreleased_as_an_uncommitted_one(released: Sho
     assert not before.ok
 
 
+def test_what_stands_in_the_place_of_a_released_file_is_no_removal(released: Shop) -> None:
+    path = released.top / "rubrics/tone.yaml"
+    path.rename(released.top / "elsewhere.yaml")
+    path.symlink_to(released.top / "elsewhere.yaml")
+    found = released.status()
+    (one,) = found.artifacts
+    assert (one.ref, one.state, one.ok, one.released, found.total) == ("rubric/tone", State.BROKEN, False, "1.0.0", 1)
+
+
 def test_a_removed_file_is_named_until_its_removal_is_committed(released: Shop) -> None:
     (released.top / "rubrics/tone.yaml").unlink()
-    (one,) = released.status().artifacts
+    found = released.status()
+    (one,) = found.artifacts
+    assert found.total == 1
     assert (one.ref, one.state, one.released, one.working, one.ok) == (
         "rubric/tone",
         State.REMOVED,
