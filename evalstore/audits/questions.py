@@ -11,6 +11,7 @@ from evalstore.audits.stored import Asked, Stored, asked_of
 from evalstore.audits.values import Origin, Source
 
 _RULE = "question-reference-changed"
+_MESSAGE = "graders read other expected answers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def references_of(history: History, asked: Asked) -> References:
     for step, now in enumerate(history.versions.get(asked.question.id, ())):
         if now is not None and now.reference != states[-1].reference:
             states.append(now)
-            sources.append(Source(_RULE, history.origins[step - 1], rules=(_RULE,)))
+            sources.append(Source(_RULE, history.origins[step - 1], rules=(_RULE,), message=_MESSAGE))
     # There and back again is no change.
     unchanged = states[0].reference == states[-1].reference
     return References((asked,)) if unchanged else References(tuple(states), tuple(sources))

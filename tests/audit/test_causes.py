@@ -148,6 +148,7 @@ def test_a_changed_reference_is_the_datasets_and_moves_nothing_that_no_check_rea
         ("question-reference-changed", "dataset/small", "1.0.0", "Ines"),
         ("question-reference-changed", "dataset/small", "2.0.0", "Paul"),
     ]
+    assert {cause.source.message for cause in dataset.causes} == {"graders read other expected answers"}
 
 
 def test_a_broken_release_on_the_way_is_passed_over_and_said(repo: Any, answers: Answers) -> None:
