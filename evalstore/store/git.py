@@ -202,7 +202,7 @@ def executable() -> str:
     """Return git's absolute path; relative entries of PATH are not searched."""
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = Path(folder, "git")
-        if path.is_absolute() and path.is_file() and os.access(path, os.X_OK):
+        if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():  # asked first, access never raises
             return str(path)
     raise GitError("git is not installed", hint="install git 2.31 or newer, and see that it is on PATH")
 

@@ -109,3 +109,16 @@ def test_an_interrupt_leaves_no_timer_that_the_process_would_wait_for(
         here.run("for-each-ref")
     timers = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
     assert all(timer.finished.is_set() for timer in timers)
+
+
+def test_a_folder_of_the_path_that_cannot_be_searched_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = door.executable()
+
+    def refused(path: Path) -> bool:
+        if path.parent == Path("/closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return True
+
+    monkeypatch.setattr(Path, "is_file", refused)
+    monkeypatch.setenv("PATH", f"/closed:{Path(found).parent}")
+    assert door.executable.__wrapped__() == found
