@@ -15,7 +15,7 @@ from evalstore.errors import ExitCode
     epilog=examples(
         "evalstore audit runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_b.json",
         "evalstore audit OLD.json NEW.json --format json",
-        "evalstore audit OLD.json NEW.json --allow-drift   (an engine is another version now)",
+        "evalstore audit OLD.json NEW.json --allow-drift   # an engine is another version now",
     )
 )
 @click.argument("run_a", type=click.Path(path_type=Path))

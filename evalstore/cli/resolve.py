@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=examples(
-        "evalstore resolve rubric/answer_style@1.2.0",
-        "evalstore resolve 'rubric/answer_style@^1.2' --format json",
+        "evalstore resolve rubric/answer_style@2.0.0",
+        "evalstore resolve 'rubric/answer_style@^2' --format json",
         "evalstore resolve rubric/answer_style@git:HEAD~1 judge/accuracy@worktree",
     )
 )

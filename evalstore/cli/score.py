@@ -16,7 +16,7 @@ from evalstore.errors import ExitCode
     epilog=examples(
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl",
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl --out runs/model_a --format json",
-        "evalstore score dataset/web_answers@2.0.0 runs/web_answers-1.0.0-model_a.json   (the same outputs again)",
+        "evalstore score dataset/web_answers@2.0.0 runs/web_answers-1.0.0-model_a.json   # the same outputs again",
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --rubric rubric/answer_style@2.0.0",
     )
 )

@@ -25,6 +25,13 @@ def test_every_command_explains_itself(name: str) -> None:
     assert f"evalstore {name}" in (command.epilog or "")
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_example_is_a_line_that_a_shell_reads(name: str) -> None:
+    epilog = importlib.import_module(f"evalstore.cli.{name}").command.epilog
+    for line in epilog.splitlines()[2:]:
+        assert subprocess.run(["sh", "-n", "-c", line], check=False).returncode == 0, line
+
+
 def test_help_names_every_command_and_imports_none(cli: Callable) -> None:
     ran = cli("--help")
     assert ran.code == 0
