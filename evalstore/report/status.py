@@ -68,9 +68,9 @@ def _users(standing: Standing) -> str:
 def _summary(status: Status) -> str:
     wrong = sum(not standing.ok for standing in status.artifacts)
     fault = f", {wrong} without the version it needs" if wrong else ""
-    return (
-        f"{len(status.artifacts)} of {_count(status.total)} differ from the last release{fault}: evalstore bump --all"
-    )
+    # A file that is gone cannot be bumped.
+    command = ": evalstore bump --all" if any(standing.working for standing in status.artifacts) else ""
+    return f"{len(status.artifacts)} of {_count(status.total)} differ from the last release{fault}{command}"
 
 
 def _count(number: int) -> str:

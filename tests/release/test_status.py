@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from evalstore.release import Policy, State, status
@@ -106,6 +109,12 @@ def test_a_removed_file_is_named_until_its_removal_is_committed(released: Shop) 
     )
     released.git("commit", "-q", "-a", "-m", "Remove")
     assert released.status().artifacts == ()
+
+
+def test_what_is_gone_is_not_to_be_bumped(released: Shop, cli: Callable[..., Any]) -> None:
+    (released.top / "rubrics/tone.yaml").unlink()
+    ran = cli("-C", released.root, "status", "--check")
+    assert (ran.code, ran.out.splitlines()[-1][-29:]) == (0, " differ from the last release")
 
 
 @pytest.mark.parametrize(
