@@ -14,6 +14,8 @@ DETERMINISTIC_THRESHOLD = Fraction(1)
 JUDGED_THRESHOLD = Fraction(7, 10)
 RUBRIC_THRESHOLD = Fraction(7, 10)
 JUDGED = frozenset({"llm_judge"})
+# What an unscored check counts as, by the reason that it is unscored.
+POLICIES = {"missing": ("skip", "zero"), "errors": ("skip", "zero", "fail")}
 
 
 class Combine(StrEnum):
@@ -61,21 +63,22 @@ class Rubric:
 
 
 def rubric_of(value: Mapping[str, Any]) -> Rubric:
-    """Read a rubric from its mapping (one that the schema accepts)."""
+    """Read a rubric from its mapping; one that would be graded otherwise than its words say is a `ValueError`."""
     scoring = value["scoring"]
+    ids = check_ids(value["checks"])
+    if len(set(ids)) < len(ids):
+        raise ValueError("two checks have one id")
     return Rubric(
         id=str(value.get("id", "")),
         version=str(value.get("version", "")),
-        checks=tuple(
-            _check(id_, check) for id_, check in zip(check_ids(value["checks"]), value["checks"], strict=True)
-        ),
+        checks=tuple(_check(id_, check) for id_, check in zip(ids, value["checks"], strict=True)),
         scoring=Scoring(
             combine=Combine(scoring["combine"]),
-            weights={id_: fraction(weight) for id_, weight in scoring.get("weights", {}).items()},
-            required=frozenset(scoring.get("required", ())),
-            threshold=fraction(scoring.get("threshold", RUBRIC_THRESHOLD)),
-            missing=scoring.get("missing", "skip"),
-            errors=scoring.get("errors", "skip"),
+            weights={id_: _number("a weight", weight) for id_, weight in scoring.get("weights", {}).items()},
+            required=frozenset(_typed("required", scoring.get("required", []), list)),
+            threshold=_number("threshold", scoring.get("threshold", RUBRIC_THRESHOLD)),
+            missing=_policy("missing", scoring),
+            errors=_policy("errors", scoring),
         ),
     )
 
@@ -111,6 +114,25 @@ def _check(id_: str, value: Mapping[str, Any]) -> Check:
         id=id_,
         kind=value["kind"],
         params=value,
-        threshold=fraction(value.get("threshold", default)),
-        negate=value.get("negate", False),
+        threshold=_number("threshold", value.get("threshold", default)),
+        negate=_typed("negate", value.get("negate", False), bool),
     )
+
+
+def _typed(name: str, value: Any, type_: type) -> Any:
+    if not isinstance(value, type_):
+        raise ValueError(f"{name} is {value!r}, which is no {type_.__name__}")  # noqa: TRY004  # one error for a bad file
+    return value
+
+
+def _number(name: str, value: Any) -> Fraction:
+    if isinstance(value, bool | str) or (number := fraction(value)) < 0:
+        raise ValueError(f"{name} is {value!r}, which is no number from 0 up")
+    return number
+
+
+def _policy(name: str, scoring: Mapping[str, Any]) -> str:
+    word = scoring.get(name, "skip")
+    if word not in POLICIES[name]:
+        raise ValueError(f"{name} is {word!r}, which is none of {', '.join(POLICIES[name])}")
+    return _typed(name, word, str)  # type: ignore[no-any-return]  # checked there

@@ -8,10 +8,11 @@ from fractions import Fraction
 from statistics import median
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalstore import evaluate
+from evalstore import EvalstoreError, evaluate
 
 Rubric = dict[str, Any]
 
@@ -250,3 +251,28 @@ def test_a_tenth_and_a_fifth_are_three_tenths() -> None:
     }
     found = evaluate(rubric, "a b")
     assert (found.score, str(found.verdict)) == (Fraction(3, 10), "pass")
+
+
+MEMBER = {"id": "a", "kind": "must_contain_any", "values": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("checks_", "scoring"),
+    [
+        ([{**MEMBER, "negate": "false"}], {}),
+        ([{**MEMBER, "threshold": "0.7"}], {}),
+        ([MEMBER, MEMBER], {}),
+        ([MEMBER], {"required": "a"}),
+        ([MEMBER], {"weights": {"a": -1}}),
+        ([MEMBER], {"weights": {"a": True}}),
+        ([MEMBER], {"threshold": "0.7"}),
+        ([MEMBER], {"missing": "ignore"}),
+        ([MEMBER], {"errors": None}),
+    ],
+)
+def test_a_rubric_that_would_be_graded_otherwise_than_it_says_is_refused(
+    checks_: list[Rubric], scoring: Rubric
+) -> None:
+    rubric = {"id": "r", "version": "1.0.0", "checks": checks_, "scoring": {"combine": "min", **scoring}}
+    with pytest.raises(EvalstoreError, match="this is no rubric"):
+        evaluate(rubric, "x")
