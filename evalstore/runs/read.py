@@ -124,7 +124,7 @@ def exact_score(text: str) -> Fraction | None:
     if not text:
         return None
     if not _EXACT.fullmatch(text):
-        raise ValueError(f"{excerpt(text, 40)!r} is no exact score")
+        raise ValueError(f"'{excerpt(text, 40)}' is no exact score")
     return Fraction(text)
 
 
@@ -154,7 +154,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 def _plain(name: str) -> str:
     if not _PLAIN.fullmatch(name):
-        raise ValueError(f"{excerpt(name)!r} is no file beside it")
+        raise ValueError(f"'{excerpt(name)}' is no file beside it")
     return name
 
 
@@ -164,4 +164,10 @@ def _worded(place: Place, sentence: str) -> Iterator[None]:
     try:
         yield
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise LoadError(f"{sentence}: {type(error).__name__}: {excerpt(str(error))}", place=place) from None
+        raise LoadError(f"{sentence}: {_fault(error)}", place=place) from None
+
+
+def _fault(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"it has no {excerpt(str(error))}"
+    return excerpt(str(error)) if isinstance(error, ValueError) else "a value in it has another shape"

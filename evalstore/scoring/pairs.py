@@ -53,18 +53,18 @@ class Pairs:
             yield f"questions of {dataset} without an output: {self.unanswered:,} of {self.questions.count:,}"
         if self.strays:
             first = excerpt(self.first_stray, 60)
-            yield f"outputs without a question in {dataset}: {self.strays:,} (the first is {first!r})"
+            yield f"outputs without a question in {dataset}: {self.strays:,} (the first is '{first}')"
 
     def _twice(self, recorded: Recorded, first: int) -> RefusedError:
         return RefusedError(
-            f"the id {excerpt(recorded.id, 60)!r} stands twice (first on line {first})",
+            f"the id '{excerpt(recorded.id, 60)}' stands twice (first on line {first})",
             place=Place(self.file, recorded.line),
             hint="keep one output for each question",
         )
 
     def _second_model(self, recorded: Recorded, model: str) -> LoadError:
         return LoadError(
-            f"this output is of {excerpt(str(recorded.model), 60)!r}, those before it of {excerpt(model, 60)!r}",
+            f"this output is of '{excerpt(str(recorded.model), 60)}', those before it of '{excerpt(model, 60)}'",
             place=Place(self.file, recorded.line),
             hint="one run holds one model; --model NAME names them all",
         )

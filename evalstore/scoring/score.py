@@ -18,7 +18,7 @@ from evalstore.scoring.grade import grade
 from evalstore.scoring.pairs import Pairs
 from evalstore.scoring.questions import Questions, in_memory, on_disk
 from evalstore.scoring.tally import Tally
-from evalstore.scoring.used import Used, pin
+from evalstore.scoring.used import Ruler, Used, pin
 from evalstore.store import Resolved, Store
 from evalstore.store.revisions import head
 from evalstore.text import excerpt
@@ -89,9 +89,18 @@ def _begun(resolved: Resolved, samples: Path, *, store: Store, at: datetime, mod
 def _graded(pairs: Pairs, used: Used, *, model: str | None, rubric: str | None) -> Iterator[Row]:
     strict = used.store.settings.get("strict") is True
     for recorded, question in pairs.of(read_outputs(Path(pairs.file)), model):
-        ref = rubric or question.rubric_ref
-        ruler = used.ruler(ref) if ref else None
+        ruler = used.ruler(rubric) if rubric else _own_ruler(used, question)
         yield grade(recorded.output, question, ruler, load=used.load, strict=strict)
+
+
+def _own_ruler(used: Used, question: Question) -> Ruler | None:
+    if question.rubric_ref is None:
+        return None
+    try:
+        return used.ruler(question.rubric_ref)
+    except RefError as error:
+        message = f"the question {question.id!r} names {excerpt(question.rubric_ref)}: {error.message}"
+        raise RefError(message, place=error.place, hint=error.hint) from None
 
 
 def _ended(run: Run, used: Used, pairs: Pairs) -> Run:
@@ -100,7 +109,7 @@ def _ended(run: Run, used: Used, pairs: Pairs) -> Run:
         raise RefusedError(
             f"no output answers a question of {dataset}",
             place=Place(pairs.file),
-            hint=f"outputs and questions meet by id; the first output is {excerpt(pairs.first_stray, 60)!r}",
+            hint=f"outputs and questions meet by id; the first output is '{excerpt(pairs.first_stray, 60)}'",
         )
     return replace(
         run,
@@ -128,16 +137,20 @@ def _checked(questions: Iterator[Question], ref: str) -> Iterator[Question]:
     try:
         for question in questions:
             yield _sound(question)
-    except (AttributeError, KeyError, TypeError) as error:
-        raise RefusedError(
-            f"a question of {ref} is none: {error}", hint="`evalstore validate` shows the place"
-        ) from None
+    except KeyError as error:
+        raise _unsound(f"a question of {ref} has no {excerpt(str(error))}") from None
+    except (AttributeError, TypeError):
+        raise _unsound(f"the questions of {ref} do not have the shape of a dataset") from None
+
+
+def _unsound(message: str) -> RefusedError:
+    return RefusedError(message, hint="`evalstore validate` shows the place")
 
 
 def _sound(question: Question) -> Question:
     for key in ("id", "input", "rubric_ref"):
         if not isinstance(question.row.get(key, ""), str):
-            raise TypeError(f"its `{key}` is no text")
+            raise _unsound(f"the `{key}` of a question is no text")
     return question
 
 

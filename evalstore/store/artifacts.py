@@ -18,7 +18,7 @@ def read_artifact(ref: Ref, data: bytes, file: str) -> Artifact:
         raise LoadError(f"holds no {ref.kind}: its root is no mapping", place=document.place())
     if (id_ := _id(document, ref)) != ref.id:
         raise LoadError(
-            f"the id is {excerpt(str(id_))!r}, but the file is that of {ref.name}",
+            f"the id is '{excerpt(str(id_))}', but the file is that of {ref.name}",
             place=document.place(("id",)),
             hint=f"write id: {ref.id}, or rename the file",
         )

@@ -116,18 +116,18 @@ def test_scores_of_others_are_exact_decimals(
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"evaluation": None}, "TypeError"),
-        ({"input": "Q?"}, "TypeError"),
+        ({"evaluation": None}, "a value in it has another shape"),
+        ({"input": "Q?"}, "a value in it has another shape"),
         ({"input": {}}, "'raw'"),
-        ({"evaluation": {"score": "x", "is_correct": True}}, "ValueError"),
+        ({"evaluation": {"score": "x", "is_correct": True}}, "Invalid literal"),
         ({"metadata": {"evalstore_score": "1e999999999", "evalstore_verdict": "pass"}}, "is no exact score"),
         ({"metadata": {"evalstore_score": "1/0", "evalstore_verdict": "pass"}}, "is no exact score"),
         ({"metadata": {"evalstore_score": "1", "evalstore_verdict": "maybe"}}, "maybe"),
         ({"metadata": {"evalstore_checks": "[" * 10_000}}, "not JSON|nested"),
-        ({"metadata": {"evalstore_checks": "[{}]"}}, "KeyError"),
-        ({"metadata": {"evalstore_checks": 7}}, "AttributeError"),
+        ({"metadata": {"evalstore_checks": "[{}]"}}, "it has no "),
+        ({"metadata": {"evalstore_checks": 7}}, "another shape"),
         ({"metadata": {"evalstore_tool_calls": "[1]"}}, "is no list of calls"),
-        ({"metadata": []}, "AttributeError"),
+        ({"metadata": []}, "another shape"),
     ],
 )
 def test_a_broken_row_is_one_sentence_at_its_line(

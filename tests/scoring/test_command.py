@@ -76,8 +76,28 @@ def test_warnings_go_to_stderr(cli: Cli, repo: Path, write: Write) -> None:
     assert ran.err == (
         "warning: dataset/small floats: today it is dataset/small@1.0.0\n"
         "warning: questions of dataset/small without an output: 3 of 4\n"
-        "warning: outputs without a question in dataset/small: 1 (the first is '\\\\x1b[31m')\n"
+        "warning: outputs without a question in dataset/small: 1 (the first is '\\x1b[31m')\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "defaults: {rubric_ref: rubric/nobody@1.0.0}\nquestions: [{id: one, input: x}]\n",
+            "the question 'one' names rubric/nobody@1.0.0: there is no rubric/nobody",
+        ),
+        ("defaults: 5\nquestions: []\n", "the questions of dataset/odd@worktree do not have the shape of a dataset"),
+        ("questions: [{id: one}]\n", "a question of dataset/odd@worktree has no 'input'"),
+        ("questions: [{id: 7, input: x}]\n", "the `id` of a question is no text"),
+    ],
+)
+def test_an_unsound_dataset_is_one_sentence_in_words_of_the_user(
+    text: str, said: str, cli: Cli, repo: Path, write: Write
+) -> None:
+    (repo / "datasets/odd.yaml").write_text(f"id: odd\nversion: 1.0.0\n{text}")
+    ran = cli("score", "dataset/odd@worktree", write({"one": "x"}), cwd=repo)
+    assert (ran.code, ran.err.splitlines()[0]) == (3, f"error: {said}")
 
 
 def test_run_elsewhere_it_answers_as_if_started_there(cli: Cli, repo: Path, write: Write, tmp_path: Path) -> None:

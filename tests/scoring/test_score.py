@@ -197,12 +197,12 @@ def test_a_judge_or_a_dataset_grades_nothing_and_a_rubric_asks_nothing(scored: S
 @pytest.mark.parametrize(
     ("broken", "sentence"),
     [
-        ("questions: [{id: one, input: 1}]", "its `input` is no text"),
-        ("questions: [{id: [one], input: x}]", "its `id` is no text"),
+        ("questions: [{id: one, input: 1}]", "the `input` of a question is no text"),
+        ("questions: [{id: [one], input: x}]", "the `id` of a question is no text"),
         ("questions: [{id: one}]", "'input'"),
-        ("questions: [one]", "none"),
-        ("questions: [{id: one, input: x, rubric_ref: 7}]", "its `rubric_ref` is no text"),
-        ("defaults: [1]\nquestions: []", "none"),
+        ("questions: [one]", "do not have the shape"),
+        ("questions: [{id: one, input: x, rubric_ref: 7}]", "the `rubric_ref` of a question is no text"),
+        ("defaults: [1]\nquestions: []", "do not have the shape"),
         ("questions: [{id: one, input: x}, {id: one, input: y}]", "'one' stands twice"),
     ],
 )
