@@ -35,10 +35,11 @@ def replay(story: Story, target: Path, env: Mapping[str, str]) -> Iterator[tuple
     """Yield each step with what its commands printed; `target` must be new or empty."""
     if target.exists() and any(target.iterdir()):
         raise RefusedError(f"{target} is not empty", hint="name a folder that does not exist yet")
-    shutil.copytree(story.folder / "outputs", target / "outputs")
     sealed = {key: value for key, value in env.items() if not key.startswith("GIT_")}
     sealed |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
-    _git(["init", "--quiet", "--initial-branch=main"], target, sealed)
+    target.mkdir(parents=True, exist_ok=True)
+    _git(["init", "--quiet", "--initial-branch=main"], target, sealed)  # before anything that a failure leaves behind
+    shutil.copytree(story.folder / "outputs", target / "outputs")
     for step in story.steps:
         yield step, _play(step, story, target, sealed | _identity(step))
 
@@ -89,6 +90,8 @@ def _git(words: list[str], target: Path, env: Mapping[str, str]) -> None:
     try:
         subprocess.run(["git", *words], cwd=target, env=env, check=True, capture_output=True)
     except FileNotFoundError:
-        raise EvalstoreError("git is not installed", hint="install git 2.30 or newer") from None
+        raise EvalstoreError(
+            "git is not installed", hint="install git 2.31 or newer, and see that it is on PATH"
+        ) from None
     except subprocess.CalledProcessError as error:
         raise EvalstoreError(f"git {words[0]} failed: {error.stderr.decode('utf-8', 'replace').strip()}") from None
