@@ -70,7 +70,7 @@ def evaluate(
     """Grade one output (SPEC 4): `.score` is an exact `Fraction` in [0, 1], or None when nothing could be graded.
 
     `output` is a text or `{output, tool_calls?}`; `store` resolves what the rubric refers to, and its `strict` setting
-    refuses the answers of approximate engines. Raises `SchemaError` for a rubric that its schema refuses.
+    refuses the answers of approximate engines. Raises `SchemaError` for a rubric that cannot be read as one.
     """
     load = store.load if store else None
     return _evaluate(rubric, output, question, load=load, strict=bool(store and store.settings.get("strict")))
