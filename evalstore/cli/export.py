@@ -18,7 +18,9 @@ from evalstore.migration.table import formats
 )
 @click.argument("refs", nargs=-1, metavar="[REF]...")
 @click.option("--to", "format_", type=click.Choice(formats()), required=True, help="The format to write.")
-@click.option("--out", metavar="DIR", help="Write the files below DIR, under the names they came with.")
+@click.option(
+    "--out", metavar="DIR", type=click.Path(), help="Write the files below DIR, under the names they came with."
+)
 @options()
 def command(settings: Settings, refs: tuple[str, ...], format_: str, out: str | None) -> None:
     """Give datasets and their rubrics back as files of a legacy format, equal as data to what was migrated.

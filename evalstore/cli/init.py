@@ -8,7 +8,7 @@ from evalstore.cli.context import Settings, examples, options
 
 
 @click.command(epilog=examples("evalstore init", "evalstore init rulers", "evalstore -C ~/project init evals"))
-@click.argument("directory", default=".", metavar="[DIR]")
+@click.argument("directory", default=".", metavar="[DIR]", type=click.Path())
 @options()
 def command(settings: Settings, directory: str) -> None:
     """Make a store in DIR, or add evalstore to the repository around it.

@@ -71,7 +71,9 @@ class Commands(click.Group):
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
 )
-@click.option("-C", "directory", metavar="DIR", default=".", help="Run as if started in DIR, like git.")
+@click.option(
+    "-C", "directory", metavar="DIR", type=click.Path(), default=".", help="Run as if started in DIR, like git."
+)
 @click.version_option(package_name="evalstore", prog_name="evalstore")
 @click.pass_context
 def group(ctx: click.Context, directory: str) -> ExitCode | None:
@@ -115,7 +117,7 @@ def _place(error: OSError) -> Place | None:
 def _run(argv: list[str] | None, settings: Settings) -> int:
     stdout = sys.stdout
     try:
-        result: Any = group.main(argv, standalone_mode=False)
+        result: Any = group.main(argv, prog_name="evalstore", standalone_mode=False)
         return int(result or ExitCode.DONE)
     except EvalstoreError as error:
         return settings.fail(error)

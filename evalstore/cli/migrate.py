@@ -18,13 +18,13 @@ from evalstore.migration.table import formats
         "evalstore migrate legacy --into rulers --strict --report migration.json",
     )
 )
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--into", metavar="STORE", help="The store to write to; by default that of -C.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
+@click.option("--into", metavar="STORE", type=click.Path(), help="The store to write to; by default that of -C.")
 @click.option("--from", "format_", type=click.Choice(formats()), help="The format, instead of finding it out.")
 @click.option("--force", is_flag=True, help="Overwrite files of the store that differ.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show what would be written as a diff.")
 @click.option("--strict", is_flag=True, help="Exit 1 unless every entry is migrated.")
-@click.option("--report", metavar="FILE", help="Also write the JSON document to FILE.")
+@click.option("--report", metavar="FILE", type=click.Path(), help="Also write the JSON document to FILE.")
 @options()
 def command(  # noqa: PLR0913, PLR0917  # click's options
     settings: Settings,

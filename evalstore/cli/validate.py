@@ -29,7 +29,7 @@ _STDIN_LIMIT = 1 << 20
         "git show HEAD:rubrics/answer_style.yaml | evalstore validate -",
     )
 )
-@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @click.option("--strict", is_flag=True, help="Every finding is an error, and answers 1.")
 @options()
 def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCode:  # noqa: FBT001  # click's flag

@@ -143,3 +143,18 @@ def test_a_stream_that_is_closed_or_full_changes_no_exit_code(line: str, code: i
 
 def test_a_failure_whose_reader_left_keeps_its_code() -> None:
     assert shell("{ $E -C / list --format json; echo $? >&2; } | true").stderr.splitlines()[-1] == "3"
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["-C ", "init ", "demo ", "validate ", "migrate ", "migrate x --into ", "export --out ", "score d ", "audit "],
+)
+def test_completion_offers_files_where_a_file_belongs(words: str, cli: Callable) -> None:
+    line = f"evalstore {words}"
+    ran = cli(COMP_WORDS=line, COMP_CWORD=str(line.count(" ")), _EVALSTORE_COMPLETE="bash_complete")
+    assert (ran.code, ran.out) == (0, "file,\n")
+
+
+def test_completion_knows_the_commands(cli: Callable) -> None:
+    ran = cli(COMP_WORDS="evalstore re", COMP_CWORD="1", _EVALSTORE_COMPLETE="bash_complete")
+    assert (ran.code, ran.out) == (0, "plain,resolve\n")
