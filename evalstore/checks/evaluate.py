@@ -37,8 +37,8 @@ def evaluate(
     Each check is graded by its kind, then turned round where it says `negate` (1 - score), then passes when its score
     is at least its threshold; `combine` says how the rubric's score comes of that. `output` is a text or a mapping
     `{output, tool_calls?}`, `question` a row of a dataset. `strict` takes no answer of an approximate engine. For many
-    outputs pass `rubric_of(mapping)`, read once. Raises `SchemaError` for a rubric that cannot be read as one; what else
-    its schema refuses, `evalstore validate` says.
+    outputs pass `rubric_of(mapping)`, read once. Raises `SchemaError` for a rubric that cannot be read as one; what
+    else its schema refuses, `evalstore validate` says.
     """
     prepared, answer, asked = _rubric(rubric), _output(output), _question(question)
     results = [grade(check, answer, asked, strict=strict) for check in prepared.checks]
