@@ -7,6 +7,7 @@ import sys
 import click
 
 from evalstore.cli.context import Settings, examples, options
+from evalstore.errors import UsageError
 
 
 @click.command(
@@ -23,6 +24,8 @@ def command(settings: Settings, ref: str, raw: bool) -> None:  # noqa: FBT001  #
     """Print the file of REF as it was at that version."""
     from evalstore.store.shown import read_shown
 
+    if raw and settings.format == "json":
+        raise UsageError("--raw and --format json contradict each other", hint="the document holds the text, too")
     with settings.store() as store:
         shown = read_shown(store, ref)
     if shown.resolved.floating:

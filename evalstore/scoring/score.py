@@ -117,8 +117,13 @@ def _ended(run: Run, used: Used, pairs: Pairs) -> Run:
         judges=used.pinned(Kind.JUDGE),
         without_output=pairs.unanswered,
         without_question=pairs.strays,
-        notes=(*used.notes, *pairs.notes(dataset), *_approximations(run)),
+        notes=(*used.notes, *pairs.notes(dataset), *_unscored(run), *_approximations(run)),
     )
+
+
+def _unscored(run: Run) -> Iterator[str]:
+    if not run.scored:
+        yield f"none of {run.questions} answered questions has a score: each row of the run says why"
 
 
 def _approximations(run: Run) -> Iterator[str]:

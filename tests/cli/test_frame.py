@@ -158,3 +158,9 @@ def test_completion_offers_files_where_a_file_belongs(words: str, cli: Callable)
 def test_completion_knows_the_commands(cli: Callable) -> None:
     ran = cli(COMP_WORDS="evalstore re", COMP_CWORD="1", _EVALSTORE_COMPLETE="bash_complete")
     assert (ran.code, ran.out) == (0, "plain,resolve\n")
+
+
+def test_raw_bytes_are_no_document(cli: Callable) -> None:
+    ran = cli("show", "rubric/a", "--raw", "--format", "json")
+    assert ran.code == 2
+    assert "contradict" in json.loads(ran.out)["error"]["message"]

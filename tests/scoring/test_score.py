@@ -143,6 +143,12 @@ def test_a_revision_is_recorded_as_its_commit(scored: Scored, write: Write) -> N
     assert run.dataset.ref == f"dataset/small@git:{run.commit}"
 
 
+def test_a_run_without_any_score_says_so(scored: Scored, write: Write) -> None:
+    run = scored("dataset/small@1.0.0", write(), rubric="rubric/judged@1.0.0")
+    assert (run.score, run.scored) == (None, 0)
+    assert run.notes == ("none of 4 answered questions has a score: each row of the run says why",)
+
+
 @pytest.mark.parametrize(("dataset", "found"), [("dataset/small", "1.0.0"), ("dataset/small@^1.0", "1.0.0")])
 def test_a_floating_reference_is_noted_with_what_it_means_today(
     dataset: str, found: str, scored: Scored, write: Write
