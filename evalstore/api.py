@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalstore.audits import Audit, audit
+from evalstore.checks import Reach
 from evalstore.checks import evaluate as _evaluate
 from evalstore.diff import Diff, compare
 from evalstore.errors import EvalstoreError
@@ -72,8 +73,8 @@ def evaluate(
     `output` is a text or `{output, tool_calls?}`; `store` resolves what the rubric refers to, and its `strict` setting
     refuses the answers of approximate engines. Raises `SchemaError` for a rubric that cannot be read as one.
     """
-    load = store.load if store else None
-    return _evaluate(rubric, output, question, load=load, strict=bool(store and store.settings.get("strict")))
+    reach = Reach(load=store.load, strict=store.settings.get("strict") is True) if store else Reach()
+    return _evaluate(rubric, output, question, reach=reach)
 
 
 def score(  # noqa: PLR0913  # what a command line can say, each by its name

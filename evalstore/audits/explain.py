@@ -14,6 +14,7 @@ from evalstore.audits.stored import Stored, read_stored
 from evalstore.audits.totals import factors_of, flips_of, mean, mix_of
 from evalstore.audits.values import Audit, Drift, Side
 from evalstore.audits.words import sentence
+from evalstore.checks import Reach
 from evalstore.errors import RefusedError
 from evalstore.runs import Run
 from evalstore.store import Store
@@ -30,7 +31,7 @@ def audit(run_a: Run | Path | str, run_b: Run | Path | str, store: Store, *, all
     """
     rulers = Rulers(store)
     a, b = read_stored(run_a, rulers), read_stored(run_b, rulers)
-    grader = Grader(strict=store.settings.get("strict") is True)
+    grader = Grader(Reach(load=store.load, strict=store.settings.get("strict") is True))
     drifted = (*drift(a, grader, "A"), *drift(b, grader, "B"))
     if drifted and not allow_drift:
         raise _drifted(drifted)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from evalstore.audits.stored import Asked, Ruler, Stored
 from evalstore.audits.values import Drift
-from evalstore.checks import combine
-from evalstore.checks.evaluate import grade
+from evalstore.checks import Reach, combine, prepare_check
 from evalstore.errors import RefusedError, SchemaError
-from evalstore.model import Check, CheckResult, RubricResult, Unscored, Verdict
+from evalstore.model import Check, CheckResult, RubricResult, Sample, Unscored, Verdict
 from evalstore.runs import Row
 
 _Key = tuple[str, str, str, str]
@@ -20,8 +19,9 @@ _Key = tuple[str, str, str, str]
 class Grader:
     """Grades checks; what the rubrics of the runs gave is remembered, because the hybrids hold the same checks."""
 
-    strict: bool
+    reach: Reach
     _known: dict[_Key, CheckResult] = field(default_factory=dict)
+    _ready: dict[str, Callable[[Sample], CheckResult]] = field(default_factory=dict)
 
     def rubric(self, ruler: Ruler, asked: Asked, row: Row) -> RubricResult:
         """Return what `evaluate` answers for one row."""
@@ -32,14 +32,16 @@ class Grader:
 
     def grade(self, checks: Sequence[tuple[Check, str]], asked: Asked, row: Row) -> list[CheckResult]:
         """Return the result of each check, given with its content, under its own id."""
-        about = _about(asked, row)
-        return [self._grade(check, (content, *about), asked, row) for check, content in checks]
+        about, sample = _about(asked, row), Sample(row.output, asked.question)
+        return [self._grade(check, (content, *about), sample) for check, content in checks]
 
-    def _grade(self, check: Check, key: _Key, asked: Asked, row: Row) -> CheckResult:
+    def _grade(self, check: Check, key: _Key, sample: Sample) -> CheckResult:
         if key in self._known:
             return replace(self._known[key], id=check.id)
         try:
-            return grade(check, row.output, asked.question, strict=self.strict)
+            if key[0] not in self._ready:
+                self._ready[key[0]] = prepare_check(check, self.reach)
+            return replace(self._ready[key[0]](sample), id=check.id)
         except SchemaError as error:  # of a version in between, which nobody has graded with
             return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, Unscored.ERROR)
 

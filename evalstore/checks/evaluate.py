@@ -1,12 +1,14 @@
-"""One rubric over one output, exactly: a pure function of (rubric, question, output)."""
+"""One rubric over one output, exactly: a pure function of (rubric, question, output), prepared once a rubric."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from evalstore.checks.combine import combine
-from evalstore.checks.kinds import KINDS, PENDING
+from evalstore.checks.kinds import KINDS
+from evalstore.checks.reach import NOWHERE, Grade, Reach
 from evalstore.errors import SchemaError
 from evalstore.model import (
     Artifact,
@@ -17,11 +19,16 @@ from evalstore.model import (
     Question,
     Rubric,
     RubricResult,
-    Unscored,
+    Sample,
     Verdict,
+    check_pins,
     rubric_of,
 )
+from evalstore.model.outcome import error
+from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
 from evalstore.text import excerpt, nearest
+
+_MISFITS = (AttributeError, KeyError, TypeError, ValueError)
 
 
 def evaluate(
@@ -29,48 +36,73 @@ def evaluate(
     output: str | Output | Mapping[str, Any],
     question: Question | Mapping[str, Any] | None = None,
     *,
-    load: Callable[[str], Artifact] | None = None,  # noqa: ARG001  # for the kinds that refer to other artifacts
-    strict: bool = False,
+    reach: Reach = NOWHERE,
 ) -> RubricResult:
     """Grade one output; scores are exact fractions in [0, 1], and a check that cannot be graded is unscored, never 0.
 
     Each check is graded by its kind, then turned round where it says `negate` (1 - score), then passes when its score
     is at least its threshold; `combine` says how the rubric's score comes of that. `output` is a text or a mapping
-    `{output, tool_calls?}`, `question` a row of a dataset. `strict` takes no answer of an approximate engine. For many
-    outputs pass `rubric_of(mapping)`, read once. Raises `SchemaError` for a rubric that cannot be read as one; what
-    else its schema refuses, `evalstore validate` says.
+    `{output, tool_calls?}`, `question` a row of a dataset; `reach` finds what the rubric refers to and asks its judges.
+    For many outputs `prepare` the rubric once. Raises `SchemaError` for a rubric that cannot be read as one; what else
+    its schema refuses, `evalstore validate` says.
     """
-    prepared, answer, asked = _rubric(rubric), _output(output), _question(question)
-    results = [grade(check, answer, asked, strict=strict) for check in prepared.checks]
-    return combine(prepared.scoring, results)
+    return prepare(_rubric(rubric), reach)(Sample(_output(output), _question(question)))
 
 
-def grade(check: Check, output: Output, question: Question | None, *, strict: bool = False) -> CheckResult:
-    """Grade one check: its kind's score, then `negate`, then the verdict against the threshold."""
-    graded = _graded(check, output, question)
+def prepare(rubric: Rubric, reach: Reach = NOWHERE) -> Callable[[Sample], RubricResult]:
+    """Return the rubric as a function of samples; `RefError` where it refers to what is not there."""
+    checks = [prepare_check(check, reach) for check in rubric.checks]
+    return lambda sample: combine(rubric.scoring, [grade(sample) for grade in checks])
+
+
+def prepare_check(check: Check, reach: Reach = NOWHERE) -> Callable[[Sample], CheckResult]:
+    """Return one check as a function of samples: its kind's score, then `negate`, then the verdict."""
+    find = _prepared(check, reach)
+
+    def grade(sample: Sample) -> CheckResult:
+        try:
+            return _settled(check, find(sample), strict=reach.strict)
+        except _MISFITS as misfit:
+            raise _explained(check, misfit) from misfit
+
+    return grade
+
+
+def _prepared(check: Check, reach: Reach) -> Grade:
+    if check.kind not in KINDS:
+        guess = nearest(check.kind, KINDS)
+        hint = f"; did you mean {guess}?" if guess else ""
+        return _always(error(f"there is no check kind {excerpt(check.kind)!r}{hint}"))
+    try:
+        if reach.load is None and (pins := [ref for _, ref in check_pins((), check.params)]):
+            return _always(error(f"no store was given to find {excerpt(', '.join(pins))} in"))
+        return KINDS[check.kind].prepare(check.params, reach)
+    except _MISFITS as misfit:
+        raise _explained(check, misfit) from misfit
+
+
+def _always(graded: Graded) -> Grade:
+    return lambda _: graded
+
+
+def _settled(check: Check, graded: Graded, *, strict: bool) -> CheckResult:
     if strict and graded.approximate:
-        graded = Graded(None, f"{graded.engine} is no exact engine", Unscored.ERROR, graded.engine)
+        graded = error(f"{graded.engine} is no exact engine", graded.engine)
     score, verdict = graded.score, Verdict.UNSCORED
     if score is not None:
         score = 1 - score if check.negate else score
-        verdict = Verdict.PASS if score >= check.threshold else Verdict.FAIL
-    return CheckResult(check.id, check.kind, score, verdict, graded.reason, graded.unscored, graded.engine)
+        verdict = Verdict.PASS if score >= _bar(check, graded) else Verdict.FAIL
+    return CheckResult(
+        check.id, check.kind, score, verdict, graded.reason, graded.unscored, graded.engine, graded.replies
+    )
 
 
-def _graded(check: Check, output: Output, question: Question | None) -> Graded:
-    if check.kind in PENDING:
-        return Graded(None, f"this version of evalstore does not run {check.kind} checks yet", Unscored.ERROR)
-    if check.kind not in KINDS:
-        guess = nearest(check.kind, [*KINDS, *PENDING])
-        reason = f"there is no check kind {excerpt(check.kind)!r}" + (f"; did you mean {guess}?" if guess else "")
-        return Graded(None, reason, Unscored.ERROR)
-    try:
-        return KINDS[check.kind].grade(check.params, output, question)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise _explained(check, error) from error
+def _bar(check: Check, graded: Graded) -> Fraction:
+    bars = (check.threshold, graded.bar, DETERMINISTIC_THRESHOLD)
+    return next(bar for bar in bars if bar is not None)
 
 
-def _explained(check: Check, error: Exception) -> Exception:
+def _explained(check: Check, misfit: Exception) -> Exception:
     """Return what the check's schema says against its parameters; if it says nothing, the error is ours."""
     import json
 
@@ -80,7 +112,7 @@ def _explained(check: Check, error: Exception) -> Exception:
     text = (folder("schema") / "checks" / f"{check.kind}.schema.json").read_text("utf-8")
     violation = next(compile_schema(json.loads(text)).violations(check.params), None)
     if violation is None:
-        return error
+        return misfit
     return SchemaError(f"check {check.id}: {violation.message}", hint="`evalstore validate` shows the place")
 
 
@@ -89,9 +121,9 @@ def _rubric(rubric: Rubric | Artifact | Mapping[str, Any]) -> Rubric:
         return rubric
     try:
         return rubric_of(rubric.value if isinstance(rubric, Artifact) else rubric)
-    except (AttributeError, ArithmeticError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, ArithmeticError, KeyError, TypeError, ValueError) as misfit:
         raise SchemaError(
-            f"this is no rubric: {type(error).__name__}: {excerpt(str(error))}",
+            f"this is no rubric: {type(misfit).__name__}: {excerpt(str(misfit))}",
             hint="a rubric has `checks` and `scoring`; `evalstore validate` shows what is wrong in a file",
         ) from None
 

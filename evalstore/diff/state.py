@@ -9,13 +9,11 @@ from typing import Any
 
 from evalstore.diff.kinds import KINDS, UnreadableError, read_params, switch, text, texts
 from evalstore.model import Check, Combine, Rubric, Scoring, check_ids, fraction
-from evalstore.model.rubric import DETERMINISTIC_THRESHOLD, JUDGED, JUDGED_THRESHOLD, RUBRIC_THRESHOLD
+from evalstore.model.rubric import RUBRIC_THRESHOLD, default_threshold
 
 _COMMON = frozenset({"id", "kind", "threshold", "negate"})
 _SCORING = frozenset({"combine", "weights", "required", "threshold", "missing", "errors"})
 _CHECKS = 400
-# A composite's bar is the referenced rubric's own, unless it is written here: the two cannot be compared.
-_OWN_BAR = frozenset({"composite"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ class RubricState:
     def rubric(self) -> Rubric:
         """Return the rubric that scoring runs; checks go by their tokens."""
         checks = tuple(
-            Check(check.token, check.kind, _written(check), _threshold(check), check.negate) for check in self.checks
+            Check(check.token, check.kind, _written(check), check.threshold, check.negate) for check in self.checks
         )
         weights = {check.token: check.weight for check in self.checks}
         gates = frozenset(check.token for check in self.checks if check.gated)
@@ -153,11 +151,8 @@ def _check(index: int, id_: str, value: Mapping[str, Any], *, weight: Fraction, 
 
 
 def _bar(kind: str, value: Mapping[str, Any]) -> Fraction | None:
-    if "threshold" in value:
-        return _number(value["threshold"])
-    if kind in _OWN_BAR:
-        return None
-    return JUDGED_THRESHOLD if kind in JUDGED else DETERMINISTIC_THRESHOLD
+    # A composite's own bar is its rubric's, which no written one can be compared with.
+    return _number(value["threshold"]) if "threshold" in value else default_threshold(kind)
 
 
 def _number(value: Any) -> Fraction:
@@ -171,10 +166,6 @@ def _policy(scoring: Mapping[str, Any], key: str, words: tuple[str, ...]) -> str
     if word not in words:
         raise UnreadableError(f"{word!r} is none of {words}")
     return text(word)
-
-
-def _threshold(check: CheckState) -> Fraction:
-    return DETERMINISTIC_THRESHOLD if check.threshold is None else check.threshold
 
 
 def _written(check: CheckState) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, product
 
@@ -11,7 +11,7 @@ from evalstore.diff.findings import Witness
 from evalstore.diff.kinds import DEEPEST_HEADING
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.errors import EvalstoreError
-from evalstore.model import Rubric, RubricResult, Unscored
+from evalstore.model import Output, RubricResult, Sample, Unscored
 
 # Kinds that a text alone decides, at once and on any machine.
 PLAYABLE = frozenset({"must_contain_any", "must_not_contain", "regex", "markdown_structure", "format", "php_lint"})
@@ -40,7 +40,7 @@ class Replay:
     new: RubricState
     _said: dict[tuple[int, str], RubricResult] = field(default_factory=dict)
     _spent: int = 0
-    _played: dict[int, tuple[RubricState, Rubric]] = field(default_factory=dict)
+    _played: dict[int, tuple[RubricState, Callable[[Sample], RubricResult]]] = field(default_factory=dict)
 
     def find(self, change: Change) -> Witness | None:
         """Return the shortest text found that moves under this one edit and also between the two rubrics."""
@@ -60,7 +60,7 @@ class Replay:
         return Witness(text, old.score, new.score, old.verdict, new.verdict)
 
     def _run(self, state: RubricState, text: str) -> RubricResult:
-        from evalstore.checks import evaluate
+        from evalstore.checks import prepare
 
         key = (id(state), text)
         if key not in self._said:
@@ -68,8 +68,9 @@ class Replay:
             if self._spent > _BUDGET:
                 raise _EnoughError
             # The state is kept with its rubric, so that its id stays its own.
-            _, rubric = self._played.setdefault(id(state), (state, state.rubric()))
-            self._said[key] = result = evaluate(rubric, text)
+            if id(state) not in self._played:
+                self._played[id(state)] = state, prepare(state.rubric())
+            self._said[key] = result = self._played[id(state)][1](Sample(Output(text)))
             if any(check.unscored is Unscored.ERROR for check in result.checks):
                 raise _EnoughError  # a pattern out of time, or no PHP: no witness for other machines, and slow to try
         return self._said[key]

@@ -56,9 +56,9 @@ def judge_of(value: Mapping[str, Any]) -> Judge:
 
 
 def _levels(value: Mapping[str, Any]) -> Mapping[str, Fraction] | None:
-    names = value.get("level_names")
     if value.get("score_type") != ScoreType.LEVELS:
         return None
+    names = value["level_names"]
     given = {name: fraction(score) for name, score in value.get("level_scores", {}).items()}
     if given and set(given) != set(names):
         raise ValueError("level_scores does not give a score to exactly the names of level_names")

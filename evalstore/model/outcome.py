@@ -42,12 +42,18 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """What one check kind found, before `negate` and `threshold`: a score in [0, 1], or why there is none."""
+    """What one check kind found, before `negate` and `threshold`: a score in [0, 1], or why there is none.
+
+    `replies` is the SHA-256 over what judges answered. `bar` is the threshold of a check that writes none and has no
+    default of its own: a composite takes it from the rubric that it refers to.
+    """
 
     score: Fraction | None
     reason: str = ""
     unscored: Unscored | None = None
     engine: str = "evalstore"
+    replies: str = ""
+    bar: Fraction | None = None
 
     @property
     def approximate(self) -> bool:
@@ -57,7 +63,7 @@ class Graded:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check's answer; `score` is None exactly when the verdict is unscored."""
+    """One check's answer; `score` is None exactly when the verdict is unscored; `replies` as in `Graded`."""
 
     id: str
     kind: str
@@ -66,6 +72,7 @@ class CheckResult:
     reason: str = ""
     unscored: Unscored | None = None
     engine: str = "evalstore"
+    replies: str = ""
 
 
 @dataclass(frozen=True, slots=True)

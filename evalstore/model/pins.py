@@ -15,7 +15,7 @@ def pins_of(kind: Kind, value: Any) -> Iterator[Pin]:
     """Yield every reference of an artifact's mapping with its pointer, in the order of the file."""
     if kind is Kind.RUBRIC:
         for index, check in _items(value, "checks"):
-            yield from _check_pins(("checks", index), check)
+            yield from check_pins(("checks", index), check)
     elif kind is Kind.JUDGE:
         yield from _text(("validation",), _get(value, "validation"), "validated_against")
     else:
@@ -24,7 +24,8 @@ def pins_of(kind: Kind, value: Any) -> Iterator[Pin]:
             yield from _text(("questions", index), question, "rubric_ref")
 
 
-def _check_pins(pointer: Pointer, check: Any) -> Iterator[Pin]:
+def check_pins(pointer: Pointer, check: Any) -> Iterator[Pin]:
+    """Yield every reference of the check at `pointer`."""
     for key in ("judge_prompt_ref", "rubric_ref"):
         yield from _text(pointer, check, key)
     for index, member in _items(_get(check, "jury"), "members"):

@@ -13,7 +13,8 @@ from typing import Any
 DETERMINISTIC_THRESHOLD = Fraction(1)
 JUDGED_THRESHOLD = Fraction(7, 10)
 RUBRIC_THRESHOLD = Fraction(7, 10)
-JUDGED = frozenset({"llm_judge"})
+# The threshold of a check that writes none; any other kind's is 1, and a composite's is that of its rubric.
+_THRESHOLDS = {"llm_judge": JUDGED_THRESHOLD, "composite": None}
 # What an unscored check counts as, by the reason that it is unscored.
 POLICIES = {"missing": ("skip", "zero"), "errors": ("skip", "zero", "fail")}
 
@@ -31,12 +32,12 @@ class Combine(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: what it demands (`params`, the mapping as written) and where its bar is."""
+    """One check: what it demands (`params`, the mapping as written) and where its bar is (None: its kind knows)."""
 
     id: str
     kind: str
     params: Mapping[str, Any]
-    threshold: Fraction
+    threshold: Fraction | None
     negate: bool = False
 
 
@@ -108,13 +109,18 @@ def fraction(number: Decimal | Fraction | float | str) -> Fraction:
     return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
 
 
+def default_threshold(kind: str) -> Fraction | None:
+    """Return the threshold of a check that writes none; None for a kind that finds it elsewhere."""
+    return _THRESHOLDS.get(kind, DETERMINISTIC_THRESHOLD)
+
+
 def _check(id_: str, value: Mapping[str, Any]) -> Check:
-    default = JUDGED_THRESHOLD if value["kind"] in JUDGED else DETERMINISTIC_THRESHOLD
+    written, default = value.get("threshold"), default_threshold(value["kind"])
     return Check(
         id=id_,
         kind=value["kind"],
         params=value,
-        threshold=_number("threshold", value.get("threshold", default)),
+        threshold=_number("threshold", written) if "threshold" in value else default,
         negate=_typed("negate", value.get("negate", False), bool),
     )
 

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from evalstore.checks import evaluate
 from evalstore.documents import canonical
 from evalstore.errors import SchemaError
-from evalstore.model import Artifact, Output, Question, RubricResult, Verdict
+from evalstore.model import Output, Question, RubricResult, Sample, Verdict
 from evalstore.runs import Row
 from evalstore.scoring.used import Ruler
 
 _NO_RULER = RubricResult(None, Verdict.UNSCORED, reason="the question names no rubric")
 
 
-def grade(
-    output: Output,
-    question: Question,
-    ruler: Ruler | None,
-    *,
-    load: Callable[[str], Artifact],
-    strict: bool,
-) -> Row:
+def grade(output: Output, question: Question, ruler: Ruler | None) -> Row:
     """Grade one output; without a ruler it is unscored, and a ruler that its schema refuses is a `SchemaError`."""
-    result = _NO_RULER if ruler is None else _result(output, question, ruler, load=load, strict=strict)
+    result = _NO_RULER if ruler is None else _result(Sample(output, question), ruler)
     group = question.row.get("group")
     return Row(
         id=question.id,
@@ -43,11 +35,9 @@ def grade(
     )
 
 
-def _result(
-    output: Output, question: Question, ruler: Ruler, *, load: Callable[[str], Artifact], strict: bool
-) -> RubricResult:
+def _result(sample: Sample, ruler: Ruler) -> RubricResult:
     try:
-        return evaluate(ruler.rubric, output, question, load=load, strict=strict)
+        return ruler.grade(sample)
     except SchemaError as error:
         raise SchemaError(f"{ruler.pinned.ref}: {error.message}", hint=error.hint) from None
 

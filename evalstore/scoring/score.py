@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from evalstore.errors import LoadError, Place, RefError, RefusedError
-from evalstore.model import Kind, Question
+from evalstore.model import Kind, Question, Reply
 from evalstore.model.outcome import APPROXIMATE
 from evalstore.runs import Row, Run, drafted, read_outputs, run_name, samples_of, sha256_of
 from evalstore.scoring.grade import grade
@@ -41,7 +41,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     them. `at` is the time that the run records. Raises `LoadError` for an output that cannot be read and `RefusedError`
     for one that stands twice, both at file:line; then nothing is left in `out`.
     """
-    used = Used(store)
+    used = Used(store, ask=lambda _: Reply(problem="judges are not asked yet"))
     resolved = used.resolve(dataset)
     if resolved.kind is not Kind.DATASET:
         raise RefusedError(f"{dataset} holds no questions: it is a {resolved.kind}", hint="dataset/<id>@<version> does")
@@ -87,10 +87,9 @@ def _begun(resolved: Resolved, samples: Path, *, store: Store, at: datetime, mod
 
 
 def _graded(pairs: Pairs, used: Used, *, model: str | None, rubric: str | None) -> Iterator[Row]:
-    strict = used.store.settings.get("strict") is True
     for recorded, question in pairs.of(read_outputs(Path(pairs.file)), model):
         ruler = used.ruler(rubric) if rubric else _own_ruler(used, question)
-        yield grade(recorded.output, question, ruler, load=used.load, strict=strict)
+        yield grade(recorded.output, question, ruler)
 
 
 def _own_ruler(used: Used, question: Question) -> Ruler | None:

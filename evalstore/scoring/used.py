@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from evalstore.checks import Reach, prepare
 from evalstore.errors import RefusedError, SchemaError
-from evalstore.model import Artifact, Kind, PinType, Rubric, parse_ref, rubric_of
+from evalstore.model import Artifact, Call, Kind, PinType, Reply, RubricResult, Sample, parse_ref, rubric_of
 from evalstore.runs import Pinned
 from evalstore.store import Resolved, Store
 
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """A rubric, read once and ready to grade, and what it is pinned to."""
+    """A rubric, prepared once and ready to grade, and what it is pinned to."""
 
     pinned: Pinned
-    rubric: Rubric
+    grade: Callable[[Sample], RubricResult]
 
 
 @dataclass(slots=True)
@@ -23,6 +26,8 @@ class Used:
     """The artifacts of one run so far, by the reference that asked for them."""
 
     store: Store
+    ask: Callable[[Call], Reply]
+    model: Mapping[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     _resolved: dict[str, Resolved] = field(default_factory=dict)
     _rulers: dict[str, Ruler] = field(default_factory=dict)
@@ -57,7 +62,8 @@ class Used:
             raise RefusedError(f"{ref} grades nothing: it is a {resolved.kind}", hint="rubric_ref names a rubric")
         if unmapped := resolved.artifact.value.get("x_unmapped"):
             self.notes.append(f"{exact_ref(resolved)} is partial: checks of its source without a kind: {len(unmapped)}")
-        return Ruler(pin(resolved), _rubric(resolved))
+        reach = Reach(self.load, self.ask, self.model, strict=self.store.settings.get("strict") is True)
+        return Ruler(pin(resolved), _prepared(resolved, reach))
 
     def _floats(self, ref: str, found: str) -> None:
         policy = self.store.settings.get("unpinned", "warn")
@@ -87,9 +93,11 @@ def exact_ref(resolved: Resolved) -> str:
     return f"{resolved.kind}/{resolved.id}@{pins.get(type_, resolved.version)}"
 
 
-def _rubric(resolved: Resolved) -> Rubric:
+def _prepared(resolved: Resolved, reach: Reach) -> Callable[[Sample], RubricResult]:
     try:
-        return rubric_of(resolved.artifact.value)
+        return prepare(rubric_of(resolved.artifact.value), reach)
+    except SchemaError as error:
+        raise SchemaError(f"{exact_ref(resolved)}: {error.message}", hint=error.hint) from None
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise SchemaError(
             f"{exact_ref(resolved)} is no rubric: {type(error).__name__}: {error}",

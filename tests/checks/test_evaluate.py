@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.checks import KINDS, PENDING, evaluate
+from evalstore.checks import KINDS, Reach, evaluate
 from evalstore.checks import php as php_module
 from evalstore.documents import read_yaml
 from evalstore.errors import SchemaError
@@ -77,15 +77,6 @@ def test_a_threshold_of_zero_passes_a_check_that_scored_zero() -> None:
     assert (check.score, check.verdict) == (0, Verdict.PASS)
 
 
-@pytest.mark.parametrize("kind", sorted(PENDING))
-def test_a_kind_that_this_version_does_not_run_is_unscored_never_zero(kind: str) -> None:
-    result = evaluate(rubric(SAYS_A, {"id": "later", "kind": kind}), "a")
-    later = result.checks[1]
-    assert (later.score, later.unscored) == (None, Unscored.ERROR)
-    assert "does not run" in later.reason
-    assert result.score == 1
-
-
 def test_a_kind_that_nobody_knows_is_unscored_and_gets_a_guess() -> None:
     (check,) = evaluate(rubric({"kind": "must_contain_all", "values": ["a"]}), "a").checks
     assert check.unscored is Unscored.ERROR
@@ -126,7 +117,7 @@ def test_an_error_of_ours_is_not_blamed_on_the_rubric(monkeypatch: pytest.Monkey
     def stumble(*_: Any) -> None:
         raise TypeError("ours")
 
-    monkeypatch.setattr(KINDS["must_contain_any"], "grade", stumble)
+    monkeypatch.setattr(KINDS["must_contain_any"], "prepare", stumble)
     with pytest.raises(TypeError, match="ours"):
         evaluate(rubric(SAYS_A), "a")
 
@@ -138,7 +129,7 @@ def test_strict_takes_no_approximation(monkeypatch: pytest.MonkeyPatch) -> None:
     block = "```php\necho 1;\n```"
     (check,) = evaluate(rubric({"kind": "php_lint"}), block).checks
     assert (check.verdict, check.engine) == (Verdict.PASS, "a parser (approximate)")
-    (check,) = evaluate(rubric({"kind": "php_lint"}), block, strict=True).checks
+    (check,) = evaluate(rubric({"kind": "php_lint"}), block, reach=Reach(strict=True)).checks
     assert (check.score, check.unscored, check.engine) == (None, Unscored.ERROR, "a parser (approximate)")
 
 

@@ -12,14 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from evalstore.checks import evaluate
+from evalstore.checks import Grade, Reach
+from evalstore.checks import evaluate as evaluate_with
 from evalstore.diff import Diff, Direction, compare
 from evalstore.diff.changes.rubric import rubric_changes
 from evalstore.diff.classify import Judgement, classify
 from evalstore.diff.direction import join
 from evalstore.diff.state import read_rubric
 from evalstore.diff.witness import candidates
-from evalstore.model import Output, RubricResult, Unscored
+from evalstore.model import RubricResult, Sample, Unscored
 from evalstore.model.outcome import Graded
 from evalstore.versions import Bump
 
@@ -42,10 +43,13 @@ class StubJudge:
     """A judge without a model: thirds by the letters a, nothing to grade in a 2, out of order at a 3."""
 
     @staticmethod
-    def grade(params: Mapping, output: Output, question: object) -> Graded:  # noqa: ARG004  # every kind's door
-        if "2" in output.text or "3" in output.text:
-            return Graded(None, "", Unscored.MISSING if "2" in output.text else Unscored.ERROR)
-        return Graded(Fraction((output.text.count("a") + len(params["judge_prompt_ref"])) % 4, 3))
+    def prepare(params: Mapping, _: Reach) -> Grade:
+        def grade(sample: Sample) -> Graded:
+            if "2" in sample.text or "3" in sample.text:
+                return Graded(None, "", Unscored.MISSING if "2" in sample.text else Unscored.ERROR)
+            return Graded(Fraction((sample.text.count("a") + len(params["judge_prompt_ref"])) % 4, 3))
+
+        return grade
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -57,8 +61,11 @@ def stub() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         globals_ = module_of_evaluate.__globals__  # the module's own name is that of its function
         patch.setitem(globals_, "KINDS", kinds)
-        patch.setitem(globals_, "PENDING", frozenset(globals_["PENDING"]) - {"llm_judge"})
         yield
+
+
+def evaluate(rubric: Any, text: str) -> RubricResult:
+    return evaluate_with(rubric, text, reach=Reach(load=NotImplemented))
 
 
 def optional(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[Mapping]:

@@ -7,20 +7,17 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, Protocol, cast
 
+from evalstore.checks.reach import Grade, Reach
 from evalstore.documents import Pointer
-from evalstore.model import Graded, Output, Question
-
-# Kinds that rubrics may hold and that this version does not run yet: such a check is unscored, never 0.
-PENDING = frozenset({"json_schema", "tool_usage", "fact_match", "llm_judge", "composite"})
 
 
 class KindModule(Protocol):
     """What a module of this folder offers; `params` is the check's mapping as written, one that its schema accepts."""
 
-    def grade(self, params: Mapping[str, Any], output: Output, question: Question | None) -> Graded:
-        """Grade one output, before `negate` and `threshold`."""
+    def prepare(self, params: Mapping[str, Any], reach: Reach, /) -> Grade:
+        """Return the check as a function of samples, before `negate` and `threshold`; what can be done once is done."""
 
-    def problems(self, params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+    def problems(self, params: Mapping[str, Any], /) -> Iterator[tuple[Pointer, str, str]]:
         """Yield (pointer within the check, message, hint) for what a schema cannot see."""
 
 

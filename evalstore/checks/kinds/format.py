@@ -5,22 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from evalstore.checks.reach import Grade, Reach
 from evalstore.documents import Pointer, read_json
 from evalstore.errors import LimitError, LoadError
-from evalstore.model import Graded, Output, Question
+from evalstore.model import Graded, Question, Sample
 from evalstore.model.outcome import binary, error, missing
 
 _FORMATS = frozenset({"json", "text"})
 
 
-def grade(params: Mapping[str, Any], output: Output, question: Question | None) -> Graded:
+def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
     """Test the limits (code points of the stripped output), then the check's format, or else the question's.
 
     Strict JSON has no key twice, no NaN, and no half of a surrogate pair. With neither a format nor a limit the check
     is unscored (missing); JSON deeper or larger than evalstore reads leaves it unscored (error).
     """
-    text = output.text.strip()
-    wanted = params.get("format") or _asked(question)
+    return lambda sample: _grade(params, sample)
+
+
+def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+    """Yield limits that no output meets."""
+    least, most = params.get("min_chars", 0), params.get("max_chars")
+    if most is not None and least > most:
+        yield ("min_chars",), f"min_chars is {least} and max_chars {most}, so nothing passes", "swap or mend them"
+    elif most == 0 and "format" in params:
+        yield ("max_chars",), f"max_chars 0 allows no {params['format']}, so nothing passes", "raise it"
+
+
+def _grade(params: Mapping[str, Any], sample: Sample) -> Graded:
+    text = sample.text.strip()
+    wanted = params.get("format") or _asked(sample.question)
     least, most = params.get("min_chars", 0), params.get("max_chars")
     if wanted is None and "min_chars" not in params and most is None:
         return missing("neither the check nor the question's expected.format says json or text")
@@ -31,15 +45,6 @@ def grade(params: Mapping[str, Any], output: Output, question: Question | None) 
     if wanted == "json":
         return _json(text)
     return binary(bool(text) or wanted is None, f"{len(text):,} characters" if text else "the output is empty")
-
-
-def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
-    """Yield limits that no output meets."""
-    least, most = params.get("min_chars", 0), params.get("max_chars")
-    if most is not None and least > most:
-        yield ("min_chars",), f"min_chars is {least} and max_chars {most}, so nothing passes", "swap or mend them"
-    elif most == 0 and "format" in params:
-        yield ("max_chars",), f"max_chars 0 allows no {params['format']}, so nothing passes", "raise it"
 
 
 def _json(text: str) -> Graded:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from evalstore.checks.reach import Grade, Reach
 from evalstore.checks.shape import DIALECTS, Shape
 from evalstore.documents import Pointer
 from evalstore.errors import LimitError
-from evalstore.model import Graded, Output, Question
+from evalstore.model import Graded, Sample
 from evalstore.model.outcome import binary, error
 from evalstore.text import excerpt
 
@@ -24,14 +25,19 @@ _DEMANDS = (
 )
 
 
-def grade(params: Mapping[str, Any], output: Output, question: Question | None) -> Graded:  # noqa: ARG001  # every kind's door
+def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
     """Read the shape of the output in the check's dialect, and name the first demand that it does not meet."""
-    try:
-        shape = DIALECTS[params.get("dialect", "commonmark")](output.text)
-    except LimitError as limit:
-        return error(limit.message)
-    unmet = next(_unmet(params, shape, output.text), None)
-    return binary(unmet is None, unmet or "every demand holds", shape.engine)
+    read = DIALECTS[params.get("dialect", "commonmark")]
+
+    def grade(sample: Sample) -> Graded:
+        try:
+            shape = read(sample.text)
+        except LimitError as limit:
+            return error(limit.message)
+        unmet = next(_unmet(params, shape, sample.text), None)
+        return binary(unmet is None, unmet or "every demand holds", shape.engine)
+
+    return grade
 
 
 def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:

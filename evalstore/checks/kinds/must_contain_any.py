@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from evalstore.checks.reach import Grade, Reach
 from evalstore.documents import Pointer
-from evalstore.model import Graded, Output, Question
+from evalstore.model import Graded, Sample
 from evalstore.model.outcome import binary
 
 
-def grade(params: Mapping[str, Any], output: Output, question: Question | None) -> Graded:  # noqa: ARG001  # every kind's door
+def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
     """Count the values found, each once however often it is listed; nothing is trimmed or normalised."""
-    text, values = output.text, dict.fromkeys(params["values"])
-    if params.get("case_sensitive", False):
+    written, needed = dict.fromkeys(params["values"]), params.get("min_matches", 1)
+    exact = params.get("case_sensitive", False)
+    values = tuple(written if exact else (value.lower() for value in written))
+
+    def grade(sample: Sample) -> Graded:
+        text = sample.text if exact else sample.lowered
         found = sum(value in text for value in values)
-    else:
-        text = text.lower()
-        found = sum(value.lower() in text for value in values)
-    needed = params.get("min_matches", 1)
-    return binary(found >= needed, f"{found} of {len(values)} values found, {needed} needed")
+        return binary(found >= needed, f"{found} of {len(values)} values found, {needed} needed")
+
+    return grade
 
 
 def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from evalstore.checks.reach import Grade, Reach
 from evalstore.documents import Pointer
-from evalstore.model import Graded, Output, Question
+from evalstore.model import Graded, Sample
 from evalstore.model.outcome import binary
 from evalstore.text import excerpt
 
 
-def grade(params: Mapping[str, Any], output: Output, question: Question | None) -> Graded:  # noqa: ARG001  # every kind's door
+def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
     """Look for the first value that is in the output; nothing is trimmed or normalised."""
-    text, values = output.text, params["values"]
-    if params.get("case_sensitive", False):
-        found = next((value for value in values if value in text), None)
-    else:
-        text = text.lower()
-        found = next((value for value in values if value.lower() in text), None)
-    return binary(found is None, "none of the values found" if found is None else f"found {excerpt(found)!r}")
+    exact = params.get("case_sensitive", False)
+    values = [(value if exact else value.lower(), value) for value in params["values"]]
+
+    def grade(sample: Sample) -> Graded:
+        text = sample.text if exact else sample.lowered
+        found = next((written for value, written in values if value in text), None)
+        return binary(found is None, "none of the values found" if found is None else f"found {excerpt(found)!r}")
+
+    return grade
 
 
 def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.php import blocks, find_engine, lint
+from evalstore.checks.reach import Grade, Reach
 from evalstore.documents import Pointer
-from evalstore.model import Graded, Output, Question
+from evalstore.model import Graded, Sample
 from evalstore.model.outcome import binary, error, missing
 
 _NO_CODE = {
@@ -17,11 +18,23 @@ _NO_CODE = {
 }
 
 
-def grade(params: Mapping[str, Any], output: Output, question: Question | None) -> Graded:  # noqa: ARG001  # every kind's door
+def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
     """Lint the blocks in order: a broken one fails the check, else one that cannot be judged leaves it unscored."""
-    code = blocks(output.text)
-    if not code:
-        return _NO_CODE[params.get("on_no_code", "pass")]
+    without = _NO_CODE[params.get("on_no_code", "pass")]
+
+    def grade(sample: Sample) -> Graded:
+        code = blocks(sample.text)
+        return _linted(code) if code else without
+
+    return grade
+
+
+def problems(_: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+    """Yield nothing: the schema sees all that can be wrong."""
+    yield from ()
+
+
+def _linted(code: list[str]) -> Graded:
     engine = find_engine()
     if engine is None:
         return error(
@@ -37,8 +50,3 @@ def grade(params: Mapping[str, Any], output: Output, question: Question | None) 
     if unclear:
         return error(unclear, engine.name)
     return binary(True, f"{len(code)} php block{'s' if len(code) > 1 else ''} valid", engine.name)
-
-
-def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:  # noqa: ARG001  # every kind's door
-    """Yield nothing: the schema sees all that can be wrong."""
-    yield from ()

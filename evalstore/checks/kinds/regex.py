@@ -6,20 +6,25 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.patterns import SECONDS, compile_pattern, difference, engine, matches
+from evalstore.checks.reach import Grade, Reach
 from evalstore.documents import Pointer
-from evalstore.model import Graded, Output, Question
+from evalstore.model import Graded, Sample
 from evalstore.model.outcome import binary, error
 
 
-def grade(params: Mapping[str, Any], output: Output, question: Question | None) -> Graded:  # noqa: ARG001  # every kind's door
+def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
     """Look for a match where `mode` allows one; a pattern that does not compile is unscored, too."""
-    compiled = compile_pattern(params["pattern"], _flags(params))
-    if isinstance(compiled, str):
-        return error(compiled)
-    found = matches(compiled, params.get("mode", "search"), output.text)
-    if found is None:
-        return error(f"the pattern did not finish within {SECONDS:g} s on this output", engine())
-    return binary(found, "a match is found" if found else "no match is found", engine())
+    compiled, mode = compile_pattern(params["pattern"], _flags(params)), params.get("mode", "search")
+
+    def grade(sample: Sample) -> Graded:
+        if isinstance(compiled, str):
+            return error(compiled)
+        found = matches(compiled, mode, sample.text)
+        if found is None:
+            return error(f"the pattern did not finish within {SECONDS:g} s on this output", engine())
+        return binary(found, "a match is found" if found else "no match is found", engine())
+
+    return grade
 
 
 def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:

@@ -1,0 +1,27 @@
+"""A sample: one output together with the question that it answers, which is all that a check looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from evalstore.model.dataset import Question
+from evalstore.model.outcome import Output
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One output and its question, if there is one."""
+
+    output: Output
+    question: Question | None = None
+
+    @property
+    def text(self) -> str:
+        """The output's text."""
+        return self.output.text
+
+    @cached_property
+    def lowered(self) -> str:
+        """The output's text lowered, once for all the checks that want it so."""
+        return self.output.text.lower()
