@@ -6,9 +6,8 @@ import errno
 import json
 import os
 import re
-import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, BinaryIO
 
 from evalstore.errors import ConflictError, Place, RefusedError
 from evalstore.runs.form import aggregate, instance
+from evalstore.runs.temporary import begin, discard, sweep
 from evalstore.runs.values import Row, Run
 
 _NAME_LIMIT = 160
@@ -58,14 +58,14 @@ class Draft:
         return placed
 
     def _seal(self, run: Run) -> None:
-        file = _begin(self.folder, self.name)
+        file = begin(self.folder, self.name)
         sealed = False
         try:
             file.write((json.dumps(aggregate(run), ensure_ascii=False, indent=2) + "\n").encode())
             _settle(file)
             sealed = _place(Path(file.name), run.path)
         finally:
-            _discard(file)
+            discard(file)
             if not sealed:
                 run.samples.unlink()
         if not sealed:
@@ -74,14 +74,15 @@ class Draft:
 
 @contextmanager
 def drafted(folder: Path, name: str) -> Iterator[Draft]:
-    """Begin a run in `folder`, which is made if need be; what is not finished is removed again."""
+    """Begin a run in `folder`, which is made if need be; what is not finished, now or by a kill before, is removed."""
     with _writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        rows = _begin(folder, name)
+        sweep(folder)
+        rows = begin(folder, name)
     try:
         yield Draft(folder, name, rows)
     finally:
-        _discard(rows)
+        discard(rows)
 
 
 def _line(value: Mapping[str, Any]) -> bytes:
@@ -90,16 +91,6 @@ def _line(value: Mapping[str, Any]) -> bytes:
         for char, escape in _BREAKS.items():
             text = text.replace(char, escape)
     return text.encode() + b"\n"
-
-
-def _begin(folder: Path, name: str) -> BinaryIO:
-    return (folder / f".{name}.{secrets.token_hex(4)}.tmp").open("xb")
-
-
-def _discard(file: BinaryIO) -> None:
-    with suppress(OSError):  # what did not fit on the disk is thrown away with the rest
-        file.close()
-    Path(file.name).unlink(missing_ok=True)
 
 
 def _settle(file: BinaryIO) -> None:

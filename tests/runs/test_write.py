@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.runs import Draft, Row, Run, drafted, read_rows, read_run, run_name
 from evalstore.runs import write as module
+from evalstore.runs.temporary import begin
 
 Written = Callable[..., Run]
 
@@ -119,27 +121,93 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
         pass
 
 
-def test_killed_half_way_it_leaves_no_run(tmp_path: Path) -> None:
-    code = """
+BEGUN = """
 import sys, time
 from pathlib import Path
 from evalstore.runs import drafted
-with drafted(Path(sys.argv[1]), "small") as draft:
+with drafted(Path(sys.argv[1]), sys.argv[2]) as draft:
     draft.rows.write(b"half of a row")
     draft.rows.flush()
     print("written", flush=True)
     time.sleep(60)
 """
-    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"written\n"
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
-    (left,) = tmp_path.iterdir()
-    assert left.name.startswith(".small.")
-    assert left.suffix == ".tmp"
-    assert left.read_bytes() == b"half of a row"
+
+
+@contextmanager
+def begun(folder: Path, name: str = "small") -> Iterator[subprocess.Popen[bytes]]:
+    """Begin a run in a process of its own, which then waits; it is killed in the end."""
+    with subprocess.Popen([sys.executable, "-c", BEGUN, str(folder), name], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"written\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_killed_half_way_it_leaves_no_run_and_the_next_one_sweeps(tmp_path: Path, written: Written) -> None:
+    folder = tmp_path / "runs"
+    with begun(folder) as first, begun(folder, "other\nname") as second:
+        for process in (first, second):
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+    left = sorted(folder.iterdir())
+    assert [path.read_bytes() for path in left] == [b"half of a row"] * 2
+    assert all(path.name.startswith(".") and path.suffix == ".tmp" for path in left)
+    written()
+    assert names(folder) == ["small.json", "small_samples.jsonl"]
+
+
+def test_what_another_process_still_writes_is_not_swept(tmp_path: Path, written: Written) -> None:
+    folder = tmp_path / "runs"
+    with begun(folder):
+        (theirs,) = names(folder)
+        written()
+        assert names(folder) == [theirs, "small.json", "small_samples.jsonl"]
+        assert (folder / theirs).read_bytes() == b"half of a row"
+    written()
+    assert theirs not in names(folder)
+
+
+def test_only_files_of_our_own_making_are_swept(tmp_path: Path, written: Written) -> None:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    (tmp_path / "kept").write_text("kept", encoding="utf-8")
+    (folder / ".link.0123abcd.evalstore.tmp").symlink_to(tmp_path / "kept")
+    (folder / ".folder.0123abcd.evalstore.tmp").mkdir()
+    os.mkfifo(folder / ".pipe.0123abcd.evalstore.tmp")
+    for name in (".small.0123abcd.tmp", ".small.xyz.evalstore.tmp", "small.0123abcd.evalstore.tmp", ".evalstore.tmp"):
+        (folder / name).write_text("kept", encoding="utf-8")
+    before = names(folder)
+    written()
+    assert names(folder) == sorted([*before, "small.json", "small_samples.jsonl"])
+    assert (tmp_path / "kept").read_text(encoding="utf-8") == "kept"
+
+
+def test_a_file_swept_before_it_was_locked_is_begun_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    swept: list[Path] = []
+
+    def lose_the_race(file: Any, operation: int) -> None:
+        if not swept:
+            swept.extend(tmp_path.iterdir())
+            swept[0].unlink()
+        lock(file, operation)
+
+    lock = fcntl.flock
+    monkeypatch.setattr(fcntl, "flock", lose_the_race)
+    with begin(tmp_path, "small") as file:
+        assert [str(path) for path in tmp_path.iterdir()] == [file.name]
+        assert str(swept[0]) != file.name
+
+
+def test_a_file_system_without_locks_will_do(written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with drafted(tmp_path / "runs", "other"):
+        assert written().path.name == "small.json"
+        assert len(names(tmp_path / "runs")) == 3
 
 
 @pytest.mark.parametrize(
