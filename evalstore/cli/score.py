@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.judging import judge_options
 from evalstore.errors import ExitCode
+
+if TYPE_CHECKING:
+    from evalstore.judging import Judges
 
 
 @click.command(
@@ -18,6 +23,7 @@ from evalstore.errors import ExitCode
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl --out runs/model_a --format json",
         "evalstore score dataset/web_answers@2.0.0 runs/web_answers-1.0.0-model_a.json   # the same outputs again",
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --rubric rubric/answer_style@2.0.0",
+        "evalstore score dataset/web_answers@1.0.0 answers.jsonl --judge-url http://localhost:8000/v1 --dry-run",
     )
 )
 @click.argument("dataset")
@@ -31,27 +37,39 @@ from evalstore.errors import ExitCode
 )
 @click.option("--model", metavar="NAME", help="Name of the model; else the outputs' own, else the file's name.")
 @click.option("--rubric", metavar="REF", help="Grade every question with this rubric instead of its own.")
+@click.option("--dry-run", is_flag=True, help="Say how many judge calls it would take; make none, write nothing.")
 @options()
+@judge_options
 def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
-    settings: Settings, dataset: str, outputs: Path, out: Path, model: str | None, rubric: str | None
+    settings: Settings,
+    dataset: str,
+    outputs: Path,
+    out: Path,
+    model: str | None,
+    rubric: str | None,
+    *,
+    dry_run: bool,
+    judges: Judges,
 ) -> ExitCode:
     """Grade the stored OUTPUTS under the rubrics of DATASET, and keep the result as a run.
 
     OUTPUTS is JSONL, a line {"id", "output", "tool_calls"?} or a row of Every Eval Ever each, or the JSON of a stored
     run. The run is two files in the form of Every Eval Ever 0.3.0; the path of the first names it.
-    """
-    from evalstore.scoring import score
 
-    with settings.store() as store:
-        run = score(
-            dataset,
-            settings.path / outputs,
-            store=store,
-            out=settings.path / out,
-            at=datetime.now(UTC),
-            model=model,
-            rubric=rubric,
-        )
+    Judges answer through an OpenAI-compatible endpoint. Every reply is kept, so nothing is asked twice: a run that was
+    killed goes on where it stopped, and the same outputs are scored again without any call.
+    """
+    from evalstore.scoring import begun
+
+    moment, path = datetime.now(UTC), settings.path / outputs
+    with (
+        settings.store() as store,
+        begun(dataset, path, store=store, at=moment, model=model, rubric=rubric, judges=judges) as job,
+    ):
+        if dry_run:
+            settings.emit(job.plan())
+            return ExitCode.DONE
+        run = job.write(settings.path / out)
     for note in run.notes:
         settings.say(f"warning: {note}")
     shown = settings.path / out != out and run.path.is_relative_to(settings.path)

@@ -43,7 +43,7 @@ def locked(store: Store, signature: Mapping[str, str]) -> Iterator[Site]:
     top = store.repository.top
     if top is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
-    common = Path(os.fsdecode(store.git.run("rev-parse", "--path-format=absolute", "--git-common-dir")).rstrip("\n"))
+    common = store.git.common()
     descriptor = _open(common)
     try:
         _wait(descriptor)

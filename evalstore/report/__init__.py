@@ -16,6 +16,7 @@ ROOMS = {
     "History": "log",
     "Listing": "list",
     "MigrationReport": "migrate",
+    "Plan": "plan",
     "Released": "bump",
     "Resolution": "resolve",
     "Run": "score",

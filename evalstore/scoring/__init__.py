@@ -1,5 +1,6 @@
 """Stored outputs under the rubrics of a dataset: graded, summed up exactly, kept as a run."""
 
+from evalstore.scoring.job import begun
 from evalstore.scoring.score import score
 
-__all__ = ["score"]
+__all__ = ["begun", "score"]

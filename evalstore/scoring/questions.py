@@ -5,11 +5,13 @@ from __future__ import annotations
 import pickle
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 
 from evalstore.errors import RefusedError
 from evalstore.model import Question
+from evalstore.store import Resolved, Store
+from evalstore.text import excerpt
 
 Found = tuple[int, Question]
 
@@ -20,6 +22,12 @@ class Questions:
 
     count: int
     find: Callable[[str], Found | None]
+
+
+def indexed(resolved: Resolved, store: Store) -> AbstractContextManager[Questions]:
+    """Index the questions of a dataset where they fit best."""
+    questions = _checked(store.questions(resolved), str(resolved.ref))
+    return on_disk(questions) if "rows" in resolved.artifact.value else nullcontext(in_memory(questions))
 
 
 def in_memory(questions: Iterable[Question]) -> Questions:
@@ -69,3 +77,25 @@ def _twice(question: Question) -> RefusedError:
     return RefusedError(
         f"the question {question.id!r} stands twice in the dataset", hint="`evalstore validate` says where"
     )
+
+
+def _checked(questions: Iterator[Question], ref: str) -> Iterator[Question]:
+    """Yield questions as their schema wants them, as far as scoring depends on it."""
+    try:
+        for question in questions:
+            yield _sound(question)
+    except KeyError as error:
+        raise _unsound(f"a question of {ref} has no {excerpt(str(error))}") from None
+    except (AttributeError, TypeError):
+        raise _unsound(f"the questions of {ref} do not have the shape of a dataset") from None
+
+
+def _unsound(message: str) -> RefusedError:
+    return RefusedError(message, hint="`evalstore validate` shows the place")
+
+
+def _sound(question: Question) -> Question:
+    for key in ("id", "input", "rubric_ref"):
+        if not isinstance(question.row.get(key, ""), str):
+            raise _unsound(f"the `{key}` of a question is no text")
+    return question

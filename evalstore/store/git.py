@@ -129,6 +129,11 @@ class Git:
                 return None
             raise
 
+    def common(self) -> Path:
+        """Return the git directory that all working trees of the repository share."""
+        answer = self.run("rev-parse", "--path-format=absolute", "--git-common-dir")
+        return Path(os.fsdecode(answer.removesuffix(b"\n")))
+
     def start(self, *argv: str, stdin: IO[bytes] | int) -> Any:
         """Start a subcommand that stays; GitPython's wrapper ends the process when it is dropped."""
         command = _command((f"--git-dir={self.directory}", *argv), {})

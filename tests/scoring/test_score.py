@@ -12,7 +12,7 @@ from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
 from evalstore.model import Reply, Verdict
 from evalstore.runs import CheckSummary, Run, read_rows, read_run
 from evalstore.scoring import score
-from evalstore.scoring.score import Used
+from evalstore.scoring.used import Used
 from evalstore.store import Store
 
 Scored = Callable[..., Run]

@@ -1,0 +1,104 @@
+"""Answers the judges of one piece of work: what is kept is read, what is missing is noted, then asked all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evalstore.errors import RefusedError
+from evalstore.judging.asking import ask_all
+from evalstore.judging.cache import Cache
+from evalstore.judging.endpoint import Endpoint
+from evalstore.judging.plan import Plan, Spool
+from evalstore.model import Call, Reply
+
+_FOLDER, _FILE = "evalstore", "replies.db"
+
+# Told of the plan before the first call, and then of every reply.
+Progress = Callable[[Plan], AbstractContextManager[Callable[[Reply], None]]]
+
+
+def _silent(_: Plan) -> AbstractContextManager[Callable[[Reply], None]]:
+    return nullcontext(lambda _: None)
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """How judges are answered: from the replies that are kept in `cache`, and by an endpoint if there is one.
+
+    `model` is what the run says of a judge's model where neither check nor judge does; `cache` None is the file in the
+    repository's git directory; more than `max_calls` missing replies are refused before the first is asked for.
+    """
+
+    endpoint: Endpoint | None = None
+    model: Mapping[str, Any] = field(default_factory=dict)
+    cache: Path | None = None
+    max_calls: int | None = None
+    progress: Progress = _silent
+
+
+@dataclass(slots=True)
+class Panel:
+    """The judges at work: `kept` counts the answers that nobody had to be asked for."""
+
+    judges: Judges
+    cache: Cache
+    missing: Spool
+    kept: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+
+    def ask(self, call: Call) -> Reply:
+        """Return the reply that is kept, or why there is none; the call is then noted as missing."""
+        if (reply := self.cache.get(call)) is not None:
+            self.kept += 1
+            return reply
+        problem = self.failed.get(call.key)
+        if problem is None:
+            self.missing.note(call)
+        return Reply(problem=problem or "no reply is kept, and none was asked for")
+
+    def plan(self) -> Plan:
+        """Return what would be asked."""
+        return self.missing.plan(kept=self.kept)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something is missing and there is somebody to ask."""
+        return bool(self.missing) and self.judges.endpoint is not None
+
+    def gather(self) -> None:
+        """Ask for what is missing, all at once; what fails for good is not asked for again."""
+        if self.judges.endpoint is None:
+            return
+        plan, limit = self.plan(), self.judges.max_calls
+        if limit is not None and plan.calls > limit:
+            raise RefusedError(
+                f"{plan.calls:,} judge calls are missing, more than --max-calls {limit:,}; none was made",
+                hint="raise it, or see the plan with --dry-run",
+            )
+        with self.judges.progress(plan) as told:
+            self.failed |= ask_all(self.missing, self.judges.endpoint, self.cache, told=told)
+        self.missing.clear()
+        self.kept = 0
+
+    def notes(self) -> Iterator[str]:
+        """Say which replies there are not, and why."""
+        if self.missing:
+            yield (
+                f"judge replies that are missing: {len(self.missing):,}; their checks are unscored, "
+                "because no endpoint is named (EVALSTORE_JUDGE_URL, --judge-url)"
+            )
+        if self.failed:
+            first = next(iter(self.failed.values()))
+            yield f"judge calls that failed: {len(self.failed):,}; their checks are unscored (the first: {first})"
+
+
+@contextmanager
+def seated(judges: Judges, common: Callable[[], Path]) -> Iterator[Panel]:
+    """Open the replies, in the git directory that `common` returns where the judges name no file of their own."""
+    with ExitStack() as opened:
+        path = judges.cache or common() / _FOLDER / _FILE
+        yield Panel(judges, opened.enter_context(Cache.open(path)), opened.enter_context(Spool()))

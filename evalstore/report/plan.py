@@ -1,0 +1,30 @@
+"""The plan of judge calls as text and as a JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from evalstore.judging import Plan
+from evalstore.report.columns import columns
+
+
+def text(plan: Plan) -> str:
+    """Return one line for each judge and model, and the sum."""
+    return "\n".join(_lines(plan))
+
+
+def document(plan: Plan) -> dict[str, Any]:
+    """Return the document that schema/output/plan.schema.json describes."""
+    return {"calls": plan.calls, "kept": plan.kept, "judges": [asdict(one) for one in plan.asked]}
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    kept = f"; answers that are kept: {plan.kept:,}" if plan.kept else ""
+    yield f"judge calls to make: {plan.calls:,}{kept}"
+    if plan.asked:
+        head = ("", "JUDGE", "MODEL", "CALLS", "CHARACTERS OF PROMPT")
+        yield columns(
+            [head, *(("", one.judge, one.model, f"{one.calls:,}", f"{one.characters:,}") for one in plan.asked)]
+        )

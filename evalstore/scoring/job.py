@@ -1,0 +1,183 @@
+"""One scoring job: questions, outputs and rulers brought together, and graded in one pass over the outputs."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from importlib import metadata
+from pathlib import Path
+
+from evalstore.documents import canonical
+from evalstore.errors import LoadError, Place, RefError, RefusedError
+from evalstore.judging import Judges, Panel, Plan, seated
+from evalstore.model import Kind, Question
+from evalstore.model.outcome import APPROXIMATE
+from evalstore.runs import Row, Run, drafted, read_outputs, run_name, samples_of, sha256_of
+from evalstore.scoring.grade import grade
+from evalstore.scoring.pairs import Pairs
+from evalstore.scoring.questions import Questions, indexed
+from evalstore.scoring.tally import Tally
+from evalstore.scoring.used import Ruler, Used, pin
+from evalstore.store import Resolved, Store
+from evalstore.store.revisions import head
+from evalstore.text import excerpt
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Everything that one run is made of, before the first output is graded; `run` is the run so far."""
+
+    run: Run
+    samples: Path
+    stated: str | None
+    rubric: str | None
+    questions: Questions
+    used: Used
+    panel: Panel
+
+    def write(self, out: Path) -> Run:
+        """Grade, ask for what no reply is kept for, grade again; then publish the run in the folder `out`."""
+        while True:
+            with drafted(out, _file_name(self.run)) as draft:
+                run = self.grade(draft.add)
+                if not self.panel.waiting:
+                    return draft.finish(run)
+            self.panel.gather()
+
+    def plan(self) -> Plan:
+        """Return which judge calls it would take, having made none and written nothing."""
+        self.grade(lambda *_: None)
+        return self.panel.plan()
+
+    def grade(self, keep: Callable[[Row, Run], None]) -> Run:
+        """Grade every output once, hand each row to `keep`, and return the run with its sums."""
+        pairs, tally = Pairs(str(self.samples), self.questions), Tally()
+        for recorded, question in pairs.of(read_outputs(self.samples), self.stated):
+            row = grade(recorded.output, question, self._ruler(question))
+            tally.add(row)
+            keep(row, self.run)
+        return self._ended(tally.close(self.run), pairs)
+
+    def _ruler(self, question: Question) -> Ruler | None:
+        if self.rubric is not None:
+            return self.used.ruler(self.rubric)
+        if question.rubric_ref is None:
+            return None
+        try:
+            return self.used.ruler(question.rubric_ref)
+        except RefError as error:
+            message = f"the question {question.id!r} names {excerpt(question.rubric_ref)}: {error.message}"
+            raise RefError(message, place=error.place, hint=error.hint) from None
+
+    def _ended(self, run: Run, pairs: Pairs) -> Run:
+        dataset = f"dataset/{run.name}"
+        if not run.questions:
+            raise RefusedError(
+                f"no output answers a question of {dataset}",
+                place=Place(pairs.file),
+                hint=f"outputs and questions meet by id; the first output is '{excerpt(pairs.first_stray, 60)}'",
+            )
+        return replace(
+            run,
+            rubrics=self.used.pinned(Kind.RUBRIC),
+            judges=self.used.pinned(Kind.JUDGE),
+            without_output=pairs.unanswered,
+            without_question=pairs.strays,
+            notes=(*self.used.notes, *pairs.notes(dataset), *self.panel.notes(), *_unscored(run), *_approximate(run)),
+            harness={**run.harness, **self._judge_model()},
+        )
+
+    def _judge_model(self) -> dict[str, str]:
+        """Return what the run itself said of the judges' model, which no digest holds."""
+        model, asked = self.used.model, self.used.pinned(Kind.JUDGE)
+        return {"judge_model": canonical(dict(model))} if model and asked else {}
+
+
+@contextmanager
+def begun(  # noqa: PLR0913  # as `score` has them
+    dataset: str,
+    outputs: Path,
+    *,
+    store: Store,
+    at: datetime,
+    model: str | None,
+    rubric: str | None,
+    judges: Judges | None,
+) -> Iterator[Job]:
+    """Open a job: the dataset resolved, its questions indexed, the kept replies at hand."""
+    with seated(judges or Judges(), store.git.common) as panel:
+        used = Used(store, panel.ask, panel.judges.model)
+        resolved = used.resolve(dataset)
+        if resolved.kind is not Kind.DATASET:
+            hint = "dataset/<id>@<version> does"
+            raise RefusedError(f"{dataset} holds no questions: it is a {resolved.kind}", hint=hint)
+        samples = samples_of(outputs)
+        stated = _model(samples)
+        run = _begun(resolved, samples, store=store, at=at, model=model or stated or samples.stem)
+        with indexed(resolved, store) as questions:
+            yield Job(run, samples, None if model else stated, rubric, questions, used, panel)
+
+
+def _model(samples: Path) -> str | None:
+    """Return the model that the outputs name; a file without any output is refused."""
+    first = next(read_outputs(samples), None)
+    if first is None:
+        raise LoadError("holds no output", place=Place(str(samples)))
+    return first.model
+
+
+def _begun(resolved: Resolved, samples: Path, *, store: Store, at: datetime, model: str) -> Run:
+    stamp = f"{at.timestamp():.6f}"
+    return Run(
+        path=Path(),
+        samples=Path(),
+        id=f"{resolved.id}/{model.replace('/', '_')}/{stamp}",
+        name=resolved.id,
+        at=stamp,
+        model=model,
+        dataset=pin(resolved),
+        rubrics=(),
+        outputs_sha256=sha256_of(samples),
+        score=None,
+        pass_rate=None,
+        scored=0,
+        unscored=0,
+        checks={},
+        harness=_harness(),
+        commit=_head(store),
+    )
+
+
+def _unscored(run: Run) -> Iterator[str]:
+    if not run.scored:
+        yield f"none of {run.questions} answered questions has a score: each row of the run says why"
+
+
+def _approximate(run: Run) -> Iterator[str]:
+    for engine in run.harness["engines"].split(", "):
+        if engine.endswith(APPROXIMATE):
+            yield f"some verdicts only come close: {engine} answered for an engine that is not installed"
+
+
+def _head(store: Store) -> str | None:
+    try:
+        return head(store.git)
+    except RefError:
+        return None
+
+
+def _harness() -> dict[str, str]:
+    """Return what grades; the engines of the checks name themselves and are added when they have answered."""
+    try:
+        version = metadata.version("evalstore")
+    except metadata.PackageNotFoundError:
+        version = "unknown"
+    return {"evalstore": version, "python": f"{platform.python_implementation()} {platform.python_version()}"}
+
+
+def _file_name(run: Run) -> str:
+    pin_ = run.dataset.ref.partition("@")[2] if run.dataset else ""
+    return run_name(run.name, pin_, run.model)
