@@ -3,6 +3,7 @@
 from evalstore.documents.canonical import canonical, digest, exact
 from evalstore.documents.edit import encode, replace_scalar
 from evalstore.documents.json_reader import LINE_LIMIT, read_json, read_row
+from evalstore.documents.json_stream import JsonStream
 from evalstore.documents.json_writer import write_json, write_row
 from evalstore.documents.tree import Document, Mark, Pointer, json_pointer
 from evalstore.documents.yaml_reader import read_yaml
@@ -11,6 +12,7 @@ from evalstore.documents.yaml_writer import write_yaml
 __all__ = [
     "LINE_LIMIT",
     "Document",
+    "JsonStream",
     "Mark",
     "Pointer",
     "canonical",

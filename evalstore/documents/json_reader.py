@@ -62,19 +62,26 @@ def read_row(data: bytes, file: str, line: int) -> Any:
     text = decode(data, file, line).removeprefix("\ufeff")
     place = Place(file, line)
     try:
-        value = _row_decoder(place).decode(text)
+        value = row_decoder(place).decode(text)
     except json.JSONDecodeError as error:
         raise LoadError(f"not JSON: {error.msg}", place=Place(file, line, error.colno)) from None
     except RecursionError:
         raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place) from None
+    check_row(value, text, place)
+    return value
+
+
+def check_row(value: Any, text: str, place: Place) -> None:
+    """Refuse what a decoder lets through: halves of surrogate pairs, and nesting that others cannot follow."""
     if "\\u" in text and _SURROGATE.search(json.dumps(value, ensure_ascii=False, default=str)):
         raise LoadError("half a surrogate pair is no text", place=place)
     if text.count("[") + text.count("{") > DEPTH_LIMIT and _height(value) > DEPTH_LIMIT:
         raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place)
-    return value
 
 
-def _row_decoder(place: Place) -> json.JSONDecoder:
+def row_decoder(place: Place) -> json.JSONDecoder:
+    """Return a decoder at C speed: numbers exact, no key twice, no NaN; what it refuses, it refuses at `place`."""
+
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         mapping = dict(items)
         if len(mapping) != len(items):
