@@ -1,18 +1,25 @@
 """Runs in the form of Every Eval Ever: written once, never over another, read back exactly."""
 
+from evalstore.runs.form import LABELS
 from evalstore.runs.lines import sha256_of
-from evalstore.runs.outputs import read_outputs, samples_of
+from evalstore.runs.outputs import doubts_of, read_outputs, samples_of
 from evalstore.runs.read import read_rows, read_run
-from evalstore.runs.values import CheckSummary, Pinned, Recorded, Row, Run
+from evalstore.runs.values import LATEST, CheckSummary, Pinned, Recorded, Row, Run
 from evalstore.runs.write import Draft, drafted, run_name
 
+# The versions of Every Eval Ever that a run can be written in.
+EEE_VERSIONS = tuple(LABELS)
+
 __all__ = [
+    "EEE_VERSIONS",
+    "LATEST",
     "CheckSummary",
     "Draft",
     "Pinned",
     "Recorded",
     "Row",
     "Run",
+    "doubts_of",
     "drafted",
     "read_outputs",
     "read_rows",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalstore.documents import canonical
+from evalstore.documents import canonical, read_row
 from evalstore.errors import LoadError, Place
 
 Calls = tuple[Mapping[str, Any], ...]
@@ -26,7 +26,7 @@ def told_calls(messages: Sequence[Mapping[str, Any]], place: Place) -> Calls | N
     if not told:
         return None
     calls = [call for several in told for call in recorded_calls(several, place) or ()]
-    return tuple({"name": _name(call), "args": _arguments(call) or {}} for call in calls)
+    return tuple({"name": _name(call), "args": _decoded(call, place) or {}} for call in calls)
 
 
 def message_calls(calls: Calls) -> Iterator[dict[str, Any]]:
@@ -43,6 +43,20 @@ def message_calls(calls: Calls) -> Iterator[dict[str, Any]]:
 def _name(call: Mapping[str, Any]) -> str:
     name = _function(call).get("name")
     return name if isinstance(name, str) else ""
+
+
+def _decoded(call: Mapping[str, Any], place: Place) -> Mapping[str, Any] | None:
+    """Return a call's arguments; chat APIs write all of them as the text of one JSON object."""
+    written = _function(call).get("arguments")
+    value = _read(written, place) if isinstance(written, str) else None
+    return value if isinstance(value, dict) else _arguments(call)
+
+
+def _read(text: str, place: Place) -> Any:
+    try:
+        return read_row(text.encode(), place.file, place.line or 0)
+    except LoadError:  # a text of another sort, which stays one
+        return None
 
 
 def _arguments(call: Mapping[str, Any]) -> Mapping[str, Any] | None:

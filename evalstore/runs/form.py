@@ -1,4 +1,6 @@
-"""A run's values as data of Every Eval Ever 0.3.0: pure functions, and the one place that knows where things go.
+"""A run's values as data of Every Eval Ever: pure functions, and the one place that knows where things go.
+
+What is written is valid under each of `LABELS`; the versions differ in nothing that a run of evalstore holds.
 
 The published schemas are closed and take text only in their free places, so what is evalstore's own stands there as
 text: exact scores as `2/3`, lists and mappings as JSON. A `score` must be a number: what has none says -1, the format's
@@ -17,11 +19,14 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import canonical
+from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs.calls import message_calls
-from evalstore.runs.values import CheckSummary, Row, Run
+from evalstore.runs.values import LATEST, CheckSummary, Row, Run
+from evalstore.text import excerpt
 
-VERSION = "0.3.0"
+# version -> the label of its rows; until 0.2.3 it had a prefix, which the label of an aggregate never had.
+LABELS = {LATEST: LATEST, "0.2.2": "instance_level_eval_0.2.2"}
 UNKNOWN = -1
 SCORE, PASS_RATE = "score", "pass_rate"
 _METRICS = {SCORE: "mean score of the scored questions", PASS_RATE: "share of the scored questions that pass"}
@@ -38,10 +43,10 @@ _MODEL_DETAILS = {"deployment_type": "unknown", "model_availability": "unknown"}
 
 
 def instance(row: Row, run: Run) -> dict[str, Any]:
-    """Return one row as an instance-level record of `run`, of which it reads id, model and name."""
+    """Return one row as an instance-level record of `run`, of which it reads version, id, model and name."""
     calls = row.output.tool_calls
     return {
-        "schema_version": VERSION,
+        "schema_version": _label(run.eee_version),
         "evaluation_id": run.id,
         "model_id": run.model,
         "evaluation_name": run.name,
@@ -61,7 +66,7 @@ def instance(row: Row, run: Run) -> dict[str, Any]:
 def aggregate(run: Run) -> dict[str, Any]:
     """Return a run as an aggregate record with two results, the mean score and the pass rate."""
     return {
-        "schema_version": VERSION,
+        "schema_version": run.eee_version,
         "evaluation_id": run.id,
         "evaluation_timestamp": run.at,
         "retrieved_timestamp": run.at,
@@ -82,6 +87,14 @@ def aggregate(run: Run) -> dict[str, Any]:
 def exact_text(score: Fraction | None) -> str:
     """Write an exact score as `2/3`; empty for none."""
     return "" if score is None else str(score)
+
+
+def _label(version: str) -> str:
+    if version not in LABELS:
+        raise RefusedError(
+            f"no run is written as Every Eval Ever {excerpt(version)}", hint=f"known: {', '.join(LABELS)}"
+        )
+    return LABELS[version]
 
 
 def _result(run: Run, metric: str, score: Fraction | None, details: Mapping[str, str]) -> dict[str, Any]:
@@ -161,6 +174,7 @@ def _check(check: CheckResult) -> dict[str, str | None]:
         "unscored": check.unscored,
         "reason": check.reason,
         "engine": check.engine,
+        **({"replies": check.replies} if check.replies else {}),
     }
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from evalstore.documents import LINE_LIMIT
-from evalstore.errors import Place
-from evalstore.files import open_named
-from evalstore.runs.lines import read_objects
+from evalstore.errors import LoadError, Place
+from evalstore.runs.aggregate import is_aggregate, read_records
 from evalstore.runs.read import read_run
 from evalstore.runs.recorded import recorded_of
 from evalstore.runs.values import Recorded
@@ -17,17 +15,28 @@ from evalstore.runs.values import Recorded
 def read_outputs(path: Path) -> Iterator[Recorded]:
     """Yield the outputs of a JSONL file of `{id, output, tool_calls?}` lines or Every Eval Ever rows, in its order.
 
-    A row whose model gave no output is left out; a line of another shape is a `LoadError` at file:line.
+    An aggregate of the first versions gives the samples that it holds. A row whose model gave no output is left out; a
+    line of another shape is a `LoadError` at file:line.
     """
-    for line, row in read_objects(path):
+    for line, row in read_records(path):
         recorded = recorded_of(row, Place(str(path), line))
         if recorded is not None:
             yield recorded
 
 
 def samples_of(path: Path) -> Path:
-    """Return the JSONL to read: `path` itself, or the rows beside it when `path` is the aggregate JSON of a run."""
-    with open_named(path) as file:
-        head = file.readline(LINE_LIMIT)
-    # An aggregate is indented, or one object that names its results; inside a text the quotes would be escaped.
-    return read_run(path).samples if head.strip() == b"{" or b'"evaluation_results"' in head else path
+    """Return the file with the rows: `path` itself, or what lies beside it when `path` is the aggregate of a run."""
+    if not is_aggregate(path):
+        return path
+    samples = read_run(path).samples
+    if not samples.exists():
+        raise LoadError(
+            "the rows of this run do not lie beside it", place=Place(str(path)), hint=f"put {samples.name} there"
+        )
+    return samples
+
+
+def doubts_of(path: Path) -> tuple[str, ...]:
+    """Return where the aggregate of somebody else's run contradicts its label; of any other file there is no doubt."""
+    run = read_run(path) if is_aggregate(path) else None
+    return run.notes if run and run.dataset is None else ()

@@ -11,6 +11,9 @@ from pathlib import Path
 from evalstore.documents import canonical
 from evalstore.model import CheckResult, Output, Verdict
 
+# The version of Every Eval Ever that runs are written in where none is asked for.
+LATEST = "0.3.0"
+
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
@@ -26,12 +29,18 @@ class Pinned:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One stored output: the question's id, what the model answered, and the line it stands on."""
+    """One stored output: the question's id, what the model answered, and the line it stands on.
+
+    `instance` says that it comes from a row of Every Eval Ever, where one output may have a row for every metric, and
+    `doubt` where that row contradicts its label.
+    """
 
     id: str
     output: Output
     line: int
     model: str | None = None
+    instance: bool = False
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,8 @@ class Run:
     """One scored set of outputs: what it was made from and what came out, all numbers exact.
 
     `path` is the aggregate JSON (what names a run), `samples` the JSONL of its rows, `name` the dataset's id, `at` Unix
-    time in seconds. A run that evalstore did not write has no `dataset`, no `rubrics`, and counts of 0.
+    time in seconds, `eee_version` the version of Every Eval Ever that the run is written in. A run that evalstore did
+    not write has no `dataset`, no `rubrics`, and counts of 0.
     """
 
     path: Path
@@ -97,6 +107,7 @@ class Run:
     without_output: int = 0
     without_question: int = 0
     notes: tuple[str, ...] = field(default=())
+    eee_version: str = LATEST
 
     @property
     def questions(self) -> int:

@@ -31,7 +31,7 @@ def test_every_published_row_is_read(samples: Path) -> None:
     for path in sorted((samples / "instance").iterdir()):
         records = [json.loads(line) for line in path.read_bytes().splitlines()]
         assert list(read_outputs(path)) == [
-            Recorded(record["sample_id"], Output(record["output"]["raw"][0]), line, record["model_id"])
+            Recorded(record["sample_id"], Output(record["output"]["raw"][0]), line, record["model_id"], instance=True)
             for line, record in enumerate(records, 1)
         ]
 
@@ -77,7 +77,7 @@ CALLS = ({"name": "f", "args": {"x": "1"}}, {"name": "g", "args": {}})
 )
 def test_outputs_of_older_versions_are_found(row: dict[str, Any], output: Output, lines: Callable[..., Path]) -> None:
     (recorded,) = read_outputs(lines({"sample_id": "1", **row}))
-    assert recorded == Recorded("1", output, 1)
+    assert recorded == Recorded("1", output, 1, instance=True)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_scores_of_others_are_exact_decimals(
         ({"evaluation": None}, "a value in it has another shape"),
         ({"input": "Q?"}, "a value in it has another shape"),
         ({"input": {}}, "'raw'"),
-        ({"evaluation": {"score": "x", "is_correct": True}}, "Invalid literal"),
+        ({"evaluation": {"score": "x", "is_correct": True}}, "its score 'x' is no number"),
         ({"metadata": {"evalstore_score": "1e999999999", "evalstore_verdict": "pass"}}, "is no exact score"),
         ({"metadata": {"evalstore_score": "1/0", "evalstore_verdict": "pass"}}, "is no exact score"),
         ({"metadata": {"evalstore_score": "1", "evalstore_verdict": "maybe"}}, "maybe"),

@@ -1,0 +1,75 @@
+"""The aggregate JSON of a run: whether a file is one, where its rows lie, and the samples that the first ones held."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from evalstore.documents import LINE_LIMIT, Document, read_json, read_row
+from evalstore.errors import LoadError
+from evalstore.files import open_named, read_named
+from evalstore.runs.lines import read_objects
+from evalstore.runs.shape import within
+from evalstore.text import excerpt
+
+_LIMIT = 64 << 20
+_HELD = "detailed_evaluation_results_per_samples"
+_PLAIN = re.compile(r"[^/\\\x00]+\.jsonl")
+
+
+def is_aggregate(path: Path) -> bool:
+    """Whether a file is the JSON of a run, not the JSONL of its rows; the first line tells, and no more is read."""
+    with open_named(path) as file:
+        head = file.readline(LINE_LIMIT)
+    if b'"evaluation_results"' not in head:
+        return head.removeprefix(b"\xef\xbb\xbf").strip() == b"{"
+    with suppress(LoadError):
+        value = read_row(head.rstrip(b"\n"), str(path), 1)
+        return isinstance(value, dict) and "evaluation_results" in value
+    return True  # the line is no row, so it is where an aggregate begins
+
+
+def read_aggregate(path: Path) -> Document:
+    """Read a whole aggregate, with the place of every value."""
+    return read_json(read_named(path, _LIMIT), str(path))
+
+
+def rows_place(record: Mapping[str, Any], path: Path) -> Path:
+    """Return where the rows of an aggregate are: a file beside it, or `path` itself when it holds them.
+
+    evalstore's own aggregates name their file; those of others name a path elsewhere, of which the last part counts.
+    """
+    if isinstance(record.get(_HELD), list):
+        return path
+    details = within(record.get("eval_library"), "additional_details")
+    if "evalstore_samples" in details:
+        return path.with_name(_plain(details["evalstore_samples"]))
+    usual = path.with_name(f"{path.stem}_samples.jsonl")
+    named = within(record, "detailed_evaluation_results").get("file_path")
+    name = PurePosixPath(named).name if isinstance(named, str) else ""
+    beside = [path.with_name(name)] if _PLAIN.fullmatch(name) else []
+    return next(filter(Path.is_file, [*beside, usual]), usual)
+
+
+def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield (line, row) for every line of a JSONL file, streamed, or for every sample that an aggregate holds."""
+    return _held(path) if is_aggregate(path) else read_objects(path)
+
+
+def _held(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    document = read_aggregate(path)
+    model = within(document.value, "model_info").get("id")
+    for number, sample in enumerate(document.value.get(_HELD) or ()):
+        place = document.place((_HELD, number))
+        if not isinstance(sample, dict):
+            raise LoadError("a sample is one JSON object", place=place)
+        yield place.line or 0, {"model_id": model, **sample}
+
+
+def _plain(name: Any) -> str:
+    if not isinstance(name, str) or not _PLAIN.fullmatch(name):
+        raise ValueError(f"'{excerpt(str(name))}' is no file beside it")
+    return name

@@ -1,0 +1,70 @@
+"""One row of Every Eval Ever, of any version, as it was graded; opens no file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from evalstore.documents import read_row
+from evalstore.errors import Place
+from evalstore.model import CheckResult, Unscored, Verdict
+from evalstore.runs.form import UNKNOWN
+from evalstore.runs.recorded import recorded_of
+from evalstore.runs.shape import exact_score, number_of, text_of
+from evalstore.runs.values import Row
+
+
+def graded_of(value: Mapping[str, Any], place: Place) -> Row | None:
+    """Return a row with its grade; None when its model gave no output. In rows of others, -1 means unscored."""
+    recorded = recorded_of(value, place)
+    if recorded is None:
+        return None
+    details, (asked, reference) = value.get("metadata") or {}, _asked(value)
+    score, verdict = _grade(value, details)
+    checks = read_row(details.get("evalstore_checks", "[]").encode(), place.file, place.line or 0)
+    return Row(
+        id=recorded.id,
+        input=asked,
+        reference=reference,
+        output=recorded.output,
+        score=score,
+        verdict=verdict,
+        rubric=details.get("evalstore_rubric", ""),
+        rubric_digest=details.get("evalstore_rubric_digest", ""),
+        checks=tuple(_check(check) for check in checks),
+        reason=details.get("evalstore_reason", value.get("error") or ""),
+        input_digest=details.get("evalstore_input_digest", ""),
+        reference_digest=details.get("evalstore_reference_digest", ""),
+        group=details.get("evalstore_group"),
+    )
+
+
+def _asked(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Return what the model was asked, and the expected answers; the samples of the first aggregates are flat."""
+    flat, given = "response" in row, row["input"]
+    reference = row.get("ground_truth") if flat else given.get("reference")
+    several = reference if isinstance(reference, list) else [] if reference is None else [reference]
+    if not all(isinstance(text, str) for text in several):
+        raise ValueError("its reference is no text")
+    return text_of(row, "input") if flat else text_of(given, "raw"), tuple(several)
+
+
+def _grade(row: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[Fraction | None, Verdict]:
+    if "evalstore_score" in details:
+        return exact_score(details["evalstore_score"]), Verdict(details["evalstore_verdict"])
+    if "response" in row:
+        return None, Verdict.UNSCORED
+    evaluation = row["metrics"] if "metrics" in row and "evaluation" not in row else row["evaluation"]
+    score = number_of(evaluation.get("score"))
+    if score is None or score == UNKNOWN:
+        return None, Verdict.UNSCORED
+    if isinstance(correct := evaluation["is_correct"], bool):
+        return score, Verdict.PASS if correct else Verdict.FAIL
+    raise ValueError("its `is_correct` is neither true nor false")
+
+
+def _check(check: Mapping[str, Any]) -> CheckResult:
+    unscored = check["unscored"] and Unscored(check["unscored"])
+    grade = exact_score(check["score"]), Verdict(check["verdict"]), check["reason"], unscored
+    return CheckResult(check["id"], check["kind"], *grade, check["engine"], check.get("replies", ""))

@@ -1,0 +1,60 @@
+"""What the parts of a record must be, or the sentence that refuses them; shared by the readers of runs and of rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from evalstore.errors import LoadError, Place
+from evalstore.text import excerpt
+
+# `Fraction` would also take 1e999999999, and calculate it.
+_EXACT = re.compile("-?[0-9]{1,4000}(?:/0*[1-9][0-9]{0,3999})?", re.ASCII)
+
+
+@contextmanager
+def worded(place: Place, sentence: str) -> Iterator[None]:
+    """Say of a shape that does not fit what it should have been; which key of it, the error knows."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise LoadError(f"{sentence}: {_fault(error)}", place=place) from None
+
+
+def text_of(holder: Mapping[str, Any], key: str) -> str:
+    """Return a required text."""
+    if isinstance(value := holder[key], str):
+        return value
+    raise ValueError(f"its `{key}` is no text")
+
+
+def within(holder: Any, key: str) -> Mapping[str, Any]:
+    """Return an optional part; older versions and other writers leave it out."""
+    found = holder.get(key) if isinstance(holder, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def number_of(score: Any) -> Fraction | None:
+    """Return a score exactly, None for null; true and false, which some versions allow, are 1 and 0."""
+    if score is None or isinstance(score, int | Decimal):
+        return None if score is None else Fraction(score)
+    raise ValueError(f"its score '{excerpt(str(score), 40)}' is no number")
+
+
+def exact_score(text: str) -> Fraction | None:
+    """Read an exact score as the writer wrote it."""
+    if not text:
+        return None
+    if not _EXACT.fullmatch(text):
+        raise ValueError(f"'{excerpt(text, 40)}' is no exact score")
+    return Fraction(text)
+
+
+def _fault(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"it has no {excerpt(str(error))}"
+    return excerpt(str(error)) if isinstance(error, ValueError) else "a value in it has another shape"
