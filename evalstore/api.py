@@ -12,6 +12,7 @@ from evalstore.checks import Reach
 from evalstore.checks import evaluate as _evaluate
 from evalstore.diff import Diff, compare
 from evalstore.errors import EvalstoreError
+from evalstore.judging import Endpoint, Judges, seated
 from evalstore.migration import MigrationReport, export, migrate
 from evalstore.model import Artifact, Output, Question, RubricResult
 from evalstore.release import Released, bump
@@ -26,7 +27,9 @@ __all__ = [
     "Audit",
     "Bump",
     "Diff",
+    "Endpoint",
     "EvalstoreError",
+    "Judges",
     "MigrationReport",
     "Released",
     "Resolved",
@@ -67,14 +70,24 @@ def evaluate(
     question: Question | Mapping[str, Any] | None = None,
     *,
     store: Store | None = None,
+    judges: Judges | None = None,
 ) -> RubricResult:
     """Grade one output (SPEC 4): `.score` is an exact `Fraction` in [0, 1], or None when nothing could be graded.
 
     `output` is a text or `{output, tool_calls?}`; `store` resolves what the rubric refers to, and its `strict` setting
-    refuses the answers of approximate engines. Raises `SchemaError` for a rubric that cannot be read as one.
+    refuses the answers of approximate engines. Judges answer from the replies that the store's repository keeps; with
+    `judges=Judges(Endpoint(url, key), model={"id": …})` what is missing is asked for and kept. Raises `SchemaError` for
+    a rubric that cannot be read as one.
     """
-    reach = Reach(load=store.load, strict=store.settings.get("strict") is True) if store else Reach()
-    return _evaluate(rubric, output, question, reach=reach)
+    if store is None:
+        return _evaluate(rubric, output, question)
+    with seated(judges or Judges(), store.git.common) as panel:
+        reach = Reach(store.load, panel.ask, panel.judges.model, strict=store.settings.get("strict") is True)
+        while True:
+            result = _evaluate(rubric, output, question, reach=reach)
+            if not panel.waiting:
+                return result
+            panel.gather()
 
 
 def score(  # noqa: PLR0913  # what a command line can say, each by its name
@@ -85,11 +98,13 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     out: Path | str = "runs",
     model: str | None = None,
     rubric: str | None = None,
+    judges: Judges | None = None,
     at: datetime | None = None,
 ) -> Run:
     """Grade stored outputs under the rubrics of a dataset and keep the run as two files below `out` (SPEC 4).
 
-    `outputs` is JSONL of `{id, output, tool_calls?}` or Every Eval Ever rows; `at` is when it happened (default: now).
+    `outputs` is JSONL of `{id, output, tool_calls?}` or Every Eval Ever rows; `judges` as for `evaluate`; `at` is when
+    it happened (default: now).
     """
-    moment = at or datetime.now(UTC)
-    return _score(dataset, Path(outputs), store=store, out=Path(out), at=moment, model=model, rubric=rubric)
+    moment, where = at or datetime.now(UTC), Path(out)
+    return _score(dataset, Path(outputs), store=store, out=where, at=moment, model=model, rubric=rubric, judges=judges)

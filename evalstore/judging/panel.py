@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +46,14 @@ class Panel:
     """The judges at work: `kept` counts the answers that nobody had to be asked for."""
 
     judges: Judges
-    cache: Cache
+    replies: Callable[[], Cache]
     missing: Spool
     kept: int = 0
     failed: dict[str, str] = field(default_factory=dict)
 
     def ask(self, call: Call) -> Reply:
         """Return the reply that is kept, or why there is none; the call is then noted as missing."""
-        if (reply := self.cache.get(call)) is not None:
+        if (reply := self.replies().get(call)) is not None:
             self.kept += 1
             return reply
         problem = self.failed.get(call.key)
@@ -80,7 +81,7 @@ class Panel:
                 hint="raise it, or see the plan with --dry-run",
             )
         with self.judges.progress(plan) as told:
-            self.failed |= ask_all(self.missing, self.judges.endpoint, self.cache, told=told)
+            self.failed |= ask_all(self.missing, self.judges.endpoint, self.replies(), told=told)
         self.missing.clear()
         self.kept = 0
 
@@ -98,7 +99,14 @@ class Panel:
 
 @contextmanager
 def seated(judges: Judges, common: Callable[[], Path]) -> Iterator[Panel]:
-    """Open the replies, in the git directory that `common` returns where the judges name no file of their own."""
+    """Sit the judges down; the replies are opened when the first is asked for.
+
+    They lie in the git directory that `common` returns, where the judges name no file of their own.
+    """
     with ExitStack() as opened:
-        path = judges.cache or common() / _FOLDER / _FILE
-        yield Panel(judges, opened.enter_context(Cache.open(path)), opened.enter_context(Spool()))
+
+        @cache
+        def replies() -> Cache:
+            return opened.enter_context(Cache.open(judges.cache or common() / _FOLDER / _FILE))
+
+        yield Panel(judges, replies, opened.enter_context(Spool()))
