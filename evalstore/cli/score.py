@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,13 @@ if TYPE_CHECKING:
 )
 @click.option("--model", metavar="NAME", help="Name of the model; else the outputs' own, else the file's name.")
 @click.option("--rubric", metavar="REF", help="Grade every question with this rubric instead of its own.")
+@click.option(
+    "--eee-version",
+    type=click.Choice(["0.3.0", "0.2.2"]),  # `EEE_VERSIONS`, which --help does not import
+    default="0.3.0",
+    show_default=True,
+    help="Version of Every Eval Ever to write the run in.",
+)
 @click.option("--dry-run", is_flag=True, help="Say how many judge calls it would take; make none, write nothing.")
 @options()
 @judge_options
@@ -48,13 +56,14 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     model: str | None,
     rubric: str | None,
     *,
+    eee_version: str,
     dry_run: bool,
     judges: Judges,
 ) -> ExitCode:
     """Grade the stored OUTPUTS under the rubrics of DATASET, and keep the result as a run.
 
     OUTPUTS is JSONL, a line {"id", "output", "tool_calls"?} or a row of Every Eval Ever each, or the JSON of a stored
-    run. The run is two files in the form of Every Eval Ever 0.3.0; the path of the first names it.
+    run. The run is two files in the form of Every Eval Ever; the path of the first names it.
 
     Judges answer through an OpenAI-compatible endpoint. Every reply is kept, so nothing is asked twice: a run that was
     killed goes on where it stopped, and the same outputs are scored again without any call.
@@ -62,10 +71,8 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     from evalstore.scoring import begun
 
     moment, path = datetime.now(UTC), settings.path / outputs
-    with (
-        settings.store() as store,
-        begun(dataset, path, store=store, at=moment, model=model, rubric=rubric, judges=judges) as job,
-    ):
+    how = partial(begun, model=model, rubric=rubric, judges=judges, eee_version=eee_version)
+    with settings.store() as store, how(dataset, path, store=store, at=moment) as job:
         if dry_run:
             settings.emit(job.plan())
             return ExitCode.DONE

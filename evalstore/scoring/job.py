@@ -15,7 +15,7 @@ from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.judging import Judges, Panel, Plan, seated
 from evalstore.model import Kind, Question
 from evalstore.model.outcome import APPROXIMATE
-from evalstore.runs import Row, Run, drafted, read_outputs, run_name, samples_of, sha256_of
+from evalstore.runs import LATEST, Row, Run, doubts_of, drafted, read_outputs, run_name, samples_of, sha256_of
 from evalstore.scoring.grade import grade
 from evalstore.scoring.pairs import Pairs
 from evalstore.scoring.questions import Questions, indexed
@@ -86,7 +86,14 @@ class Job:
             judges=self.used.pinned(Kind.JUDGE),
             without_output=pairs.unanswered,
             without_question=pairs.strays,
-            notes=(*self.used.notes, *pairs.notes(dataset), *self.panel.notes(), *_unscored(run), *_approximate(run)),
+            notes=(
+                *run.notes,
+                *self.used.notes,
+                *pairs.notes(dataset),
+                *self.panel.notes(),
+                *_unscored(run),
+                *_approximate(run),
+            ),
             harness={**run.harness, **self._judge_model()},
         )
 
@@ -106,6 +113,7 @@ def begun(  # noqa: PLR0913  # as `score` has them
     model: str | None,
     rubric: str | None,
     judges: Judges | None,
+    eee_version: str = LATEST,
 ) -> Iterator[Job]:
     """Open a job: the dataset resolved, its questions indexed, the kept replies at hand."""
     with seated(judges or Judges(), store.git.common) as panel:
@@ -117,6 +125,7 @@ def begun(  # noqa: PLR0913  # as `score` has them
         samples = samples_of(outputs)
         stated = _model(samples)
         run = _begun(resolved, samples, store=store, at=at, model=model or stated or samples.stem)
+        run = replace(run, eee_version=eee_version, notes=doubts_of(outputs))
         with indexed(resolved, store) as questions:
             yield Job(run, samples, None if model else stated, rubric, questions, used, panel)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from evalstore.documents import canonical
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.model import Question
 from evalstore.runs import Recorded
@@ -15,20 +17,31 @@ from evalstore.text import excerpt
 
 @dataclass(slots=True)
 class Pairs:
-    """The pairs so far: each question's line in the outputs (0 for none), and how many outputs have no question."""
+    """The pairs so far: each question's line in the outputs (0 for none), and what was odd about the outputs.
+
+    A row of Every Eval Ever that gives the same output once more does so for another metric: it is passed over.
+    """
 
     file: str
     questions: Questions
     strays: int = 0
     first_stray: str = ""
+    repeats: int = 0
+    doubts: int = 0
+    first_doubt: str = ""
     _lines: array[int] = field(init=False)
+    _heard: array[int] = field(init=False)
 
     def __post_init__(self) -> None:
         self._lines = array("Q", bytes(8 * self.questions.count))
+        self._heard = array("q", bytes(8 * self.questions.count))
 
     def of(self, outputs: Iterable[Recorded], model: str | None) -> Iterator[tuple[Recorded, Question]]:
         """Yield each output with its question; an id that stands twice, or a model other than `model`, is refused."""
         for recorded in outputs:
+            if recorded.doubt:
+                self.first_doubt = self.first_doubt or f"{Path(self.file).name}:{recorded.line}: {recorded.doubt}"
+                self.doubts += 1
             if model is not None and recorded.model not in {None, model}:
                 raise self._second_model(recorded, model)
             found = self.questions.find(recorded.id)
@@ -37,9 +50,13 @@ class Pairs:
                 self.strays += 1
                 continue
             number, question = found
+            heard = hash(_words(recorded)) if recorded.instance else 0
             if self._lines[number]:
-                raise self._twice(recorded, self._lines[number])
-            self._lines[number] = recorded.line
+                if not recorded.instance or heard != self._heard[number]:
+                    raise self._twice(recorded, self._lines[number])
+                self.repeats += 1
+                continue
+            self._lines[number], self._heard[number] = recorded.line, heard
             yield recorded, question
 
     @property
@@ -48,12 +65,16 @@ class Pairs:
         return self._lines.count(0)
 
     def notes(self, dataset: str) -> Iterator[str]:
-        """Say what found no partner."""
+        """Say what found no partner, and what was odd about the outputs."""
         if self.unanswered:
             yield f"questions of {dataset} without an output: {self.unanswered:,} of {self.questions.count:,}"
         if self.strays:
             first = excerpt(self.first_stray, 60)
             yield f"outputs without a question in {dataset}: {self.strays:,} (the first is '{first}')"
+        if self.repeats:
+            yield f"rows that give an output once more, for another metric: {self.repeats:,}"
+        if self.doubts:
+            yield f"{self.first_doubt}; rows with a label that their shape contradicts: {self.doubts:,}"
 
     def _twice(self, recorded: Recorded, first: int) -> RefusedError:
         return RefusedError(
@@ -68,3 +89,8 @@ class Pairs:
             place=Place(self.file, recorded.line),
             hint="one run holds one model; --model NAME names them all",
         )
+
+
+def _words(recorded: Recorded) -> tuple[str, str]:
+    calls = recorded.output.tool_calls
+    return recorded.output.text, "" if calls is None else canonical([dict(call) for call in calls])

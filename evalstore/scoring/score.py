@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from evalstore.judging import Judges
-from evalstore.runs import Run
+from evalstore.runs import LATEST, Run
 from evalstore.scoring.job import begun
 from evalstore.store import Store
 
@@ -21,15 +21,18 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     model: str | None = None,
     rubric: str | None = None,
     judges: Judges | None = None,
+    eee_version: str = LATEST,
 ) -> Run:
     """Grade every output that answers a question of `dataset`, and write the run into the folder `out`.
 
     `outputs` is JSONL (`{id, output, tool_calls?}` or rows of Every Eval Ever) or the aggregate JSON of a stored run.
     A question is graded by its own rubric, or by `rubric` if given. Judges are answered as `judges` says (None: from
     the replies that the repository keeps): outputs are graded, what no reply is kept for is asked, and they are graded
-    again. Outputs are streamed, so memory does not grow with them. `at` is the time that the run records. Raises
-    `LoadError` for an output that cannot be read and `RefusedError` for one that stands twice, both at file:line; then
-    nothing is left in `out`.
+    again. Outputs are streamed, so memory does not grow with them. `at` is the time that the run records, `eee_version`
+    the version of Every Eval Ever that it is written in. Raises `LoadError` for an output that cannot be read and
+    `RefusedError` for one that stands twice, both at file:line; then nothing is left in `out`.
     """
-    with begun(dataset, outputs, store=store, at=at, model=model, rubric=rubric, judges=judges) as job:
+    with begun(
+        dataset, outputs, store=store, at=at, model=model, rubric=rubric, judges=judges, eee_version=eee_version
+    ) as job:
         return job.write(out)
