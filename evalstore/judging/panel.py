@@ -18,6 +18,8 @@ from evalstore.model import Call, Reply
 
 _FOLDER, _FILE = "evalstore", "replies.db"
 
+NOT_KEPT = Reply(problem="no reply is kept, and none was asked for")
+
 # Told of the plan before the first call, and then of every reply.
 Progress = Callable[[Plan], AbstractContextManager[Callable[[Reply], None]]]
 
@@ -53,13 +55,17 @@ class Panel:
 
     def ask(self, call: Call) -> Reply:
         """Return the reply that is kept, or why there is none; the call is then noted as missing."""
+        if (reply := self.find(call)) is not None:
+            return reply
+        self.missing.note(call)
+        return NOT_KEPT
+
+    def find(self, call: Call) -> Reply | None:
+        """Return the reply that is kept, or why its call failed; None where nobody was asked yet."""
         if (reply := self.replies().get(call)) is not None:
             self.kept += 1
             return reply
-        problem = self.failed.get(call.key)
-        if problem is None:
-            self.missing.note(call)
-        return Reply(problem=problem or "no reply is kept, and none was asked for")
+        return Reply(problem=self.failed[call.key]) if call.key in self.failed else None
 
     def plan(self) -> Plan:
         """Return what would be asked."""

@@ -1,0 +1,107 @@
+"""Keeps the replies of judges by the key of their call, for any number of threads and processes; asks nobody."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from evalstore.documents import digest
+from evalstore.judging.database import connect, is_ours, make, stands, worded, writing
+from evalstore.model import Call, Reply
+
+
+@dataclass(slots=True)
+class Cache:
+    """Replies in a file that the first `put` makes.
+
+    It has a rollback journal, not a write-ahead log: then it is one file that can be copied, read where nothing may be
+    written, and shared over a network. A put takes a millisecond or two, which no model answers in.
+    """
+
+    path: Path
+    _database: sqlite3.Connection | None = None
+    _sound: bool = False
+    _closed: bool = False
+    _pid: int = field(default_factory=os.getpid)
+    _inherited: list[sqlite3.Connection] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Name a cache; nothing is made, and what is there is looked at when it is first used."""
+        return cls(path)
+
+    def get(self, call: Call) -> Reply | None:
+        """Return the reply to a call; None where there is none, or where it is not as it was stored."""
+        key = call.key
+        with self._lock, worded(self.path):
+            database = self._readable()
+            return None if database is None else _find(database, key)
+
+    def put(self, call: Call, reply: Reply) -> None:
+        """Keep a reply for good before returning; an earlier one stays. What cannot be written is a `RefusedError`."""
+        if reply.problem:
+            raise ValueError("a call without a reply is to be asked again, so nothing of it is kept")
+        row = [call.key, call.judge, str(call.model.get("id", "")), reply.served, reply.finish, reply.text]
+        row.append(digest(row))
+        with self._lock, worded(self.path):
+            database = self._writable()
+            with writing(database):
+                if _find(database, row[0]) is None:
+                    database.execute(
+                        "INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, digest([*row]))
+                    )
+
+    def close(self) -> None:
+        """Let go of the file; a later `get` or `put` is a `ValueError`."""
+        with self._lock:
+            self._closed = True
+            self._drop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _readable(self) -> sqlite3.Connection | None:
+        if self._closed:
+            raise ValueError("the cache of replies is closed")
+        if self._pid != os.getpid():
+            self._forked()
+        if not self._sound and stands(self.path):
+            self._database = self._database or connect(self.path)
+            self._sound = is_ours(self._database, self.path)
+        return self._database if self._sound else None
+
+    def _writable(self) -> sqlite3.Connection:
+        database = self._readable()
+        if database is None:
+            self._drop()
+            database = self._database = make(self.path)
+            self._sound = True
+        return database
+
+    def _forked(self) -> None:
+        # A connection does not survive a fork; it is kept, because closing it would be using it.
+        self._inherited += [self._database] if self._database else []
+        self._database, self._sound, self._pid = None, False, os.getpid()
+
+    def _drop(self) -> None:
+        if self._database is not None and self._pid == os.getpid():
+            self._database.close()
+        self._database, self._sound = None, False
+
+
+def _find(database: sqlite3.Connection, key: str) -> Reply | None:
+    with closing(database.execute("SELECT * FROM reply WHERE key = ?", (key,))) as found:
+        row = found.fetchone()
+    if row is None or not all(isinstance(value, str) for value in row) or digest([*row[:-1]]) != row[-1]:
+        return None
+    _, _, _, served, finish, text, _ = row
+    return Reply(text=text, served=served, finish=finish)

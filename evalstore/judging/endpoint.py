@@ -1,0 +1,194 @@
+"""An OpenAI-compatible endpoint, asked one call at a time; sole user of `openai`, imported when something is asked."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from evalstore.errors import RefusedError, UsageError
+from evalstore.judging.answer import read_answer
+from evalstore.judging.trouble import Then, Trouble, trouble_of
+from evalstore.model import Call, Reply
+from evalstore.text import excerpt
+
+_LABEL = "[A-Za-z0-9_-]{1,63}"
+_URL = re.compile(
+    rf"https?://(?P<host>{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?(?P<path>(?:/[\w.~%+-]*)*)",
+    re.ASCII,
+)
+_FORM = "give http(s)://host[:port][/v1], without /chat/completions; the key goes into EVALSTORE_JUDGE_KEY"
+_LEAST = {"timeout": 0.001, "retries": 0, "concurrency": 1, "first_wait": 0, "longest_wait": 0, "patience": 1}
+_SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
+_CONNECT = 10.0  # seconds to pick up; a model may take longer to answer
+_LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes of an answer; a judge's has a few thousand
+# All that an endpoint is told in headers. The client would add what OPENAI_* variables hold, which is meant for
+# somebody else, and what it knows of this machine.
+_HEADERS = {"accept", "connection", "content-length", "content-type", "host"}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where judges' models are asked, and how patiently (in seconds); what makes no sense is a `UsageError`.
+
+    `model` is what the run says of a model where neither check nor judge does. A call is tried up to `retries` times
+    more; the pauses double from `first_wait` to `longest_wait`, which is also the longest that the endpoint may ask
+    for. When `patience` calls in a row have failed for good, no more are asked.
+    """
+
+    url: str
+    key: str = field(default="", repr=False)
+    model: Mapping[str, Any] = field(default_factory=dict)
+    timeout: float = 60
+    retries: int = 5
+    concurrency: int = 8
+    first_wait: float = 1
+    longest_wait: float = 60
+    patience: int = 32
+
+    def __post_init__(self) -> None:
+        if not _is_url(self.url):  # which is not shown, because keys are found in the oddest places
+            raise UsageError("the URL of the judge's endpoint is none that can be asked", hint=_FORM)
+        if not re.fullmatch("[!-~]*", self.key):
+            raise UsageError("the key of the judge's endpoint holds a space or an odd character; was it copied whole?")
+        for name, least in _LEAST.items():
+            if not least <= (given := getattr(self, name)) < float("inf"):
+                raise UsageError(f"the judge's endpoint has {name} {given}; it can be {least} or more")
+
+    @property
+    def base(self) -> str:
+        """The URL below which paths are asked; of a bare host it is /v1."""
+        url = self.url.rstrip("/")
+        return url if urlsplit(url).path else f"{url}/v1"
+
+
+class _Answered(Exception):  # noqa: N818  # no error: how a hook hands an answer over
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes, *, late: bool) -> None:
+        super().__init__(status)
+        self.status, self.headers, self.body, self.late = status, headers, body, late
+
+
+@dataclass(slots=True)
+class Line:
+    """The connections to an endpoint, for any number of threads.
+
+    `heard` is whether it has said anything at all so far, `answered` whether a model of it has replied.
+    """
+
+    endpoint: Endpoint
+    heard: bool = False
+    answered: bool = False
+    _client: Any = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def ask(self, call: Call) -> Reply | Trouble:
+        """Ask once: one user message and exactly the parameters of the call's model; read what comes back."""
+        if not call.model.get("id"):
+            return Trouble(f"nobody says which model {call.judge} asks", Then.PASS, "set EVALSTORE_JUDGE_MODEL")
+        client = self._connected()
+        from openai import APIConnectionError
+
+        parameters = {name: _plain(call.model[name]) for name in _SAMPLING if name in call.model}
+        message = {"role": "user", "content": call.prompt}
+        try:
+            client.chat.completions.create(model=call.model["id"], messages=[message], **parameters)
+        except _Answered as answer:
+            return self._read(answer)
+        except APIConnectionError as error:
+            # Before 3.0 the client wraps whatever a hook raises.
+            cause = error.__cause__
+            return self._read(cause) if isinstance(cause, _Answered) else self._silence(cause)
+        raise AssertionError("the hook hands every answer over")
+
+    def close(self) -> None:
+        """Close the connections; nobody may be asking."""
+        if self._client is not None:
+            self._client.close()
+
+    def _connected(self) -> Any:
+        with self._lock:
+            self._client = self._client or self._connect()
+            return self._client
+
+    def _connect(self) -> Any:
+        try:
+            from openai import DefaultHttpxClient, OpenAI, Timeout
+        except ImportError:
+            message = "judges are asked through the openai client, which is not installed, or too old"
+            raise RefusedError(message, hint="pip install 'evalstore[judge]'") from None
+        limits = Timeout(self.endpoint.timeout, connect=min(_CONNECT, self.endpoint.timeout))
+        hooks: Any = {"request": [self._strip], "response": [self._hand_over]}
+        http = DefaultHttpxClient(timeout=limits, event_hooks=hooks, follow_redirects=False)
+        key = self.endpoint.key or "none"  # without one the client would look for one
+        return OpenAI(api_key=key, base_url=self.endpoint.base, timeout=limits, max_retries=0, http_client=http)
+
+    def _strip(self, request: Any) -> None:
+        for name in {*request.headers} - _HEADERS:
+            del request.headers[name]
+        request.headers["user-agent"] = "evalstore"
+        request.headers["accept-encoding"] = "identity"  # what is packed small unpacks to any size
+        if self.endpoint.key:
+            request.headers["authorization"] = f"Bearer {self.endpoint.key}"
+
+    def _hand_over(self, response: Any) -> None:
+        # Here and not by the client, because it would read an error page of any size, for any time.
+        self.heard = True
+        late, end = False, time.monotonic() + self.endpoint.timeout
+        limit = _LIMIT if response.is_success else _ERROR_LIMIT
+        body = bytearray()
+        for piece in response.iter_raw():
+            body += piece
+            if (late := time.monotonic() > end) or len(body) > limit:
+                break
+        raise _Answered(response.status_code, response.headers, bytes(body), late=late)
+
+    def _read(self, answer: _Answered) -> Reply | Trouble:
+        if answer.status // 100 != 2:  # noqa: PLR2004  # success
+            headers = {name.lower(): self._unkeyed(value) for name, value in answer.headers.items()}
+            return trouble_of(answer.status, headers, self._unkeyed(answer.body.decode("utf-8", "replace")))
+        if len(answer.body) > _LIMIT:
+            return Trouble(f"the endpoint answers more than {_LIMIT:,} bytes", Then.PASS)
+        if answer.late:
+            return self._slow()
+        found = read_answer(answer.body)
+        if isinstance(found, Trouble):  # which quotes the body, so it is read again without the key
+            return read_answer(self._unkeyed(answer.body.decode("utf-8", "replace")).encode("utf-8"))
+        self.answered = True
+        return found
+
+    def _silence(self, cause: BaseException | None) -> Trouble:
+        kind = type(cause).__name__
+        if kind.endswith("Timeout") and not kind.startswith("Connect"):
+            return self._slow()
+        what = "cannot be reached" if kind.startswith("Connect") else "breaks the connection"
+        words = excerpt(self._unkeyed(str(cause)), 120)
+        return Trouble(f"the endpoint {what}{': ' if words else ''}{words}", Then.AGAIN, "look at EVALSTORE_JUDGE_URL")
+
+    def _slow(self) -> Trouble:
+        return Trouble(f"the endpoint does not answer within {self.endpoint.timeout:g} seconds", Then.AGAIN)
+
+    def _unkeyed(self, text: str) -> str:
+        return text.replace(self.endpoint.key, "[key]") if self.endpoint.key else text
+
+
+def _is_url(url: str) -> bool:
+    found = _URL.fullmatch(url)
+    if found is None or found["path"].rstrip("/").endswith("/completions"):
+        return False
+    try:
+        host = found["host"].strip("[]")
+        if not re.search("[A-Za-z]", host.rpartition(".")[2]) or ":" in host:
+            ip_address(host)
+        return (urlsplit(url).port or 1) > 0
+    except ValueError:
+        return False
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else value

@@ -1,0 +1,99 @@
+"""What would be asked, and what it comes to, before anything is: calls kept outside memory, each once."""
+
+from __future__ import annotations
+
+import pickle
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Self
+
+from evalstore.errors import RefusedError
+from evalstore.model import Call
+
+_PAGE = 256  # calls in memory while they are read
+_TABLE = "CREATE TABLE call (number INTEGER PRIMARY KEY, key BLOB UNIQUE, pickled BLOB)"
+_Group = tuple[str, str]  # judge, model
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The calls that one judge would make to one model, and how many characters their prompts have."""
+
+    judge: str
+    model: str
+    calls: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The calls that would be made, by judge and model in that order; `kept` is how many answers need none."""
+
+    asked: tuple[Planned, ...]
+    kept: int = 0
+
+    @property
+    def calls(self) -> int:
+        """How many calls would be made."""
+        return sum(planned.calls for planned in self.asked)
+
+
+def _opened() -> sqlite3.Connection:
+    # SQLite keeps it in a nameless temporary file, which is gone with this process.
+    database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    for statement in ("PRAGMA journal_mode = OFF", _TABLE, "BEGIN"):
+        database.execute(statement)
+    return database
+
+
+@dataclass(slots=True)
+class Spool:
+    """Calls in the order in which they were first noted, each once, in memory that does not grow with them."""
+
+    _calls: Counter[_Group] = field(default_factory=Counter)
+    _characters: Counter[_Group] = field(default_factory=Counter)
+    _database: sqlite3.Connection = field(default_factory=_opened)
+
+    def note(self, call: Call) -> None:
+        """Note a call; one that has the key of an earlier call is the same."""
+        row = bytes.fromhex(call.key), pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
+        try:
+            new = self._database.execute("INSERT OR IGNORE INTO call (key, pickled) VALUES (?, ?)", row).rowcount
+        except sqlite3.Error as error:
+            raise RefusedError(f"the calls to judges cannot be noted: {error}") from None
+        group = call.judge, str(call.model.get("id", ""))
+        self._calls[group] += new
+        self._characters[group] += new * len(call.prompt)
+
+    def plan(self, *, kept: int = 0) -> Plan:
+        """Say what asking these calls comes to, beside `kept` answers that are there."""
+        groups = sorted(group for group, calls in self._calls.items() if calls)
+        return Plan(tuple(Planned(*group, self._calls[group], self._characters[group]) for group in groups), kept)
+
+    def clear(self) -> None:
+        """Forget the calls."""
+        self._database.execute("DELETE FROM call")
+        self._calls.clear()
+        self._characters.clear()
+
+    def close(self) -> None:
+        """Forget the calls, and the file."""
+        self._database.close()
+
+    def __len__(self) -> int:
+        return self._calls.total()
+
+    def __iter__(self) -> Iterator[Call]:
+        last, page = 0, "SELECT number, pickled FROM call WHERE number > ? ORDER BY number LIMIT ?"
+        while rows := self._database.execute(page, (last, _PAGE)).fetchall():
+            last = rows[-1][0]
+            for _, pickled in rows:
+                yield pickle.loads(pickled)  # noqa: S301  # bytes that this process wrote, in a file without a name
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
