@@ -8,14 +8,13 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from evalstore.documents import LINE_LIMIT, Document, read_json, read_row
+from evalstore.documents import LINE_LIMIT, JsonStream, read_row
 from evalstore.errors import LoadError
-from evalstore.files import open_named, read_named
+from evalstore.files import open_named
 from evalstore.runs.lines import read_objects
 from evalstore.runs.shape import within
 from evalstore.text import excerpt
 
-_LIMIT = 64 << 20
 _HELD = "detailed_evaluation_results_per_samples"
 _PLAIN = re.compile(r"[^/\\\x00]+\.jsonl")
 
@@ -32,9 +31,21 @@ def is_aggregate(path: Path) -> bool:
     return True  # the line is no row, so it is where an aggregate begins
 
 
-def read_aggregate(path: Path) -> Document:
-    """Read a whole aggregate, with the place of every value."""
-    return read_json(read_named(path, _LIMIT), str(path))
+def read_aggregate(path: Path) -> dict[str, Any]:
+    """Read an aggregate; the samples that it holds are passed over and stand as an empty list."""
+    record: dict[str, Any] = {}
+    with open_named(path) as file:
+        stream = JsonStream(file, str(path))
+        for key in stream.members():
+            if key in record:
+                raise LoadError(f"the key '{excerpt(key, 60)}' stands twice in one object", place=stream.here())
+            if key == _HELD and stream.peek() == "[":
+                stream.skip()
+                record[key] = []
+            else:
+                record[key] = stream.value()
+        stream.end()
+    return record
 
 
 def rows_place(record: Mapping[str, Any], path: Path) -> Path:
@@ -51,7 +62,14 @@ def rows_place(record: Mapping[str, Any], path: Path) -> Path:
     named = within(record, "detailed_evaluation_results").get("file_path")
     name = PurePosixPath(named).name if isinstance(named, str) else ""
     beside = [path.with_name(name)] if _PLAIN.fullmatch(name) else []
-    return next(filter(Path.is_file, [*beside, usual]), usual)
+    return next(filter(lies, [*beside, usual]), usual)
+
+
+def lies(path: Path) -> bool:
+    """Whether a file that an aggregate names is there; a name that no system has is not."""
+    with suppress(OSError):
+        return path.is_file()
+    return False
 
 
 def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -60,13 +78,18 @@ def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _held(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    document = read_aggregate(path)
-    model = within(document.value, "model_info").get("id")
-    for number, sample in enumerate(document.value.get(_HELD) or ()):
-        place = document.place((_HELD, number))
-        if not isinstance(sample, dict):
-            raise LoadError("a sample is one JSON object", place=place)
-        yield place.line or 0, {"model_id": model, **sample}
+    model = within(read_aggregate(path), "model_info").get("id")
+    with open_named(path) as file:
+        stream = JsonStream(file, str(path))
+        for key in stream.members():
+            if key != _HELD or stream.peek() != "[":
+                stream.skip()
+                continue
+            for _ in stream.items():
+                place, sample = stream.here(), stream.value()
+                if not isinstance(sample, dict):
+                    raise LoadError("a sample is one JSON object", place=place)
+                yield place.line or 0, {"model_id": model, **sample}
 
 
 def _plain(name: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evalstore.errors import LoadError, Place
-from evalstore.runs.aggregate import is_aggregate, read_records
+from evalstore.runs.aggregate import is_aggregate, lies, read_records
 from evalstore.runs.read import read_run
 from evalstore.runs.recorded import recorded_of
 from evalstore.runs.values import Recorded
@@ -29,7 +29,7 @@ def samples_of(path: Path) -> Path:
     if not is_aggregate(path):
         return path
     samples = read_run(path).samples
-    if not samples.exists():
+    if not lies(samples):
         raise LoadError(
             "the rows of this run do not lie beside it", place=Place(str(path)), hint=f"put {samples.name} there"
         )

@@ -28,7 +28,7 @@ def read_run(path: Path) -> Run:
     """
     place = Place(str(path))
     with worded(place, "this is no run in the form of Every Eval Ever"):
-        return _run(read_aggregate(path).value, path, place)
+        return _run(read_aggregate(path), path, place)
 
 
 def read_rows(run: Run) -> Iterator[Row]:
