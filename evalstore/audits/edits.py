@@ -33,6 +33,8 @@ Parts = Mapping[Part, Any]
 SWAP = Part("rubric", "")
 # Lists in which neither order nor repetition counts.
 SETS = frozenset({"values", "required_sections", "forbidden_patterns"})
+# Kinds whose parameters stand for each other, or whose mixes would have to be asked of judges: never taken apart.
+_WHOLE = frozenset({"json_schema", "fact_match", "llm_judge", "composite"})
 _SCORING = ("combine", "missing", "errors")
 
 
@@ -99,9 +101,9 @@ def _edit(part: Part, values: Sequence[Any]) -> Edit:
 
 
 def _steady(versions: Sequence[Rubric], names: Sequence[Names]) -> frozenset[str]:
-    """Return the names of the checks that every version has, with one kind."""
+    """Return the names of the checks that every version has, with one kind that can be taken apart."""
     kinds = [
-        {(named[check.id], check.kind) for check in version.checks}
+        {(named[check.id], check.kind) for check in version.checks if check.kind not in _WHOLE}
         for version, named in zip(versions, names, strict=True)
     ]
     return frozenset(name for name, _ in set.intersection(*kinds))

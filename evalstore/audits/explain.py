@@ -7,39 +7,63 @@ from pathlib import Path
 
 from evalstore.audits.attribute import Attribution
 from evalstore.audits.cells import Common, Pairs
-from evalstore.audits.grader import Grader, drift
+from evalstore.audits.grader import drift
 from evalstore.audits.questions import read_history
+from evalstore.audits.reach import grader_of
 from evalstore.audits.rulers import Rulers
 from evalstore.audits.stored import Stored, read_stored
 from evalstore.audits.totals import factors_of, flips_of, mean, mix_of
 from evalstore.audits.values import Audit, Drift, Side
 from evalstore.audits.words import sentence
-from evalstore.checks import Reach
 from evalstore.errors import RefusedError
+from evalstore.judging import Judges, Panel, seated
 from evalstore.runs import Run
 from evalstore.store import Store
 
 _NAMED = 5
 
 
-def audit(run_a: Run | Path | str, run_b: Run | Path | str, store: Store, *, allow_drift: bool = False) -> Audit:
+def audit(
+    run_a: Run | Path | str,
+    run_b: Run | Path | str,
+    store: Store,
+    *,
+    allow_drift: bool = False,
+    judges: Judges | None = None,
+) -> Audit:
     """Explain why the mean score of run B differs from run A's; all shares are exact and add up.
 
-    A run is a `Run` or the path of its aggregate JSON. Raises `RefusedError` when a run cannot be graded again in this
+    A run is a `Run` or the path of its aggregate JSON. Judges answer from the replies that the repository keeps, else
+    as the runs recorded it, else as `judges` says. Raises `RefusedError` when a run cannot be graded again in this
     store, when grading it again gives other results than recorded (unless `allow_drift`: then the difference is told as
-    not reproduced), or when no question was scored in both.
+    not reproduced), when replies of judges are missing, or when no question was scored in both.
     """
+    with seated(judges or Judges(), store.git.common) as panel:
+        while (found := _audit(run_a, run_b, store, panel, allow_drift=allow_drift)) is None:
+            panel.gather()
+        return found
+
+
+def _audit(
+    run_a: Run | Path | str, run_b: Run | Path | str, store: Store, panel: Panel, *, allow_drift: bool
+) -> Audit | None:
+    """Return the audit, or None while replies are missing that somebody can be asked for."""
     rulers = Rulers(store)
     a, b = read_stored(run_a, rulers), read_stored(run_b, rulers)
-    grader = Grader(Reach(load=store.load, strict=store.settings.get("strict") is True))
+    grader = grader_of(a, b, rulers, panel)
     drifted = (*drift(a, grader, "A"), *drift(b, grader, "B"))
-    if drifted and not allow_drift:
-        raise _drifted(drifted)
     both = [id_ for id_, row in a.rows.items() if row.score is not None and _scored(b, id_)]
     if not both:
         raise RefusedError("no question was scored in both runs, so nothing can be compared")
     pairs = Pairs(a, b, rulers, grader, read_history(a, b, both, rulers))
-    return _sum(pairs, [pairs.common(id_) for id_ in both], drifted)
+    commons = [pairs.common(id_) for id_ in both]
+    if panel.waiting:
+        return None
+    if panel.missing:
+        raise _missing(panel)
+    if drifted and not allow_drift:
+        raise _drifted(drifted)
+    return _sum(pairs, commons, drifted)
 
 
 def _sum(pairs: Pairs, commons: list[Common], drifted: tuple[Drift, ...]) -> Audit:
@@ -66,7 +90,7 @@ def _sum(pairs: Pairs, commons: list[Common], drifted: tuple[Drift, ...]) -> Aud
         flips=flips_of(a.rows, b.rows, compared),
         input_changed=tuple(id_ for id_ in compared if a.asked[id_].input != b.asked[id_].input),
         sentence=sentence(sides[1].score - sides[0].score, factors, mix.effect, mean(lost.values())),
-        notes=tuple(dict.fromkeys(pairs.rulers.notes)),
+        notes=(*dict.fromkeys(pairs.rulers.notes), *pairs.grader.notes()),
     )
     _check(found, {id_ for id_, share in lost.items() if share})
     return found
@@ -109,6 +133,13 @@ def _side(stored: Stored) -> Side:
         model=run.model,
         dataset=run.dataset.ref if run.dataset else "",
         rubrics=tuple(pinned.ref for pinned in run.rubrics),
+    )
+
+
+def _missing(panel: Panel) -> RefusedError:
+    return RefusedError(
+        f"to tell the shares apart, replies of judges are needed that are not kept: {len(panel.missing):,}",
+        hint="name an endpoint that answers them: --judge-url, EVALSTORE_JUDGE_URL",
     )
 
 

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from evalstore.audits.stored import Asked, Ruler, Stored
 from evalstore.audits.values import Drift
 from evalstore.checks import Reach, combine, prepare_check
 from evalstore.errors import RefusedError, SchemaError
-from evalstore.model import Check, CheckResult, RubricResult, Sample, Unscored, Verdict
+from evalstore.judging import NOT_KEPT, Panel
+from evalstore.model import (
+    Artifact,
+    Call,
+    Check,
+    CheckResult,
+    Reply,
+    RubricResult,
+    Sample,
+    Unscored,
+    Verdict,
+    check_pins,
+)
 from evalstore.runs import Row
 
 _Key = tuple[str, str, str, str]
@@ -17,11 +30,40 @@ _Key = tuple[str, str, str, str]
 
 @dataclass(slots=True)
 class Grader:
-    """Grades checks; what the rubrics of the runs gave is remembered, because the hybrids hold the same checks."""
+    """Grades checks; what the rubrics of the runs gave is remembered, because the hybrids hold the same checks.
 
-    reach: Reach
+    A check that asks judges is graded from kept replies; where they are not kept, as a run recorded the same check on
+    the same output (`borrowed` counts those); else its calls are noted as missing.
+    """
+
+    load: Callable[[str], Artifact]
+    panel: Panel
+    model: Mapping[str, Any]
+    strict: bool
+    borrowed: set[_Key] = field(default_factory=set)
+    _wanted: list[Call] = field(default_factory=list)
+    _recorded: dict[_Key, CheckResult] = field(default_factory=dict)
     _known: dict[_Key, CheckResult] = field(default_factory=dict)
     _ready: dict[str, Callable[[Sample], CheckResult]] = field(default_factory=dict)
+
+    def learn(self, stored: Stored) -> None:
+        """Remember what a run recorded of checks that refer to others."""
+        for id_, row in stored.rows.items():
+            if row.rubric in stored.rulers and id_ in stored.asked:
+                about, results = _about(stored.asked[id_], row), {check.id: check for check in row.checks}
+                for check, content in stored.rulers[row.rubric].checks:
+                    if (
+                        check.id in results
+                        and results[check.id].score is not None
+                        and any(check_pins((), check.params))
+                    ):
+                        self._recorded[content, *about] = results[check.id]
+
+    def notes(self) -> Iterator[str]:
+        """Say what was not graded again."""
+        if self.borrowed:
+            count = len(self.borrowed)
+            yield f"results of judges that were taken as recorded, because their replies are not kept: {count:,}"
 
     def rubric(self, ruler: Ruler, asked: Asked, row: Row) -> RubricResult:
         """Return what `evaluate` answers for one row."""
@@ -33,17 +75,33 @@ class Grader:
     def grade(self, checks: Sequence[tuple[Check, str]], asked: Asked, row: Row) -> list[CheckResult]:
         """Return the result of each check, given with its content, under its own id."""
         about, sample = _about(asked, row), Sample(row.output, asked.question)
-        return [self._grade(check, (content, *about), sample) for check, content in checks]
+        return [replace(self._grade(check, (content, *about), sample), id=check.id) for check, content in checks]
 
     def _grade(self, check: Check, key: _Key, sample: Sample) -> CheckResult:
         if key in self._known:
-            return replace(self._known[key], id=check.id)
+            return self._known[key]
         try:
             if key[0] not in self._ready:
-                self._ready[key[0]] = prepare_check(check, self.reach)
-            return replace(self._ready[key[0]](sample), id=check.id)
+                self._ready[key[0]] = prepare_check(check, Reach(self.load, self._ask, self.model, strict=self.strict))
+            return self._result(key, sample)
         except SchemaError as error:  # of a version in between, which nobody has graded with
             return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, Unscored.ERROR)
+
+    def _result(self, key: _Key, sample: Sample) -> CheckResult:
+        self._wanted.clear()
+        result = self._ready[key[0]](sample)
+        if self._wanted and key in self._recorded:
+            self.borrowed.add(key)
+            return self._recorded[key]
+        for call in self._wanted:
+            self.panel.ask(call)
+        return result
+
+    def _ask(self, call: Call) -> Reply:
+        reply = self.panel.find(call)
+        if reply is None:
+            self._wanted.append(call)
+        return reply or NOT_KEPT
 
 
 def drift(stored: Stored, grader: Grader, name: str) -> Iterator[Drift]:

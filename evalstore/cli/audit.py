@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.judging import judge_options
 from evalstore.errors import ExitCode
+
+if TYPE_CHECKING:
+    from evalstore.judging import Judges
 
 
 @click.command(
@@ -22,18 +27,19 @@ from evalstore.errors import ExitCode
 @click.argument("run_b", type=click.Path(path_type=Path))
 @click.option("--allow-drift", is_flag=True, help="Count what grading again does not reproduce, instead of refusing.")
 @options()
-def command(settings: Settings, run_a: Path, run_b: Path, *, allow_drift: bool) -> ExitCode:
+@judge_options
+def command(settings: Settings, run_a: Path, run_b: Path, *, allow_drift: bool, judges: Judges) -> ExitCode:
     """Explain why RUN_B scores otherwise than RUN_A, in points that add up.
 
     A run is named by the path of its aggregate JSON. Both are graded again from their stored outputs, under every mix
     of the two: the rubrics, the references of the questions and the outputs each get their share of the difference,
     every edit of a rubric with its version, commit, author and date. Questions that only one run scored are their own
-    line.
+    line. Judges answer from kept replies, else as the runs recorded it; what is still missing is asked of an endpoint.
     """
     from evalstore.audits import audit
 
     with settings.store() as store:
-        found = audit(settings.path / run_a, settings.path / run_b, store, allow_drift=allow_drift)
+        found = audit(settings.path / run_a, settings.path / run_b, store, allow_drift=allow_drift, judges=judges)
     # A run goes by the name that the user gave it, whatever -C says.
     settings.emit(replace(found, a=replace(found.a, run=str(run_a)), b=replace(found.b, run=str(run_b))))
     return ExitCode.DONE
