@@ -14,9 +14,7 @@ _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
 
 def replace_scalar(document: Document, pointer: Pointer, new: str) -> Document:
     """Return the document with the string at `pointer` replaced; proves that nothing else changed."""
-    mark = document.marks[pointer]
-    properties = _PROPERTIES.match(document.text, mark.start, mark.end)
-    start = properties.end() if properties else mark.start
+    mark, start = document.marks[pointer], after_properties(document, pointer)
     quote = _quote(document.text[start : start + 1], new, document.place(pointer))
     text = f"{document.text[:start]}{quote}{new}{quote}{document.text[mark.end :]}"
     edited = read_yaml(text, document.file)
@@ -32,6 +30,13 @@ def replace_scalar(document: Document, pointer: Pointer, new: str) -> Document:
 def encode(document: Document) -> bytes:
     """Return the bytes of the file, with the byte order mark it had."""
     return (("\ufeff" if document.bom else "") + document.text).encode("utf-8")
+
+
+def after_properties(document: Document, pointer: Pointer) -> int:
+    """Return where a node itself begins, behind its anchor and its tag."""
+    mark = document.marks[pointer]
+    properties = _PROPERTIES.match(document.text, mark.start, mark.end)
+    return properties.end() if properties else mark.start
 
 
 def _quote(first: str, new: str, place: Place) -> str:
