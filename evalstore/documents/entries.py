@@ -151,8 +151,8 @@ def _added(document: Document, pointer: Pointer, new: New, kept: Sequence[str]) 
 
 
 def _into_flow(document: Document, pointer: Pointer, new: New, kept: Sequence[str]) -> _Splice:
-    quoted = any(document.text[mark.start] == '"' for mark in list(document.keys.values())[:1])
-    words = _flow(new, '"' if quoted else "")[1:-1]
+    like = (*pointer, kept[0]) if kept else next(iter(document.keys))
+    words = _flow(new, '"' if document.text[document.keys[like].start] == '"' else "")[1:-1]
     if kept:
         end = end_of(document, (*pointer, kept[-1]))
         return _Splice(end, end, f", {words}")
