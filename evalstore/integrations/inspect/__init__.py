@@ -1,0 +1,24 @@
+"""evalstore within Inspect AI: a scorer that grades by a rubric of a store, and a store's datasets as samples.
+
+Needs the extra `evalstore[inspect]`. In a task:
+
+    Task(dataset_samples("dataset/x@1.0.0", store="."), solver=generate(), scorer=rubric_scorer(store="."))
+"""
+
+from __future__ import annotations
+
+try:
+    import inspect_ai  # noqa: F401  # asked for once, here, so that one sentence answers for all of it
+except ModuleNotFoundError as missing:
+    if missing.name != "inspect_ai":
+        raise
+    raise ModuleNotFoundError(
+        "Inspect AI is not installed, and this is for use within it: pip install 'evalstore[inspect]'",
+        name="inspect_ai",
+    ) from None
+
+from evalstore.integrations.inspect.samples import dataset_samples
+from evalstore.integrations.inspect.scorer import rubric_scorer
+from evalstore.integrations.inspect.scores import pass_rate
+
+__all__ = ["dataset_samples", "pass_rate", "rubric_scorer"]

@@ -1,0 +1,68 @@
+"""Judges answered by Inspect's models: which model a call goes to, and how its output becomes a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model, model_roles
+from inspect_ai.util import LimitExceededError
+
+from evalstore.model import Call, Reply
+from evalstore.text import excerpt
+
+ROLE = "grader"
+
+# A model of Inspect, or one for each name that the store's files know a model by; None is the role. What names no model
+# is asked of `ROLE`.
+Judge = str | Model | Mapping[str, str | Model] | None
+
+_PARAMETERS = ("temperature", "top_p", "max_tokens", "seed")
+_FINISH = MappingProxyType({"max_tokens": "length", "model_length": "length"})
+
+
+async def ask(call: Call, judge: Judge) -> Reply:
+    """Ask the model that a call is for; a reply with a `problem` where none answers, but a limit of Inspect stops all.
+
+    A store's files never choose the model: an id in them is only compared with the model that the task names.
+    """
+    model = _model(str(call.model.get("id", ROLE)), judge)
+    if isinstance(model, str):
+        return Reply(problem=model)
+    if unknown := sorted(set(call.model) - {"id", *_PARAMETERS}):
+        return Reply(problem=f"the judge's model has parameters that Inspect is not given: {', '.join(unknown)}")
+    try:
+        output = await model.generate(call.prompt, config=_config(call))
+    except LimitExceededError:
+        raise
+    except Exception as error:  # noqa: BLE001  # each provider fails in its own classes
+        return Reply(problem=f"{model}: {type(error).__name__}: {excerpt(str(error))}")
+    return _reply(output, str(model))
+
+
+def _model(named: str, judge: Judge) -> Model | str:
+    """Return the model that answers where the store's files name `named`, or why none does."""
+    if isinstance(judge, Mapping):
+        if named in judge:
+            return get_model(judge[named])
+        judge = None
+    if judge is None and ROLE not in model_roles():
+        return f"no model answers as the judge: name one with judge=…, or bind the role (--model-role {ROLE}=…)"
+    model = get_model(role=ROLE) if judge is None else get_model(judge)
+    if named not in {ROLE, model.name, str(model)}:
+        shown = excerpt(named, 60)
+        return f"the judge is to be {shown!r}, not {model}: judge={{{shown!r}: …}} says which model of Inspect that is"
+    return model
+
+
+def _config(call: Call) -> GenerateConfig:
+    given = {name: call.model[name] for name in _PARAMETERS if name in call.model}
+    # A further sample is another answer, not the first one again out of a cache.
+    return GenerateConfig.model_validate({**given, "cache": False if call.sample else None})
+
+
+def _reply(output: ModelOutput, model: str) -> Reply:
+    if output.error:
+        return Reply(problem=f"{model}: {excerpt(output.error)}")
+    finish = "" if output.empty else output.stop_reason
+    return Reply(output.completion, served=output.model or model, finish=_FINISH.get(finish, finish))

@@ -1,0 +1,99 @@
+"""A store's rubrics, each loaded once and ready to grade samples that are handed the judges' replies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from logging import getLogger
+from pathlib import Path
+
+from evalstore.errors import EvalstoreError
+from evalstore.integrations.inspect.judging import ROLE
+from evalstore.model import Call, Kind, Reply, RubricResult, Sample
+from evalstore.runs import Pinned
+from evalstore.scoring.used import Ruler, Used
+from evalstore.store import Store
+
+_log = getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Desk:
+    """Where the checks of one rubric ask: the replies that there are, and the calls of those that there are not."""
+
+    replies: Mapping[str, Reply] = field(default_factory=dict)
+    missing: dict[str, Call] = field(default_factory=dict)
+
+    def ask(self, call: Call) -> Reply:
+        """Return the reply to a call, or note the call."""
+        key = call.key
+        if key in self.replies:
+            return self.replies[key]
+        self.missing[key] = call
+        return Reply(problem="not asked yet")
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """One rubric, prepared; `judges` are those that it and the rubrics within it refer to."""
+
+    ruler: Ruler
+    judges: tuple[Pinned, ...]
+    desk: Desk
+
+    def grade(self, sample: Sample, replies: Mapping[str, Reply]) -> tuple[RubricResult, Mapping[str, Call]]:
+        """Grade one sample with the replies that there are, by the key of their call; and say which are missing.
+
+        Not for two threads at one time.
+        """
+        self.desk.replies, self.desk.missing = replies, {}
+        return self.ruler.grade(sample), self.desk.missing
+
+
+@dataclass(slots=True)
+class Rulers:
+    """The rubrics of the store at `place`; it is open only while one is loaded. Not for two threads at one time."""
+
+    place: Path
+    _ready: dict[str, Ready] = field(default_factory=dict)
+
+    def ready(self, ref: str) -> Ready:
+        """Return the rubric that `ref` names; raises what `Store.open` and `Store.resolve` raise, and `SchemaError`."""
+        if ref not in self._ready:
+            self._ready[ref] = _loaded(self.place, ref)
+        return self._ready[ref]
+
+
+@contextmanager
+def opened(place: Path | str, desk: Desk | None = None) -> Iterator[Used]:
+    """Open a store for as long as something is read from it; afterwards what was odd is a warning of the log."""
+    with _hinted(), Store.open(place) as store:
+        used = Used(store, (desk or Desk()).ask, {"id": ROLE})
+        yield used
+    for note in used.notes:
+        _log.warning(note)
+
+
+def place_of(store: Store | Path | str) -> str:
+    """Return where a store lies, as a text that a log can keep; a relative path stays one."""
+    if isinstance(store, Store):
+        return str(store.root or store.git.directory)
+    return str(store)
+
+
+def _loaded(place: Path, ref: str) -> Ready:
+    desk = Desk()
+    with opened(place, desk) as used:
+        return Ready(used.ruler(ref), used.pinned(Kind.JUDGE), desk)
+
+
+@contextmanager
+def _hinted() -> Iterator[None]:
+    """Keep the hint of an error where Inspect shows it: it knows nothing of hints, but it shows notes."""
+    try:
+        yield
+    except EvalstoreError as error:
+        if error.hint:
+            error.add_note(error.hint)
+        raise

@@ -1,0 +1,77 @@
+"""The scorer: a state of Inspect graded by a rubric of a store, its judges asked through Inspect in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import TaskState
+from inspect_ai.util import collect
+
+from evalstore.integrations.inspect.judging import Judge, ask
+from evalstore.integrations.inspect.rulers import Ready, Rulers, place_of
+from evalstore.integrations.inspect.samples import output_of, question_of
+from evalstore.integrations.inspect.scores import pass_rate, score_of, unscored
+from evalstore.model import Call, Reply, RubricResult, Sample
+from evalstore.store import Store
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_turn: RunVar[CapacityLimiter] = RunVar("evalstore_turn")
+
+
+def rubric_scorer(ref: str | None = None, store: Store | Path | str = ".", *, judge: Judge = None) -> Scorer:
+    """Grade by the rubric `ref`, or by the one that a sample's metadata names as `rubric_ref`; reports mean and passes.
+
+    `store` is the folder of the store; a task file's relative path is relative to it. Judges are answered by `judge`,
+    a model of Inspect or a mapping from the names that the store knows models by; without one by the role `grader` (of
+    several its first model); with neither they are unscored. Raises `EvalstoreError` for a rubric that is not there.
+    """
+    return _scorer(ref, place_of(store), judge=judge)
+
+
+@scorer(metrics=[mean(), stderr(), pass_rate()], name="rubric_scorer")
+def _scorer(ref: str | None = None, store: str = ".", *, judge: Judge = None) -> Scorer:
+    rulers = Rulers(Path(store).absolute())  # tasks change the working folder while they run
+    if ref is not None:
+        rulers.ready(ref)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        question, output = question_of(state, target), output_of(state)
+        named = ref or question.rubric_ref
+        if not isinstance(named, str):
+            return unscored("scoring_failed", "the sample names no rubric: give the scorer one, or metadata rubric_ref")
+        if output is None:
+            return unscored("no_response", "there is no output to grade")
+        ready = await _in_turn(rulers.ready, named)
+        result, asked = await _graded(ready, Sample(output, question), judge)
+        return score_of(result, output, rubric=ready.ruler.pinned, judges=ready.judges, asked=asked)
+
+    return score
+
+
+async def _graded(ready: Ready, sample: Sample, judge: Judge) -> tuple[RubricResult, bool]:
+    """Grade, ask what was missing, grade again; and say whether any judge was asked. Checks never wait."""
+    replies: Mapping[str, Reply] = {}
+    while True:
+        result, missing = await _in_turn(ready.grade, sample, replies)
+        if not missing:
+            return result, bool(replies)
+        replies = {**replies, **await _asked(missing, judge)}
+
+
+async def _asked(missing: Mapping[str, Call], judge: Judge) -> Mapping[str, Reply]:
+    answers = await collect(*(ask(call, judge) for call in missing.values()))
+    return dict(zip(missing, answers, strict=True))
+
+
+async def _in_turn(function: Callable[_P, _T], *args: _P.args, **_: _P.kwargs) -> _T:
+    """Run what computes in a thread beside the event loop, one at a time: stores and parsers are for one thread."""
+    limiter = _turn.get(None)
+    if limiter is None:
+        _turn.set(limiter := CapacityLimiter(1))
+    return await to_thread.run_sync(function, *args, limiter=limiter)

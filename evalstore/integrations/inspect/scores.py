@@ -1,0 +1,87 @@
+"""A rubric's result as a score of Inspect, and the share of passes as a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+from inspect_ai.scorer import Metric, SampleScore, Score, metric
+
+from evalstore.model import CheckResult, Output, RubricResult, Unscored, Verdict, decimal
+from evalstore.runs import Pinned
+from evalstore.text import printable
+
+
+def score_of(result: RubricResult, output: Output, *, rubric: Pinned, judges: Sequence[Pinned], asked: bool) -> Score:
+    """Return the nearest float of a score, with everything exact as text in the metadata; never 0 for unscored.
+
+    `judges` are those that the rubric refers to; `asked` says whether one had to be asked about this output.
+    """
+    details = {
+        "rubric": rubric.ref,
+        "rubric_digest": rubric.digest,
+        "scoring_digest": rubric.scoring_digest,
+        "judges": {judge.ref: judge.digest for judge in judges},
+        "score": _text(result.score),
+        "verdict": str(result.verdict),
+        "reason": result.reason,
+        "checks": [_details(check) for check in result.checks],
+    }
+    explanation = "\n".join(_explained(result))
+    if result.score is None:
+        return unscored(_cause(result, asked=asked), explanation, answer=output.text, metadata=details)
+    return Score(value=float(result.score), answer=output.text, explanation=explanation, metadata=details)
+
+
+def unscored(
+    reason: str, explanation: str, *, answer: str | None = None, metadata: dict[str, Any] | None = None
+) -> Score:
+    """Return what Inspect keeps but counts in no metric."""
+    details = metadata or {"verdict": str(Verdict.UNSCORED)}
+    return Score.unscored(reason=reason, answer=answer, explanation=explanation, metadata=details)
+
+
+@metric(scores="unreduced")
+def pass_rate() -> Metric:
+    """Share of the scored outputs that pass, each epoch's output for itself: a mean of epochs has no verdict."""
+
+    def share(scores: list[SampleScore]) -> float:
+        passed = [(item.score.metadata or {}).get("verdict") == Verdict.PASS for item in scores]
+        return sum(passed) / len(passed) if passed else float("nan")
+
+    return share
+
+
+def _details(check: CheckResult) -> dict[str, Any]:
+    return {
+        **{key: None if value is None else str(value) for key, value in asdict(check).items()},
+        "score": _text(check.score),
+    }
+
+
+def _text(score: Fraction | None) -> str:
+    return "" if score is None else str(score)
+
+
+def _explained(result: RubricResult) -> Iterator[str]:
+    score = "" if result.score is None else f" ({_shown(result.score)})"
+    yield f"{result.verdict}{score}" + (f": {printable(result.reason)}" if result.reason else "")
+    for check in result.checks:
+        if check.verdict is Verdict.FAIL and check.score is not None:
+            yield f"- {check.id} failed ({_shown(check.score)}): {printable(check.reason)}"
+        elif check.unscored:
+            yield f"- {check.id} unscored ({check.unscored}): {printable(check.reason)}"
+
+
+def _shown(score: Fraction) -> str:
+    near = decimal(score)
+    return near if Fraction(near) == score else str(score)
+
+
+def _cause(result: RubricResult, *, asked: bool) -> str:
+    """Return Inspect's word for why there is no score; it has none for an output that holds nothing to grade."""
+    if all(check.unscored is not Unscored.ERROR for check in result.checks):
+        return "missing"
+    return "grader_failed" if asked else "scoring_failed"
