@@ -10,6 +10,7 @@ from evalstore.model.pins import Pin, check_pins, pins_of
 from evalstore.model.refs import Kind, PinType, Ref, is_id, parse_ref
 from evalstore.model.rubric import Check, Combine, Rubric, Scoring, check_ids, fraction, rubric_of
 from evalstore.model.sample import Sample
+from evalstore.model.tools import ToolCall, call_args, call_name, read_call
 
 __all__ = [
     "COSMETIC",
@@ -36,8 +37,11 @@ __all__ = [
     "ScoreType",
     "Scoring",
     "Severity",
+    "ToolCall",
     "Unscored",
     "Verdict",
+    "call_args",
+    "call_name",
     "check_ids",
     "check_pins",
     "decimal",
@@ -48,6 +52,7 @@ __all__ = [
     "parse_ref",
     "pins_of",
     "questions_of",
+    "read_call",
     "rubric_of",
     "scoring_part",
 ]

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from evalstore.model.dataset import Question
 from evalstore.model.outcome import Output
+from evalstore.model.tools import ToolCall, read_call
 
 
 @dataclass(frozen=True)
@@ -25,3 +26,9 @@ class Sample:
     def lowered(self) -> str:
         """The output's text lowered, once for all the checks that want it so."""
         return self.output.text.lower()
+
+    @cached_property
+    def calls(self) -> tuple[ToolCall, ...] | None:
+        """The output's tool calls in order; None where none were recorded."""
+        calls = self.output.tool_calls
+        return None if calls is None else tuple(read_call(call) for call in calls)
