@@ -22,11 +22,11 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode("utf-8")).hexdigest()
 
 
-def exact(value: int | Decimal) -> str:
-    """Write a number one way: no exponent, no trailing zeros, no negative zero."""
+def exact(value: float | Decimal) -> str:
+    """Write a number one way: no exponent, no trailing zeros, no negative zero; a float is its shortest literal."""
     if isinstance(value, int):
         return str(value)
-    text = format(value, "f")
+    text = format(value if isinstance(value, Decimal) else Decimal(str(value)), "f")
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text in {"-0", ""} else text
 
@@ -45,7 +45,7 @@ def _parts(value: Any) -> Iterator[str]:
                 yield ","
             yield from _parts(item)
         yield "]"
-    elif isinstance(value, int | Decimal) and not isinstance(value, bool):
+    elif isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         yield exact(value)
     else:
         yield _encode(value)

@@ -133,6 +133,10 @@ def test_canonical_json_is_one_text() -> None:
     )
 
 
+def test_a_float_is_the_number_that_its_shortest_literal_says() -> None:
+    assert canonical([0.1, 1.0, 1e22, -0.0]) == canonical([Decimal("0.1"), 1, 10**22, 0]) == f"[0.1,1,{10**22},0]"
+
+
 @given(st.text(max_size=60) | st.binary(max_size=60).map(lambda b: b.decode("latin-1")))
 def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
     for read in (read_yaml, read_json):
