@@ -21,6 +21,7 @@ from evalstore.model import (
     RubricResult,
     Sample,
     Verdict,
+    call_name,
     check_pins,
     rubric_of,
 )
@@ -136,7 +137,11 @@ def _output(output: str | Output | Mapping[str, Any]) -> Output:
     text, calls = (output.get("output"), output.get("tool_calls")) if isinstance(output, Mapping) else (None, None)
     if not isinstance(text, str):
         raise SchemaError("an output is a text, or a mapping {output, tool_calls?} whose output is a text")
-    return Output(text, None if calls is None else tuple(calls))
+    if calls is None:
+        return Output(text)
+    if not isinstance(calls, list | tuple) or not all(isinstance(call, Mapping) and call_name(call) for call in calls):
+        raise SchemaError("`tool_calls` is no list of calls", hint='a call is {"name": "…", "args": {…}}')
+    return Output(text, tuple(calls))
 
 
 def _question(question: Question | Mapping[str, Any] | None) -> Question | None:

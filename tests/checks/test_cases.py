@@ -32,7 +32,8 @@ def test_the_check_answers_as_the_file_says(check: dict[str, Any], case: dict[st
     if case.get("needs") == "php" and shutil.which("php") is None:
         pytest.skip("no php here")
     rubric = {"checks": [check], "scoring": {"combine": "weighted_avg"}}
-    (answer,) = evaluate(rubric, case["output"] * case.get("times", 1), case.get("question")).checks
+    output = {"output": case.get("output", "") * case.get("times", 1), "tool_calls": case.get("tool_calls")}
+    (answer,) = evaluate(rubric, output, case.get("question")).checks
     score = None if case["score"] is None else Fraction(case["score"])
     assert (answer.score, answer.verdict, answer.unscored) == (score, case["verdict"], case.get("unscored"))
     assert case.get("reason", "") in answer.reason

@@ -53,6 +53,18 @@ def test_an_output_may_be_a_text_an_output_or_a_mapping() -> None:
     assert answers == {evaluate(rubric(SAYS_A), {"output": "a", "tool_calls": [{"name": "t"}]})}
 
 
+@pytest.mark.parametrize("calls", ["t", {"name": "t"}, ["t"], [{}], [{"name": ""}], [{"function": "t"}], 7])
+def test_tool_calls_that_are_none_are_refused(calls: Any) -> None:
+    with pytest.raises(SchemaError, match="no list of calls"):
+        evaluate(rubric(SAYS_A), {"output": "a", "tool_calls": calls})
+
+
+def test_floats_of_a_caller_are_the_numbers_of_a_file() -> None:
+    asks = rubric({"kind": "tool_usage", "tools": [{"name": "f", "args": {"n": [Decimal("0.10"), 1]}}]})
+    call = {"name": "f", "args": {"n": [0.1, 1.0]}}
+    assert evaluate(asks, {"output": "", "tool_calls": [call]}).verdict is Verdict.PASS
+
+
 def test_a_question_may_be_a_mapping_or_a_question() -> None:
     row = {"id": "q", "input": "?", "expected": {"format": "json"}}
     check = rubric({"kind": "format"})

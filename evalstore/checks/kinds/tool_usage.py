@@ -1,0 +1,125 @@
+"""tool_usage: the recorded tool calls are those that the check, or the question, asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from evalstore.checks.reach import Grade, Reach
+from evalstore.checks.tools import Demands, Tool, answer
+from evalstore.documents import Pointer, canonical
+from evalstore.model import Graded, Question, Sample
+from evalstore.model.outcome import error, missing
+from evalstore.text import excerpt
+
+_SHOWN = 60
+_NO_TOOLS = "the question's expected_tools is no list of names, or of {name, args}"
+
+Params = Mapping[str, Any]
+Problem = tuple[Pointer, str, str]
+
+
+def prepare(params: Params, _: Reach) -> Grade:
+    """Hold the recorded calls against the check's `tools`, or else the question's `expected_tools`, and `forbidden`.
+
+    An entry means the calls that have its name and its `args`; without `args`, any will do. `args_match: subset` wants
+    each argument with an equal value, where a mapping within is a subset again; `exact` wants no others, at any depth.
+    Equal is what is equal as JSON: 1 is 1.0, true is not 1, lists are equal item by item, keys have no order.
+
+    Each entry is a demand of its own: of all the calls, it means at least `min` and at most `max`. Two entries may mean
+    one call, so an entry written twice adds nothing in `any_order`: `min` asks for several calls. An entry with `min` 0
+    is no required tool, only a limit. The modes add to each other:
+
+    - `any_order`: every entry's demand holds;
+    - `in_order`: and the required tools are found one after the other, `min` calls each, whatever stands between;
+    - `exact`: and there is no other call: each entry in turn takes at most its `max`, or its `min` where it has none.
+
+    `partial` gives the share of the required tools that are satisfied (in `in_order` and `exact`: the most that are so
+    one after the other), and 0 where a call stands that must not: a forbidden tool, one beyond the `max` of a tool that
+    is not required, any other in `exact`. No record of calls, or nothing asked: unscored (missing). Expected tools that
+    are none, or more tools and calls than can be compared: unscored (error).
+    """
+    forbidden, mode = frozenset(params.get("forbidden", ())), params.get("mode", "any_order")
+    listed = params.get("tools")
+    tools = None if listed is None else [_tool(entry) for entry in listed]
+
+    def grade(sample: Sample) -> Graded:
+        wanted = _expected(sample.question) if tools is None else tools
+        if isinstance(wanted, str):
+            return error(wanted)
+        if wanted is None and not forbidden:
+            return missing("no tools are asked for, by the check or the question's expected_tools, and none forbidden")
+        if sample.calls is None:
+            return missing("no record of tool calls")
+        return answer(Demands(wanted or (), forbidden, mode, params.get("partial", False)), sample.calls)
+
+    return grade
+
+
+def problems(params: Params) -> Iterator[Problem]:
+    """Yield demands that no calls meet, and words that ask for nothing."""
+    entries, mode = params.get("tools", ()), params.get("mode", "any_order")
+    required = {entry["name"] for entry in entries if entry.get("min", 1) > 0}
+    for index, name in enumerate(params.get("forbidden", ())):
+        if name in required:
+            message = f"{excerpt(name, _SHOWN)} is required and forbidden, so nothing passes"
+            yield ("forbidden", index), message, "remove one of the two"
+    for index, entry in enumerate(entries):
+        for key, message, hint in _entry_problems(entry, mode):
+            yield ("tools", index, key), message, hint
+    yield from _repeated(entries, mode)
+
+
+def _entry_problems(entry: Params, mode: str) -> Iterator[tuple[str, str, str]]:
+    least, most = entry.get("min", 1), entry.get("max")
+    if most is not None and most < least:
+        yield "max", f"min is {least} and max {most}, so nothing passes", "swap or mend them"
+    if least == 0 and most is None:
+        told = "stands for no call in mode exact" if mode == "exact" else "asks for nothing"
+        yield "min", f"min 0 without a max {told}", "give a max, or remove the entry"
+    if "args_match" in entry and "args" not in entry:
+        yield "args_match", "args_match without args compares nothing", "add the args, or remove it"
+
+
+def _repeated(entries: Sequence[Params], mode: str) -> Iterator[Problem]:
+    asked: dict[str, int] = {}
+    for index, entry in enumerate(entries):
+        key, name = canonical([entry["name"], entry.get("args")]), excerpt(entry["name"], _SHOWN)
+        if key in asked and mode == "any_order":
+            message = f"{name} is asked for twice, and one call satisfies both entries"
+            yield ("tools", index), message, "ask for several calls with min"
+        asked[key] = asked.get(key, 0) + entry.get("min", 1)
+    for index, entry in enumerate(entries):
+        most, total = entry.get("max"), asked[canonical([entry["name"], entry.get("args")])]
+        if mode != "any_order" and most is not None and entry.get("min", 1) <= most < total:
+            message = f"max {most} counts all the calls, and the entries for {excerpt(entry['name'], _SHOWN)} ask for"
+            yield ("tools", index, "max"), f"{message} {total}, so nothing passes", f"raise it to {total}"
+
+
+def _tool(entry: Params) -> Tool:
+    most = entry.get("max")
+    return Tool(
+        name=entry["name"],
+        args=entry.get("args"),
+        exact=entry.get("args_match", "subset") == "exact",
+        least=int(entry.get("min", 1)),
+        most=None if most is None else int(most),
+    )
+
+
+def _expected(question: Question | None) -> Sequence[Tool] | str | None:
+    """Return the question's expected tools, None where it has none, or a sentence where they are no tools."""
+    listed = question.row.get("expected_tools") if question else None
+    if not isinstance(listed, list | tuple | None):
+        return _NO_TOOLS
+    tools = [_named(entry) for entry in listed or ()]
+    return _NO_TOOLS if None in tools else None if listed is None else [tool for tool in tools if tool]
+
+
+def _named(entry: Any) -> Tool | None:
+    """Return the tool that a question expects by its name, or with arguments; None where it is neither."""
+    if isinstance(entry, str):
+        return Tool(entry)
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("args", {}), Mapping):
+        return None
+    return Tool(entry["name"], entry.get("args")) if isinstance(entry.get("name"), str) else None
