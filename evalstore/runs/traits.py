@@ -15,7 +15,7 @@ VERSIONS = ("0.0.1", "0.1.0", "0.2.0", "0.2.1", "0.2.2", "0.2.3", "0.3.0")
 _KEYS = frozenset({
     "schema_version", "evaluation_id", "model_id", "evaluation_name", "evaluation_result_id", "sample_id",
     "sample_hash", "interaction_type", "input", "output", "messages", "interactions", "answer_attribution",
-    "evaluation", "metrics", "token_usage", "performance", "error", "metadata",
+    "evaluation", "token_usage", "performance", "error", "metadata",
 })  # fmt: skip
 
 
@@ -63,6 +63,11 @@ def _typed_arguments(row: Record) -> bool:
     return any(_typed(call.get("arguments")) for turn in turns for call in _objects(turn.get("tool_calls")))
 
 
+def _spoken(row: Record) -> bool:
+    # Until 0.2.0 a row may have keys of its own, and so `messages` beside its output.
+    return row.get("messages") is not None and row.get("output") is None and row.get("interactions") is None
+
+
 def _without_score(row: Record) -> bool:
     grade = row.get("evaluation", row.get("metrics"))
     return isinstance(grade, dict) and grade.get("score") is None
@@ -90,9 +95,8 @@ def _textual_bound(record: Record) -> bool:
 ROW_TRAITS = (
     Trait("it has no score", _without_score, first=None),
     Trait("it has `metrics` for `evaluation`", lambda row: "metrics" in row and "evaluation" not in row, last="0.0.1"),
-    Trait("it has `interactions`", _has("interactions"), last="0.2.1"),
-    Trait("it has `messages`", _has("messages"), first="0.2.1"),
-    Trait("it has an `evaluation_result_id`", _has("evaluation_result_id"), first="0.2.1"),
+    Trait("its transcript is `interactions`", _has("interactions"), last="0.2.1"),
+    Trait("its transcript is `messages`", _spoken, first="0.2.1"),
     Trait("its `output.raw` is one text", _is(str, "output", "raw"), last="0.2.0"),
     Trait("its `output.raw` is a list", _is(list, "output", "raw"), first="0.2.0"),
     Trait("its `input.reference` is one text", _is(str, "input", "reference"), last="0.2.0"),
