@@ -2,7 +2,7 @@
 
 from evalstore.documents.canonical import canonical, digest, exact
 from evalstore.documents.edit import encode, replace_scalar
-from evalstore.documents.json_reader import LINE_LIMIT, read_json, read_row
+from evalstore.documents.json_reader import LINE_LIMIT, read_json, read_row, read_value
 from evalstore.documents.json_stream import JsonStream
 from evalstore.documents.json_writer import write_json, write_row
 from evalstore.documents.tree import Document, Mark, Pointer, json_pointer
@@ -22,6 +22,7 @@ __all__ = [
     "json_pointer",
     "read_json",
     "read_row",
+    "read_value",
     "read_yaml",
     "replace_scalar",
     "write_json",

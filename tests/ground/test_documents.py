@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -18,6 +19,7 @@ from evalstore.documents import (
     encode,
     read_json,
     read_row,
+    read_value,
     read_yaml,
     replace_scalar,
     write_json,
@@ -120,6 +122,49 @@ def test_json_agrees_with_the_standard_library(value: Any) -> None:
     text = json.dumps(value, default=float)
     assert read_json(text, "f").value == json.loads(text, parse_float=Decimal)
     assert read_row(text.encode(), "f", 1) == json.loads(text, parse_float=Decimal)
+
+
+PIECES = st.sampled_from(
+    ["{", "}", "[", "]", ",", ":", " ", "\n", '"a"', '"b"', '"\\ud800"', '"\\ud83d\\ude00"', "\ud800", '"\x01"', '"\u2028"', "1", "01", "-0",
+     "1.", "1.0", "1e5", "1E+400", "1e401", "NaN", "-Infinity", "null", "true", "tru", "\ufeff", "\u00a0", "9" * 401]
+)  # fmt: skip
+
+
+def _answer(read: Callable[[], Any]) -> tuple[str, str, str]:
+    try:
+        return "", "", repr(read())
+    except LoadError as error:
+        return type(error).__name__, str(error), ""
+
+
+@given(st.lists(PIECES, max_size=8).map("".join) | TREE.map(lambda value: json.dumps(value, default=float)))
+def test_a_value_is_read_or_refused_as_a_document_is(text: str) -> None:
+    assert _answer(lambda: read_value(text, "f")) == _answer(lambda: read_json(text, "f").value)
+
+
+AT_THE_LIMITS = {
+    "as_deep_as_can_be": "[" * 64 + "]" * 64,
+    "a_value_as_deep": "[" * 63 + "1" + "]" * 63,
+    "a_value_too_deep": "[" * 64 + "1" + "]" * 64,
+    "too_deep": "[" * 65 + "]" * 65,
+    "far_too_deep": "[" * 5000,
+    "brackets_in_a_text": '["' + "[" * 100 + '"]',
+    "as_many_as_can_be": "[" + "1," * 199_998 + "1]",
+    "too_many": "[" + "1," * 199_999 + "1]",
+}
+
+
+@pytest.mark.parametrize("name", AT_THE_LIMITS)
+def test_a_value_meets_the_limits_of_a_document(name: str) -> None:
+    text = AT_THE_LIMITS[name]
+    alike = _answer(lambda: read_value(text, "f")) == _answer(lambda: read_json(text, "f").value)
+    assert alike
+
+
+def test_a_key_that_stands_twice_is_found_in_one_pass() -> None:
+    text = json.dumps(dict.fromkeys(map(str, range(200_000))))[:-1] + ', "199999": 1}'
+    with pytest.raises(LoadError, match="the key '199999' stands twice"):
+        read_row(text.encode(), "f", 1)
 
 
 @given(TREE)
