@@ -18,6 +18,7 @@ PINNED = Pinned("rubric/tone@1.0.0", "1.0.0", "0" * 64, "1" * 64, "2" * 40, "rub
 CHECKS = (
     CheckResult("a", "regex", Fraction(1, 3), Verdict.FAIL, "no \x00 match", None, "regex 1"),
     CheckResult("b", "llm_judge", None, Verdict.UNSCORED, "", Unscored.MISSING),
+    CheckResult("d", "llm_judge", Fraction(2, 3), Verdict.PASS, "said so", None, "pine-2-0613", "ab" * 32),
     CheckResult("c", "llm_judge", None, Verdict.UNSCORED, "no\nendpoint", Unscored.ERROR),
 )
 ROWS = (
@@ -62,7 +63,7 @@ RUN = Run(
     scored=4,
     unscored=2,
     checks={"a": CheckSummary(Fraction(1, 3), 1, 1, 0), "tone/b": CheckSummary(None, 0, 0, 1)},
-    harness={"evalstore": "0.1.0", "engines": "php 8, regex 1"},
+    harness={"evalstore": "0.1.0", "engines": "php 8, regex 1", "judge_model": '{"id":"m"}', "": "\u2028"},
     without_output=3,
     without_question=1,
     notes=("3 questions have no output", "a \u2028 note"),

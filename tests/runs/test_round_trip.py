@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
+from evalstore.errors import RefusedError
 from evalstore.model import Output
-from evalstore.runs import Row, Run, read_outputs, read_rows, read_run
+from evalstore.runs import EEE_VERSIONS, Row, Run, read_outputs, read_rows, read_run
+from evalstore.runs.form import LABELS
+from evalstore.runs.labels import aggregate_doubt, row_doubt, version_of
 
 Written = Callable[..., Run]
-SCHEMAS = ("eval.schema.0.3.0.json", "instance_level_eval.schema.0.3.0.json")
+VERSIONS = pytest.mark.parametrize("version", EEE_VERSIONS)
 
 
 @pytest.fixture
@@ -28,10 +31,19 @@ def published(shared: Path) -> Callable[[str, Any], list[str]]:
     return check
 
 
-def test_a_run_reads_back_equal(written: Written, run: Run) -> None:
-    done = written()
+@VERSIONS
+def test_a_run_reads_back_equal(version: str, written: Written, run: Run) -> None:
+    asked = replace(run, eee_version=version)
+    done = written(asked)
     assert read_run(done.path) == done
-    assert replace(done, path=Path(), samples=Path()) == run
+    assert replace(done, path=Path(), samples=Path()) == asked
+
+
+def test_a_run_is_written_in_no_version_that_nobody_published(written: Written, run: Run, tmp_path: Path) -> None:
+    with pytest.raises(RefusedError, match=r"no run is written as Every Eval Ever 0\.9") as raised:
+        written(replace(run, eee_version="0.9"))
+    assert raised.value.hint == "known: 0.3.0, 0.2.2"
+    assert list((tmp_path / "runs").iterdir()) == []
 
 
 def test_rows_read_back_equal(written: Written, rows: tuple[Row, ...]) -> None:
@@ -49,18 +61,38 @@ def test_an_unscored_run_reads_back_without_numbers(written: Written, run: Run) 
     assert (read_run(done.path).score, read_run(done.path).pass_rate) == (None, None)
 
 
+@VERSIONS
 def test_the_aggregate_meets_the_published_schema(
-    written: Written, published: Callable[..., list[str]], run: Run
+    version: str, written: Written, published: Callable[..., list[str]], run: Run
 ) -> None:
     for sample in (run, replace(run, score=None, pass_rate=None)):
-        assert published(SCHEMAS[0], json.loads(written(sample).path.read_text("utf-8"))) == []
+        record = json.loads(written(replace(sample, eee_version=version)).path.read_text("utf-8"))
+        assert published(f"eval.schema.{version}.json", record) == []
+        assert (record["schema_version"], aggregate_doubt(record)) == (version, "")
 
 
-def test_every_row_meets_the_published_schema(written: Written, published: Callable[..., list[str]]) -> None:
-    records = [json.loads(line) for line in written().samples.read_bytes().split(b"\n")[:-1]]
+@VERSIONS
+def test_every_row_meets_the_published_schema(
+    version: str, written: Written, published: Callable[..., list[str]], run: Run
+) -> None:
+    lines = written(replace(run, eee_version=version)).samples.read_bytes().split(b"\n")[:-1]
+    records = [json.loads(line) for line in lines]
     assert {record["interaction_type"] for record in records} == {"single_turn", "agentic"}
     for record in records:
-        assert published(SCHEMAS[1], record) == [], record["sample_id"]
+        assert published(f"instance_level_eval.schema.{version}.json", record) == [], record["sample_id"]
+        assert (version_of(record["schema_version"]), row_doubt(record)) == (version, "")
+
+
+def test_the_labels_are_those_of_the_published_schemas(shared: Path) -> None:
+    for version, label in LABELS.items():
+        path = shared / f"samples/every_eval_ever/schemas/instance_level_eval.schema.{version}.json"
+        assert json.loads(path.read_text("utf-8"))["version"] == label
+
+
+def test_a_check_without_replies_says_nothing_of_them(written: Written) -> None:
+    first = json.loads(written().samples.read_bytes().split(b"\n")[0])
+    checks = json.loads(first["metadata"]["evalstore_checks"])
+    assert [check.get("replies") for check in checks] == [None, None, "ab" * 32, None]
 
 
 def test_records_agree_on_the_evaluation(written: Written, run: Run) -> None:
