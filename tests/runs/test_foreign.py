@@ -73,6 +73,23 @@ CALLS = ({"name": "f", "args": {"x": "1"}}, {"name": "g", "args": {}})
         ({"messages": TURNS}, Output("last", CALLS)),
         ({"messages": [*TURNS[:1], {"role": "assistant", "content": "x"}]}, Output("x")),
         ({"messages": [{"role": "assistant", "content": "x", "tool_calls": []}]}, Output("x", ())),
+        ({"messages": TURNS, "answer_attribution": [{"turn_idx": 1, "is_terminal": True}]}, Output("first", CALLS)),
+        ({"messages": TURNS, "answer_attribution": [{"turn_idx": 1, "is_terminal": False}]}, Output("last", CALLS)),
+        ({"messages": TURNS, "answer_attribution": [{"turn_idx": 0, "is_terminal": True}]}, Output("last", CALLS)),
+        ({"messages": TURNS, "answer_attribution": [7, {}]}, Output("last", CALLS)),
+        ({"response": "x", "input": "Q?", "ground_truth": "y"}, Output("x")),
+        (
+            {
+                "messages": [
+                    {
+                        "role": "assistant",
+                        "content": "x",
+                        "tool_calls": [{"function": {"name": "f", "arguments": '{"n": 1}'}}],
+                    }
+                ]
+            },
+            Output("x", ({"name": "f", "args": {"n": 1}},)),
+        ),
     ],
 )
 def test_outputs_of_older_versions_are_found(row: dict[str, Any], output: Output, lines: Callable[..., Path]) -> None:
@@ -101,6 +118,9 @@ def test_a_numbered_sample_of_an_older_version_gets_its_number_as_text(lines: Ca
         ({"score": 0, "is_correct": False}, Fraction(0), Verdict.FAIL),
         ({"score": -1, "is_correct": False}, None, Verdict.UNSCORED),
         ({"score": -1.0, "is_correct": False}, None, Verdict.UNSCORED),
+        ({"score": None, "is_correct": None}, None, Verdict.UNSCORED),
+        ({"score": 37.5, "is_correct": False}, Fraction(75, 2), Verdict.FAIL),
+        ({"score": -2, "is_correct": False}, Fraction(-2), Verdict.FAIL),
     ],
 )
 def test_scores_of_others_are_exact_decimals(
@@ -120,6 +140,13 @@ def test_scores_of_others_are_exact_decimals(
         ({"input": "Q?"}, "a value in it has another shape"),
         ({"input": {}}, "'raw'"),
         ({"evaluation": {"score": "x", "is_correct": True}}, "its score 'x' is no number"),
+        ({"evaluation": {"score": "1e999999999", "is_correct": True}}, "its score '1e999999999' is no number"),
+        ({"evaluation": {"score": "Infinity", "is_correct": True}}, "its score 'Infinity' is no number"),
+        ({"evaluation": {"score": 1}}, "it has no 'is_correct'"),
+        ({"evaluation": {"score": 1, "is_correct": 1}}, "its `is_correct` is neither true nor false"),
+        ({"evaluation": {"score": 1, "is_correct": "yes"}}, "its `is_correct` is neither true nor false"),
+        ({"input": {"raw": 7}}, "its `raw` is no text"),
+        ({"input": {"raw": "Q?", "reference": [4]}}, "its reference is no text"),
         ({"metadata": {"evalstore_score": "1e999999999", "evalstore_verdict": "pass"}}, "is no exact score"),
         ({"metadata": {"evalstore_score": "1/0", "evalstore_verdict": "pass"}}, "is no exact score"),
         ({"metadata": {"evalstore_score": "1", "evalstore_verdict": "maybe"}}, "maybe"),
