@@ -1,0 +1,127 @@
+"""Audits of judged runs: graded again from kept replies, else as recorded, else by asking, and never guessed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.audits import Audit, audit
+from evalstore.errors import RefusedError
+from evalstore.judging import Endpoint, Judges
+from evalstore.runs import Run
+from evalstore.scoring import score
+from evalstore.store import Store
+
+JUDGE = 'id: tone\nversion: {version}\ntemplate: "{words}: {{{{ output }}}}"\nmodel: {{id: m}}\n'
+RUBRIC = """id: answer
+version: {version}
+checks:
+  - {{id: kind, kind: llm_judge, judge_prompt_ref: judge/tone@{pin}}}
+  - {{id: brief, kind: format, format: text, max_chars: {most}}}
+scoring: {{combine: weighted_avg}}
+"""
+DATASET = """id: small
+version: {version}
+defaults: {{rubric_ref: rubric/answer@{version}}}
+questions: [{{id: one, input: a}}, {{id: two, input: b}}]
+"""
+Scored = Callable[..., Run]
+Repo = Any
+AT = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def store(repo: Repo, judge_server: Any) -> Repo:
+    judge_server.text = lambda prompt: json.dumps({"score": (len(prompt) % 4) / 4})
+    repo.release("judges/tone", JUDGE.format(version="1.0.0", words="How kind?"))
+    repo.release("judges/tone", JUDGE.format(version="2.0.0", words="How kind is it really?"), author="Jonas Brandt")
+    repo.release("rubrics/answer", RUBRIC.format(version="1.0.0", pin="1.0.0", most=40))
+    repo.release("rubrics/answer", RUBRIC.format(version="2.0.0", pin="2.0.0", most=20), author="Jonas Brandt")
+    repo.release("datasets/small", DATASET.format(version="1.0.0"))
+    repo.release("datasets/small", DATASET.format(version="2.0.0"))
+    return repo
+
+
+@pytest.fixture
+def scored(store: Repo, judge_server: Any, tmp_path: Path) -> Scored:
+    def run(version: str, *outputs: str, model: str | None = None) -> Run:
+        path = tmp_path / f"{model or 'x'}-{version}.jsonl"
+        ids = ("one", "two")
+        path.write_text(
+            "".join(json.dumps({"id": i, "output": text}) + "\n" for i, text in zip(ids, outputs, strict=True))
+        )
+        judges = Judges(Endpoint(judge_server.url), model={"id": model} if model else {})
+        with Store.open(store.root) as opened:
+            return score(f"dataset/small@{version}", path, store=opened, out=tmp_path / "runs", at=AT, judges=judges)
+
+    return run
+
+
+def audited(repo: Repo, a: Run, b: Run, judges: Judges | None = None) -> Audit:
+    with Store.open(repo.root) as opened:
+        return audit(a, b, opened, judges=judges)
+
+
+def forget(repo: Repo) -> None:
+    for path in (repo.root / ".git" / "evalstore").glob("replies*"):
+        path.unlink()
+
+
+def shares(found: Audit) -> dict[str, Any]:
+    return {str(factor.name): factor.share for factor in found.factors}
+
+
+def test_kept_replies_are_enough_where_only_the_outputs_differ(store: Repo, scored: Scored, judge_server: Any) -> None:
+    a, b = scored("1.0.0", "thank you", "no"), scored("1.0.0", "thank you so", "no")
+    asked = judge_server.calls
+    found = audited(store, a, b)
+    assert judge_server.calls == asked
+    assert shares(found)["outputs"] == found.delta != 0
+    assert found.notes == ()
+
+
+def test_without_kept_replies_the_runs_own_records_serve(store: Repo, scored: Scored, judge_server: Any) -> None:
+    a, b = scored("1.0.0", "thank you", "no"), scored("1.0.0", "thank you so", "no")
+    kept = audited(store, a, b)
+    forget(store)
+    found = audited(store, a, b)
+    assert shares(found) == shares(kept)
+    assert "as recorded" in found.notes[0]
+
+
+def test_what_no_run_has_asked_is_refused_or_asked(store: Repo, scored: Scored, judge_server: Any) -> None:
+    a, b = scored("1.0.0", "thank you", "no"), scored("2.0.0", "thank you so", "no, never")
+    with pytest.raises(RefusedError, match="replies of judges are needed that are not kept: 4"):
+        audited(store, a, b)
+    asked = judge_server.calls
+    found = audited(store, a, b, Judges(Endpoint(judge_server.url)))
+    assert judge_server.calls == asked + 4  # each version of the judge on the two outputs of the other run
+    assert sum(shares(found).values()) == found.delta
+    rubric = next(factor for factor in found.factors if factor.name == "rubric")
+    assert {cause.source.rule for cause in rubric.causes} >= {"judge-ref-changed"}
+    assert {cause.source.origin.author for cause in rubric.causes} == {"Jonas Brandt"}
+    assert audited(store, a, b) == found  # now everything is kept
+
+
+def test_judges_by_two_models_cannot_be_told_apart(store: Repo, scored: Scored, judge_server: Any) -> None:
+    store.release("judges/tone", JUDGE.format(version="3.0.0", words="Kind?").replace("model: {id: m}\n", ""))
+    store.release("rubrics/answer", RUBRIC.format(version="3.0.0", pin="3.0.0", most=20))
+    store.release("datasets/small", DATASET.format(version="3.0.0"))
+    a, b = scored("3.0.0", "a", "b", model="one"), scored("3.0.0", "a", "b", model="two")
+    with pytest.raises(RefusedError, match="different models"):
+        audited(store, a, b)
+
+
+def test_a_floating_judge_that_moved_between_the_runs_is_refused(store: Repo, scored: Scored) -> None:
+    store.release("rubrics/answer", RUBRIC.format(version="3.0.0", pin='">=1"', most=20).replace('@">=1"', "@>=1"))
+    store.release("datasets/small", DATASET.format(version="3.0.0"))
+    a = scored("3.0.0", "a", "b")
+    store.release("judges/tone", JUDGE.format(version="2.1.0", words="Kind?"))
+    b = scored("3.0.0", "a", "b")
+    with pytest.raises(RefusedError, match="floats, and the runs used judge/tone@2.0.0 and judge/tone@2.1.0"):
+        audited(store, a, b)
