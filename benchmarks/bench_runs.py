@@ -1,9 +1,11 @@
-"""Re-scoring stored outputs: rows a second against plain `json.loads` over the same file, and the peak of memory.
+"""Scoring and reading stored outputs: rows a second against `json.loads` over the same file, and the peak of memory.
 
     python benchmarks/bench_runs.py [ROWS]
 
 Writes a store with ROWS questions (default 100,000) in a file of rows and as many outputs of about 1 KB, and
-scores them with one must_contain_any check. Memory is the peak of a process of its own, for a tenth of the rows too.
+scores them with one must_contain_any check. Then the rows of that run are read in three ways: their outputs, as scoring
+them again does; whole, as an audit does; and written once more. Memory is the peak of a process of its own, for a tenth
+of the rows too.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from datetime import UTC, datetime
+from itertools import cycle, islice
 from pathlib import Path
 
 RUBRIC = """\
@@ -60,20 +64,53 @@ def scored(folder: Path) -> None:
     print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
+def read(path: Path, how: str) -> None:
+    """Read the rows of a stored run in this process, and print the seconds and the peak in MB."""
+    from evalstore.runs import drafted, read_outputs, read_rows, read_run
+
+    run = read_run(path)
+    start = time.perf_counter()
+    if how == "outputs":
+        deque(read_outputs(run.samples), maxlen=0)
+    elif how == "rows":
+        deque(read_rows(run), maxlen=0)
+    else:
+        rows = list(islice(read_rows(run), 10_000))
+        start = time.perf_counter()
+        with drafted(path.parent / "again", "again") as draft:
+            for row in islice(cycle(rows), run.questions):
+                draft.add(row, run)
+    print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def alone(*argv: str) -> tuple[float, float]:
+    said = subprocess.run([sys.executable, __file__, *argv], capture_output=True, text=True, check=True)
+    seconds, peak = map(float, said.stdout.split())
+    return seconds, peak
+
+
+def show(what: str, base: float, rows: int, *, measured: tuple[float, float]) -> None:
+    seconds, peak = measured
+    print(f"  {what:<22} {seconds:6.2f} s  {rows / seconds:>8,.0f} rows/s", end="  ")
+    print(f"{seconds / base:5.1f} x json.loads ({base:.2f} s)  peak {peak:4.0f} MB", flush=True)
+
+
 def measure(rows: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         outputs = make(Path(name), rows)
-        base = min(plain(outputs) for _ in range(3))
-        said = subprocess.run([sys.executable, __file__, "--in", name], capture_output=True, text=True, check=True)
-        seconds, peak = map(float, said.stdout.split())
-        size = outputs.stat().st_size / rows
-        print(f"{rows:>9,} rows of {size:,.0f} bytes  json.loads {base:6.2f} s  score {seconds:6.2f} s", end="  ")
-        print(f"{rows / seconds:>8,.0f} rows/s  ratio {seconds / base:5.1f}  peak {peak:5.0f} MB", flush=True)
+        print(f"{rows:,} rows, {outputs.stat().st_size / rows:,.0f} bytes an output")
+        show("score", min(plain(outputs) for _ in range(3)), rows, measured=alone("--in", name))
+        (path,) = (Path(name) / "runs").glob("*.json")
+        base = min(plain(path.with_name(f"{path.stem}_samples.jsonl")) for _ in range(3))
+        for how, what in (("outputs", "outputs of the run"), ("rows", "rows of the run"), ("write", "rows written")):
+            show(what, base, rows, measured=alone("--read", str(path), how))
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--in"]:
         scored(Path(sys.argv[2]))
+    elif sys.argv[1:2] == ["--read"]:
+        read(Path(sys.argv[2]), sys.argv[3])
     else:
         total = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
         for count in (total // 10, total):
