@@ -54,12 +54,26 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
 
 def matches(compiled: regex.Pattern[str], mode: str, text: str) -> bool | None:
     """Whether the pattern matches (`mode` search, match or fullmatch); None when its time is up, or would be."""
-    if len(compiled.pattern) * len(text) > WORK_LIMIT:
+    if _outruns(compiled, text):
         return None
     try:
         return getattr(compiled, mode)(text, timeout=SECONDS) is not None
     except TimeoutError:
         return None
+
+
+def captures(compiled: regex.Pattern[str], text: str) -> list[str] | None:
+    """Return what the first group holds in each match, each text once; None when the time is up, or would be.
+
+    The pattern has a group; one that took no part in its match holds "".
+    """
+    if _outruns(compiled, text):
+        return None
+    try:
+        found = compiled.findall(text, timeout=SECONDS)  # its time is that of all matches together
+    except TimeoutError:
+        return None
+    return list(dict.fromkeys(one if isinstance(one, str) else one[0] for one in found))
 
 
 def engine() -> str:
@@ -82,6 +96,10 @@ def difference(pattern: str, flags: str) -> str | None:
     if _FUZZY.search(pattern):
         return "braces such as {e<=1} are plain text in Python's re, and ask for a fuzzy match here"
     return None
+
+
+def _outruns(compiled: regex.Pattern[str], text: str) -> bool:
+    return len(compiled.pattern) * len(text) > WORK_LIMIT
 
 
 def _items(pattern: str) -> int:

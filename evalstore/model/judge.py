@@ -10,6 +10,17 @@ from typing import Any
 
 from evalstore.model.rubric import fraction
 
+_TEXT, _LIST, _MAPPING = (str, "text"), (list, "list"), (dict, "mapping")
+_TYPES = {
+    "template": _TEXT,
+    "variables": _LIST,
+    "scale": _MAPPING,
+    "level_names": _LIST,
+    "level_scores": _MAPPING,
+    "reply_pattern": _TEXT,
+    "model": _MAPPING,
+}
+
 
 class ScoreType(StrEnum):
     """What a judge answers with."""
@@ -37,8 +48,11 @@ class Judge:
 
 def judge_of(value: Mapping[str, Any]) -> Judge:
     """Read a judge from its mapping; one whose replies could not be read as its words say is a `ValueError`."""
+    for key, (type_, word) in _TYPES.items():
+        if key in value and not isinstance(value[key], type_):
+            raise ValueError(f"its {key} is no {word}")
     scale = value.get("scale", {})
-    least, most = fraction(scale.get("min", 0)), fraction(scale.get("max", 1))
+    least, most = _number(scale.get("min", 0)), _number(scale.get("max", 1))
     if least >= most:
         raise ValueError(f"its scale runs from {least} to {most}, which leaves no room for a score")
     return Judge(
@@ -59,7 +73,17 @@ def _levels(value: Mapping[str, Any]) -> Mapping[str, Fraction] | None:
     if value.get("score_type") != ScoreType.LEVELS:
         return None
     names = value["level_names"]
-    given = {name: fraction(score) for name, score in value.get("level_scores", {}).items()}
+    if len(set(names)) < max(2, len(names)) or not all(isinstance(name, str) for name in names):
+        raise ValueError("its level_names are not two or more different texts")
+    given = {name: _number(score) for name, score in value.get("level_scores", {}).items()}
+    if not all(0 <= score <= 1 for score in given.values()):
+        raise ValueError("a score of level_scores is not from 0 to 1")
     if given and set(given) != set(names):
         raise ValueError("level_scores does not give a score to exactly the names of level_names")
     return given or {name: Fraction(place, len(names) - 1) for place, name in enumerate(names)}
+
+
+def _number(value: Any) -> Fraction:
+    if isinstance(value, bool | str):
+        raise ValueError(f"{value!r} is no number")  # noqa: TRY004  # one error for a bad file
+    return fraction(value)

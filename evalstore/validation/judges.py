@@ -9,16 +9,16 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from evalstore.checks import KINDS
+from evalstore.checks.juror import FILLED
+from evalstore.checks.patterns import difference
+from evalstore.checks.reply import pattern_problem
+from evalstore.checks.template import starts, tags_of
 from evalstore.documents import Document, Pointer
 from evalstore.errors import Place
 from evalstore.model import Artifact
 from evalstore.validation.notes import Note, guessed, note, shown
 from evalstore.validation.parts import mapping, texts
-from evalstore.validation.template import starts, tags_of
 
-# What the question and the output fill; everything else comes from `variables`.
-FILLED = ("input", "output", "expected", "context")
 _KNOWN_TAGS = "the tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
 _EVIDENCE = ("tpr", "tnr", "validated_at")
 
@@ -43,7 +43,7 @@ def _template(document: Document) -> Iterator[Note]:
         place = place_of(tag.number)
         if tag.problem:
             yield note("template-malformed", ("template",), place=place, message=tag.problem, hint=_KNOWN_TAGS)
-        elif tag.name not in filled and tag.name not in told:
+        elif tag.sigil != "!" and tag.name not in filled and tag.name not in told:
             told.add(tag.name)
             hint = guessed(tag.name, filled, "name it under `variables:`, so that checks can fill it")
             yield note("template-variable-unfilled", ("template",), place=place, found=tag.name, hint=hint)
@@ -66,9 +66,13 @@ def _places(document: Document) -> Callable[[int], Place]:
 
 
 def _pattern(value: dict[str, Any]) -> Iterator[Note]:
-    if isinstance(pattern := value.get("reply_pattern"), str) and "regex" in KINDS:
-        for _, message, hint in KINDS["regex"].problems({"kind": "regex", "pattern": pattern}):
-            yield note("check-problem", ("reply_pattern",), message=message, hint=hint)
+    if not isinstance(pattern := value.get("reply_pattern"), str):
+        return
+    if broken := pattern_problem(pattern):
+        hint = "write it in the syntax of Python's re, with the answer in its first group"
+        yield note("check-problem", ("reply_pattern",), message=broken, hint=hint)
+    elif other := difference(pattern, ""):
+        yield note("check-problem", ("reply_pattern",), message=other, hint="write it so that both read it alike")
 
 
 def _rates(value: dict[str, Any]) -> Iterator[Note]:

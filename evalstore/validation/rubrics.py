@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
 from evalstore.checks import KINDS
+from evalstore.checks.juror import FACT, FILLED
 from evalstore.documents import Pointer
 from evalstore.model import Artifact, check_ids, is_id
 from evalstore.validation.lookup import Lookup
@@ -77,23 +78,43 @@ def _problems(check: dict[str, Any], pointer: Pointer) -> Iterator[Note]:
 
 
 def _variables(check: dict[str, Any], pointer: Pointer, lookup: Lookup) -> Iterator[Note]:
-    if check.get("kind") != "llm_judge":
-        return
-    members = [member.get("judge_prompt_ref") for _, member in mappings(mapping(check, "jury"), "members")]
-    refs = members if "jury" in check else [check.get("judge_prompt_ref")]
-    judges = [found_by(ref, lookup) for ref in refs]
-    given, known = mapping(check, "variables"), set[str]()
-    where = (*pointer, "variables") if given else pointer
-    for judge in judges:
-        wanted = [name for _, name in texts(judge.document.value, "variables")] if judge else []
-        known.update(wanted)
-        for name in wanted:
-            if judge and name not in given:
-                yield note("variable-unfilled", where, of_key=True, judge=judge.id, found=name)
-    if all(judges):
-        for name in given:
+    kind = check.get("kind")
+    if kind == "llm_judge":
+        given = mapping(check, "variables")
+        judges = [found_by(ref, lookup) for ref in _refs(check)]
+        where = (*pointer, "variables") if given else pointer
+        yield from _unfilled(judges, given, where, "add it under `variables:`")
+        known = {name for judge in judges for name in _wanted(judge)}
+        for name in given if all(judges) else ():
             if name not in known:
                 yield note("variable-unknown", (*where, name), of_key=True, found=name, hint=_read(name, known))
+    elif kind == "fact_match":
+        yield from _fact(found_by(check.get("judge_prompt_ref"), lookup), (*pointer, "judge_prompt_ref"))
+
+
+def _fact(judge: Artifact | None, where: Pointer) -> Iterator[Note]:
+    """Yield what a judge of facts needs besides the fact, and that it does not ask for the fact at all."""
+    yield from _unfilled([judge], (FACT,), where, f"besides the question and the output it is given `{FACT}` only")
+    if judge and FACT not in _wanted(judge):
+        hint = f"list it under the judge's `variables:`, and ask about {{{{ {FACT} }}}} in its template"
+        yield note("variable-unknown", where, found=FACT, hint=hint)
+
+
+def _unfilled(judges: Iterable[Artifact | None], given: Collection[str], where: Pointer, hint: str) -> Iterator[Note]:
+    for judge in judges:
+        for name in _wanted(judge):
+            if judge and name not in given and name not in FILLED:
+                yield note("variable-unfilled", where, of_key=True, judge=judge.id, found=name, hint=hint)
+
+
+def _refs(check: dict[str, Any]) -> list[Any]:
+    if "jury" not in check:
+        return [check.get("judge_prompt_ref")]
+    return [member.get("judge_prompt_ref") for _, member in mappings(mapping(check, "jury"), "members")]
+
+
+def _wanted(judge: Artifact | None) -> list[str]:
+    return [name for _, name in texts(judge.document.value, "variables")] if judge else []
 
 
 def _read(name: str, known: set[str]) -> str:

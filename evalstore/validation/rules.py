@@ -222,7 +222,7 @@ _ROWS = (
         "variable-unfilled",
         _WARNING,
         "the judge {judge} needs the variable `{found}`, which this check does not fill",
-        "add it under `variables:`",
+        "{hint}",
         "The judge would read a prompt with a hole in it.",
     ),
     Rule(

@@ -1,16 +1,23 @@
-"""Every file of tests/cases/checks/<kind>: a check, and what it answers for each output."""
+"""Every file of tests/cases/checks/<kind>: a check, and what it answers for each output.
+
+A file may hold `artifacts` by the reference that names them and the run's `model`. A case may hold `replies`: a list,
+given in the order of the calls, or a mapping by prompt; each is a text, or a mapping of the fields of a `Reply`.
+"""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evalstore.checks import evaluate
-from evalstore.documents import read_yaml
+from evalstore.checks import Reach, evaluate
+from evalstore.documents import Document, read_yaml
+from evalstore.errors import RefError
+from evalstore.model import Artifact, Call, Reply, parse_ref
 
 ROOT = Path(__file__).resolve().parents[1] / "cases" / "checks"
 FILES = sorted(ROOT.glob("*/*.yaml"))
@@ -21,27 +28,54 @@ def _cases() -> list[Any]:
     for path in FILES:
         document = read_yaml(path.read_bytes(), path.name).value
         name = f"{path.parent.name}-{path.stem}"
-        cases += [
-            pytest.param(document["check"], case, id=f"{name}-{n}") for n, case in enumerate(document["cases"], 1)
-        ]
+        cases += [pytest.param(document, case, id=f"{name}-{n}") for n, case in enumerate(document["cases"], 1)]
     return cases
 
 
-@pytest.mark.parametrize(("check", "case"), _cases())
-def test_the_check_answers_as_the_file_says(check: dict[str, Any], case: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("document", "case"), _cases())
+def test_the_check_answers_as_the_file_says(document: dict[str, Any], case: dict[str, Any]) -> None:
     if case.get("needs") == "php" and shutil.which("php") is None:
         pytest.skip("no php here")
-    rubric = {"checks": [check], "scoring": {"combine": "weighted_avg"}}
+    rubric = {"checks": [document["check"]], "scoring": {"combine": "weighted_avg"}}
     output = {"output": case.get("output", "") * case.get("times", 1), "tool_calls": case.get("tool_calls")}
-    (answer,) = evaluate(rubric, output, case.get("question")).checks
+    heard: list[tuple[str, Reply]] = []
+    load, ask = _shelf(document.get("artifacts", {})), _asker(case.get("replies", []), heard)
+    reach = Reach(load, ask, document.get("model", {}))
+    (answer,) = evaluate(rubric, output, case.get("question"), reach=reach).checks
     score = None if case["score"] is None else Fraction(case["score"])
     assert (answer.score, answer.verdict, answer.unscored) == (score, case["verdict"], case.get("unscored"))
     assert case.get("reason", "") in answer.reason
     assert answer.reason
+    assert answer.engine == case.get("engine", answer.engine)
+    assert bool(answer.replies) is any(reply.text for _, reply in heard)
+    prompts = [prompt for prompt, _ in heard]
+    assert prompts == case.get("prompts", prompts)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_file_is_about_the_kind_of_its_folder(path: Path) -> None:
     document = read_yaml(path.read_bytes(), path.name).value
     assert document["check"]["kind"] == path.parent.name
-    assert set(document) <= {"about", "check", "cases"}
+    assert set(document) <= {"about", "check", "cases", "artifacts", "model"}
+
+
+def _shelf(artifacts: dict[str, Any]) -> Callable[[str], Artifact]:
+    def load(ref: str) -> Artifact:
+        if ref not in artifacts:
+            raise RefError(f"{ref} is not there")
+        parsed = parse_ref(ref)
+        return Artifact(parsed.kind, parsed.id, parsed.pin, Document(ref, "", artifacts[ref], {}, {}))
+
+    return load
+
+
+def _asker(replies: Any, heard: list[tuple[str, Reply]]) -> Callable[[Call], Reply]:
+    left = iter(replies)
+
+    def ask(call: Call) -> Reply:
+        found = replies.get(call.prompt) if isinstance(replies, dict) else next(left, None)
+        fields = found if isinstance(found, dict) else {"problem": "no reply"} if found is None else {"text": found}
+        heard.append((call.prompt, Reply(**fields)))
+        return heard[-1][1]
+
+    return ask

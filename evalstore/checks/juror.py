@@ -1,0 +1,160 @@
+"""One judge as a check asks it: its template and model made ready once, its prompts filled, its replies read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from evalstore.checks.reach import Reach
+from evalstore.checks.reply import Answer, read_reply
+from evalstore.checks.template import Template, compile_template, render
+from evalstore.documents import canonical, digest
+from evalstore.errors import LimitError, SchemaError
+from evalstore.model import Call, Graded, Judge, Kind, Reply, Sample, Unscored, decimal, is_cosmetic, judge_of
+from evalstore.text import excerpt
+from evalstore.versions import find_version
+
+# More questions than this about one output are no check but a bill.
+CALL_LIMIT = 1000
+# The variable of a template that holds the one fact that `fact_match` asks about.
+FACT = "fact"
+_MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
+_LISTED, _NAME_LIMIT = 200, 100
+
+
+@dataclass(frozen=True, slots=True)
+class Juror:
+    """A judge ready to be asked; `name` says who it is in messages and calls, `model` is merged and in one spelling."""
+
+    name: str
+    judge: Judge
+    template: Template
+    model: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One reply of a judge, and what it says."""
+
+    juror: Juror
+    reply: Reply
+    answer: Answer
+
+
+def seat(ref: str, reach: Reach, *, model: Mapping[str, Any], given: Collection[str]) -> Juror | str:
+    """Return the judge that `ref` names, ready to be asked, or why it cannot be asked at all.
+
+    `model` is what the check says of it and wins field by field, `given` the variables that the check fills. Raises
+    `RefError` for a judge that is not there and `SchemaError` for a file that is none.
+    """
+    artifact = reach.artifact(ref, Kind.JUDGE)
+    judge = _judge(ref, artifact.value)
+    name = f"{artifact.kind}/{artifact.id}@{find_version(artifact.version) or artifact.version}"
+    template = compile_template(judge.template)
+    if isinstance(template, str):
+        return f"the template of {name}: {excerpt(template)}"
+    known = {*FILLED, *set(judge.variables).intersection(given)}
+    if unfilled := [read for read in template.names if read not in known]:
+        return f"nobody fills {{{{ {excerpt(unfilled[0])} }}}} of the template of {name}"
+    merged = _merged(reach.model, judge.model or {}, model)
+    if not merged.get("id"):
+        return (
+            f"no model is named for {name}: write `model: {{id: …}}` in the judge or the check, "
+            "or name the run's (--judge-model, EVALSTORE_JUDGE_MODEL)"
+        )
+    return Juror(name, judge, template, merged)
+
+
+def hear(
+    juror: Juror, sample: Sample, variables: Mapping[str, str], reach: Reach, *, times: int = 1
+) -> Iterator[Heard]:
+    """Ask a judge about one output and yield what it says, as often as `times`; a failure is an answer like any."""
+    try:
+        prompt = render(juror.template, _values(juror.template, sample, variables))
+    except LimitError as limit:
+        yield Heard(juror, Reply(), Answer(None, limit.message))
+        return
+    for number in range(times):
+        reply = reach.ask(Call(juror.name, prompt, juror.model, number))
+        yield Heard(juror, reply, read_reply(juror.judge, reply))
+
+
+def graded(heard: Sequence[Heard], combine: Callable[[list[Fraction]], Fraction]) -> Graded:
+    """Return what the replies come to, in their order; without a score in each, the check is unscored (error)."""
+    lost = [one for one in heard if one.answer.score is None]
+    texts = [one.reply.text for one in heard]
+    replies = digest(texts) if any(texts) else ""
+    if lost:
+        reason = f"no readable reply from {len(lost)} of {len(heard)}: {lost[0].juror.name}: {lost[0].answer.words}"
+        return Graded(None, reason, Unscored.ERROR, _engine(heard), replies)
+    score = combine([one.answer.score for one in heard if one.answer.score is not None])
+    return Graded(score, _told(heard), engine=_engine(heard), replies=replies)
+
+
+def _judge(ref: str, value: Mapping[str, Any]) -> Judge:
+    try:
+        return judge_of(value)
+    except _MISFITS as misfit:
+        said = excerpt(str(misfit))
+        raise SchemaError(
+            f"{ref} is no judge: {said if isinstance(misfit, ValueError) else f'{type(misfit).__name__}: {said}'}",
+            hint="`evalstore validate` shows what is wrong in its file",
+        ) from None
+
+
+def _merged(*models: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge models, the last one first; a key with nothing under it says nothing."""
+    return {
+        key: _plain(value)
+        for model in models
+        for key, value in model.items()
+        if value is not None and not is_cosmetic(key)
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a number in its one spelling, so that 0 and 0.0 ask the same question."""
+    if isinstance(value, float):
+        value = Decimal(str(value))
+    whole = isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value()
+    return int(value) if whole else value
+
+
+def _values(template: Template, sample: Sample, variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the text of every name that the template reads; the output is the output, whatever the variables say."""
+    return {name: _text(FILLED[name](sample) if name in FILLED else variables[name]) for name in template.names}
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else canonical(value)
+
+
+def _of_row(key: str) -> Callable[[Sample], Any]:
+    return lambda sample: sample.question.row.get(key) if sample.question else None
+
+
+# What the question and the output fill; every other name comes from the check's `variables`.
+FILLED: Mapping[str, Callable[[Sample], Any]] = {
+    "input": lambda sample: sample.question.input if sample.question else None,
+    "output": lambda sample: sample.text,
+    "expected": _of_row("expected"),
+    "context": _of_row("context"),
+}
+
+
+def _engine(heard: Sequence[Heard]) -> str:
+    """Return the models that answered, as they name themselves, else as they were asked for."""
+    answered = [one for one in heard if not one.reply.problem and one.reply != Reply()]
+    names = {excerpt(one.reply.served or str(one.juror.model["id"]), _NAME_LIMIT) for one in answered}
+    return ", ".join(sorted(names)) or "evalstore"
+
+
+def _told(heard: Sequence[Heard]) -> str:
+    scores = ", ".join(f"{one.juror.name} {decimal(one.answer.score)}" for one in heard if one.answer.score is not None)
+    said = next((one.answer.words for one in heard if one.answer.words), "")
+    return excerpt(scores, _LISTED) + (f": {said}" if said else "")

@@ -1,0 +1,100 @@
+"""composite: the score of another rubric, and its verdict where the check has no threshold of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from evalstore.checks.evaluate import prepare as prepare_rubric
+from evalstore.checks.reach import Grade, Reach
+from evalstore.documents import Pointer, digest
+from evalstore.errors import SchemaError
+from evalstore.model import (
+    CheckResult,
+    Combine,
+    Graded,
+    Kind,
+    Rubric,
+    RubricResult,
+    Sample,
+    Unscored,
+    Verdict,
+    rubric_of,
+)
+from evalstore.model.outcome import APPROXIMATE, error
+from evalstore.text import excerpt
+
+_KIND = "composite"
+_MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
+
+
+def prepare(params: Mapping[str, Any], reach: Reach) -> Grade:
+    """Grade with the rubric that `rubric_ref` names; one that holds a composite itself is unscored (error).
+
+    An inner rubric without a score is missing where nothing but missing kept it from one, else an error.
+    """
+    ref = params["rubric_ref"]
+    rubric = _rubric(ref, reach)
+    deeper = next((check for check in rubric.checks if check.kind == _KIND), None)
+    if deeper is not None:
+        problem = error(f"{ref} holds the composite {excerpt(deeper.id)}, and composites go one level deep")
+        return lambda _: problem
+    inner = prepare_rubric(rubric, reach)
+
+    def grade(sample: Sample) -> Graded:
+        try:
+            return _graded(ref, rubric, inner(sample))
+        except SchemaError as broken:
+            raise SchemaError(f"{ref}: {broken.message}", hint=broken.hint) from None
+
+    return grade
+
+
+def problems(_: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+    """Yield nothing: what the reference names is looked at where references are."""
+    yield from ()
+
+
+def _rubric(ref: str, reach: Reach) -> Rubric:
+    artifact = reach.artifact(ref, Kind.RUBRIC)
+    try:
+        return rubric_of(artifact.value)
+    except _MISFITS as misfit:
+        said = f"{type(misfit).__name__}: {excerpt(str(misfit))}"
+        raise SchemaError(f"{ref} is no rubric: {said}", hint="`evalstore validate` shows the place") from None
+
+
+def _graded(ref: str, rubric: Rubric, result: RubricResult) -> Graded:
+    replies = [check.replies for check in result.checks if check.replies]
+    graded = Graded(
+        score=result.score,
+        reason=f"{ref}: {_told(result)}",
+        engine=_engine(result.checks),
+        replies=digest(replies) if replies else "",
+        bar=rubric.scoring.threshold,
+    )
+    return graded if result.score is not None else replace(graded, unscored=_why(rubric, result))
+
+
+def _why(rubric: Rubric, result: RubricResult) -> Unscored:
+    """Return why the rubric has no score; a check that its average does not weigh is no part of it."""
+    weighs = rubric.scoring.combine is Combine.WEIGHTED_AVG
+    idle = {id_ for id_, weight in rubric.scoring.weights.items() if weighs and not weight}
+    kept = {check.unscored for check in result.checks if check.score is None and check.id not in idle}
+    return Unscored.MISSING if kept == {Unscored.MISSING} else Unscored.ERROR
+
+
+def _told(result: RubricResult) -> str:
+    passed = sum(check.verdict is Verdict.PASS for check in result.checks)
+    unscored = [check for check in result.checks if check.score is None]
+    first = f"; {unscored[0].id} is unscored: {unscored[0].reason}" if unscored else ""
+    reason = f", {result.reason}" if result.reason else ""
+    return f"{passed} of {len(result.checks)} checks pass{reason}{first}"
+
+
+def _engine(checks: Sequence[CheckResult]) -> str:
+    """Return the engines that the score rests on, one that only comes close last, where it is seen."""
+    counted = [check for check in checks if check.score is not None] or checks
+    names = {check.engine for check in counted}
+    return ", ".join(sorted(names, key=lambda name: (name.endswith(APPROXIMATE), name)))

@@ -1,0 +1,104 @@
+"""fact_match: the share of the facts that the output states, looked for as text or judged one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from evalstore.checks.juror import CALL_LIMIT, FACT, graded, hear, seat
+from evalstore.checks.jury import mean
+from evalstore.checks.reach import Grade, Reach
+from evalstore.documents import Pointer
+from evalstore.model import Graded, Sample
+from evalstore.model.outcome import error, missing
+from evalstore.text import excerpt
+
+# A fact as written and as it is looked for.
+_Fact = tuple[str, str]
+
+
+def prepare(params: Mapping[str, Any], reach: Reach) -> Grade:
+    """Look for the check's facts, or else the question's; each counts as often as it is listed.
+
+    As text, a fact is found where it stands in the output, both with every run of white space (as Unicode has it) made
+    one blank and trimmed. With a judge, every fact is one question to it. Without facts: unscored (missing).
+    """
+    spell = _spelling(params)
+    state = _judged(params["judge_prompt_ref"], reach) if "judge_prompt_ref" in params else _found(params, spell)
+    own = _facts(params["facts"], spell) if "facts" in params else None
+
+    def grade(sample: Sample) -> Graded:
+        try:
+            facts = _facts(_asked(sample), spell) if own is None else own
+        except TypeError as misfit:
+            return error(f"the question's expected_facts cannot be read: {misfit}")
+        return state(sample, facts) if facts else missing("neither the check nor the question lists a fact")
+
+    return grade
+
+
+def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+    """Yield facts that every output states, and facts that count twice."""
+    seen: dict[str, int] = {}
+    for index, (written, wanted) in enumerate(_facts(params.get("facts", []), _spelling(params))):
+        if not wanted.strip():
+            message = "nothing is left of this fact without its white space, so every output states it"
+            yield ("facts", index), message, "write the fact, or remove it"
+        elif wanted in seen:
+            message = f"'{excerpt(written)}' is item {seen[wanted] + 1} already, so it counts twice"
+            yield ("facts", index), message, "remove one of the two"
+        seen.setdefault(wanted, index)
+
+
+def _found(params: Mapping[str, Any], spell: Callable[[str], str]) -> Callable[[Sample, list[_Fact]], Graded]:
+    exact = params.get("case_sensitive", False)
+
+    def state(sample: Sample, facts: list[_Fact]) -> Graded:
+        text = spell(sample.text if exact else sample.lowered)
+        absent = [written for written, wanted in facts if wanted not in text]
+        found = len(facts) - len(absent)
+        reason = f"{found} of {len(facts)} facts found" + (f", not '{excerpt(absent[0])}'" if absent else "")
+        return Graded(Fraction(found, len(facts)), reason)
+
+    return state
+
+
+def _judged(ref: str, reach: Reach) -> Callable[[Sample, list[_Fact]], Graded]:
+    juror = seat(ref, reach, model={}, given=(FACT,))
+
+    def state(sample: Sample, facts: list[_Fact]) -> Graded:
+        if isinstance(juror, str):
+            return error(juror)
+        if FACT not in juror.template.names:
+            return error(f"the template of {juror.name} does not read {{{{ {FACT} }}}}, so no fact reaches it")
+        if len(facts) > CALL_LIMIT:
+            return error(f"it asks {len(facts):,} times about one output, and {CALL_LIMIT:,} is the limit")
+        heard = [one for written, _ in facts for one in hear(juror, sample, {FACT: written}, reach)]
+        return graded(heard, mean)
+
+    return state
+
+
+def _spelling(params: Mapping[str, Any]) -> Callable[[str], str]:
+    """Return what makes two spellings of a fact one; a judge reads them as written."""
+    if "judge_prompt_ref" in params:
+        return str
+    lower = not params.get("case_sensitive", False)
+    return lambda text: " ".join((text.lower() if lower else text).split())
+
+
+def _asked(sample: Sample) -> Any:
+    listed = sample.question.row.get("expected_facts") if sample.question else None
+    return [] if listed is None else listed
+
+
+def _facts(listed: Any, spell: Callable[[str], str]) -> list[_Fact]:
+    """Return facts as written and as they are looked for; `TypeError` for a list that holds other things."""
+    if not isinstance(listed, list | tuple):
+        raise TypeError("it is no list")
+    items = [fact.get("value") if isinstance(fact, Mapping) else fact for fact in listed]
+    texts = [item for item in items if isinstance(item, str)]
+    if len(texts) < len(items):
+        raise TypeError("an item is neither a text nor a mapping with a `value`")
+    return [(text, spell(text)) for text in texts]

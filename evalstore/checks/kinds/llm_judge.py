@@ -1,0 +1,105 @@
+"""llm_judge: what a language model says of the output, mapped to 0..1; one judge, or a jury of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from evalstore.checks.juror import CALL_LIMIT, FILLED, Juror, graded, hear, seat
+from evalstore.checks.jury import AGGREGATES, WEIGHED, Vote, mean
+from evalstore.checks.reach import Grade, Reach
+from evalstore.documents import Pointer
+from evalstore.model import Graded, Sample, fraction
+from evalstore.model.outcome import error
+from evalstore.model.rubric import JUDGED_THRESHOLD
+
+
+def prepare(params: Mapping[str, Any], reach: Reach) -> Grade:
+    """Ask every member as often as `samples` says, and make one score of what each says on average.
+
+    All are asked whatever one of them answers, and one reply that cannot be read leaves the check unscored (error).
+    For `majority` a member passes the output when its score is at least the check's threshold.
+    """
+    variables, samples, weights = params.get("variables", {}), _samples(params), _weights(params)
+    aggregate = _aggregate(params)
+    combine, bar = AGGREGATES[aggregate], fraction(params.get("threshold", JUDGED_THRESHOLD))
+    jurors: list[Juror] = []
+    for ref in _refs(params):
+        juror = seat(ref, reach, model=params.get("model", {}), given=variables)
+        if isinstance(juror, str):
+            return _never(juror)
+        jurors.append(juror)
+    if problem := _unanswerable(aggregate, samples, weights):
+        return _never(problem)
+
+    def scored(scores: list[Fraction]) -> Fraction:
+        means = (mean(scores[start : start + samples]) for start in range(0, len(scores), samples))
+        return combine([Vote(score, weight) for score, weight in zip(means, weights, strict=True)], bar)
+
+    def grade(sample: Sample) -> Graded:
+        return graded([one for juror in jurors for one in hear(juror, sample, variables, reach, times=samples)], scored)
+
+    return grade
+
+
+def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+    """Yield what keeps the judges from being asked, members that are one, and variables that nothing reads."""
+    samples, weights, refs = _samples(params), _weights(params), _refs(params)
+    if problem := _unanswerable(_aggregate(params), samples, weights):
+        too_many = len(weights) * samples > CALL_LIMIT
+        pointer: Pointer = ("samples",) if too_many else ("jury", "members")
+        yield pointer, problem, "lower `samples`" if too_many else "give at least one member a weight above 0"
+    for index, ref in enumerate(refs):
+        if ref in refs[:index]:
+            pointer = ("jury", "members", index, "judge_prompt_ref")
+            message = f"{ref} sits here twice, and is asked and answers only once"
+            yield pointer, message, "keep one and raise its weight, or use `samples`"
+    for name in params.get("variables", {}):
+        if name in FILLED:
+            message = f"`{name}` is filled from the question or the output, so this text is never read"
+            yield ("variables", name), message, "give the variable another name, in the judge too"
+
+
+def _never(problem: str) -> Grade:
+    return lambda _: error(problem)
+
+
+def _unanswerable(aggregate: str, samples: int, weights: list[Fraction]) -> str:
+    """Return why no reply could make a score; empty when one can."""
+    if (calls := len(weights) * samples) > CALL_LIMIT:
+        return f"it asks {calls:,} times about one output, and {CALL_LIMIT:,} is the limit"
+    if aggregate in WEIGHED and not any(weights):
+        return f"the members' weights add up to 0, so there is no {aggregate}"
+    return ""
+
+
+def _refs(params: Mapping[str, Any]) -> list[str]:
+    if ("jury" in params) is ("judge_prompt_ref" in params):
+        raise ValueError("either one judge or a jury")
+    return [member["judge_prompt_ref"] for member in _members(params)]
+
+
+def _members(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    members: list[Mapping[str, Any]] = params["jury"]["members"] if "jury" in params else [params]
+    return members
+
+
+def _aggregate(params: Mapping[str, Any]) -> str:
+    return str(params["jury"]["aggregate"]) if "jury" in params else "mean"
+
+
+def _weights(params: Mapping[str, Any]) -> list[Fraction]:
+    if "jury" not in params:
+        return [Fraction(1)]
+    written = [member.get("weight", 1) for member in _members(params)]
+    if any(isinstance(weight, bool | str) or weight < 0 for weight in written):
+        raise ValueError("a weight is no number from 0 up")
+    return [fraction(weight) for weight in written]
+
+
+def _samples(params: Mapping[str, Any]) -> int:
+    samples = params.get("samples", 1)
+    if isinstance(samples, bool | str) or samples < 1 or samples != int(samples):
+        raise ValueError("samples is no whole number from 1 up")
+    return int(samples)

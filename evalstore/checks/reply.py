@@ -1,0 +1,165 @@
+"""Reads what a judge's model replied: an exact score in [0, 1] with the judge's words, or a problem; never a guess."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from evalstore.checks.patterns import SECONDS, captures, compile_pattern
+from evalstore.documents import canonical, read_json
+from evalstore.errors import LoadError
+from evalstore.model import Judge, Reply, ScoreType, fraction
+from evalstore.text import excerpt
+
+_SHOWN, _SAID = 60, 200
+_FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})")
+_VERDICTS = {"pass": True, "yes": True, "true": True, "fail": False, "no": False, "false": False}
+_CUT = {
+    "length": "the reply was cut off where it reached its longest length: raise the model's max_tokens",
+    "content_filter": "the reply was held back by the endpoint's content filter",
+    "refusal": "the model refused to answer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a reply says: a score in [0, 1] and the judge's rationale, or no score and the problem in words."""
+
+    score: Fraction | None
+    words: str = ""
+
+
+def read_reply(judge: Judge, reply: Reply) -> Answer:
+    """Read one reply: a JSON object with the key of the judge's score type, else what its `reply_pattern` finds.
+
+    The JSON is the whole reply, or all that its one fenced block holds. The pattern's first group is the answer; when
+    it finds several different ones, nobody can tell the judge's from one that it quotes, and the reply has none.
+    """
+    text = reply.text.strip()
+    if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
+        return Answer(None, excerpt(problem, _SAID))
+    value, broken = _json(text)
+    if isinstance(value, dict) and any(key in value for key in _KEYS[judge.score_type]):
+        said = value.get("rationale")
+        return _answer(_in_json(judge, value), said if isinstance(said, str) else "")
+    if judge.reply_pattern is not None:
+        return _answer(_in_text(judge, judge.reply_pattern, text))
+    return Answer(None, broken or f"the reply's JSON is no object with {' or '.join(_KEYS[judge.score_type])}")
+
+
+def pattern_problem(pattern: str) -> str | None:
+    """Return why a judge's `reply_pattern` can find no answer, or None."""
+    compiled = compile_pattern(pattern, "")
+    if isinstance(compiled, str):
+        return compiled
+    return None if compiled.groups else "the pattern has no group, and its first group is the answer"
+
+
+def _answer(found: Fraction | str, said: str = "") -> Answer:
+    return Answer(None, found) if isinstance(found, str) else Answer(found, excerpt(said.strip(), _SAID))
+
+
+def _json(text: str) -> tuple[Any, str]:
+    """Return the value of a reply that is JSON alone, or what stands against reading it so."""
+    fenced = _FENCED.fullmatch(text)
+    body = fenced[1] if fenced else text
+    try:
+        return read_json(body, "reply").value, ""
+    except LoadError as error:
+        if fenced or text.startswith("{"):
+            return None, f"the reply cannot be read, {error.message}: {_shown(text)}"
+    around = "has text around its JSON" if "{" in text else "is not JSON"
+    return None, f"the reply {around}, and the judge has no reply_pattern to find the answer: {_shown(text)}"
+
+
+def _in_json(judge: Judge, value: Mapping[str, Any]) -> Fraction | str:
+    found = [read(judge, value[key]) for key, read in _KEYS[judge.score_type].items() if key in value]
+    if len(set(found)) > 1:
+        return next((one for one in found if isinstance(one, str)), "its verdict and its score say different things")
+    return found[0]
+
+
+def _in_text(judge: Judge, pattern: str, text: str) -> Fraction | str:
+    compiled = compile_pattern(pattern, "")
+    if isinstance(compiled, str) or not compiled.groups:
+        return f"reply_pattern: {pattern_problem(pattern)}"
+    found = captures(compiled, text)
+    if found is None:
+        return f"reply_pattern did not finish within {SECONDS:g} s on the reply"
+    if not found:
+        return f"reply_pattern finds nothing in the reply: {_shown(text)}"
+    answers = list(dict.fromkeys(_CAPTURED[judge.score_type](judge, one) for one in found))
+    if len(answers) > 1:
+        several = " and ".join(_shown(one) for one in found[:2])
+        return f"reply_pattern finds {len(found)} different answers, such as {several}: which is the judge's?"
+    return answers[0]
+
+
+def _score(judge: Judge, value: Any) -> Fraction | str:
+    if not _is_number(value):
+        return f"the score is no number but {_told(value)}"
+    score = fraction(value)
+    if not judge.least <= score <= judge.most:
+        return f"the score {_told(value)} lies outside the scale, {judge.least} to {judge.most}"
+    return (score - judge.least) / (judge.most - judge.least)
+
+
+def _score_text(judge: Judge, text: str) -> Fraction | str:
+    number = text.strip()
+    return _score(judge, Decimal(number) if _NUMBER.fullmatch(number) else text)
+
+
+def _verdict(_: Judge, value: Any) -> Fraction | str:
+    word = value.strip().lower() if isinstance(value, str) else ""
+    holds = value if isinstance(value, bool) else _VERDICTS.get(word)
+    return f"the verdict {_told(value)} is none of {', '.join(_VERDICTS)}" if holds is None else Fraction(int(holds))
+
+
+def _verdict_score(_: Judge, value: Any) -> Fraction | str:
+    is_verdict = _is_number(value) and value in {0, 1}
+    return Fraction(value) if is_verdict else f"the score of a binary judge is 0 or 1, not {_told(value)}"
+
+
+def _verdict_text(judge: Judge, text: str) -> Fraction | str:
+    word = text.strip()
+    return Fraction(word) if word in {"0", "1"} else _verdict(judge, word)
+
+
+def _level(judge: Judge, value: Any) -> Fraction | str:
+    levels = judge.levels or {}
+    if isinstance(value, str) and value in levels:
+        return levels[value]
+    return f"the level {_told(value)} is none of {excerpt(', '.join(levels), _SAID)}"
+
+
+# The keys that answer for each score type, and how a value under them becomes a score.
+_Read = Callable[[Judge, Any], Fraction | str]
+_KEYS: Mapping[ScoreType, Mapping[str, _Read]] = {
+    ScoreType.BINARY: {"verdict": _verdict, "score": _verdict_score},
+    ScoreType.CONTINUOUS: {"score": _score},
+    ScoreType.LEVELS: {"level": _level},
+}
+_CAPTURED: Mapping[ScoreType, _Read] = {
+    ScoreType.BINARY: _verdict_text,
+    ScoreType.CONTINUOUS: _score_text,
+    ScoreType.LEVELS: _level,
+}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    return _shown(value) if isinstance(value, str) else excerpt(canonical(value), _SHOWN)
+
+
+def _shown(text: str) -> str:
+    return f"'{excerpt(text.strip(), _SHOWN)}'"

@@ -1,0 +1,139 @@
+"""A judge's template, Mustache as far as the contract has it: read once, then filled in one pass without escaping."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from evalstore.errors import LimitError
+
+# A prompt longer than this is no question to a model; a template that repeats a long output would fill the memory.
+PROMPT_LIMIT = 8 << 20
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TO_NEXT_LINE = re.compile(r"[ \t]*(?:\r?\n|\Z)")
+_SIGILS, _SECTIONS, _ALONE, _UNKNOWN = frozenset("#^/!&>="), frozenset("#^"), frozenset("#^/!"), frozenset("&>=")
+_TEXT, _VALUE = "text", "value"
+
+
+class Tag(NamedTuple):
+    """One tag: as written from `start`, its number, its sigil, the name it reads, and what is wrong with it."""
+
+    written: str
+    start: int
+    number: int
+    sigil: str = ""
+    name: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A template ready to be filled: its parts as (text, value or sigil; what), and the names that it reads."""
+
+    parts: tuple[tuple[str, str], ...]
+    names: tuple[str, ...]
+
+
+def tags_of(template: str) -> Iterator[Tag]:
+    """Yield the tags in order, comments (`!`) among them; sections that stay open come last, once more."""
+    open_: list[Tag] = []
+    for number, start in enumerate(starts(template)):
+        written = _written(template, start)
+        tag = Tag(written, start, number, *_parts(written))
+        if tag.sigil == "!":
+            yield tag
+        elif not written.endswith("}}"):
+            yield tag._replace(problem="a tag is opened and never closed")
+        elif tag.sigil in _UNKNOWN or not _NAME.fullmatch(tag.name):
+            yield tag._replace(problem=f"{written} is no tag that templates know")
+        elif tag.sigil == "/":
+            matches = bool(open_) and open_.pop().name == tag.name
+            yield tag if matches else tag._replace(problem=f"{written} closes a section that is not open")
+        else:
+            open_ += [tag] if tag.sigil in _SECTIONS else []
+            yield tag
+    for tag in open_:
+        yield tag._replace(problem=f"the section {tag.written} is never closed")
+
+
+def starts(template: str) -> Iterator[int]:
+    """Yield where the tags begin; nothing is looked for behind one that is never closed."""
+    start = template.find("{{")
+    while start >= 0:
+        yield start
+        end = template.find(_close(template, start), start)
+        start = template.find("{{", end) if end >= 0 else -1
+
+
+def compile_template(template: str) -> Template | str:
+    """Return the template ready to be filled, or a sentence that says what is wrong with it."""
+    tags = list(tags_of(template))
+    problem = next((tag.problem for tag in tags if tag.problem), None)
+    if problem is not None:
+        return problem
+    parts: list[tuple[str, str]] = []
+    done = 0
+    for tag in tags:
+        text, done = _before(template, tag, done)
+        parts.append((_TEXT, text))
+        if tag.sigil != "!":
+            parts.append((tag.sigil or _VALUE, tag.name))
+    parts.append((_TEXT, template[done:]))
+    names = dict.fromkeys(tag.name for tag in tags if tag.name and tag.sigil != "!")
+    return Template(tuple(part for part in parts if part != (_TEXT, "")), tuple(names))
+
+
+def render(template: Template, values: Mapping[str, str]) -> str:
+    """Fill in the text of every name; what a text holds is never read as a template. `LimitError` if it gets too long.
+
+    A section is shown when the text of its name is not empty, an inverted one when it is.
+    """
+    shown: list[str] = []
+    hidden, room = 0, PROMPT_LIMIT
+    for part, what in template.parts:
+        if part in _SECTIONS:
+            hidden += 1 if hidden or bool(values[what]) is (part == "^") else 0
+        elif part == "/":
+            hidden -= 1 if hidden else 0
+        elif not hidden:
+            shown.append(values[what] if part == _VALUE else what)
+            room -= len(shown[-1])
+            if room < 0:
+                raise LimitError(f"the prompt is longer than {PROMPT_LIMIT:,} characters")
+    return "".join(shown)
+
+
+def _before(template: str, tag: Tag, done: int) -> tuple[str, int]:
+    """Return the text between `done` and the tag, and where the text behind the tag begins.
+
+    A section's tag or a comment that stands on lines of its own takes the white space around it along, as Mustache
+    has it.
+    """
+    text, end = template[done : tag.start], tag.start + len(tag.written)
+    line = text.rfind("\n") + 1
+    begins = line > 0 or done == 0 or template[done - 1] == "\n"
+    rest = _TO_NEXT_LINE.match(template, end)
+    if tag.sigil in _ALONE and begins and rest and not text[line:].strip(" \t"):
+        return text[:line], rest.end()
+    return text, end
+
+
+def _close(template: str, start: int) -> str:
+    return "}}}" if template.startswith("{{{", start) else "}}"
+
+
+def _written(template: str, start: int) -> str:
+    close = _close(template, start)
+    end = template.find(close, start)
+    return template[start : end + len(close)] if end >= 0 else template[start : start + 2]
+
+
+def _parts(written: str) -> tuple[str, str]:
+    if written.startswith("{{{"):
+        return "", written[3:-3].strip()
+    inner = written[2:-2]
+    sigil = inner[:1] if inner[:1] in _SIGILS else ""
+    return sigil, inner[len(sigil) :].strip()
