@@ -1,0 +1,224 @@
+"""What a judged check asks and of whom: the calls, the merged model, the replies as recorded, and files that are no judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalstore.checks import Reach, evaluate
+from evalstore.checks.jury import AGGREGATES, Vote
+from evalstore.checks.patterns import captures, compile_pattern
+from evalstore.documents import Document, digest
+from evalstore.errors import RefError, SchemaError
+from evalstore.model import Artifact, Call, CheckResult, Reply, Verdict, parse_ref
+
+REF = "judge/j@1.0.0"
+JUDGE: Mapping[str, Any] = {"template": "{{ output }}", "model": {"id": "m"}}
+ONE = {"kind": "llm_judge", "judge_prompt_ref": REF}
+FULL = '{"score": 1}'
+
+
+def artifact(ref: str, value: Any) -> Artifact:
+    parsed = parse_ref(ref)
+    return Artifact(parsed.kind, parsed.id, parsed.pin, Document(ref, "", value, {}, {}))
+
+
+def answer(check: Mapping[str, Any], reach: Reach) -> CheckResult:
+    (found,) = evaluate({"checks": [check], "scoring": {"combine": "min"}}, "text", reach=reach).checks
+    return found
+
+
+def shelf(**files: Any) -> Callable[[str], Artifact]:
+    values = {f"{name.partition('_')[0]}/{name.partition('_')[2]}@1.0.0": value for name, value in files.items()}
+    return lambda ref: artifact(ref, values[ref])
+
+
+def heard(
+    check: Mapping[str, Any], judge: Mapping[str, Any] = JUDGE, model: Mapping[str, Any] | None = None
+) -> list[Call]:
+    calls: list[Call] = []
+
+    def ask(call: Call) -> Reply:
+        calls.append(call)
+        return Reply(FULL)
+
+    answer(check, Reach(shelf(judge_j=judge), ask, model or {}))
+    return calls
+
+
+def test_the_model_is_the_checks_then_the_judges_then_the_runs_field_by_field() -> None:
+    judge = {**JUDGE, "model": {"id": "of-the-judge", "temperature": 1, "seed": 7}}
+    check = {**ONE, "model": {"temperature": 0, "top_p": None, "x_note": "why"}}
+    (call,) = heard(check, judge, {"id": "of-the-run", "max_tokens": 50, "top_p": 0.5})
+    assert call.model == {"id": "of-the-judge", "max_tokens": 50, "top_p": Decimal("0.5"), "temperature": 0, "seed": 7}
+    assert call.judge == REF
+
+
+def test_one_number_in_two_spellings_is_one_call() -> None:
+    spellings: list[Any] = [0, 0.0, Decimal("0.00"), Decimal("-0")]
+    calls = [heard({**ONE, "model": {"temperature": number}})[0] for number in spellings]
+    assert len({call.key for call in calls}) == 1
+    assert {repr(call.model["temperature"]) for call in calls} == {"0"}
+    assert (
+        heard({**ONE, "model": {"temperature": 0.1}})[0].key
+        == heard({**ONE, "model": {"temperature": Decimal("0.10")}})[0].key
+    )
+
+
+def test_every_sample_is_a_call_of_its_own_and_the_judges_name_is_not() -> None:
+    calls = heard({**ONE, "samples": 3})
+    assert [call.sample for call in calls] == [0, 1, 2]
+    assert len({call.key for call in calls}) == 3
+    assert {call.prompt for call in calls} == {"text"}
+
+
+def test_the_replies_are_recorded_as_one_hash_of_all_in_their_order() -> None:
+    texts = [FULL, '{"score": 0}', "none"]
+    replies = iter(texts)
+    found = answer(
+        {**ONE, "samples": 3}, Reach(shelf(judge_j=JUDGE), lambda _: Reply(next(replies), served="s, t\x1b"))
+    )
+    assert (found.score, found.replies, found.engine) == (None, digest(texts), "s, t\\x1b")
+
+
+def test_a_check_with_a_problem_of_its_own_asks_nobody() -> None:
+    members = [{"judge_prompt_ref": REF}, {"judge_prompt_ref": "judge/broken@1.0.0"}]
+    load = shelf(judge_j=JUDGE, judge_broken={**JUDGE, "template": "{{"})
+
+    def never(_: Call) -> Reply:
+        raise AssertionError
+
+    found = answer({"kind": "llm_judge", "jury": {"aggregate": "min", "members": members}}, Reach(load, never))
+    assert (found.verdict, found.replies) == (Verdict.UNSCORED, "")
+    assert "judge/broken@1.0.0" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        ([], "AttributeError"),
+        ({}, "KeyError: 'template'"),
+        ({"template": 5}, "its template is no text"),
+        ({**JUDGE, "variables": "criterion"}, "its variables is no list"),
+        ({**JUDGE, "model": "m"}, "its model is no mapping"),
+        ({**JUDGE, "reply_pattern": ["a"]}, "its reply_pattern is no text"),
+        ({**JUDGE, "scale": {"min": 1}}, "no room for a score"),
+        ({**JUDGE, "scale": {"max": "5"}}, "'5' is no number"),
+        ({**JUDGE, "score_type": "stars"}, "'stars' is not a valid ScoreType"),
+        ({**JUDGE, "score_type": "levels"}, "KeyError: 'level_names'"),
+        ({**JUDGE, "score_type": "levels", "level_names": ["a"]}, "two or more"),
+        ({**JUDGE, "score_type": "levels", "level_names": ["a", "a"]}, "two or more"),
+        ({**JUDGE, "score_type": "levels", "level_names": [1, 2]}, "different texts"),
+        ({**JUDGE, "score_type": "levels", "level_names": ["a", "b"], "level_scores": {"a": 0}}, "exactly the names"),
+        ({**JUDGE, "score_type": "levels", "level_names": ["a", "b"], "level_scores": {"a": 0, "b": 2}}, "from 0 to 1"),
+    ],
+)
+@pytest.mark.parametrize("check", [ONE, {"kind": "fact_match", "facts": ["a"], "judge_prompt_ref": REF}])
+def test_a_file_that_is_no_judge_is_named_and_not_the_check(check: Any, judge: Any, said: str) -> None:
+    with pytest.raises(SchemaError, match=r"^judge/j@1.0.0 is no judge: ") as refused:
+        answer(check, Reach(shelf(judge_j=judge)))
+    assert said in refused.value.message
+
+
+def test_what_is_not_there_or_another_kind_is_a_reference_error() -> None:
+    def load(ref: str) -> Artifact:
+        raise RefError(f"{ref} is not there")
+
+    with pytest.raises(RefError, match=r"judge/j@1.0.0 is not there"):
+        answer(ONE, Reach(load))
+    with pytest.raises(RefError, match="is a rubric, not a judge"):
+        answer({**ONE, "judge_prompt_ref": "rubric/r@1.0.0"}, Reach(shelf(rubric_r={})))
+    with pytest.raises(RefError, match="is a judge, not a rubric"):
+        answer({"kind": "composite", "rubric_ref": REF}, Reach(shelf(judge_j=JUDGE)))
+
+
+JURY = {"members": [{"judge_prompt_ref": REF}], "aggregate": "mean"}
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"samples": 0}, "minimum of 1"),
+        ({"samples": 1.5}, "integer"),
+        ({"samples": True}, "integer"),
+        ({"jury": JURY}, "should not be valid"),
+        ({"judge_prompt_ref": None, "jury": {**JURY, "aggregate": "unanimous"}}, "unanimous"),
+        ({"judge_prompt_ref": None, "jury": {**JURY, "members": [{"judge_prompt_ref": REF, "weight": -1}]}}, "-1"),
+        ({"judge_prompt_ref": None, "jury": {**JURY, "members": [{"judge_prompt_ref": REF, "weight": "1"}]}}, "'1'"),
+        ({"judge_prompt_ref": None}, "judge_prompt_ref"),
+    ],
+)
+def test_what_the_schema_refuses_is_refused_in_its_words(params: Mapping[str, Any], said: str) -> None:
+    check = {key: value for key, value in {**ONE, **params}.items() if value is not None}
+    with pytest.raises(SchemaError, match=r"^check llm_judge: ") as refused:
+        answer(check, Reach(shelf(judge_j=JUDGE), lambda _: Reply(FULL)))
+    assert said in refused.value.message
+
+
+def test_an_inner_rubric_that_is_none_is_named() -> None:
+    check = {"kind": "composite", "rubric_ref": "rubric/r@1.0.0"}
+    with pytest.raises(SchemaError, match=r"^rubric/r@1.0.0 is no rubric: KeyError: 'scoring'"):
+        answer(check, Reach(shelf(rubric_r={"checks": []})))
+    inner = {"checks": [{"kind": "must_contain_any", "values": 5}], "scoring": {"combine": "min"}}
+    with pytest.raises(SchemaError, match="check must_contain_any"):
+        answer(check, Reach(shelf(rubric_r=inner)))
+
+
+def test_an_approximate_engine_stays_approximate_through_a_composite() -> None:
+    from evalstore.checks.kinds import composite
+    from evalstore.checks.kinds.composite import _engine
+
+    def result(engine: str, score: Fraction | None = Fraction(1)) -> CheckResult:
+        return CheckResult("a", "php_lint", score, Verdict.PASS, engine=engine)
+
+    approximate, other = "a php (approximate)", "z 1.0"
+    assert _engine([result(approximate), result(other)]) == "z 1.0, a php (approximate)"
+    # What gave no score is no engine of the score.
+    assert _engine([result(approximate, None), result(other)]) == other
+    assert composite.APPROXIMATE == "(approximate)"
+
+
+def test_the_replies_of_a_composite_are_those_of_its_checks() -> None:
+    inner = {"checks": [ONE, {**ONE, "samples": 2}], "scoring": {"combine": "min"}}
+    check = {"kind": "composite", "rubric_ref": "rubric/r@1.0.0"}
+    found = answer(check, Reach(shelf(rubric_r=inner, judge_j=JUDGE), lambda _: Reply(FULL)))
+    assert found.replies == digest([digest([FULL]), digest([FULL, FULL])])
+
+
+SCORES = st.fractions(0, 1, max_denominator=12)
+VOTES = st.lists(st.builds(Vote, SCORES, st.fractions(0, 3, max_denominator=4)), min_size=1, max_size=6)
+
+
+@given(VOTES.filter(lambda votes: any(vote.weight for vote in votes)), SCORES, st.fractions(1, 9), st.randoms())
+def test_juries_are_fair(votes: list[Vote], bar: Fraction, factor: Fraction, chance: Any) -> None:
+    scores = [vote.score for vote in votes]
+    shuffled = chance.sample(votes, len(votes))
+    for aggregate, combine in AGGREGATES.items():
+        found = combine(votes, bar)
+        assert found == combine(shuffled, bar), aggregate
+        assert found == combine([Vote(vote.score, vote.weight * factor) for vote in votes], bar), aggregate
+        assert aggregate == "majority" or min(scores) <= found <= max(scores)
+    alone = [Vote(scores[0], Fraction(1))]
+    assert {combine(alone, bar) for name, combine in AGGREGATES.items() if name != "majority"} == {scores[0]}
+    assert AGGREGATES["majority"](alone, bar) == int(scores[0] >= bar)
+
+
+def test_captures_are_of_the_first_group_each_once_and_in_time() -> None:
+    def found(pattern: str, text: str) -> list[str] | None:
+        compiled = compile_pattern(pattern, "")
+        assert not isinstance(compiled, str)
+        return captures(compiled, text)
+
+    assert found("(a)|b", "abba") == ["a", ""]
+    assert found("(a)(b)?", "ab a") == ["a"]
+    assert found("()", "ab") == [""]
+    assert found("(a)", "b") == []
+    assert found("((?:a|aa)+)$", "a" * 60 + "b") is None
+    assert found("((?:a|aa)*c)", ("a" * 24 + "b") * 100_000 + "c") is None
+    assert found("(a)" + "b" * 10_000, "c" * 200_000) is None
