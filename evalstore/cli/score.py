@@ -18,12 +18,22 @@ if TYPE_CHECKING:
     from evalstore.judging import Judges
 
 
+def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """Read `model=NAME` and the like, each part once."""
+    pairs = [pair.partition("=") for pair in given]
+    chosen = {part: name for part, equals, name in pairs if equals}
+    if len(chosen) < len(pairs):
+        raise click.BadParameter("give each once, as model=NAME, prompt=NAME or epoch=NUMBER")
+    return chosen
+
+
 @click.command(
     epilog=examples(
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl",
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl --out runs/model_a --format json",
         "evalstore score dataset/web_answers@2.0.0 runs/web_answers-1.0.0-model_a.json   # the same outputs again",
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --rubric rubric/answer_style@2.0.0",
+        "evalstore score dataset/web_answers@1.0.0 results.json --only model=openai:gpt-4o",
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --judge-url http://localhost:8000/v1 --dry-run",
     )
 )
@@ -37,6 +47,13 @@ if TYPE_CHECKING:
     help="Folder of the run. Nothing in it is ever overwritten.",
 )
 @click.option("--model", metavar="NAME", help="Name of the model; else the outputs' own, else the file's name.")
+@click.option(
+    "--only",
+    metavar="WHAT=NAME",
+    multiple=True,
+    callback=_only,
+    help="Take one series where OUTPUTS holds several: model=, prompt= or epoch=, a name or its beginning and *.",
+)
 @click.option("--rubric", metavar="REF", help="Grade every question with this rubric instead of its own.")
 @click.option(
     "--eee-version",
@@ -54,6 +71,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     outputs: Path,
     out: Path,
     model: str | None,
+    only: dict[str, str],
     rubric: str | None,
     *,
     eee_version: str,
@@ -63,7 +81,8 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     """Grade the stored OUTPUTS under the rubrics of DATASET, and keep the result as a run.
 
     OUTPUTS is JSONL, a line {"id", "output", "tool_calls"?} or a row of Every Eval Ever each, or the JSON of a stored
-    run. The run is two files in the form of Every Eval Ever; the path of the first names it.
+    run; or a log of Inspect AI (.eval, .json), or results of promptfoo (.json, .jsonl). What it is, its content tells.
+    The run is two files in the form of Every Eval Ever; the path of the first names it.
 
     Judges answer through an OpenAI-compatible endpoint. Every reply is kept, so nothing is asked twice: a run that was
     killed goes on where it stopped, and the same outputs are scored again without any call.
@@ -71,7 +90,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     from evalstore.scoring import begun
 
     moment, path = datetime.now(UTC), settings.path / outputs
-    how = partial(begun, model=model, rubric=rubric, judges=judges, eee_version=eee_version)
+    how = partial(begun, model=model, only=only, rubric=rubric, judges=judges, eee_version=eee_version)
     with settings.store() as store, how(dataset, path, store=store, at=moment) as job:
         if dry_run:
             settings.emit(job.plan())

@@ -9,7 +9,7 @@ import codecs
 import json
 import re
 from collections.abc import Collection, Iterator
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from evalstore.documents.json_reader import LIMIT, check_row, row_decoder
 from evalstore.documents.tree import DEPTH_LIMIT
@@ -23,17 +23,24 @@ _SPACE = re.compile(r"[ \t\n\r]*+")
 _SKIPPED = json.JSONDecoder(parse_int=len, parse_float=len, parse_constant=len)
 
 
+class Readable(Protocol):
+    """What gives bytes: as many as asked for or fewer, and none at its end."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes."""
+
+
 class JsonStream:
     """A JSON text that is read once, forwards: look at what stands next, then take it, skip it, or go into it."""
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
+    def __init__(self, file: Readable, name: str) -> None:
         self.name = name
         self._file = file
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._text = ""
-        self._at = 0
+        self._at = self._counted = 0
         self._lines = 1
-        self._ended = False
+        self._begun = self._ended = self._not_text = False
 
     def here(self) -> Place:
         """Return where the next part begins: the file and the line."""
@@ -109,7 +116,9 @@ class JsonStream:
             self._refuse("something stands after the value")
 
     def _place(self) -> Place:
-        return Place(self.name, self._lines + self._text.count("\n", 0, self._at))
+        self._lines += self._text.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return Place(self.name, self._lines)
 
     def _take(self, characters: str, expected: str) -> str:
         found = self.peek()
@@ -157,13 +166,25 @@ class JsonStream:
             raise LimitError(f"one value is larger than {LIMIT:,} bytes", place=self._place())
         data = b"" if self._ended else self._file.read(max(_CHUNK, held))
         self._ended = not data
-        try:
-            more = self._decoder.decode(data, final=not data)
-        except UnicodeDecodeError:
-            raise LoadError("not UTF-8", place=self._place(), hint="save the file as UTF-8") from None
+        more = self._decode(data)
         if not data:
             return False
-        self._lines += self._text.count("\n", 0, self._at)
+        self._place()
         self._text = self._text[self._at :] + more
-        self._at = 0
+        self._at = self._counted = 0
         return True
+
+    def _decode(self, data: bytes) -> str:
+        """Decode what was read; bytes that are no text are refused when all the text before them has been looked at."""
+        if self._not_text:
+            self._at = len(self._text)
+            raise LoadError("not UTF-8", place=self._place(), hint="save the file as UTF-8")
+        try:
+            more = self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            more, self._not_text = error.object[: error.start].decode("utf-8"), True
+            if not data:
+                return self._decode(data)
+        if more and not self._begun:
+            self._begun, more = True, more.removeprefix("\ufeff")
+        return more

@@ -1,6 +1,8 @@
 """Runs in the form of Every Eval Ever: written once, never over another, read back exactly."""
 
+from evalstore.runs.choice import Choice
 from evalstore.runs.form import LABELS
+from evalstore.runs.imports.entry import LeftOut
 from evalstore.runs.lines import sha256_of
 from evalstore.runs.outputs import doubts_of, read_outputs, samples_of
 from evalstore.runs.read import read_rows, read_run
@@ -14,7 +16,9 @@ __all__ = [
     "EEE_VERSIONS",
     "LATEST",
     "CheckSummary",
+    "Choice",
     "Draft",
+    "LeftOut",
     "Pinned",
     "Recorded",
     "Row",

@@ -1,32 +1,93 @@
-"""The outputs of a file, streamed in its order; grades nothing."""
+"""The outputs of a file, streamed in its order, whatever shape they have; grades nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from evalstore.errors import LoadError, Place
-from evalstore.runs.aggregate import is_aggregate, lies, read_records
+from evalstore.runs.aggregate import lies, read_records
+from evalstore.runs.choice import Choice, chosen
+from evalstore.runs.imports import inspect_archive, inspect_json, promptfoo
+from evalstore.runs.imports.entry import Entry, LeftOut, Series
+from evalstore.runs.imports.guess import guess_of
+from evalstore.runs.imports.head import ARCHIVE, EMPTY, OBJECT, kind_of, names_in
 from evalstore.runs.read import read_run
 from evalstore.runs.recorded import recorded_of
 from evalstore.runs.values import Recorded
 
 
-def read_outputs(path: Path) -> Iterator[Recorded]:
-    """Yield the outputs of a JSONL file of `{id, output, tool_calls?}` lines or Every Eval Ever rows, in its order.
+class Shape(NamedTuple):
+    """One shape of outputs: what it is called, what tells a file of it, and how its entries are read."""
 
-    An aggregate of the first versions gives the samples that it holds. A row whose model gave no output is left out; a
-    line of another shape is a `LoadError` at file:line.
-    """
+    name: str
+    kind: str
+    fits: Callable[[AbstractSet[str]], bool]
+    read: Callable[[Path], Iterator[Entry]]
+
+
+def _recorded(path: Path) -> Iterator[Entry]:
     for line, row in read_records(path):
-        recorded = recorded_of(row, Place(str(path), line))
-        if recorded is not None:
-            yield recorded
+        found = recorded_of(row, Place(str(path), line))
+        model = found.model if found else row.get("model_id")
+        series = Series(model if isinstance(model, str) else None)
+        yield Entry(series, found or LeftOut(str(row["sample_id"]), line, "the model gave no output"))
+
+
+_EEE = "rows or runs of Every Eval Ever"
+_INSPECT = "logs of Inspect AI (.eval, .json)"
+_PROMPTFOO = "results of promptfoo (.json, .jsonl)"
+
+_LINES = Shape('lines {"id", "output", "tool_calls"?}', OBJECT, {"id", "output"}.issubset, _recorded)
+_RUN = Shape(_EEE, OBJECT, {"evaluation_results"}.issubset, _recorded)
+SHAPES = (
+    _LINES,
+    Shape(_EEE, OBJECT, {"sample_id"}.issubset, _recorded),
+    _RUN,
+    Shape(_INSPECT, ARCHIVE, inspect_archive.fits, inspect_archive.read),
+    Shape(_INSPECT, OBJECT, inspect_json.fits, inspect_json.read),
+    Shape(_PROMPTFOO, OBJECT, promptfoo.fits, promptfoo.read),
+    Shape(_PROMPTFOO, OBJECT, promptfoo.fits_row, promptfoo.read_lines),
+)
+# A first line with one of these is a line that lacks something; reading it says what.
+_ALMOST = frozenset({"id", "output", "schema_version"})
+
+
+def read_outputs(path: Path, choice: Choice | None = None) -> Iterator[Recorded | LeftOut]:
+    """Yield the outputs of a file of any of the `SHAPES`, in its order, and in their places those that are missing.
+
+    A file of several models, prompts or epochs is refused unless `choice` leaves one. A part that cannot be read is a
+    `LoadError` at its line, or at its place in an archive.
+    """
+    shape = shape_of(path)
+    for entry in chosen(partial(shape.read, path), choice or Choice(), str(path)):
+        yield entry.found
+
+
+def shape_of(path: Path) -> Shape:
+    """Return the shape of a file, told by its content; `LoadError` naming the shapes there are when it has none."""
+    kind, names = kind_of(path), set[str]()
+    for name in names_in(path, kind):
+        names.add(name)
+        for shape in SHAPES:
+            if shape.kind == kind and shape.fits(names):
+                return shape
+    guess = guess_of(kind, names)
+    if kind == EMPTY or (names & _ALMOST and not guess):
+        return _LINES
+    raise LoadError(
+        f"holds outputs in no shape that evalstore reads: {'; '.join(dict.fromkeys(shape.name for shape in SHAPES))}",
+        place=Place(str(path)),
+        hint=f"it looks like {guess}" if guess else None,
+    )
 
 
 def samples_of(path: Path) -> Path:
-    """Return the file with the rows: `path` itself, or what lies beside it when `path` is the aggregate of a run."""
-    if not is_aggregate(path):
+    """Return the file with the outputs: `path` itself, or the rows beside it when `path` is the aggregate of a run."""
+    if shape_of(path) is not _RUN:
         return path
     samples = read_run(path).samples
     if not lies(samples):
@@ -38,5 +99,5 @@ def samples_of(path: Path) -> Path:
 
 def doubts_of(path: Path) -> tuple[str, ...]:
     """Return where the aggregate of somebody else's run contradicts its label; of any other file there is no doubt."""
-    run = read_run(path) if is_aggregate(path) else None
+    run = read_run(path) if shape_of(path) is _RUN else None
     return run.notes if run and run.dataset is None else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,7 +15,19 @@ from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.judging import Judges, Panel, Plan, seated
 from evalstore.model import Kind, Question
 from evalstore.model.outcome import APPROXIMATE
-from evalstore.runs import LATEST, Row, Run, doubts_of, drafted, read_outputs, run_name, samples_of, sha256_of
+from evalstore.runs import (
+    LATEST,
+    Choice,
+    Recorded,
+    Row,
+    Run,
+    doubts_of,
+    drafted,
+    read_outputs,
+    run_name,
+    samples_of,
+    sha256_of,
+)
 from evalstore.scoring.grade import grade
 from evalstore.scoring.pairs import Pairs
 from evalstore.scoring.questions import Questions, indexed
@@ -32,7 +44,7 @@ class Job:
 
     run: Run
     samples: Path
-    stated: str | None
+    choice: Choice
     rubric: str | None
     questions: Questions
     used: Used
@@ -55,7 +67,7 @@ class Job:
     def grade(self, keep: Callable[[Row, Run], None]) -> Run:
         """Grade every output once, hand each row to `keep`, and return the run with its sums."""
         pairs, tally = Pairs(str(self.samples), self.questions), Tally()
-        for recorded, question in pairs.of(read_outputs(self.samples), self.stated):
+        for recorded, question in pairs.of(read_outputs(self.samples, self.choice)):
             row = grade(recorded.output, question, self._ruler(question))
             tally.add(row)
             keep(row, self.run)
@@ -114,6 +126,7 @@ def begun(  # noqa: PLR0913  # as `score` has them
     rubric: str | None,
     judges: Judges | None,
     eee_version: str = LATEST,
+    only: Mapping[str, str] | None = None,
 ) -> Iterator[Job]:
     """Open a job: the dataset resolved, its questions indexed, the kept replies at hand."""
     with seated(judges or Judges(), store.git.common) as panel:
@@ -122,17 +135,18 @@ def begun(  # noqa: PLR0913  # as `score` has them
         if resolved.kind is not Kind.DATASET:
             hint = "dataset/<id>@<version> does"
             raise RefusedError(f"{dataset} holds no questions: it is a {resolved.kind}", hint=hint)
-        samples = samples_of(outputs)
-        stated = _model(samples)
+        samples, choice = samples_of(outputs), Choice(only or {}, any_model=model is not None)
+        stated = _model(samples, choice)
         run = _begun(resolved, samples, store=store, at=at, model=model or stated or samples.stem)
-        run = replace(run, eee_version=eee_version, notes=doubts_of(outputs))
+        run = replace(run, eee_version=eee_version, notes=(*doubts_of(outputs), *choice.notes()))
         with indexed(resolved, store) as questions:
-            yield Job(run, samples, None if model else stated, rubric, questions, used, panel)
+            yield Job(run, samples, choice, rubric, questions, used, panel)
 
 
-def _model(samples: Path) -> str | None:
+def _model(samples: Path, choice: Choice) -> str | None:
     """Return the model that the outputs name; a file without any output is refused."""
-    first = next(read_outputs(samples), None)
+    found = (found for found in read_outputs(samples, choice) if isinstance(found, Recorded))
+    first = next(found, None)
     if first is None:
         raise LoadError("holds no output", place=Place(str(samples)))
     return first.model

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evalstore.documents import canonical
-from evalstore.errors import LoadError, Place, RefusedError
+from evalstore.errors import Place, RefusedError
 from evalstore.model import Question
-from evalstore.runs import Recorded
+from evalstore.runs import LeftOut, Recorded
 from evalstore.scoring.questions import Questions
 from evalstore.text import excerpt
 
@@ -26,6 +26,8 @@ class Pairs:
     questions: Questions
     strays: int = 0
     first_stray: str = ""
+    left_out: int = 0
+    first_left_out: str = ""
     repeats: int = 0
     doubts: int = 0
     first_doubt: str = ""
@@ -36,14 +38,15 @@ class Pairs:
         self._lines = array("Q", bytes(8 * self.questions.count))
         self._heard = array("q", bytes(8 * self.questions.count))
 
-    def of(self, outputs: Iterable[Recorded], model: str | None) -> Iterator[tuple[Recorded, Question]]:
-        """Yield each output with its question; an id that stands twice, or a model other than `model`, is refused."""
+    def of(self, outputs: Iterable[Recorded | LeftOut]) -> Iterator[tuple[Recorded, Question]]:
+        """Yield each output with its question; an id that stands twice is refused."""
         for recorded in outputs:
+            if isinstance(recorded, LeftOut):
+                self._leave_out(recorded)
+                continue
             if recorded.doubt:
                 self.first_doubt = self.first_doubt or f"{Path(self.file).name}:{recorded.line}: {recorded.doubt}"
                 self.doubts += 1
-            if model is not None and recorded.model not in {None, model}:
-                raise self._second_model(recorded, model)
             found = self.questions.find(recorded.id)
             if found is None:
                 self.first_stray = self.first_stray or recorded.id
@@ -68,6 +71,8 @@ class Pairs:
         """Say what found no partner, and what was odd about the outputs."""
         if self.unanswered:
             yield f"questions of {dataset} without an output: {self.unanswered:,} of {self.questions.count:,}"
+        if self.left_out:
+            yield f"left out, because there is no output: {self.left_out:,} (the first is {self.first_left_out})"
         if self.strays:
             first = excerpt(self.first_stray, 60)
             yield f"outputs without a question in {dataset}: {self.strays:,} (the first is '{first}')"
@@ -83,12 +88,9 @@ class Pairs:
             hint="keep one output for each question",
         )
 
-    def _second_model(self, recorded: Recorded, model: str) -> LoadError:
-        return LoadError(
-            f"this output is of '{excerpt(str(recorded.model), 60)}', those before it of '{excerpt(model, 60)}'",
-            place=Place(self.file, recorded.line),
-            hint="one run holds one model; --model NAME names them all",
-        )
+    def _leave_out(self, missing: LeftOut) -> None:
+        self.first_left_out = self.first_left_out or f"'{excerpt(missing.id, 60)}': {missing.reason}"
+        self.left_out += 1
 
 
 def _words(recorded: Recorded) -> tuple[str, str]:

@@ -88,7 +88,7 @@ def test_a_broken_line_is_one_sentence_with_its_place(line: Any, sentence: str, 
 
 def test_a_file_without_line_breaks_is_not_read_whole(lines: Lines) -> None:
     with pytest.raises(LoadError, match="longer than"):
-        next(read_outputs(lines(b"x" * (40 << 20), end=b"")))
+        next(read_outputs(lines(b'{"id": "a", "output": "' + b"x" * (40 << 20), end=b"")))
 
 
 def test_what_is_no_file_is_one_sentence(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_a_run_says_what_came_out_and_what_measured_it(scored: Scored, write: Wr
         "code/polite": CheckSummary(Fraction(1), 1, 0, 0),
         "fenced": CheckSummary(Fraction(1), 1, 0, 0),
         "short": CheckSummary(Fraction(1), 2, 0, 0),
-        "sound": CheckSummary(None, 0, 0, 1),
+        "sound": CheckSummary(None, 0, 0, 1, 1),
         "tone/polite": CheckSummary(Fraction(1), 2, 0, 0),
     }
     assert [pinned.ref for pinned in run.rubrics] == ["rubric/code@1.0.0", "rubric/judged@1.0.0", "rubric/tone@1.0.0"]
@@ -258,8 +258,8 @@ def test_a_rubric_that_is_not_there_leaves_nothing(scored: Scored, write: Write,
         ([{"id": "one", "output": "x"}, b"{"], 2, "not JSON"),
         (
             [{"sample_id": "one", "output": {"raw": "x"}, "model_id": m} for m in "ab"],
-            2,
-            "of 'b', those before it of 'a'",
+            None,
+            "holds outputs of 2 models, and a run holds one",
         ),
         ([b""], None, "holds no output"),
         ([{"id": "nobody", "output": "x"}], None, "no output answers a question"),

@@ -1,0 +1,102 @@
+"""Which outputs of a file make up a run where it holds several to a question: those of one model, prompt and epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from evalstore.errors import Place, RefusedError, UsageError
+from evalstore.runs.imports.entry import Entry, Series
+from evalstore.text import excerpt, nearest
+
+Names = dict[str, list[str]]
+
+_PARTS = Series._fields
+_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is wanted, by part of a `Series`: a name, or its beginning and `*`; `any_model` takes all models for one."""
+
+    only: Mapping[str, str] = field(default_factory=dict)
+    any_model: bool = False
+
+    def __post_init__(self) -> None:
+        for part in self.only:
+            if part not in _PARTS:
+                near = nearest(part, _PARTS)
+                hint = f"did you mean `{near}`?" if near else f"they are by {', '.join(_PARTS)}"
+                raise UsageError(f"outputs are not told apart by '{excerpt(part, 40)}'", hint=hint)
+
+    def takes(self, series: Series) -> bool:
+        """Whether an entry of this series is wanted."""
+        return all(_fits(getattr(series, part), wanted) for part, wanted in self.only.items())
+
+    @property
+    def alike(self) -> tuple[str, ...]:
+        """The parts of which a run holds one each."""
+        return tuple(part for part in _PARTS if not (part == "model" and self.any_model))
+
+    def notes(self) -> Iterator[str]:
+        """Say what of a file was taken, for the run's record."""
+        if self.only:
+            yield f"of the outputs, only those of {self}"
+
+    def __str__(self) -> str:
+        return " and ".join(f"{part} '{excerpt(name, 60)}'" for part, name in self.only.items())
+
+
+def chosen(read: Callable[[], Iterator[Entry]], choice: Choice, file: str) -> Iterator[Entry]:
+    """Yield the wanted entries; `RefusedError`, with the names that there are, for several series, or for none."""
+    first: dict[str, str] = {}
+    taken = False
+    for entry in read():
+        if not choice.takes(entry.series):
+            continue
+        taken = True
+        for part in choice.alike:
+            name = getattr(entry.series, part)
+            if name is not None and first.setdefault(part, name) != name:
+                raise _several(_names(read(), choice), choice, file)
+        yield entry
+    if choice.only and not taken:
+        raise _none(_names(read(), Choice()), choice, file)
+
+
+def _fits(name: str | None, wanted: str) -> bool:
+    if name is None or not wanted.endswith("*"):
+        return name == wanted
+    return name.startswith(wanted[:-1])
+
+
+def _names(entries: Iterable[Entry], choice: Choice) -> Names:
+    found: dict[str, dict[str, None]] = {part: {} for part in _PARTS}
+    for entry in entries:
+        for part in _PARTS if choice.takes(entry.series) else ():
+            name = getattr(entry.series, part)
+            if name is not None:
+                found[part][name] = None
+    return {part: list(names) for part, names in found.items()}
+
+
+def _several(names: Names, choice: Choice, file: str) -> RefusedError:
+    apart = {part: names[part] for part in choice.alike if len(names[part]) > 1}
+    counted = " and ".join(f"{len(several):,} {part}s" for part, several in apart.items())
+    options = "; ".join(f"--only {part}={_listed(several)}" for part, several in apart.items())
+    all_ = "; or take them for one with --model NAME" if list(apart) == ["model"] else ""
+    return RefusedError(
+        f"holds outputs of {counted}, and a run holds one", place=Place(file), hint=f"choose with {options}{all_}"
+    )
+
+
+def _none(names: Names, choice: Choice, file: str) -> RefusedError:
+    there = "; ".join(f"{part} {_listed(names[part])}" for part in choice.only if names[part])
+    unnamed = " or ".join(part for part in choice.only if not names[part])
+    hint = f"there is {there}" if there else f"its outputs name no {unnamed}"
+    return RefusedError(f"holds no output of {choice}", place=Place(file), hint=hint)
+
+
+def _listed(names: list[str]) -> str:
+    shown = " | ".join(f"'{excerpt(name, 60)}'" for name in names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} | … ({len(names):,} in all)"

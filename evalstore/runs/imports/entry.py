@@ -1,0 +1,60 @@
+"""One entry of a file of outputs, whatever its shape: an output, or why there is none; opens no file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from evalstore.errors import LoadError, Place
+from evalstore.model import Output
+from evalstore.runs.values import Recorded
+from evalstore.text import excerpt
+
+_REASON_LIMIT = 80
+
+
+class Series(NamedTuple):
+    """What tells several outputs to one question apart; None where a file does not."""
+
+    model: str | None = None
+    prompt: str | None = None
+    epoch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An answer that cannot be graded because there is none, and why."""
+
+    id: str
+    line: int
+    reason: str
+
+
+class Entry(NamedTuple):
+    """An output of a file, or what stands in its place, and the series that it belongs to."""
+
+    series: Series
+    found: Recorded | LeftOut
+
+
+def entry(series: Series, id_: str, line: int, answer: Output | str) -> Entry:
+    """Return an entry; an `answer` that is a text says why there is no output."""
+    if isinstance(answer, str):
+        return Entry(series, LeftOut(id_, line, answer))
+    return Entry(series, Recorded(id_, answer, line, series.model))
+
+
+def named(value: Any) -> str | None:
+    """Return an id as text: texts as they are, whole numbers as their digits, None for anything else."""
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def brief(reason: Any, otherwise: str) -> str:
+    """Return the first line of a stored reason, to be shown."""
+    lines = reason.strip().splitlines() if isinstance(reason, str) else ()
+    return excerpt(lines[0], _REASON_LIMIT) if lines else otherwise
+
+
+def odd(part: str, place: Place) -> LoadError:
+    """Return the error for a part that has another shape than its tool writes."""
+    return LoadError(f"{part} has another shape than its tool writes", place=place)

@@ -1,0 +1,64 @@
+"""What a file of outputs begins with: the names by which its shape is told, read no further than it takes to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from evalstore.documents import JsonStream
+from evalstore.files import open_named
+from evalstore.runs.imports.archive import MAGIC, open_archive
+from evalstore.runs.imports.inspect_json import ROWS as SAMPLES
+from evalstore.runs.imports.promptfoo import ROWS as RESULTS
+
+ARCHIVE, OBJECT, ARRAY, EMPTY, OTHER = "archive", "object", "array", "empty", "other"
+_KINDS = {"{": OBJECT, "": EMPTY}
+
+
+def kind_of(path: Path) -> str:
+    """Return what sort of file this is: an archive, or a text by its first character."""
+    with open_named(path) as file:
+        if file.read(len(MAGIC[0])) in MAGIC:
+            return ARCHIVE
+        file.seek(0)
+        stream = JsonStream(file, str(path))
+        if stream.peek() == "[":
+            return ARRAY if next(stream.items(), None) == 0 and stream.peek() == "{" else OTHER
+        return _KINDS.get(stream.peek(), OTHER)
+
+
+def names_in(path: Path, kind: str) -> Iterator[str]:
+    """Yield the names of an archive's members, or the keys of a text's first object and of its first row.
+
+    A key within another is written `results.stats`, a key of a list's first item `results[].vars`.
+    """
+    if kind == ARCHIVE:
+        with open_archive(path) as archive:
+            yield from archive.members
+    elif kind == OBJECT:
+        with open_named(path) as file:
+            yield from _keys(JsonStream(file, str(path)), "")
+
+
+def _keys(stream: JsonStream, above: str) -> Iterator[str]:
+    for key in stream.members():
+        name = above + key
+        yield name
+        opened = stream.peek()
+        if key == RESULTS and not above and opened == "{":
+            yield from _keys(stream, f"{name}.")
+        elif key in {RESULTS, SAMPLES} and opened == "[":
+            yield from _first_row(stream, f"{name}[].")
+        else:
+            stream.skip()
+
+
+def _first_row(stream: JsonStream, above: str) -> Iterator[str]:
+    """Yield the keys of a list's first item and pass over the others."""
+    for number in stream.items():
+        if number == 0 and stream.peek() == "{":
+            for key in stream.members():
+                yield above + key
+                stream.skip()
+        else:
+            stream.skip()
