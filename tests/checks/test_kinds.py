@@ -46,6 +46,28 @@ def test_the_examples_of_the_schemas_are_without_problems(kind: str) -> None:
         ("markdown_structure", {"dialect": "lines"}, (), "no demand"),
         ("markdown_structure", {"forbidden_patterns": [""]}, ("forbidden_patterns", 0), "an empty text"),
         ("markdown_structure", {"max_heading_level": 0, "min_headings": 1}, ("max_heading_level",), "nothing passes"),
+        ("llm_judge", {"judge_prompt_ref": "judge/a@1.0.0", "samples": 1001}, ("samples",), "it asks 1,001 times"),
+        (
+            "llm_judge",
+            {"judge_prompt_ref": "judge/a@1.0.0", "variables": {"output": "x"}},
+            ("variables", "output"),
+            "never read",
+        ),
+        (
+            "llm_judge",
+            {"jury": {"aggregate": "mean", "members": [{"judge_prompt_ref": "judge/a@1.0.0", "weight": 0}]}},
+            ("jury", "members"),
+            "add up to 0",
+        ),
+        (
+            "llm_judge",
+            {"jury": {"aggregate": "max", "members": [{"judge_prompt_ref": "judge/a@1.0.0"}] * 2}},
+            ("jury", "members", 1, "judge_prompt_ref"),
+            "sits here twice",
+        ),
+        ("fact_match", {"facts": ["a", " \t"]}, ("facts", 1), "every output states it"),
+        ("fact_match", {"facts": ["a  b", {"id": "x", "value": "A B "}]}, ("facts", 1), "'A B ' is item 1 already"),
+        ("fact_match", {"facts": ["a", "a"], "judge_prompt_ref": "judge/a@1.0.0"}, ("facts", 1), "counts twice"),
         ("format", {"min_chars": 9, "max_chars": 8}, ("min_chars",), "nothing passes"),
         ("format", {"format": "text", "max_chars": 0}, ("max_chars",), "nothing passes"),
     ],
@@ -70,6 +92,18 @@ def test_problems_point_at_what_a_schema_cannot_see(
         ("markdown_structure", {"max_heading_level": 0}),
         ("php_lint", {"on_no_code": "fail"}),
         ("format", {"max_chars": 0}),
+        (
+            "llm_judge",
+            {
+                "jury": {"aggregate": "min", "members": [{"judge_prompt_ref": "judge/a@1.0.0", "weight": 0}]},
+                "samples": 1000,
+            },
+        ),
+        ("llm_judge", {"judge_prompt_ref": "judge/a@1.0.0", "variables": {"criterion": "output"}}),
+        ("fact_match", {"facts": ["a b", "A b"], "case_sensitive": True}),
+        ("fact_match", {"facts": ["a b", "a  b"], "judge_prompt_ref": "judge/a@1.0.0"}),
+        ("fact_match", {}),
+        ("composite", {"rubric_ref": "rubric/a@1.0.0"}),
     ],
 )
 def test_problems_leave_sound_checks_alone(kind: str, params: dict[str, Any]) -> None:
