@@ -32,6 +32,7 @@ COMMANDS = {
     "status": "List what changed since its release; with --check, the gate for CI.",
     "bump": "Release artifacts: set the version, commit and tag, all or nothing.",
     "score": "Grade stored outputs under the rubrics of a dataset.",
+    "judge": "Measure how well a judge agrees with people, by labelled rows.",
     "audit": "Explain why the scores of two runs differ, in points that add up.",
 }
 

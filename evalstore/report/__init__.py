@@ -8,6 +8,7 @@ from typing import Any
 
 # The result's class name -> the module of this room that renders it: `text(result)` and `document(result)` at least.
 ROOMS = {
+    "Agreement": "judge",
     "Created": "init",
     "Audit": "audit",
     "Diff": "diff",

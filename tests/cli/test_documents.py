@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator
 from evalstore.cli.main import COMMANDS
 from evalstore.resources import folder
 
+LABELS = "labels/accuracy.jsonl"
 LEGACY = "legacy/drupal-forms/evals.json"
 RUNS = ("runs/model_a/web_answers-1.0.0-model_a.json", "runs/model_b/web_answers-2.0.0-model_b.json")
 STYLE = "rubric/answer_style"
@@ -41,7 +42,10 @@ CASES = [
     (["bump", STYLE], 0),
     (["score", "dataset/web_answers@2.0.0", "outputs/model_a.jsonl", "--out", "again"], 0),
     (["audit", *RUNS], 0),
+    (["judge", "validate", "judge/accuracy", "--labels", LABELS], 0),
 ]
+# The commands whose documents go by the name of what is done.
+GROUPS = {"judge": ["judge_validate"]}
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +55,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     argv = [sys.executable, "-m", "evalstore", "demo", str(target), "--format", "json"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+    (target / LABELS).parent.mkdir(exist_ok=True)
+    (target / LABELS).write_text('{"id": "a", "label": "pass", "verdict": "pass"}\n', "utf-8")
     path = target / "rubrics/answer_style.yaml"
     path.write_text(path.read_text("utf-8").replace("which means", "which is why"), "utf-8")
     return target, json.loads(done.stdout)
@@ -64,7 +70,8 @@ def schema(name: str) -> Any:
 def test_a_document_is_what_its_schema_says(told: tuple[Path, Any], cli: Callable, argv: list[str], code: int) -> None:
     ran = cli(*argv, "--format", "json", cwd=told[0])
     assert ran.code == code, ran.err
-    Draft202012Validator(schema(argv[0])).validate(json.loads(ran.out))
+    name = "_".join(argv[:2]) if argv[0] in GROUPS else argv[0]
+    Draft202012Validator(schema(name)).validate(json.loads(ran.out))
 
 
 def test_the_story_is_a_document_too(told: tuple[Path, Any]) -> None:
@@ -81,6 +88,8 @@ def test_the_story_is_a_document_too(told: tuple[Path, Any]) -> None:
         (["frobnicate"], 2),
         (["list", "--frobnicate"], 2),
         (["bump"], 2),
+        (["judge", "validate", "judge/accuracy"], 2),
+        (["judge", "validate", "judge/accuracy@1.0.0", "--labels", LABELS], 3),
         (["resolve", f"{STYLE}@9.9.9"], 3),
         (["show", "rubric/answer_stile"], 3),
         (["log", "judge/nobody"], 3),
@@ -102,7 +111,8 @@ def test_a_failure_is_one_document_too(told: tuple[Path, Any], cli: Callable, ar
 
 def test_every_command_has_a_schema_and_every_schema_a_command() -> None:
     names = {path.name.removesuffix(".schema.json") for path in (folder("schema") / "output").iterdir()}
-    assert names == {*COMMANDS, "error"}
+    of_groups = {name for group in GROUPS.values() for name in group}
+    assert names == {*COMMANDS, *of_groups, "plan", "error"} - set(GROUPS)
     assert {argv[0] for argv, _ in CASES} | {"demo"} == set(COMMANDS)
     for name in names:
         Draft202012Validator.check_schema(schema(name))

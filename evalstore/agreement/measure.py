@@ -1,0 +1,155 @@
+"""Judges labelled rows and counts how often judge and label agree; reads no clock and writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+
+from evalstore.agreement.asking import Bench, bench_of
+from evalstore.agreement.labels import ASKED, Label, read_labels
+from evalstore.agreement.tally import Tally
+from evalstore.agreement.values import Agreement
+from evalstore.checks import Reach
+from evalstore.errors import LoadError, Place, RefusedError
+from evalstore.judging import Judges, Panel, Plan, seated
+from evalstore.model import Kind, PinType, Question, Verdict, parse_ref
+from evalstore.model.rubric import JUDGED_THRESHOLD
+from evalstore.runs import sha256_of
+from evalstore.scoring.questions import Questions, indexed
+from evalstore.scoring.used import Used, exact_ref, pin
+from evalstore.store import Resolved, Store
+from evalstore.text import excerpt
+
+_NOBODY = "name an endpoint (EVALSTORE_JUDGE_URL, --judge-url), or write each row's `verdict` beside its label"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is measured: a judge, without a pin that of the working tree; labelled rows, and the dataset they are of.
+
+    The judge passes an output when its score is at least `threshold`; `variables` fill its template in every row.
+    """
+
+    judge: str
+    labels: Path
+    against: str | None = None
+    threshold: Fraction = JUDGED_THRESHOLD
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A measurement before the first row is judged: `against` and `questions` are of the dataset, if one is named."""
+
+    request: Request
+    judge: Resolved
+    against: Resolved | None
+    questions: Questions | None
+    used: Used
+    panel: Panel
+
+    def plan(self) -> Plan:
+        """Return which calls it would take, having made none."""
+        self._tally()
+        return self.panel.plan()
+
+    def measure(self) -> Agreement:
+        """Judge, ask for what no reply is kept for, judge again; `RefusedError` when that leaves nothing to count."""
+        tally = self._tally()
+        while self.panel.waiting:
+            self.panel.gather()
+            tally = self._tally()
+        if self.panel.missing:
+            count = len(self.panel.missing)
+            raise RefusedError(f"judge replies that are missing: {count:,}, and nobody was asked", hint=_NOBODY)
+        if not tally.confusion.rows:
+            first = tally.left_out[0]
+            raise RefusedError(
+                f"none of {tally.unjudged:,} rows could be judged; the first: {first.reason}",
+                place=Place(self._file, first.line),
+            )
+        return self._agreement(tally)
+
+    @property
+    def _file(self) -> str:
+        return str(self.request.labels)
+
+    @cached_property
+    def _bench(self) -> Bench:
+        reach = Reach(
+            self.used.load, self.panel.ask, self.used.model, strict=self.used.store.settings.get("strict") is True
+        )
+        return bench_of(self.judge.ref, reach, self.request.threshold, self.request.variables)
+
+    def _tally(self) -> Tally:
+        tally = Tally()
+        for label in read_labels(self.request.labels):
+            question = self._question(label)
+            if label.verdict is not None:
+                tally.take(label)
+            else:
+                tally.judge(label, self._bench.grade(label, question, self._file))
+        return tally
+
+    def _question(self, label: Label) -> Question:
+        """Return what the row answers: the dataset's question, which the row may repeat and not contradict."""
+        if self.questions is None or self.against is None:
+            return Question(label.id, str(label.asked.get("input", "")), label.asked)
+        name, place = exact_ref(self.against), Place(self._file, label.line)
+        found = self.questions.find(label.id)
+        if found is None:
+            message = f"there is no question '{excerpt(label.id, 60)}' in {name}"
+            raise LoadError(message, place=place, hint="rows and questions meet by id")
+        question = found[1]
+        for key in ASKED:
+            if key in label.asked and label.asked[key] != question.row.get(key):
+                message = f"the `{key}` of this row is another than in {name}"
+                raise LoadError(message, place=place, hint="leave it out; the dataset gives it")
+        return question
+
+    def _agreement(self, tally: Tally) -> Agreement:
+        return Agreement(
+            judge=pin(self.judge),
+            labels=self._file,
+            labels_sha256=sha256_of(self.request.labels),
+            threshold=self.request.threshold,
+            confusion=tally.confusion,
+            against=pin(self.against) if self.against else None,
+            read=tally.read,
+            unjudged=tally.unjudged,
+            engines=tuple(sorted(tally.engines)),
+            apart=tuple(tally.apart),
+            left_out=tuple(tally.left_out),
+            notes=(*self.used.notes, *self.panel.notes(), *self._notes(tally)),
+        )
+
+    def _notes(self, tally: Tally) -> Iterator[str]:
+        found = tally.confusion
+        if self.questions and self.against and (left := self.questions.count - found.rows - tally.unjudged):
+            yield f"questions of {exact_ref(self.against)} without a label: {left:,} of {self.questions.count:,}"
+        for rate, name, word in ((found.tpr, "TPR", Verdict.PASS), (found.tnr, "TNR", Verdict.FAIL)):
+            if not rate.of:
+                yield f"{name} is undefined: no judged row is labelled {word}"
+
+
+@contextmanager
+def begun(request: Request, *, store: Store, judges: Judges) -> Iterator[Job]:
+    """Open a measurement: judge and dataset resolved, its questions indexed, the kept replies at hand."""
+    with seated(judges, store.git.common) as panel:
+        used = Used(store, panel.ask, judges.model)
+        judge = _resolved(used, request.judge, Kind.JUDGE)
+        against = _resolved(used, request.against, Kind.DATASET) if request.against else None
+        with indexed(against, store) if against else nullcontext() as questions:
+            yield Job(request, judge, against, questions, used, panel)
+
+
+def _resolved(used: Used, ref: str, kind: Kind) -> Resolved:
+    parsed = parse_ref(ref)
+    if parsed.kind is not kind:
+        raise RefusedError(f"{ref} is a {parsed.kind}, not a {kind}", hint=f"{kind}/<id> names one")
+    working = kind is Kind.JUDGE and parsed.type is PinType.NONE
+    return used.resolve(f"{parsed.name}@worktree" if working else ref)

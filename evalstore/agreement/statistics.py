@@ -1,0 +1,112 @@
+"""What four counts say of a judge: rates with Wilson intervals, Cohen's kappa, and the constant answer; pure.
+
+Rates and kappa are exact fractions; an interval has a square root in it and is in floats. What a count of 0 leaves
+undefined is None, never a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+
+from evalstore.model import Verdict
+
+Interval = tuple[float, float]
+
+_Z = 1.959963984540054  # leaves 2.5 % of a normal distribution on either side
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How many of how many."""
+
+    hits: int
+    of: int
+
+    @property
+    def value(self) -> Fraction | None:
+        """The share; None of none."""
+        return Fraction(self.hits, self.of) if self.of else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """Wilson's 95 % interval of the share, which holds for few rows and for shares near 0 and 1, too."""
+        if not self.of:
+            return None
+        n, square = self.of, _Z**2
+        middle = (self.hits + square / 2) / (n + square)
+        reach = _Z / (n + square) * sqrt(self.hits * (n - self.hits) / n + square / 4)
+        # At both ends one bound is exact, and rounding would put it a little beside.
+        return (middle - reach if self.hits else 0.0), (middle + reach if self.hits < n else 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """How often a label and a verdict met: `false_pass` counts the truly bad outputs that the judge passed."""
+
+    true_pass: int = 0
+    false_fail: int = 0
+    false_pass: int = 0
+    true_fail: int = 0
+
+    @property
+    def rows(self) -> int:
+        """How many rows have both a label and a verdict."""
+        return self.good + self.bad
+
+    @property
+    def good(self) -> int:
+        """How many outputs are truly good."""
+        return self.true_pass + self.false_fail
+
+    @property
+    def bad(self) -> int:
+        """How many outputs are truly bad."""
+        return self.true_fail + self.false_pass
+
+    @property
+    def apart(self) -> int:
+        """On how many outputs the judge and the label differ."""
+        return self.false_fail + self.false_pass
+
+    @property
+    def tpr(self) -> Rate:
+        """Of the truly good outputs, those that the judge passes."""
+        return Rate(self.true_pass, self.good)
+
+    @property
+    def tnr(self) -> Rate:
+        """Of the truly bad outputs, those that the judge fails."""
+        return Rate(self.true_fail, self.bad)
+
+    @property
+    def accuracy(self) -> Rate:
+        """Of all outputs, those on which the judge and the label agree."""
+        return Rate(self.true_pass + self.true_fail, self.rows)
+
+    @property
+    def kappa(self) -> Fraction | None:
+        """Cohen's kappa: the agreement beyond chance, as a share of what chance leaves open.
+
+        None without rows, and where chance leaves nothing open because all labels and verdicts are the same.
+        """
+        passed, failed = self.true_pass + self.false_pass, self.true_fail + self.false_fail
+        by_chance = self.good * passed + self.bad * failed  # in rows squared, like all that follows
+        open_ = self.rows**2 - by_chance
+        return Fraction(self.accuracy.hits * self.rows - by_chance, open_) if open_ else None
+
+    @property
+    def constant(self) -> Verdict:
+        """The answer that is right most often when it is always given; `pass` where both are."""
+        return Verdict.PASS if self.good >= self.bad else Verdict.FAIL
+
+    @property
+    def baseline(self) -> Rate:
+        """The accuracy of always giving that answer."""
+        return Rate(max(self.good, self.bad), self.rows)
+
+    @property
+    def beats_baseline(self) -> bool:
+        """Whether the judge is right more often than a constant answer."""
+        return self.accuracy.hits > self.baseline.hits

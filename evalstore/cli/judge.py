@@ -1,0 +1,115 @@
+"""`evalstore judge`: what is done with judges; `validate` measures how well one agrees with people."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.judging import judge_options
+from evalstore.cli.streams import put
+from evalstore.errors import ExitCode
+
+if TYPE_CHECKING:
+    from evalstore.judging import Judges
+
+
+@click.group(
+    invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
+    epilog=examples("evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0"),
+)
+@click.pass_context
+def command(ctx: click.Context) -> ExitCode | None:
+    """Work with judges."""
+    if ctx.invoked_subcommand:
+        return None
+    put(sys.stderr, ctx.get_help() + "\n")
+    return ExitCode.USAGE
+
+
+def _threshold(_: click.Context, __: click.Parameter, value: float) -> Fraction:
+    try:
+        return Fraction(str(value))
+    except ValueError:
+        raise click.BadParameter("it is no number") from None
+
+
+def _variables(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+    pairs = [word.partition("=") for word in value]
+    if not all(name and equals for name, equals, _ in pairs):
+        raise click.BadParameter("write NAME=TEXT")
+    if len(variables := {name: text for name, _, text in pairs}) < len(pairs):
+        raise click.BadParameter("give each name once")
+    return variables
+
+
+@command.command(
+    epilog=examples(
+        "evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0",
+        "evalstore judge validate judge/accuracy --labels labels.jsonl --var criterion='Is it right?' --dry-run",
+        "evalstore judge validate judge/accuracy@1.0.0 --labels labels.jsonl --no-write --check",
+    )
+)
+@click.argument("judge")
+@click.option("--labels", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The labelled rows.")
+@click.option("--against", metavar="REF", help="The dataset that the rows are of, as in dataset/gold@1.0.0.")
+@click.option(
+    "--threshold",
+    metavar="SCORE",
+    type=click.FloatRange(0, 1),
+    default=0.7,
+    show_default=True,
+    callback=_threshold,
+    help="The judge says pass from this score on, of 0 to 1.",
+)
+@click.option("--var", "variables", multiple=True, metavar="NAME=TEXT", callback=_variables, help="Fill a variable.")
+@click.option("--check", is_flag=True, help="Exit 1 when the judge does not beat a constant answer.")
+@click.option("--no-write", is_flag=True, help="Only measure; the judge's file stays as it is.")
+@click.option("--dry-run", is_flag=True, help="Ask nobody, write nothing: say which calls it takes, or show the diff.")
+@options()
+@judge_options
+def validate(  # noqa: PLR0913  # one a word of the command line
+    settings: Settings,
+    judge: str,
+    *,
+    labels: Path,
+    against: str | None,
+    threshold: Fraction,
+    variables: dict[str, str],
+    check: bool,
+    no_write: bool,
+    dry_run: bool,
+    judges: Judges,
+) -> ExitCode:
+    """Measure how well JUDGE agrees with people, and write that into its file.
+
+    FILE is JSONL, a line {"id", "output", "label": "pass" or "fail"} for each output that somebody labelled; a line
+    with a "verdict" too is not asked again. What the judge reads of the question stands in the line ("input",
+    "expected", "context", "variables") or, by id, in the dataset that --against names.
+
+    True positive and true negative rate, the number of rows, the day and the dataset go into the `validation` of
+    judges/<id>.yaml; every other byte stays. Rows that could not be judged are counted, and are in no rate.
+    """
+    from evalstore.agreement import Request, begun, check_writable, drafted
+
+    request = Request(judge, settings.path / labels, against, threshold, variables)
+    if not no_write:
+        check_writable(request)
+    with settings.store() as store, begun(request, store=store, judges=judges) as job:
+        if dry_run and (plan := job.plan()).calls:
+            settings.emit(plan)
+            return ExitCode.DONE
+        found = job.measure()
+        if not no_write:
+            draft = drafted(found, job.judge.artifact, datetime.now(UTC).date())
+            found = draft.agreement if dry_run else draft.write(store)
+    for note in found.notes:
+        settings.say(f"warning: {note}")
+    settings.emit(found)
+    return ExitCode.NO if check and not found.confusion.beats_baseline else ExitCode.DONE

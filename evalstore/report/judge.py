@@ -1,0 +1,178 @@
+"""How well a judge agrees with labels, as text and as a JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+from evalstore.agreement import Agreement, Case, Rate
+from evalstore.model import decimal
+from evalstore.report.columns import columns
+from evalstore.report.numbers import number
+from evalstore.text import excerpt, printable
+
+_SHOWN = 10
+# Kappa up to here -> the word that Landis and Koch (1977) have for it; a convention, and no more.
+_WORDS = (
+    (Fraction(0), "none"),
+    (Fraction(1, 5), "slight"),
+    (Fraction(2, 5), "fair"),
+    (Fraction(3, 5), "moderate"),
+    (Fraction(4, 5), "substantial"),
+    (Fraction(1), "almost perfect"),
+)
+
+
+def text(found: Agreement) -> str:
+    """Return the table of labels against verdicts, what it comes to, and what became of the judge's file."""
+    return "\n".join(_lines(found))
+
+
+def document(found: Agreement) -> dict[str, Any]:
+    """Return the document that schema/output/judge_validate.schema.json describes."""
+    counts = found.confusion
+    return {
+        "judge": asdict(found.judge),
+        "labels": found.labels,
+        "labels_sha256": found.labels_sha256,
+        "against": asdict(found.against) if found.against else None,
+        **number("threshold", found.threshold),
+        "rows": counts.rows + found.unjudged,
+        "judged": counts.rows,
+        "read": found.read,
+        "unjudged": found.unjudged,
+        "engines": list(found.engines),
+        "counts": asdict(counts),
+        **_rate("tpr", counts.tpr),
+        **_rate("tnr", counts.tnr),
+        **_rate("accuracy", counts.accuracy),
+        **number("kappa", counts.kappa),
+        "baseline": {"answer": str(counts.constant), **number("accuracy", counts.baseline.value)},
+        "beats_baseline": counts.beats_baseline,
+        "disagreements": [_case(case) for case in found.apart],
+        "left_out": [_case(case) for case in found.left_out],
+        "validation": {name: _plain(entry) for name, entry in found.entries.items() if entry is not None},
+        "diff": found.diff,
+        "written": found.written,
+        "notes": list(found.notes),
+    }
+
+
+def _rate(name: str, rate: Rate) -> dict[str, Any]:
+    return {**number(name, rate.value), f"{name}_interval": rate.interval and list(rate.interval)}
+
+
+def _case(case: Case) -> dict[str, Any]:
+    return {
+        "id": case.id,
+        "line": case.line,
+        "label": str(case.label),
+        "verdict": str(case.verdict),
+        **number("score", case.score),
+        "reason": case.reason,
+    }
+
+
+def _plain(entry: Any) -> Any:
+    return entry if isinstance(entry, str | int) else float(entry)
+
+
+def _lines(found: Agreement) -> Iterator[str]:
+    yield from _head(found)
+    yield ""
+    yield from _table(found)
+    yield ""
+    yield from _sums(found)
+    if found.apart:
+        yield ""
+        yield from _cases(
+            "judge and label differ on", found.confusion.rows - found.confusion.accuracy.hits, found.apart
+        )
+    if found.left_out:
+        yield ""
+        yield from _cases("not judged, and counted nowhere else:", found.unjudged, found.left_out)
+    if found.diff or found.written:
+        yield ""
+        yield from _file(found)
+
+
+def _head(found: Agreement) -> Iterator[str]:
+    against = f", of {printable(found.against.ref)}" if found.against else ""
+    yield f"{printable(found.judge.ref)}   {_rows(found.confusion.rows)} of {printable(found.labels)}{against}"
+    read, asked = found.read, found.confusion.rows - found.read
+    by = f" by {excerpt(', '.join(found.engines), 60)}, a pass from {decimal(found.threshold)} on" if asked else ""
+    yield f"verdicts: {read:,} read from the labels, {asked:,} given{by}"
+
+
+def _table(found: Agreement) -> Iterator[str]:
+    counts = found.confusion
+    yield f"{'':12}{'judge: pass':>13}{'judge: fail':>13}{'':14}{'95 % interval':>20}"
+    yield f"{'label: pass':12}{counts.true_pass:>13,}{counts.false_fail:>13,}     {_share('TPR', counts.tpr)}"
+    yield f"{'label: fail':12}{counts.false_pass:>13,}{counts.true_fail:>13,}     {_share('TNR', counts.tnr)}"
+
+
+def _share(name: str, rate: Rate) -> str:
+    return (
+        f"{name}  {_percent(rate.value)}   {_interval(rate)}" if rate.of else f"{name}  undefined: there is no such row"
+    )
+
+
+def _sums(found: Agreement) -> Iterator[str]:
+    counts = found.confusion
+    agreed = f"{counts.accuracy.hits:,} of {_rows(counts.rows)}"
+    yield f"agreement  {_percent(counts.accuracy.value)}   {_interval(counts.accuracy)}   {agreed}"
+    points = float((counts.accuracy.hits - counts.baseline.hits) * Fraction(100, counts.rows))
+    beats = f"beats it by {points:.1f} points" if counts.beats_baseline else "does not beat it"
+    yield f"baseline   {_percent(counts.baseline.value)}   always saying {counts.constant}; the judge {beats}"
+    if counts.kappa is None:
+        yield f"kappa            -   undefined: every label and every verdict is {counts.constant}"
+    else:
+        yield f"kappa      {float(counts.kappa):>7.3f}   {_word(counts.kappa)} agreement beyond chance"
+
+
+def _word(kappa: Fraction) -> str:
+    return next(word for most, word in _WORDS if kappa <= most)
+
+
+def _cases(what: str, count: int, cases: Sequence[Case]) -> Iterator[str]:
+    shown = f"; the first {_SHOWN}:" if count > _SHOWN else ":"
+    yield f"{what} {_rows(count)}{shown}"
+    yield columns(
+        [
+            (
+                f"  line {case.line}",
+                excerpt(case.id, 30),
+                f"label {case.label}",
+                f"judge {_said(case)}",
+                excerpt(case.reason, 60),
+            )
+            for case in cases[:_SHOWN]
+        ]
+    )
+
+
+def _said(case: Case) -> str:
+    return str(case.verdict) if case.score is None else f"{case.verdict} {decimal(case.score)}"
+
+
+def _file(found: Agreement) -> Iterator[str]:
+    if not found.diff:
+        yield f"{found.written} says so already"
+        return
+    yield f"written into {found.written}:" if found.written else "would be written:"
+    yield from (printable(line) for line in found.diff.splitlines())
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"
+
+
+def _percent(share: Fraction | None) -> str:
+    return f"{'-' if share is None else format(float(share * 100), '.1f') + ' %':>7}"
+
+
+def _interval(rate: Rate) -> str:
+    low, high = rate.interval or (0.0, 1.0)
+    return f"{low * 100:>5.1f} to {high * 100:>5.1f}"
