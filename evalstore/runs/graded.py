@@ -11,8 +11,9 @@ from evalstore.errors import Place
 from evalstore.model import CheckResult, Unscored, Verdict
 from evalstore.runs.form import UNKNOWN
 from evalstore.runs.recorded import recorded_of
-from evalstore.runs.shape import exact_score, number_of, text_of
+from evalstore.runs.shape import exact_score, number_of, text_of, text_or
 from evalstore.runs.values import Row
+from evalstore.text import excerpt
 
 
 def graded_of(value: Mapping[str, Any], place: Place) -> Row | None:
@@ -22,7 +23,7 @@ def graded_of(value: Mapping[str, Any], place: Place) -> Row | None:
         return None
     details, (asked, reference) = value.get("metadata") or {}, _asked(value)
     score, verdict = _grade(value, details)
-    checks = read_row(details.get("evalstore_checks", "[]").encode(), place.file, place.line or 0)
+    checks = read_row(text_or(details, "evalstore_checks", "[]").encode(), place.file, place.line or 0)
     return Row(
         id=recorded.id,
         input=asked,
@@ -30,13 +31,13 @@ def graded_of(value: Mapping[str, Any], place: Place) -> Row | None:
         output=recorded.output,
         score=score,
         verdict=verdict,
-        rubric=details.get("evalstore_rubric", ""),
-        rubric_digest=details.get("evalstore_rubric_digest", ""),
+        rubric=text_or(details, "evalstore_rubric"),
+        rubric_digest=text_or(details, "evalstore_rubric_digest"),
         checks=tuple(_check(check) for check in checks),
-        reason=details.get("evalstore_reason", value.get("error") or ""),
-        input_digest=details.get("evalstore_input_digest", ""),
-        reference_digest=details.get("evalstore_reference_digest", ""),
-        group=details.get("evalstore_group"),
+        reason=text_or(details, "evalstore_reason", text_or(value, "error")),
+        input_digest=text_or(details, "evalstore_input_digest"),
+        reference_digest=text_or(details, "evalstore_reference_digest"),
+        group=text_or(details, "evalstore_group") if "evalstore_group" in details else None,
     )
 
 
@@ -52,7 +53,7 @@ def _asked(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
 
 def _grade(row: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[Fraction | None, Verdict]:
     if "evalstore_score" in details:
-        return exact_score(details["evalstore_score"]), Verdict(details["evalstore_verdict"])
+        return _agreed(details["evalstore_score"], details["evalstore_verdict"])
     if "response" in row:
         return None, Verdict.UNSCORED
     evaluation = row["metrics"] if "metrics" in row and "evaluation" not in row else row["evaluation"]
@@ -64,7 +65,22 @@ def _grade(row: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[Fraction
     raise ValueError("its `is_correct` is neither true nor false")
 
 
+def _agreed(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
+    grade = exact_score(score), Verdict(verdict)
+    if (grade[0] is None) == (grade[1] is Verdict.UNSCORED):
+        return grade
+    raise ValueError(f"the verdict '{verdict}' contradicts the score '{excerpt(score, 40)}'")
+
+
 def _check(check: Mapping[str, Any]) -> CheckResult:
-    unscored = check["unscored"] and Unscored(check["unscored"])
-    grade = exact_score(check["score"]), Verdict(check["verdict"]), check["reason"], unscored
-    return CheckResult(check["id"], check["kind"], *grade, check["engine"], check.get("replies", ""))
+    score, verdict = _agreed(check["score"], check["verdict"])
+    return CheckResult(
+        id=text_of(check, "id"),
+        kind=text_of(check, "kind"),
+        score=score,
+        verdict=verdict,
+        reason=text_of(check, "reason"),
+        unscored=Unscored(check["unscored"]) if check["unscored"] else None,
+        engine=text_of(check, "engine"),
+        replies=text_or(check, "replies"),
+    )

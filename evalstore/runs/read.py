@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import astuple
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from evalstore.documents import read_row
 from evalstore.errors import Place
@@ -15,9 +16,10 @@ from evalstore.runs.aggregate import read_aggregate, read_records, rows_place
 from evalstore.runs.form import PASS_RATE, SCORE, UNKNOWN
 from evalstore.runs.graded import graded_of
 from evalstore.runs.labels import aggregate_doubt, version_of
-from evalstore.runs.shape import exact_score, number_of, text_of, within, worded
+from evalstore.runs.shape import count_of, exact_score, number_of, text_of, text_or, within, worded
 from evalstore.runs.values import CheckSummary, Pinned, Row, Run
 
+_Stored = TypeVar("_Stored", dict[str, Any], list[Any])
 _DECIMAL = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?", re.ASCII)
 
 
@@ -51,8 +53,11 @@ def _run(value: Mapping[str, Any], path: Path, place: Place) -> Run:
     details = within(first.get("score_details"), "details")
     source = within(first.get("source_data"), "additional_details")
 
-    def stored(holder: Mapping[str, Any], key: str, default: Any) -> Any:
-        return read_row(holder[key].encode(), place.file, 0) if key in holder else default
+    def stored(holder: Mapping[str, Any], key: str, default: _Stored) -> _Stored:
+        found = read_row(text_of(holder, key).encode(), place.file, 0) if key in holder else default
+        if isinstance(found, type(default)):
+            return found
+        raise ValueError(f"its `{key}` has another shape")
 
     label, doubt = value.get("schema_version"), aggregate_doubt(value)
     return Run(
@@ -62,20 +67,20 @@ def _run(value: Mapping[str, Any], path: Path, place: Place) -> Run:
         name=text_of(first, "evaluation_name") if first else text_of(value, "evaluation_id"),
         at=text_of(value, "evaluation_timestamp" if value.get("evaluation_timestamp") else "retrieved_timestamp"),
         model=text_of(value["model_info"], "id"),
-        dataset=_pinned(stored(source, "evalstore_dataset", None)),
-        rubrics=tuple(Pinned(**pinned) for pinned in stored(library, "evalstore_rubrics", ())),
-        judges=tuple(Pinned(**pinned) for pinned in stored(library, "evalstore_judges", ())),
-        outputs_sha256=library.get("evalstore_outputs_sha256", ""),
+        dataset=_pinned(stored(source, "evalstore_dataset", {})) if _names_dataset(source) else None,
+        rubrics=tuple(map(_pinned, stored(library, "evalstore_rubrics", []))),
+        judges=tuple(map(_pinned, stored(library, "evalstore_judges", []))),
+        outputs_sha256=text_or(library, "evalstore_outputs_sha256"),
         score=_score(results.get(SCORE, first)),
         pass_rate=_score(results[PASS_RATE]) if PASS_RATE in results else None,
-        scored=int(details.get("evalstore_scored", 0)),
-        unscored=int(details.get("evalstore_unscored", 0)),
+        scored=count_of(details.get("evalstore_scored", 0)),
+        unscored=count_of(details.get("evalstore_unscored", 0)),
         checks={id_: _summary(check) for id_, check in stored(details, "evalstore_checks", {}).items()},
-        harness=stored(library, "evalstore_harness", {}),
-        commit=library.get("evalstore_commit") or None,
-        without_output=int(details.get("evalstore_without_output", 0)),
-        without_question=int(details.get("evalstore_without_question", 0)),
-        notes=(*stored(details, "evalstore_notes", ()), *([f"{path.name}: {doubt}"] if doubt else ())),
+        harness=_texts(stored(library, "evalstore_harness", {})),
+        commit=text_or(library, "evalstore_commit") or None,
+        without_output=count_of(details.get("evalstore_without_output", 0)),
+        without_question=count_of(details.get("evalstore_without_question", 0)),
+        notes=(*map(str, stored(details, "evalstore_notes", [])), *([f"{path.name}: {doubt}"] if doubt else [])),
         eee_version=(version_of(label) if isinstance(label, str) else None) or "",
     )
 
@@ -95,12 +100,25 @@ def _reaches_unknown(metric: Mapping[str, Any]) -> bool:
     """Whether -1 is a score of this metric like any other."""
     least = metric.get("min_score")
     low = least <= UNKNOWN if isinstance(least, int | Decimal) else least == "-Infinity"
-    return low and metric.get("has_unknown_level") is not True
+    return bool(low) and metric.get("has_unknown_level") is not True
 
 
 def _summary(check: Mapping[str, Any]) -> CheckSummary:
-    return CheckSummary(exact_score(check["mean"]), check["scored"], check["fail"], check["unscored"])
+    return CheckSummary(exact_score(check["mean"]), *(count_of(check[key]) for key in ("scored", "fail", "unscored")))
 
 
-def _pinned(value: Mapping[str, Any] | None) -> Pinned | None:
-    return None if value is None else Pinned(**value)
+def _names_dataset(source: Mapping[str, Any]) -> bool:
+    """Whether a run says which dataset it was graded under; one without says `null`."""
+    return source.get("evalstore_dataset", "null") != "null"
+
+
+def _pinned(value: Mapping[str, Any]) -> Pinned:
+    pinned = Pinned(**value)
+    required = pinned.ref, pinned.version, pinned.digest, pinned.scoring_digest
+    if all(isinstance(part, str | None) for part in astuple(pinned)) and None not in required:
+        return pinned
+    raise ValueError("a part of a reference is no text")
+
+
+def _texts(value: Mapping[str, Any]) -> dict[str, str]:
+    return {key: text_of(value, key) for key in value}

@@ -14,6 +14,7 @@ from evalstore.text import excerpt
 
 # `Fraction` would also take 1e999999999, and calculate it.
 _EXACT = re.compile("-?[0-9]{1,4000}(?:/0*[1-9][0-9]{0,3999})?", re.ASCII)
+_COUNT = re.compile("[0-9]{1,18}", re.ASCII)
 
 
 @contextmanager
@@ -30,6 +31,18 @@ def text_of(holder: Mapping[str, Any], key: str) -> str:
     if isinstance(value := holder[key], str):
         return value
     raise ValueError(f"its `{key}` is no text")
+
+
+def text_or(holder: Mapping[str, Any], key: str, default: str = "") -> str:
+    """Return an optional text, or `default` where it is absent or null."""
+    return default if holder.get(key) is None else text_of(holder, key)
+
+
+def count_of(value: Any) -> int:
+    """Return a count, which is written as a number or as the text of one."""
+    if isinstance(value, str | int) and _COUNT.fullmatch(str(value)):
+        return int(value)
+    raise ValueError(f"'{excerpt(str(value), 40)}' is no count")
 
 
 def within(holder: Any, key: str) -> Mapping[str, Any]:

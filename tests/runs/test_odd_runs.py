@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import LoadError
-from evalstore.runs import doubts_of, read_outputs, read_run, samples_of
+from evalstore.runs import Run, doubts_of, read_outputs, read_rows, read_run, samples_of
 
 LIE = "labelled instance_level_eval_0.2.1, cannot be read"
 
@@ -46,6 +46,22 @@ def test_a_row_of_no_published_shape_is_refused_with_what_is_wrong(
         list(read_outputs(path))
     assert sentence in raised.value.message
     assert (str(raised.value.place), raised.value.hint) == (f"{path}:2", hint)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"evalstore_score": "", "evalstore_verdict": "pass"},
+        {"evalstore_score": "1", "evalstore_verdict": "unscored"},
+        {"evalstore_checks": '[{"id": "a", "kind": "regex", "score": "", "verdict": "fail", "unscored": null}]'},
+    ],
+)
+def test_a_verdict_that_contradicts_its_score_is_refused(metadata: dict[str, str], written: Callable[..., Run]) -> None:
+    run = written()
+    first = json.loads(run.samples.read_bytes().split(b"\n")[0])
+    run.samples.write_text(json.dumps({**first, "metadata": {**first["metadata"], **metadata}}), encoding="utf-8")
+    with pytest.raises(LoadError, match="contradicts the score"):
+        list(read_rows(run))
 
 
 FOREIGN: dict[str, Any] = {
