@@ -10,7 +10,7 @@ import pytest
 
 from evalstore.errors import LoadError
 from evalstore.model import Output, Verdict
-from evalstore.runs import Recorded, Run, read_outputs, read_rows, read_run, samples_of
+from evalstore.runs import LeftOut, Recorded, Run, read_outputs, read_rows, read_run, samples_of
 
 
 @pytest.fixture
@@ -102,7 +102,8 @@ def test_outputs_of_older_versions_are_found(row: dict[str, Any], output: Output
 )
 def test_a_row_whose_model_gave_no_output_is_left_out(row: dict[str, Any], lines: Callable[..., Path]) -> None:
     assert list(read_outputs(lines({"sample_id": "1", **row}, {"id": "2", "output": ""}))) == [
-        Recorded("2", Output(""), 2)
+        LeftOut("1", 1, "the model gave no output"),
+        Recorded("2", Output(""), 2),
     ]
 
 
