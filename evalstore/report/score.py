@@ -40,7 +40,9 @@ def document(run: Run) -> dict[str, Any]:
 
 
 def _check(check: CheckSummary) -> dict[str, Any]:
-    return {**number("mean", check.mean), "fail": check.fail, "unscored": check.unscored}
+    passed = check.scored - check.fail
+    counts = {"pass": passed, "fail": check.fail, "unscored": check.unscored, "errors": check.errors}
+    return {**number("mean", check.mean), **counts}
 
 
 def _lines(run: Run) -> Iterator[str]:
@@ -60,9 +62,10 @@ def _lines(run: Run) -> Iterator[str]:
 def _table(checks: Mapping[str, CheckSummary]) -> Iterator[str]:
     names = [excerpt(id_, 60) for id_ in checks]
     width = max(map(len, ["check", *names]))
-    yield f"{'check':<{width}}  {'mean':>6}  {'fail':>6}  unscored"
+    yield f"{'check':<{width}}  {'mean':>6}  {'pass':>6}  {'fail':>6}  {'missing':>7}  {'error':>6}"
     for name, check in zip(names, checks.values(), strict=True):
-        yield f"{name:<{width}}  {_points(check.mean)}  {check.fail:>6,}  {check.unscored:>8,}"
+        counts = f"{check.scored - check.fail:>6,}  {check.fail:>6,}  {check.unscored - check.errors:>7,}"
+        yield f"{name:<{width}}  {_points(check.mean)}  {counts}  {check.errors:>6,}"
 
 
 def _points(score: Fraction | None) -> str:

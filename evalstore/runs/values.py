@@ -70,12 +70,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class CheckSummary:
-    """One check over all rows: the mean of its scores (None without any), and how many failed or went unscored."""
+    """One check over all rows: the mean of its scores (None without any), and how many failed or went unscored.
+
+    `errors` are those of the unscored that could not be graded; the others had nothing to grade.
+    """
 
     mean: Fraction | None
     scored: int
     fail: int
     unscored: int
+    errors: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from evalstore.model import Verdict
+from evalstore.model import Unscored, Verdict
 from evalstore.runs import CheckSummary, Row, Run
 
 
@@ -34,17 +34,19 @@ class Tallied:
 
     mean: Mean = field(default_factory=Mean)
     verdicts: Counter[Verdict] = field(default_factory=Counter)
+    errors: int = 0
 
-    def add(self, score: Fraction | None, verdict: Verdict) -> None:
+    def add(self, score: Fraction | None, verdict: Verdict, unscored: Unscored | None = None) -> None:
         """Count one answer."""
         self.verdicts[verdict] += 1
+        self.errors += unscored is Unscored.ERROR
         if score is not None:
             self.mean.add(score)
 
     def summary(self) -> CheckSummary:
         """Return what was counted."""
         mean, verdicts = self.mean, self.verdicts
-        return CheckSummary(mean.value(), mean.count, verdicts[Verdict.FAIL], verdicts[Verdict.UNSCORED])
+        return CheckSummary(mean.value(), mean.count, verdicts[Verdict.FAIL], verdicts[Verdict.UNSCORED], self.errors)
 
 
 @dataclass(slots=True)
@@ -61,7 +63,7 @@ class Tally:
         rubric = row.rubric.partition("@")[0].partition("/")[2]
         for check in row.checks:
             self.engines.add(check.engine)
-            self.checks.setdefault((rubric, check.id), Tallied()).add(check.score, check.verdict)
+            self.checks.setdefault((rubric, check.id), Tallied()).add(check.score, check.verdict, check.unscored)
 
     def close(self, run: Run) -> Run:
         """Return `run` with the sums filled in."""

@@ -123,5 +123,5 @@ def test_a_floating_judge_that_moved_between_the_runs_is_refused(store: Repo, sc
     a = scored("3.0.0", "a", "b")
     store.release("judges/tone", JUDGE.format(version="2.1.0", words="Kind?"))
     b = scored("3.0.0", "a", "b")
-    with pytest.raises(RefusedError, match="floats, and the runs used judge/tone@2.0.0 and judge/tone@2.1.0"):
+    with pytest.raises(RefusedError, match=r"floats, and the runs used judge/tone@2\.0\.0 and judge/tone@2\.1\.0"):
         audited(store, a, b)

@@ -33,11 +33,11 @@ checks:
   - {id: fenced, kind: markdown_structure, min_code_blocks: 1}
 scoring: {combine: all_pass}
 """,
-    "rubrics/judged.yaml": """\
-id: judged
+    "rubrics/factual.yaml": """\
+id: factual
 version: 1.0.0
 checks:
-  - {id: sound, kind: llm_judge, judge_prompt_ref: judge/nobody@1.0.0}
+  - {id: sound, kind: fact_match}
 scoring: {combine: min}
 """,
     "datasets/small.yaml": """\
@@ -48,7 +48,7 @@ questions:
   - {id: one, input: Say one., expected: one, group: numbers}
   - {id: two, input: Say two., expected: [two, zwei], group: numbers}
   - {id: three, input: Write code., rubric_ref: rubric/code@1.0.0, expected: {lang: php, size: 1.50}}
-  - {id: four, input: Judge me., rubric_ref: rubric/judged@1.0.0}
+  - {id: four, input: State it., rubric_ref: rubric/factual@1.0.0}
 """,
     "datasets/many.yaml": """\
 id: many

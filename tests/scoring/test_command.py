@@ -46,7 +46,7 @@ def test_the_document_names_a_run_that_can_be_read(cli: Cli, repo: Path, write: 
     assert "pass_rate_exact" not in answer
     run = read_run(repo / answer["run"])
     assert (answer["questions"], answer["scored"], answer["unscored"]) == (run.questions, run.scored, run.unscored)
-    assert answer["checks"]["sound"] == {"mean": None, "fail": 0, "unscored": 1}
+    assert answer["checks"]["sound"] == {"mean": None, "pass": 0, "fail": 0, "unscored": 1, "errors": 0}
 
 
 def test_the_text_is_calm_and_complete(cli: Cli, repo: Path, write: Write) -> None:
@@ -58,13 +58,13 @@ def test_the_text_is_calm_and_complete(cli: Cli, repo: Path, write: Write) -> No
         "pass rate  100.00\n"
         "unscored        1   not part of any mean\n"
         "\n"
-        "check          mean    fail  unscored\n"
-        "calm          50.00       1         0\n"
-        "code/polite  100.00       0         0\n"
-        "fenced       100.00       0         0\n"
-        "short        100.00       0         0\n"
-        "sound             -       0         1\n"
-        "tone/polite  100.00       0         0\n"
+        "check          mean    pass    fail  missing   error\n"
+        "calm          50.00       1       1        0       0\n"
+        "code/polite  100.00       1       0        0       0\n"
+        "fenced       100.00       1       0        0       0\n"
+        "short        100.00       2       0        0       0\n"
+        "sound             -       0       0        1       0\n"
+        "tone/polite  100.00       2       0        0       0\n"
         "\n"
         "run  here/small-1.0.0-model_a.json\n"
     )

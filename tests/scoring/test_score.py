@@ -28,10 +28,10 @@ def test_a_run_says_what_came_out_and_what_measured_it(scored: Scored, write: Wr
         "code/polite": CheckSummary(Fraction(1), 1, 0, 0),
         "fenced": CheckSummary(Fraction(1), 1, 0, 0),
         "short": CheckSummary(Fraction(1), 2, 0, 0),
-        "sound": CheckSummary(None, 0, 0, 1, 1),
+        "sound": CheckSummary(None, 0, 0, 1),
         "tone/polite": CheckSummary(Fraction(1), 2, 0, 0),
     }
-    assert [pinned.ref for pinned in run.rubrics] == ["rubric/code@1.0.0", "rubric/judged@1.0.0", "rubric/tone@1.0.0"]
+    assert [pinned.ref for pinned in run.rubrics] == ["rubric/code@1.0.0", "rubric/factual@1.0.0", "rubric/tone@1.0.0"]
     assert (run.name, run.model, run.id) == ("small", "model_a", "small/model_a/1789401600.000000")
     assert run.notes == ()
 
@@ -144,7 +144,7 @@ def test_a_revision_is_recorded_as_its_commit(scored: Scored, write: Write) -> N
 
 
 def test_a_run_without_any_score_says_so(scored: Scored, write: Write) -> None:
-    run = scored("dataset/small@1.0.0", write(), rubric="rubric/judged@1.0.0")
+    run = scored("dataset/small@1.0.0", write(), rubric="rubric/factual@1.0.0")
     assert (run.score, run.scored) == (None, 0)
     assert run.notes == ("none of 4 answered questions has a score: each row of the run says why",)
 
