@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
+
+from evalstore.checks.tools import MANY
 
 Params = Mapping[str, Any]
 REQUIRED: Any = ...  # the default of a parameter that has none
@@ -27,12 +30,13 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class KindFacts:
-    """One kind; `binary`, `may_miss` and `may_err` are asked of the parameters and answer for every output."""
+    """One kind; what is asked of its parameters holds for every output; `reads_bar`: the threshold moves its score."""
 
     params: Mapping[str, Param]
     binary: Callable[[Params], bool]
     may_miss: Callable[[Params], bool]
     may_err: Callable[[Params], bool]
+    reads_bar: Callable[[Params], bool] = lambda _: False
 
 
 def read_params(kind: str, value: Params) -> dict[str, Any]:
@@ -79,6 +83,23 @@ def flags(value: Any) -> str:
     return "".join(sorted(set("".join(texts(value)) if isinstance(value, list) else text(value))))
 
 
+def tools(value: Any) -> list[dict[str, Any]]:
+    """Read the entries of a tool_usage check, each with its defaults written out."""
+    return [_tool(entry) for entry in _typed(value, list)]
+
+
+def _tool(value: Any) -> dict[str, Any]:
+    entry = {"args_match": "subset", "min": 1, **_typed(value, dict)}
+    limits = {name: count(entry[name]) for name in ("min", "max") if name in entry}
+    args = {"args": _typed(entry["args"], dict)} if "args" in entry else {}
+    return {**entry, "name": text(entry.get("name")), **args, "args_match": _args_match(entry["args_match"]), **limits}
+
+
+def facts(value: Any) -> list[str]:
+    """Read a list of facts as the texts that are looked for; their ids are names for people."""
+    return texts([fact.get("value") if isinstance(fact, dict) else fact for fact in _typed(value, list)])
+
+
 def anything(value: Any) -> Any:
     """Read any value as it is."""
     return value
@@ -95,6 +116,9 @@ def one_of(*words: str) -> Callable[[Any], str]:
     return read
 
 
+_args_match = one_of("subset", "exact")
+
+
 def _typed(value: Any, type_: type) -> Any:
     if type(value) is not type_:
         raise UnreadableError(f"{value!r} is no {type_.__name__}")
@@ -107,6 +131,20 @@ def _always(params: Params) -> bool:  # noqa: ARG001  # the shape of the table
 
 def _never(params: Params) -> bool:  # noqa: ARG001  # the shape of the table
     return False
+
+
+def _required(params: Params) -> float:
+    """Return how many tools a tool_usage check requires; the question's may be any number."""
+    return inf if params["tools"] is None else sum(entry["min"] > 0 for entry in params["tools"])
+
+
+def _one_fact(params: Params) -> bool:
+    return params["judge_prompt_ref"] is None and params["facts"] is not None and len(params["facts"]) == 1
+
+
+def _by_majority(params: Params) -> bool:
+    # A member votes by the check's threshold.
+    return isinstance(params["jury"], dict) and params["jury"].get("aggregate") == "majority"
 
 
 _OPTIONAL = Param(None, anything)
@@ -161,14 +199,14 @@ KINDS: Mapping[str, KindFacts] = {
     ),
     "tool_usage": KindFacts(
         {
-            "tools": _OPTIONAL,
+            "tools": Param(None, tools),  # [] is not its absence: then the question's are not asked for
             "forbidden": Param([], texts),
             "mode": Param("any_order", one_of("any_order", "in_order", "exact")),
             "partial": _CASE,
         },
-        lambda params: not params["partial"],
-        _always,
-        _always,
+        lambda params: not params["partial"] or _required(params) <= 1,
+        _always,  # an output without a record of calls
+        lambda params: params["tools"] is None or len(params["tools"]) > MANY,
     ),
     "format": KindFacts(
         {
@@ -181,7 +219,10 @@ KINDS: Mapping[str, KindFacts] = {
         lambda params: params["format"] != "text",
     ),
     "fact_match": KindFacts(
-        {"facts": _OPTIONAL, "case_sensitive": _CASE, "judge_prompt_ref": Param(None, text)}, _never, _always, _always
+        {"facts": Param(None, facts), "case_sensitive": _CASE, "judge_prompt_ref": Param(None, text)},
+        _one_fact,
+        lambda params: not params["facts"],
+        lambda params: params["facts"] is None or params["judge_prompt_ref"] is not None,
     ),
     "llm_judge": KindFacts(
         {
@@ -192,8 +233,9 @@ KINDS: Mapping[str, KindFacts] = {
             "samples": Param(1, whole),
         },
         _never,
+        _never,
         _always,
-        _always,
+        reads_bar=_by_majority,
     ),
     "composite": KindFacts({"rubric_ref": Param(REQUIRED, text)}, _never, _always, _always),
 }

@@ -20,7 +20,7 @@ from evalstore.diff.classify import Judgement, classify
 from evalstore.diff.direction import join
 from evalstore.diff.state import read_rubric
 from evalstore.diff.witness import candidates
-from evalstore.model import RubricResult, Sample, Unscored
+from evalstore.model import RubricResult, Sample, Unscored, fraction
 from evalstore.model.outcome import Graded
 from evalstore.versions import Bump
 
@@ -40,14 +40,18 @@ OUTPUTS = st.lists(st.lists(st.sampled_from(PIECES), max_size=5).map("".join), m
 
 
 class StubJudge:
-    """A judge without a model: thirds by the letters a, nothing to grade in a 2, out of order at a 3."""
+    """A judge without a model: thirds by the letters a, by majority 0 or 1 of it; out of order at a 2 or a 3."""
 
     @staticmethod
     def prepare(params: Mapping, _: Reach) -> Grade:
         def grade(sample: Sample) -> Graded:
             if "2" in sample.text or "3" in sample.text:
-                return Graded(None, "", Unscored.MISSING if "2" in sample.text else Unscored.ERROR)
-            return Graded(Fraction((sample.text.count("a") + len(params["judge_prompt_ref"])) % 4, 3))
+                return Graded(None, "", Unscored.ERROR)
+            score = Fraction((sample.text.count("a") + len(ref)) % 4, 3)
+            return Graded(Fraction(score >= fraction(params["threshold"])) if "jury" in params else score)
+
+        (member,) = params["jury"]["members"] if "jury" in params else [params]
+        ref = member["judge_prompt_ref"]
 
         return grade
 
@@ -65,7 +69,17 @@ def stub() -> Iterator[None]:
 
 
 def evaluate(rubric: Any, text: str) -> RubricResult:
+    return evaluate_with(rubric, {"output": text, "tool_calls": calls_of(text)}, reach=Reach(load=NotImplemented))
+
+
+def replay(rubric: Any, text: str) -> RubricResult:
     return evaluate_with(rubric, text, reach=Reach(load=NotImplemented))
+
+
+def calls_of(text: str) -> list[Mapping] | None:
+    """Return calls that a text may stand for: no record with an i in it, else one for each letter a or b."""
+    called = [{"name": letter, "args": {"n": place}} for place, letter in enumerate(text) if letter in "ab"]
+    return None if "i" in text else called
 
 
 def optional(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[Mapping]:
@@ -73,6 +87,16 @@ def optional(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[Mapping]:
 
 
 COMMON = {"threshold": NUMBERS, "negate": st.booleans()}
+TOOL = st.builds(
+    lambda name, rest: {"name": name, **rest},
+    st.sampled_from(["a", "a", "b"]),
+    optional(
+        args=st.sampled_from([{}, {"n": 0}, {"n": 1}]),
+        args_match=st.sampled_from(["subset", "exact"]),
+        min=FEW,
+        max=FEW,
+    ),
+)
 VALUES = st.lists(st.sampled_from(PHRASES), min_size=1, max_size=3)
 CHECKS: dict[str, st.SearchStrategy[Mapping]] = {
     "must_contain_any": st.builds(
@@ -116,10 +140,35 @@ CHECKS: dict[str, st.SearchStrategy[Mapping]] = {
         lambda rest: {"kind": "php_lint", **rest},
         optional(on_no_code=st.sampled_from(["pass", "fail", "unscored"]), **COMMON),
     ),
+    "tool_usage": st.builds(
+        lambda rest: {"kind": "tool_usage", **rest},
+        optional(
+            tools=st.lists(TOOL, min_size=1, max_size=3),
+            forbidden=st.lists(st.sampled_from(["a", "b"]), max_size=2),
+            mode=st.sampled_from(["any_order", "in_order", "exact"]),
+            partial=st.booleans(),
+            **COMMON,
+        ),
+    ),
+    "fact_match": st.builds(
+        lambda rest: {"kind": "fact_match", **rest},
+        optional(
+            facts=st.lists(
+                st.sampled_from(PHRASES) | st.sampled_from([{"id": "x", "value": "a"}, " b\n"]), min_size=1, max_size=3
+            ),
+            case_sensitive=st.booleans(),
+            **COMMON,
+        ),
+    ),
     "llm_judge": st.builds(
-        lambda ref, rest: {"kind": "llm_judge", "judge_prompt_ref": ref, **rest},
-        st.sampled_from(["judge/a@1.0.0", "judge/ab@1.0.0"]),
+        lambda ref, rest, *, jury: {
+            "kind": "llm_judge",
+            **({"jury": {"aggregate": "majority", "members": [ref]}} if jury else ref),
+            **rest,
+        },
+        st.sampled_from(["judge/a@1.0.0", "judge/ab@1.0.0"]).map(lambda ref: {"judge_prompt_ref": ref}),
         optional(**COMMON),
+        jury=st.booleans(),
     ),
 }
 CHECK = st.one_of(*CHECKS.values(), *[CHECKS["must_contain_any"]] * 3, CHECKS["must_not_contain"])
@@ -316,7 +365,7 @@ def prove(old: Mapping, new: Mapping, outputs: list[str]) -> None:
             check_claim(claim, evaluate(left, text), evaluate(right, text), text)
     for finding in diff.findings:
         if witness := finding.witness:
-            replayed = evaluate(old, witness.output), evaluate(new, witness.output)
+            replayed = replay(old, witness.output), replay(new, witness.output)
             assert answer(replayed[0]) == (witness.old_score, witness.old_verdict)
             assert answer(replayed[1]) == (witness.new_score, witness.new_verdict)
             assert answer(replayed[0]) != answer(replayed[1])
