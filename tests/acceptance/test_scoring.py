@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from fractions import Fraction
+from itertools import combinations
 from statistics import median
 from typing import Any
 
@@ -21,6 +22,30 @@ TEXTS = st.lists(
     st.sampled_from((*WORDS, "# a\n", "## B\n", "```\na\n```\n", "{}", '{"a": 1, "a": 2}', "NaN", "[1]")), max_size=5
 ).map("".join)
 PHRASES = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=2).map("".join), min_size=1, max_size=3)
+NAMES = st.sampled_from(("a", "b"))
+# Their numbers are traps: 1 is 1.0, true is no number, and neither is a text.
+ARGS = st.sampled_from(
+    (
+        {},
+        {"n": 1},
+        {"n": 1.0, "m": {"a": [1], "b": 2}},
+        {"n": True},
+        {"m": {"a": [1]}},
+        {"n": "1"},
+        {"m": {"a": [True]}},
+    )
+)
+CALLED = st.fixed_dictionaries({"name": NAMES}, optional={"args": ARGS})
+CALLS = st.none() | st.lists(CALLED, max_size=4)
+TOOL = st.fixed_dictionaries(
+    {"name": NAMES},
+    optional={
+        "args": ARGS,
+        "args_match": st.sampled_from(("subset", "exact")),
+        "min": st.integers(0, 2),
+        "max": st.integers(0, 3),
+    },
+)
 NUMBERS = st.sampled_from((0, 0.1, 0.2, 0.3, 0.5, 0.7, 1))
 
 
@@ -32,7 +57,16 @@ def exact(number: float) -> Fraction:
 def checks(draw: st.DrawFn) -> Rubric:
     kind = draw(
         st.sampled_from(
-            ("must_contain_any", "must_not_contain", "markdown_structure", "regex", "format", "php_lint", "fact_match")
+            (
+                "must_contain_any",
+                "must_not_contain",
+                "markdown_structure",
+                "regex",
+                "format",
+                "php_lint",
+                "fact_match",
+                "tool_usage",
+            )
         )
     )
     check: Rubric = {"kind": kind}
@@ -76,8 +110,21 @@ def checks(draw: st.DrawFn) -> Rubric:
         )
     if kind == "php_lint":
         check["on_no_code"] = draw(st.sampled_from(("pass", "fail", "unscored")))
+    if kind == "tool_usage":
+        check |= draw(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "tools": st.lists(TOOL, min_size=1, max_size=3),
+                    "forbidden": st.lists(NAMES, max_size=1),
+                    "mode": st.sampled_from(("any_order", "in_order", "exact")),
+                    "partial": st.booleans(),
+                },
+            )
+        )
     if kind == "fact_match":
-        check["facts"] = ["a"]
+        check["facts"] = draw(PHRASES)
+        check |= draw(st.fixed_dictionaries({}, optional={"case_sensitive": st.booleans()}))
     return check | draw(st.fixed_dictionaries({}, optional={"negate": st.booleans(), "threshold": NUMBERS}))
 
 
@@ -139,8 +186,58 @@ def legacy_lines(check: Rubric, text: str) -> bool:
     )
 
 
-def holds(check: Rubric, text: str, row: Rubric) -> bool | str:  # one sentence a kind
-    """Whether the check holds, or why it has no score."""
+def equal(wanted: Any, given: Any, *, exact: bool) -> bool:
+    if isinstance(wanted, dict) and isinstance(given, dict):
+        inside = all(key in given and equal(item, given[key], exact=exact) for key, item in wanted.items())
+        return inside and (not exact or set(wanted) == set(given))
+    if isinstance(wanted, list) and isinstance(given, list):
+        return len(wanted) == len(given) and all(equal(*pair, exact=True) for pair in zip(wanted, given, strict=True))
+    return isinstance(wanted, bool) is isinstance(given, bool) and bool(wanted == given)
+
+
+def meant(tool: Rubric, call: Rubric) -> bool:
+    fits = "args" not in tool or equal(tool["args"], call.get("args", {}), exact=tool.get("args_match") == "exact")
+    return bool(tool["name"] == call["name"]) and fits
+
+
+def among(few: list[Rubric], many: list[Rubric], *, tools_first: bool) -> bool:
+    """Whether all of `few` stand in `many`, in its order."""
+    pairs = (zip(few, some, strict=True) for some in combinations(many, len(few)))
+    return any(all(meant(a, b) if tools_first else meant(b, a) for a, b in pairing) for pairing in pairs)
+
+
+def share_of_tools(check: Rubric, calls: list[Rubric] | None, row: Rubric) -> Fraction | str:
+    expected = [{"name": tool} if isinstance(tool, str) else tool for tool in row.get("expected_tools", [])]
+    tools, forbidden = check.get("tools", expected), check.get("forbidden", [])
+    if calls is None or not ("tools" in check or "expected_tools" in row or forbidden):
+        return "missing"
+    counts = [sum(meant(tool, call) for call in calls) for tool in tools]
+    within = [tool.get("min", 1) <= number <= tool.get("max", 99) for tool, number in zip(tools, counts, strict=True)]
+    required = [index for index, tool in enumerate(tools) if tool.get("min", 1) > 0]
+    room = [tool for tool in tools for _ in range(tool.get("max", tool.get("min", 1)))]
+    if (
+        any(call["name"] in forbidden for call in calls)
+        or not all(within[index] for index in range(len(tools)) if index not in required)
+        or (check.get("mode") == "exact" and not among(calls, room, tools_first=False))
+    ):
+        return Fraction(0)
+    kept = [index for index in required if within[index]]
+    if check.get("mode", "any_order") == "any_order":
+        held = len(kept)
+    else:
+        held = max(
+            number
+            for number in range(len(kept) + 1)
+            for some in combinations(kept, number)
+            if among(
+                [tools[index] for index in some for _ in range(tools[index].get("min", 1))], calls, tools_first=True
+            )
+        )
+    return Fraction(held, len(required)) if check.get("partial") and required else Fraction(held == len(required))
+
+
+def holds(check: Rubric, text: str, calls: list[Rubric] | None, row: Rubric) -> bool | Fraction | str:
+    """Whether the check holds, or how far, or why it has no score: one sentence a kind."""
     match check["kind"]:
         case "must_contain_any" | "must_not_contain" as kind:
             lowered = (lambda part: part) if check.get("case_sensitive") else str.lower
@@ -165,19 +262,25 @@ def holds(check: Rubric, text: str, row: Rubric) -> bool | str:  # one sentence 
             return fits and (strict_json(whole) if wanted == "json" else bool(whole) or not wanted)
         case "php_lint":
             return {"pass": True, "fail": False, "unscored": "missing"}[check["on_no_code"]]
+        case "fact_match":
+            folded = (lambda part: part) if check.get("case_sensitive") else str.lower
+            one_line = [" ".join(folded(part).split()) for part in (text, *check["facts"])]
+            return Fraction(sum(fact in one_line[0] for fact in one_line[1:]), len(check["facts"]))
+        case "tool_usage":
+            return share_of_tools(check, calls, row)
     return "error"
 
 
 def model(
-    rubric: Rubric, text: str, row: Rubric
+    rubric: Rubric, text: str, row: Rubric, calls: list[Rubric] | None = None
 ) -> tuple[list[tuple[Fraction | None, str, str | None]], Fraction | None, str]:
     scoring, results = rubric["scoring"], []
     for check in rubric["checks"]:
-        held = holds(check, text, row)
+        held = holds(check, text, calls, row)
         if isinstance(held, str):
             results.append((None, "unscored", held))
             continue
-        score = Fraction(int(held) if not check.get("negate") else 1 - int(held))
+        score = 1 - Fraction(held) if check.get("negate") else Fraction(held)
         results.append((score, "pass" if score >= exact(check.get("threshold", 1)) else "fail", None))
     score = combined(rubric, results)
     if score is None:
@@ -218,14 +321,33 @@ def combined(rubric: Rubric, results: list[tuple[Fraction | None, str, str | Non
     return max(scores)
 
 
+ROWS = st.fixed_dictionaries(
+    {},
+    optional={
+        "expected": st.sampled_from(({"format": "json"}, {"format": "text"})),
+        "expected_tools": st.lists(NAMES | CALLED, max_size=2),
+    },
+)
+
+
 @settings(max_examples=600, deadline=None)
-@given(rubrics(), TEXTS, st.sampled_from(({}, {"expected": {"format": "json"}}, {"expected": {"format": "text"}})))
-def test_scores_verdicts_and_reasons_are_those_of_the_contract(rubric: Rubric, text: str, row: Rubric) -> None:
-    results, score, verdict = model(rubric, text, row)
-    found = evaluate(rubric, text, {"id": "q", "input": "?", **row})
+@given(rubrics(), TEXTS, ROWS, CALLS)
+def test_scores_verdicts_and_reasons_are_those_of_the_contract(
+    rubric: Rubric, text: str, row: Rubric, calls: list[Rubric] | None
+) -> None:
+    results, score, verdict = model(rubric, text, row, calls)
+    found = evaluate(rubric, {"output": text, "tool_calls": calls}, {"id": "q", "input": "?", **row})
     told = [(check.score, str(check.verdict), check.unscored and str(check.unscored)) for check in found.checks]
     assert told == results
     assert (found.score, str(found.verdict)) == (score, verdict)
+
+
+@settings(max_examples=400, deadline=None)
+@given(checks().filter(lambda check: check["kind"] == "tool_usage"), ROWS, CALLS)
+def test_calls_are_graded_as_the_contract_says(check: Rubric, row: Rubric, calls: list[Rubric] | None) -> None:
+    rubric = {"id": "r", "version": "1.0.0", "checks": [{"id": "c", **check}], "scoring": {"combine": "min"}}
+    found = evaluate(rubric, {"output": "", "tool_calls": calls}, {"id": "q", "input": "?", **row})
+    assert (found.score, str(found.verdict)) == model(rubric, "", row, calls)[1:]
 
 
 @settings(max_examples=100, deadline=None)

@@ -70,6 +70,28 @@ def test_the_examples_of_the_schemas_are_without_problems(kind: str) -> None:
         ("fact_match", {"facts": ["a", "a"], "judge_prompt_ref": "judge/a@1.0.0"}, ("facts", 1), "counts twice"),
         ("format", {"min_chars": 9, "max_chars": 8}, ("min_chars",), "nothing passes"),
         ("format", {"format": "text", "max_chars": 0}, ("max_chars",), "nothing passes"),
+        ("tool_usage", {"tools": [{"name": "f", "min": 2, "max": 1}]}, ("tools", 0, "max"), "nothing passes"),
+        ("tool_usage", {"tools": [{"name": "f"}], "forbidden": ["g", "f"]}, ("forbidden", 1), "required and forbidden"),
+        ("tool_usage", {"tools": [{"name": "f", "min": 0}]}, ("tools", 0, "min"), "asks for nothing"),
+        (
+            "tool_usage",
+            {"tools": [{"name": "f", "min": 0}], "mode": "exact"},
+            ("tools", 0, "min"),
+            "stands for no call",
+        ),
+        (
+            "tool_usage",
+            {"tools": [{"name": "f", "args_match": "exact"}]},
+            ("tools", 0, "args_match"),
+            "compares nothing",
+        ),
+        ("tool_usage", {"tools": [{"name": "f"}, {"name": "f"}]}, ("tools", 1), "one call satisfies both"),
+        (
+            "tool_usage",
+            {"tools": [{"name": "f", "max": 1}, {"name": "g"}, {"name": "f", "min": 2}], "mode": "in_order"},
+            ("tools", 0, "max"),
+            "ask for 3, so nothing passes",
+        ),
     ],
 )
 def test_problems_point_at_what_a_schema_cannot_see(
@@ -92,6 +114,10 @@ def test_problems_point_at_what_a_schema_cannot_see(
         ("markdown_structure", {"max_heading_level": 0}),
         ("php_lint", {"on_no_code": "fail"}),
         ("format", {"max_chars": 0}),
+        ("tool_usage", {}),
+        ("tool_usage", {"forbidden": ["f"], "tools": [{"name": "f", "min": 0, "max": 0}]}),
+        ("tool_usage", {"tools": [{"name": "f", "args": {"n": 1}}, {"name": "f", "args": {"n": 2}}]}),
+        ("tool_usage", {"tools": [{"name": "f", "max": 2}, {"name": "g"}, {"name": "f"}], "mode": "exact"}),
         (
             "llm_judge",
             {
