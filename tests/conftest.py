@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -27,7 +30,7 @@ class Ran:
 @pytest.fixture(autouse=True)
 def sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path_factory.mktemp("home")
-    for name in [key for key in os.environ if key.startswith(("GIT_", "EVALSTORE_"))]:
+    for name in [key for key in os.environ if key.startswith(("GIT_", "EVALSTORE_", "OPENAI_"))]:
         monkeypatch.delenv(name)
     (home / ".gitconfig").write_text(
         "[user]\n\tname = Ada Tester\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
@@ -84,3 +87,23 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("no folder of shared samples beside the project")
     return SHARED
+
+
+@pytest.fixture
+def judge_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A real endpoint on this machine that answers judges, or misbehaves as told: see tests/judging/server.py."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with _module("judging/server.py").serving() as server:
+        yield server
+
+
+def _module(path: str) -> ModuleType:
+    """Load a module of the tests, which are no packages."""
+    name = "tests." + path.replace("/", ".")
+    if name not in sys.modules:
+        spec = spec_from_file_location(name, Path(__file__).parent / path)
+        assert spec
+        assert spec.loader
+        sys.modules[name] = module_from_spec(spec)  # where dataclasses look for their module
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]

@@ -53,9 +53,7 @@ class Cache:
             database = self._writable()
             with writing(database):
                 if _find(database, row[0]) is None:
-                    database.execute(
-                        "INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, digest([*row]))
-                    )
+                    database.execute("INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def close(self) -> None:
         """Let go of the file; a later `get` or `put` is a `ValueError`."""

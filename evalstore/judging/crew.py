@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 _Item = TypeVar("_Item")
 _Done = TypeVar("_Done")
+_NAME = "evalstore judging"
 _GRACE = 0.5  # seconds for what is being done when all is stopped
 
 
@@ -25,7 +26,7 @@ class Crew(Generic[_Item, _Done]):
     _done: SimpleQueue[tuple[_Item, _Done | Exception]] = field(default_factory=SimpleQueue)
     _threads: list[threading.Thread] = field(default_factory=list)
 
-    def over(self, items: Iterable[_Item]) -> Iterator[tuple[_Item, _Done]]:
+    def over(self, items: Iterable[_Item]) -> Generator[tuple[_Item, _Done], None, None]:
         """Yield each item with what came of it, as it comes; an exception of `work` is raised here.
 
         At most `2 * size` items are in memory. The caller closes the generator, or reads it to its end.
@@ -50,7 +51,7 @@ class Crew(Generic[_Item, _Done]):
         self._todo.put((item,))
         if len(self._threads) < self.size:
             # A daemon, because nothing ends a wait for a model, and nobody waits for that at the end of the process.
-            self._threads.append(threading.Thread(target=self._labour, daemon=True))
+            self._threads.append(threading.Thread(target=self._labour, name=_NAME, daemon=True))
             self._threads[-1].start()
 
     def _take(self) -> tuple[_Item, _Done]:
@@ -70,7 +71,7 @@ class Crew(Generic[_Item, _Done]):
     def _dismiss(self) -> None:
         for _ in self._threads:
             self._todo.put(None)
-        last = threading.Thread(target=self._see_off, daemon=True)
+        last = threading.Thread(target=self._see_off, name=_NAME, daemon=True)
         last.start()
         last.join(_GRACE if self.stopped.is_set() else None)
 

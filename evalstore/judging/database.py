@@ -98,9 +98,13 @@ def worded(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        name = getattr(error, "sqlite_errorname", "")
+        name = getattr(error, "sqlite_errorname", None)
+        if name is None:  # Python's complaint about us, not SQLite's about the file
+            raise
         known = next((words for start, words in _WORDS.items() if name.startswith(start)), None)
         raise refused(path, *(known or (f"cannot be used: {error}", _ELSEWHERE))) from None
+    except UnicodeDecodeError:  # Python's, over SQLite's own words about names that are none
+        raise refused(path, *_WORDS["SQLITE_CORRUPT"]) from None
     except OSError as error:
         raise refused(path, f"cannot be opened: {(error.strerror or str(error)).lower()}", _ELSEWHERE) from None
 

@@ -23,6 +23,7 @@ _URL = re.compile(
     rf"https?://(?P<host>{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?(?P<path>(?:/[\w.~%+-]*)*)",
     re.ASCII,
 )
+_ERRNO = re.compile(r"^\[Errno -?[0-9]+\] ")
 _FORM = "give http(s)://host[:port][/v1], without /chat/completions; the key goes into EVALSTORE_JUDGE_KEY"
 _LEAST = {"timeout": 0.001, "retries": 0, "concurrency": 1, "first_wait": 0, "longest_wait": 0, "patience": 1}
 _SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
@@ -167,7 +168,7 @@ class Line:
         if kind.endswith("Timeout") and not kind.startswith("Connect"):
             return self._slow()
         what = "cannot be reached" if kind.startswith("Connect") else "breaks the connection"
-        words = excerpt(self._unkeyed(str(cause)), 120)
+        words = excerpt(self._unkeyed(_ERRNO.sub("", str(cause))), 120)
         return Trouble(f"the endpoint {what}{': ' if words else ''}{words}", Then.AGAIN, "look at EVALSTORE_JUDGE_URL")
 
     def _slow(self) -> Trouble:
@@ -185,7 +186,7 @@ def _is_url(url: str) -> bool:
         host = found["host"].strip("[]")
         if not re.search("[A-Za-z]", host.rpartition(".")[2]) or ":" in host:
             ip_address(host)
-        return (urlsplit(url).port or 1) > 0
+        return urlsplit(url).port != 0
     except ValueError:
         return False
 

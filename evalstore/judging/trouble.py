@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any
 
@@ -32,13 +31,14 @@ class Trouble:
 
 
 _KEY = "look at EVALSTORE_JUDGE_KEY"
-_URL = "look at EVALSTORE_JUDGE_URL; it often ends in /v1"
+_URL = "look at EVALSTORE_JUDGE_URL, which often ends in /v1"
+_NAMES = "look at EVALSTORE_JUDGE_MODEL and EVALSTORE_JUDGE_URL, which often ends in /v1"
 _STATUS = {  # what an endpoint answers -> what it means, what follows, what to do
     400: ("refuses the request", Then.PASS, "look at the model's parameters and at the length of the prompt"),
     401: ("refuses the key", Then.STOP, _KEY),
     402: ("wants to be paid first", Then.STOP, "look at the account behind the key"),
     403: ("does not allow this", Then.DOUBT, _KEY),
-    404: ("knows no such model or path", Then.STOP, f"look at EVALSTORE_JUDGE_MODEL, and {_URL}"),
+    404: ("knows no such model or path", Then.STOP, _NAMES),
     405: ("takes no questions here", Then.STOP, _URL),
     408: ("waited too long for the request", Then.AGAIN, None),
     409: ("is in a conflict", Then.AGAIN, None),
@@ -85,6 +85,8 @@ def _tried(read: Callable[[str], float], text: str) -> float | None:
 
 
 def _date(text: str) -> float:
+    from email.utils import parsedate_to_datetime
+
     return parsedate_to_datetime(text).timestamp()
 
 

@@ -1,0 +1,41 @@
+"""Calls, an endpoint that does not wait long, and a cache of its own for every test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.judging import Cache, Endpoint
+from evalstore.model import Call
+
+KEY = "sk-a-key-that-must-not-be-shown"
+
+
+def call(prompt: str = "Is it good?", **model: Any) -> Call:
+    return Call("judge/accuracy@1.0.0", prompt, {"id": "small", **model})
+
+
+@pytest.fixture
+def calls() -> Callable[..., list[Call]]:
+    """Make so many different calls."""
+    return lambda count, **model: [call(f"question {number:04}", **model) for number in range(count)]
+
+
+@pytest.fixture
+def endpoint(judge_server: Any) -> Callable[..., Endpoint]:
+    """The local server as an endpoint that is tried again at once."""
+
+    def at(**values: Any) -> Endpoint:
+        usual = {"url": judge_server.url, "key": KEY, "timeout": 5, "first_wait": 0.001, "longest_wait": 0.01}
+        return Endpoint(**usual | values)
+
+    return at
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[Cache]:
+    with Cache.open(tmp_path / "evalstore" / "replies.db") as opened:
+        yield opened

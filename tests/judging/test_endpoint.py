@@ -1,0 +1,205 @@
+"""What an endpoint is told, and what it is never told; which URLs and keys can be asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.errors import EvalstoreError, RefusedError, UsageError
+from evalstore.judging import Cache, Endpoint, ask_all
+from evalstore.model import Call
+
+KEY = "sk-a-key-that-must-not-be-shown"
+ENVIRONMENT = {
+    "OPENAI_API_KEY": "sk-of-somebody-else",
+    "OPENAI_ADMIN_KEY": "sk-of-an-admin",
+    "OPENAI_ORG_ID": "org-of-somebody-else",
+    "OPENAI_PROJECT_ID": "proj-of-somebody-else",
+    "OPENAI_BASE_URL": "http://127.0.0.1:9/elsewhere",
+    "OPENAI_WEBHOOK_SECRET": "whsec-of-somebody-else",
+    "OPENAI_CUSTOM_HEADERS": "X-Secret: of-somebody-else\nAuthorization: Bearer of-somebody-else\nCookie: a=b",
+    "OPENAI_API_TYPE": "azure",
+    "OPENAI_LOG": "debug",
+}
+
+
+def one(**model: Any) -> Call:
+    return Call("judge/accuracy@1.0.0", "Is «it» good?\n\u2028{{ input }}", {"id": "small", **model})
+
+
+def test_the_body_is_one_message_and_the_parameters_of_the_model(
+    judge_server: Any, endpoint: Callable[..., Endpoint], cache: Cache
+) -> None:
+    model = {"temperature": Decimal("0.70"), "top_p": 1, "max_tokens": 64, "seed": 7, "x_note": "ours"}
+    assert ask_all([one(**model), one()], endpoint(concurrency=1), cache) == {}
+    message = [{"role": "user", "content": one().prompt}]
+    assert judge_server.bodies == [
+        {"model": "small", "messages": message, "temperature": 0.7, "top_p": 1, "max_tokens": 64, "seed": 7},
+        {"model": "small", "messages": message},
+    ]
+
+
+@pytest.mark.parametrize("key", [KEY, ""])
+def test_the_headers_are_ours_whatever_the_environment_says(
+    key: str,
+    judge_server: Any,
+    endpoint: Callable[..., Endpoint],
+    cache: Cache,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    assert ask_all([one()], endpoint(key=key), cache) == {}
+    [headers] = judge_server.headers
+    assert headers.pop("host") == judge_server.url.removeprefix("http://")
+    assert int(headers.pop("content-length")) > 0
+    assert headers == {
+        "accept": "application/json",
+        "accept-encoding": "identity",
+        "connection": "keep-alive",
+        "content-type": "application/json",
+        "user-agent": "evalstore",
+        **({"authorization": f"Bearer {KEY}"} if key else {}),
+    }
+
+
+def test_the_key_is_in_no_error_no_log_and_no_repr(judge_server: Any, tmp_path: Path) -> None:
+    judge_server.play("401")
+    program = f"""
+import logging, pathlib
+logging.basicConfig(level=logging.DEBUG)
+from evalstore.judging import Cache, Endpoint, ask_all
+from evalstore.model import Call
+endpoint = Endpoint({judge_server.url!r}, {KEY!r})
+print(endpoint)
+try:
+    ask_all([Call("j", "p", {{"id": "m"}})], endpoint, Cache.open(pathlib.Path("replies.db")))
+except Exception:
+    logging.exception("seen")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, **ENVIRONMENT},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "refuses the key (401: Incorrect API key provided: Bearer [key])" in done.stderr
+    assert "DEBUG" in done.stderr
+    assert KEY not in done.stdout + done.stderr
+
+
+def test_nothing_follows_a_redirect(judge_server: Any, endpoint: Callable[..., Endpoint], cache: Cache) -> None:
+    judge_server.play("redirect here", "ok")
+    with pytest.raises(EvalstoreError):
+        ask_all([one()], endpoint(), cache)
+    assert judge_server.calls == 1
+
+
+def test_a_connection_is_used_again(judge_server: Any, endpoint: Callable[..., Endpoint], cache: Cache) -> None:
+    calls = [Call("j", str(number), {"id": "m"}) for number in range(20)]
+    assert ask_all(calls, endpoint(concurrency=2), cache) == {}
+    assert judge_server.connections <= 2
+
+
+@pytest.mark.parametrize(
+    ("url", "base"),
+    [
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000/v1"),
+        ("https://api.example.org/", "https://api.example.org/v1"),
+        ("https://api.example.org/v1", "https://api.example.org/v1"),
+        ("https://api.example.org/v1/", "https://api.example.org/v1"),
+        ("https://api.example.org/api/v1beta/openai/", "https://api.example.org/api/v1beta/openai"),
+        ("http://[::1]:8000", "http://[::1]:8000/v1"),
+        ("http://judge_server", "http://judge_server/v1"),
+    ],
+)
+def test_urls_that_can_be_asked(url: str, base: str) -> None:
+    assert Endpoint(url).base == base
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(
+            "",
+            "localhost",
+            "ftp://x",
+            "http://",
+            "http:///v1",
+            "http://a b",
+            "http://x\n",
+            "http://x/\x00",
+            "http://é.fr",
+        ),
+        *("https://me:secret@x/v1", "http://x?key=secret", "http://x#secret", "http://x/v1/chat/completions"),
+        *(
+            "http://x:99999",
+            "http://x:0",
+            "http://a..b",
+            "http://.a",
+            "http://999.1.1.1",
+            "http://[::::]",
+            "http://[1]",
+        ),
+        *("file:///etc/passwd", "-o", "http://x:", "http://" + "a" * 64),
+    ],
+)
+def test_urls_that_cannot(url: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Endpoint(url)
+    assert "secret" not in f"{caught.value} {caught.value.hint}"
+    assert "http(s)://host[:port][/v1]" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("key", ["a b", "a\n", "ключ", "a\r\nX-Evil: 1", "\x00", "\x7f"])
+def test_keys_that_no_header_carries(key: str) -> None:
+    with pytest.raises(UsageError, match="copied whole") as caught:
+        Endpoint("http://x", key)
+    assert key not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"timeout": 0},
+        {"timeout": float("nan")},
+        {"timeout": float("inf")},
+        {"retries": -1},
+        {"concurrency": 0},
+        {"first_wait": -1},
+        {"longest_wait": -1},
+        {"patience": 0},
+    ],
+)
+def test_values_that_make_no_sense(value: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=f"has {next(iter(value))} "):
+        Endpoint("http://x", **value)
+
+
+def test_without_the_client_a_sentence_says_what_to_install(
+    endpoint: Callable[..., Endpoint], cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(RefusedError, match="not installed") as caught:
+        ask_all([one()], endpoint(), cache)
+    assert caught.value.hint == "pip install 'evalstore[judge]'"
+    assert ask_all([], endpoint(), cache) == {}
+
+
+def test_the_client_is_not_loaded_before_something_is_asked() -> None:
+    program = (
+        "import json, sys, evalstore.judging as judging; judging.Endpoint('http://x');"
+        "print(json.dumps([name for name in ('openai', 'httpx2', 'httpx', 'pydantic') if name in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == []

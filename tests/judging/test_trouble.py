@@ -1,0 +1,89 @@
+"""What follows from a status and its headers, and how long is waited."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalstore.judging import Endpoint
+from evalstore.judging.asking import pause
+from evalstore.judging.trouble import Then, trouble_of, wait_of
+
+DATE = "Mon, 05 Oct 2026 10:00:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "1e999"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": ""}, None),
+        ({"retry-after": "Mon, 05 Oct 2026 10:01:30 GMT", "date": DATE}, 90.0),
+        ({"retry-after": "Mon, 05 Oct 2026 12:01:30 +0200", "date": DATE}, 90.0),
+        ({"retry-after": "Mon, 05 Oct 2026 09:59:00 GMT", "date": DATE}, None),
+        ({"retry-after": "Mon, 05 Oct 2026 10:01:30 GMT"}, None),
+        ({"retry-after": "Mon, 05 Oct 2026 10:01:30 GMT", "date": "yesterday"}, None),
+        ({"retry-after": "Mon, 05 Oct 99999 10:01:30 GMT", "date": DATE}, None),
+    ],
+)
+def test_retry_after_is_read_without_a_clock(headers: dict[str, str], seconds: float | None) -> None:
+    assert wait_of(headers) == seconds
+
+
+@pytest.mark.parametrize(
+    ("attempt", "asked", "least"),
+    [
+        (0, None, 1),
+        (1, None, 2),
+        (3, None, 8),
+        (9, None, 60),
+        (5000, None, 60),
+        (0, 7.0, 7),
+        (3, 0.5, 0.5),
+        (0, 3600.0, 60),
+        (2, 0.0, 4),
+    ],
+)
+def test_pauses_double_are_bounded_and_heed_what_the_endpoint_asks(
+    attempt: int, asked: float | None, least: float
+) -> None:
+    pauses = {pause(Endpoint("http://x"), attempt, asked) for _ in range(100)}
+    assert len(pauses) > 90
+    assert all(least <= seconds <= 1.25 * least for seconds in pauses)
+
+
+@pytest.mark.parametrize(
+    ("status", "then"),
+    [
+        *((status, Then.STOP) for status in (300, 301, 302, 303, 304, 307, 308, 401, 402, 404, 405)),
+        *((status, Then.AGAIN) for status in (408, 409, 425, 429, 500, 501, 502, 503, 504, 520, 529, 599)),
+        *((status, Then.PASS) for status in (400, 406, 410, 413, 415, 418, 422, 451, 499)),
+        (403, Then.DOUBT),
+    ],
+)
+def test_what_follows_from_a_status(status: int, then: Then) -> None:
+    for body in ("", "{", "[]", "null", '{"error": null}', '{"error": "no"}', '{"detail": ["no"]}', "[" * 100_000):
+        trouble = trouble_of(status, {}, body)
+        assert trouble.then is then
+        assert trouble.problem.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ('{"error": {"message": "no\\nsuch"}}', ": no such)"),
+        ('{"error": "no such"}', ": no such)"),
+        ('{"message": "no such"}', ": no such)"),
+        ('{"detail": "no such"}', ": no such)"),
+        ("plain words", ": plain words)"),
+        ("x" * 500, ": " + "x" * 119 + "…)"),
+    ],
+)
+def test_the_endpoints_own_words_are_told(body: str, words: str) -> None:
+    assert trouble_of(400, {}, body).problem == f"the endpoint refuses the request (400{words}"
