@@ -1,4 +1,4 @@
-"""The aggregate JSON of a run: whether a file is one, where its rows lie, and the samples that the first ones held."""
+"""The aggregate JSON of a run: its parts, where its rows lie, and the samples that the first aggregates hold."""
 
 from __future__ import annotations
 
@@ -8,27 +8,14 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from evalstore.documents import LINE_LIMIT, JsonStream, read_row
+from evalstore.documents import JsonStream
 from evalstore.errors import LoadError
 from evalstore.files import open_named
-from evalstore.runs.lines import read_objects
 from evalstore.runs.shape import within
 from evalstore.text import excerpt
 
 _HELD = "detailed_evaluation_results_per_samples"
 _PLAIN = re.compile(r"[^/\\\x00]+\.jsonl")
-
-
-def is_aggregate(path: Path) -> bool:
-    """Whether a file is the JSON of a run, not the JSONL of its rows; the first line tells, and no more is read."""
-    with open_named(path) as file:
-        head = file.readline(LINE_LIMIT)
-    if b'"evaluation_results"' not in head:
-        return head.removeprefix(b"\xef\xbb\xbf").strip() == b"{"
-    with suppress(LoadError):
-        value = read_row(head.rstrip(b"\n"), str(path), 1)
-        return isinstance(value, dict) and "evaluation_results" in value
-    return True  # the line is no row, so it is where an aggregate begins
 
 
 def read_aggregate(path: Path) -> dict[str, Any]:
@@ -72,12 +59,8 @@ def lies(path: Path) -> bool:
     return False
 
 
-def read_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield (line, row) for every line of a JSONL file, streamed, or for every sample that an aggregate holds."""
-    return _held(path) if is_aggregate(path) else read_objects(path)
-
-
-def _held(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def read_held(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield (line, sample) for every sample that an aggregate holds, streamed, with the model of them all."""
     model = within(read_aggregate(path), "model_info").get("id")
     with open_named(path) as file:
         stream = JsonStream(file, str(path))

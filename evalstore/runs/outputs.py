@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evalstore.errors import LoadError, Place
-from evalstore.runs.aggregate import lies, read_records
+from evalstore.runs.aggregate import lies, read_held
 from evalstore.runs.choice import Choice, chosen
 from evalstore.runs.imports import inspect_archive, inspect_json, promptfoo
 from evalstore.runs.imports.entry import Entry, LeftOut, Series
 from evalstore.runs.imports.guess import guess_of
 from evalstore.runs.imports.head import ARCHIVE, EMPTY, OBJECT, kind_of, names_in
+from evalstore.runs.lines import read_objects
 from evalstore.runs.read import read_run
 from evalstore.runs.recorded import recorded_of
 from evalstore.runs.values import Recorded
@@ -29,8 +30,16 @@ class Shape(NamedTuple):
     read: Callable[[Path], Iterator[Entry]]
 
 
-def _recorded(path: Path) -> Iterator[Entry]:
-    for line, row in read_records(path):
+def _lines(path: Path) -> Iterator[Entry]:
+    return _recorded(read_objects(path), path)
+
+
+def _held(path: Path) -> Iterator[Entry]:
+    return _recorded(read_held(path), path)
+
+
+def _recorded(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[Entry]:
+    for line, row in rows:
         found = recorded_of(row, Place(str(path), line))
         model = found.model if found else row.get("model_id")
         series = Series(model if isinstance(model, str) else None)
@@ -41,11 +50,11 @@ _EEE = "rows or runs of Every Eval Ever"
 _INSPECT = "logs of Inspect AI (.eval, .json)"
 _PROMPTFOO = "results of promptfoo (.json, .jsonl)"
 
-_LINES = Shape('lines {"id", "output", "tool_calls"?}', OBJECT, {"id", "output"}.issubset, _recorded)
-_RUN = Shape(_EEE, OBJECT, {"evaluation_results"}.issubset, _recorded)
+_LINES = Shape('lines {"id", "output", "tool_calls"?}', OBJECT, {"id", "output"}.issubset, _lines)
+_RUN = Shape(_EEE, OBJECT, {"evaluation_results"}.issubset, _held)
 SHAPES = (
     _LINES,
-    Shape(_EEE, OBJECT, {"sample_id"}.issubset, _recorded),
+    Shape(_EEE, OBJECT, {"sample_id"}.issubset, _lines),
     _RUN,
     Shape(_INSPECT, ARCHIVE, inspect_archive.fits, inspect_archive.read),
     Shape(_INSPECT, OBJECT, inspect_json.fits, inspect_json.read),

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 from evalstore.documents import read_row
 from evalstore.errors import Place
-from evalstore.runs.aggregate import read_aggregate, read_records, rows_place
+from evalstore.runs.aggregate import read_aggregate, read_held, rows_place
 from evalstore.runs.form import PASS_RATE, SCORE, UNKNOWN
 from evalstore.runs.graded import graded_of
 from evalstore.runs.labels import aggregate_doubt, version_of
+from evalstore.runs.lines import read_objects
 from evalstore.runs.shape import count_of, exact_score, number_of, text_of, text_or, within, worded
 from evalstore.runs.values import CheckSummary, Pinned, Row, Run
 
@@ -38,7 +39,8 @@ def read_rows(run: Run) -> Iterator[Row]:
 
     A row without any output is left out. In rows of others, a score of -1 is read as unscored.
     """
-    for line, row in read_records(run.samples):
+    held = run.samples == run.path
+    for line, row in read_held(run.path) if held else read_objects(run.samples):
         place = Place(str(run.samples), line)
         with worded(place, "this line is no row of a run"):
             found = graded_of(row, place)
@@ -104,12 +106,14 @@ def _reaches_unknown(metric: Mapping[str, Any]) -> bool:
 
 
 def _summary(check: Mapping[str, Any]) -> CheckSummary:
-    return CheckSummary(exact_score(check["mean"]), *(count_of(check[key]) for key in ("scored", "fail", "unscored")))
+    counts = (count_of(check[key]) for key in ("scored", "fail", "unscored"))
+    # Runs from before judges were asked do not count errors.
+    return CheckSummary(exact_score(check["mean"]), *counts, errors=count_of(check.get("errors", 0)))
 
 
 def _names_dataset(source: Mapping[str, Any]) -> bool:
     """Whether a run says which dataset it was graded under; one without says `null`."""
-    return source.get("evalstore_dataset", "null") != "null"
+    return bool(source.get("evalstore_dataset", "null") != "null")
 
 
 def _pinned(value: Mapping[str, Any]) -> Pinned:

@@ -62,7 +62,7 @@ RUN = Run(
     pass_rate=Fraction(1, 3),
     scored=4,
     unscored=2,
-    checks={"a": CheckSummary(Fraction(1, 3), 1, 1, 0), "tone/b": CheckSummary(None, 0, 0, 1)},
+    checks={"a": CheckSummary(Fraction(1, 3), 1, 1, 0), "tone/b": CheckSummary(None, 0, 0, 2, errors=1)},
     harness={"evalstore": "0.1.0", "engines": "php 8, regex 1", "judge_model": '{"id":"m"}', "": "\u2028"},
     without_output=3,
     without_question=1,

@@ -201,3 +201,15 @@ def test_held_samples_are_streamed_and_strict(foreign: Callable[..., Path]) -> N
     assert path.read_text("utf-8").splitlines()[(raised.value.place.line or 0) - 1] == "  7"  # type: ignore[union-attr]
     linked = foreign(**{key: "https://example.org/samples"})
     assert read_run(linked).samples == linked.with_name("theirs_samples.jsonl")
+
+
+def test_an_aggregate_may_be_laid_out_in_any_way(foreign: Callable[..., Path]) -> None:
+    key = "detailed_evaluation_results_per_samples"
+    path = foreign(schema_version="0.1.0", **{key: [{"sample_id": "1", "input": "Q?", "response": "B"}]})
+    record = json.loads(path.read_text("utf-8"))
+    last_first = {key: record.pop(key), **record}
+    for value, indent in ((record, None), (last_first, None), (last_first, 3)):
+        text = json.dumps({**value, key: last_first[key]}, indent=indent)
+        for written in (text, "\ufeff\n" + text, text.replace(", ", ",\n")):
+            path.write_text(written, encoding="utf-8")
+            assert [(it.id, it.model) for it in read_outputs(samples_of(path))] == [("1", "m")]
