@@ -51,6 +51,22 @@ checks:
   - {id: sound, kind: llm_judge, judge_prompt_ref: judge/accuracy@1.0.0, model: {id: house-model}}
 scoring: {combine: min}
 """,
+    "rubrics/whole.yaml": """\
+id: whole
+version: 1.0.0
+checks:
+  - {id: inner, kind: composite, rubric_ref: rubric/judged@1.0.0}
+  - id: heard
+    kind: llm_judge
+    jury: {members: [{judge_prompt_ref: judge/accuracy@1.0.0}, {judge_prompt_ref: judge/terse@1.0.0}], aggregate: mean}
+scoring: {combine: weighted_avg}
+""",
+    "judges/terse.yaml": """\
+id: terse
+version: 1.0.0
+template: "Is this short? {{ output }}"
+score_type: binary
+""",
     "judges/accuracy.yaml": """\
 id: accuracy
 version: 1.0.0

@@ -110,6 +110,18 @@ def test_a_mapping_leaves_the_other_names_to_the_role(repo: Path, mock: Any, eva
     assert only(scores(log)).value == 1.0
 
 
+def test_a_rubric_within_a_rubric_and_a_jury_are_asked_once_for_each_question(
+    repo: Path, mock: Any, evaluated: Any, scores: Any
+) -> None:
+    judge = mock({"Q: Q A: an answer Wanted: wanted": TWO, "Is this short? an answer": '{"verdict": "pass"}'}, "judge")
+    score = only(
+        scores(evaluated(asked("Q"), rubric_scorer("rubric/whole@1.0.0", repo, judge=judge), mock("an answer")))
+    )
+    assert score.metadata["score"] == "3/4"  # (2/3 + (2/3 + 1)/2) / 2
+    assert set(score.metadata["judges"]) == {"judge/accuracy@1.0.0", "judge/terse@1.0.0"}
+    assert len(judge.asked) == 3  # the jury's first question is the inner rubric's, too
+
+
 def test_many_samples_keep_their_own_replies(repo: Path, mock: Any, evaluated: Any, scores: Any) -> None:
     names = [f"Q{number}" for number in range(20)]
     prompts = {

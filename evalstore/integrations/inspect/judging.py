@@ -29,8 +29,6 @@ async def ask(call: Call, judge: Judge) -> Reply:
     model = _model(str(call.model.get("id", ROLE)), judge)
     if isinstance(model, str):
         return Reply(problem=model)
-    if unknown := sorted(set(call.model) - {"id", *_PARAMETERS}):
-        return Reply(problem=f"the judge's model has parameters that Inspect is not given: {', '.join(unknown)}")
     try:
         output = await model.generate(call.prompt, config=_config(call))
     except LimitExceededError:
