@@ -77,7 +77,9 @@ def _prepared(check: Check, reach: Reach) -> Grade:
     try:
         if reach.load is None and (pins := [ref for _, ref in check_pins((), check.params)]):
             return _always(error(f"no store was given to find {excerpt(', '.join(pins))} in"))
-        return KINDS[check.kind].prepare(check.params, reach)
+        # The threshold of the check, not of what it was written in: the members of a jury vote by it.
+        bar = {} if check.threshold is None else {"threshold": check.threshold}
+        return KINDS[check.kind].prepare({**check.params, **bar}, reach)
     except _MISFITS as misfit:
         raise _explained(check, misfit) from misfit
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from evalstore.diff.change import Change, Channel, Proof, Rule
-from evalstore.diff.direction import NONE, flip, lift, share
+from evalstore.diff.direction import EITHER, NONE, flip, lift, share
 from evalstore.diff.findings import Certainty, Direction
 from evalstore.diff.plain import leftovers, told
 from evalstore.diff.refs import imported_directions, imported_shift
@@ -60,8 +60,10 @@ def _directions(change: Change, rule: Rule) -> tuple[Direction, Direction]:
     if rule.channel is Channel.SCORE:
         return score, verdict
     check, rubric = change.checks[1], change.states[1]
-    if rule.channel is Channel.BAR:
+    if rule.channel is Channel.BAR and not check.reads_bar:
         return lift(check, rubric, NONE, direction)
+    if rule.channel is Channel.BAR:
+        return lift(check, rubric, EITHER, EITHER)
     if check.negate:
         score, verdict = flip(score), flip(verdict)
     return lift(check, rubric, score, verdict)

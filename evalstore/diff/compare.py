@@ -225,7 +225,9 @@ def _is_ineffective(change: Change, mode: Change) -> bool:
     if change.rule == "check-weight-changed":
         return True
     both_read = VERDICT_MODES.issuperset({mode.old, mode.new})
-    return change.rule.startswith("check-threshold-") and not both_read and not change.checks[1].gated
+    if not change.rule.startswith("check-threshold-") or change.checks[1].reads_bar:
+        return False
+    return not both_read and not change.checks[1].gated
 
 
 def _next(old: dict[str, Any], bump: Bump) -> str | None:

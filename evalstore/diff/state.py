@@ -53,6 +53,11 @@ class CheckState:
         """Whether it can fail to grade."""
         return KINDS[self.kind].may_err(self.params)
 
+    @property
+    def reads_bar(self) -> bool:
+        """Whether its threshold moves its score, and not its verdict alone."""
+        return KINDS[self.kind].reads_bar(self.params)
+
 
 @dataclass(frozen=True, slots=True)
 class RubricState:

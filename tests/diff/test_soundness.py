@@ -51,7 +51,7 @@ class StubJudge:
             return Graded(Fraction(score >= fraction(params["threshold"])) if "jury" in params else score)
 
         (member,) = params["jury"]["members"] if "jury" in params else [params]
-        ref = member["judge_prompt_ref"]
+        ref = member.get("judge_prompt_ref", "")  # neither: half way between the two
 
         return grade
 
@@ -227,13 +227,18 @@ def _edit_list(draw: st.DrawFn, rubric: Mapping) -> None:
         items.append(items[0] + item)
 
 
+_JUDGES = {"judge_prompt_ref", "jury"}  # one of the two
+
+
 def _edit_param(draw: st.DrawFn, rubric: Mapping) -> None:
     check = draw(st.sampled_from(rubric["checks"]))
     other = draw(CHECKS[check["kind"]])
     keys = sorted({*other, *check} - {"id", "kind"})
     key = draw(st.sampled_from(keys)) if keys else "negate"
-    check.pop(key, None)
-    check.update({name: value for name, value in other.items() if name == key})
+    changed = _JUDGES if key in _JUDGES else {key}
+    for name in changed:
+        check.pop(name, None)
+    check.update({name: value for name, value in other.items() if name in changed})
     check.update({name: value for name, value in other.items() if name in {"values", "pattern"} and name not in check})
 
 

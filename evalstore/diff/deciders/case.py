@@ -37,12 +37,8 @@ def _phrases(check: CheckState) -> list[str] | None:
     if "values" in check.params:
         values: list[str] = check.params["values"]
         return values
-    facts = check.params["facts"]
-    if not isinstance(facts, list) or check.params["judge_prompt_ref"] is not None:
-        return None
-    texts = [fact.get("value") if isinstance(fact, dict) else fact for fact in facts]
-    known = [text for text in texts if isinstance(text, str)]
-    return known if len(known) == len(texts) else None
+    facts: list[str] | None = check.params["facts"]
+    return None if check.params["judge_prompt_ref"] is not None else facts
 
 
 def _is_caseless(phrase: str) -> bool:
