@@ -16,7 +16,7 @@ from evalstore.judging import Endpoint, Judges, seated
 from evalstore.migration import MigrationReport, export, migrate
 from evalstore.model import Artifact, Output, Question, RubricResult
 from evalstore.release import Released, bump
-from evalstore.runs import Run
+from evalstore.runs import LATEST, Run
 from evalstore.scoring import score as _score
 from evalstore.store import Resolved
 from evalstore.store import Store as _Store
@@ -100,11 +100,24 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     rubric: str | None = None,
     judges: Judges | None = None,
     at: datetime | None = None,
+    eee_version: str = LATEST,
+    only: Mapping[str, str] | None = None,
 ) -> Run:
     """Grade stored outputs under the rubrics of a dataset and keep the run as two files below `out` (SPEC 4).
 
-    `outputs` is JSONL of `{id, output, tool_calls?}` or Every Eval Ever rows; `judges` as for `evaluate`; `at` is when
-    it happened (default: now).
+    `outputs` is JSONL of `{id, output, tool_calls?}`, a run or rows of Every Eval Ever, a log of Inspect AI or results
+    of promptfoo; of several series in one file `only` chooses one (`{"model": …}`). `judges` as for `evaluate`; `at` is
+    when it happened (default: now); `eee_version` is the version of Every Eval Ever that the run is written in.
     """
-    moment, where = at or datetime.now(UTC), Path(out)
-    return _score(dataset, Path(outputs), store=store, out=where, at=moment, model=model, rubric=rubric, judges=judges)
+    return _score(
+        dataset,
+        Path(outputs),
+        store=store,
+        out=Path(out),
+        at=at or datetime.now(UTC),
+        model=model,
+        rubric=rubric,
+        judges=judges,
+        eee_version=eee_version,
+        only=only,
+    )

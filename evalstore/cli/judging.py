@@ -42,9 +42,21 @@ _OPTIONS = (
         help="Model for judges that name none.",
     ),
     click.option(
-        "--judge-timeout", type=click.FloatRange(min=0, min_open=True), default=60, show_default=True, metavar="SECONDS"
+        "--judge-timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        default=60,
+        show_default=True,
+        metavar="SECONDS",
+        help="Time for one answer.",
     ),
-    click.option("--judge-retries", type=click.IntRange(min=0), default=5, show_default=True, metavar="N"),
+    click.option(
+        "--judge-retries",
+        type=click.IntRange(min=0),
+        default=5,
+        show_default=True,
+        metavar="N",
+        help="Further tries of a call that failed.",
+    ),
     click.option(
         "--judge-jobs",
         type=click.IntRange(1, 256),
