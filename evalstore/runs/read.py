@@ -106,9 +106,9 @@ def _reaches_unknown(metric: Mapping[str, Any]) -> bool:
 
 
 def _summary(check: Mapping[str, Any]) -> CheckSummary:
-    counts = [count_of(check[key]) for key in ("scored", "fail", "unscored")]
+    scored, fail, unscored = (count_of(check[key]) for key in ("scored", "fail", "unscored"))
     # Runs from before judges were asked do not count errors.
-    return CheckSummary(exact_score(check["mean"]), *counts, count_of(check.get("errors", 0)))
+    return CheckSummary(exact_score(check["mean"]), scored, fail, unscored, count_of(check.get("errors", 0)))
 
 
 def _names_dataset(source: Mapping[str, Any]) -> bool:
