@@ -88,7 +88,6 @@ def _word(row: Mapping[str, Any], key: str, words: Mapping[str, Verdict], place:
 
 def _variables(value: Any, place: Place) -> Mapping[str, str]:
     if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-        raise LoadError(
-            "the `variables` of this row are no texts by name", place=place, hint='as in {"criterion": "…"}'
-        )
+        hint = 'write {"<name>": "<text>"}'
+        raise LoadError("the `variables` of this row are no texts by name", place=place, hint=hint)
     return value

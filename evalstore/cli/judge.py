@@ -50,11 +50,12 @@ def _variables(_: click.Context, __: click.Parameter, value: tuple[str, ...]) ->
 
 
 @command.command(
+    short_help="Measure how well a judge agrees with people.",
     epilog=examples(
         "evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0",
         "evalstore judge validate judge/accuracy --labels labels.jsonl --var criterion='Is it right?' --dry-run",
         "evalstore judge validate judge/accuracy@1.0.0 --labels labels.jsonl --no-write --check",
-    )
+    ),
 )
 @click.argument("judge")
 @click.option("--labels", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The labelled rows.")

@@ -55,7 +55,7 @@ def _edited(document: Document, splices: Sequence[_Splice]) -> Document | None:
     parts, position = [], 0
     for start, end, text in sorted(splices):
         parts += [document.text[position:start], text]
-        position = max(position, end)  # of two entries side by side, both may take the comma between them
+        position = end  # which may lie behind the next start: of two entries, both may take the comma between them
     try:
         edited = read_yaml("".join([*parts, document.text[position:]]), document.file)
     except LoadError:

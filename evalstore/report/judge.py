@@ -16,7 +16,7 @@ from evalstore.text import excerpt, printable
 _SHOWN = 10
 # Kappa up to here -> the word that Landis and Koch (1977) have for it; a convention, and no more.
 _WORDS = (
-    (Fraction(0), "none"),
+    (Fraction(0), "no"),
     (Fraction(1, 5), "slight"),
     (Fraction(2, 5), "fair"),
     (Fraction(3, 5), "moderate"),
@@ -87,12 +87,14 @@ def _lines(found: Agreement) -> Iterator[str]:
     yield from _sums(found)
     if found.apart:
         yield ""
-        yield from _cases(
-            "judge and label differ on", found.confusion.rows - found.confusion.accuracy.hits, found.apart
+        yield from _listed(
+            "judge and label differ on", found.confusion.apart, [_apart(found, case) for case in found.apart]
         )
     if found.left_out:
         yield ""
-        yield from _cases("not judged, and counted nowhere else:", found.unjudged, found.left_out)
+        yield from _listed(
+            "not judged, and counted nowhere else:", found.unjudged, [_left_out(case) for case in found.left_out]
+        )
     if found.diff or found.written:
         yield ""
         yield from _file(found)
@@ -114,9 +116,9 @@ def _table(found: Agreement) -> Iterator[str]:
 
 
 def _share(name: str, rate: Rate) -> str:
-    return (
-        f"{name}  {_percent(rate.value)}   {_interval(rate)}" if rate.of else f"{name}  undefined: there is no such row"
-    )
+    if not rate.of:
+        return f"{name}  undefined without such rows"
+    return f"{name}  {_percent(rate.value)}   {_interval(rate)}"
 
 
 def _sums(found: Agreement) -> Iterator[str]:
@@ -136,21 +138,25 @@ def _word(kappa: Fraction) -> str:
     return next(word for most, word in _WORDS if kappa <= most)
 
 
-def _cases(what: str, count: int, cases: Sequence[Case]) -> Iterator[str]:
-    shown = f"; the first {_SHOWN}:" if count > _SHOWN else ":"
-    yield f"{what} {_rows(count)}{shown}"
-    yield columns(
-        [
-            (
-                f"  line {case.line}",
-                excerpt(case.id, 30),
-                f"label {case.label}",
-                f"judge {_said(case)}",
-                excerpt(case.reason, 60),
-            )
-            for case in cases[:_SHOWN]
-        ]
+def _listed(what: str, count: int, rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"{what} {_rows(count)}{f'; the first {_SHOWN}' if count > _SHOWN else ''}:"
+    yield columns(rows[:_SHOWN])
+
+
+def _apart(found: Agreement, case: Case) -> Sequence[str]:
+    name = f"{found.judge.ref.partition('@')[0]}@{found.judge.version}"  # which the reason says first
+    reason = case.reason if case.score is None else case.reason.removeprefix(f"{name} {decimal(case.score)}: ")
+    return (
+        f"  line {case.line}",
+        excerpt(case.id, 30),
+        f"label {case.label}",
+        f"judge {_said(case)}",
+        excerpt(reason, 60),
     )
+
+
+def _left_out(case: Case) -> Sequence[str]:
+    return f"  line {case.line}", excerpt(case.id, 30), excerpt(case.reason, 120)
 
 
 def _said(case: Case) -> str:

@@ -93,6 +93,7 @@ def test_json_stays_json() -> None:
         ("validation: {tnr: 1, tpr: 1}\n", "validation: {tnr: 1}\n"),
         ("validation: {tpr: 1, at: x, tnr: 1}\n", "validation: {tnr: 1}\n"),
         ("validation: {tnr: 1,\n  tpr: 1,  # c\n  at: x }\n", "validation: {tnr: 1,  # c\n   }\n"),
+        ("validation: {tnr: 1 # a\n , tpr: 1 # b\n , at: x\n}\n", "validation: {tnr: 1 # a\n ,  # b\n  \n}\n"),
         ("validation:\n  at: >-\n    x\n    y\n  tnr: 1", "validation:\n  tnr: 1"),
         ("validation:\n  tpr: 1\n  at: x", "validation:\n  tnr: 1\n"),
     ],
@@ -168,7 +169,7 @@ def mapping(chance: random.Random) -> str:
         return chance.choice(["validation:\n", "validation: {}\n", "validation: null  # c\n", "validation: ~\n"])
     anchor = chance.choice(["", "", "", " &v", " !!map"])
     if chance.random() < 0.4:
-        comma = chance.choice([", ", ",", ",\n  ", " ,\n    # between\n    ", ", # after\n  "])
+        comma = chance.choice([", ", ",", ",\n  ", " ,\n    # between\n    ", ", # after\n  ", "  # before\n  , "])
         end = chance.choice(["}", " }", ",\n  }", "\n  }"])
         quote = chance.choice(["", "", '"', "'"])
         pairs = [f"{quote}{name}{quote}: {chance.choice(SCALARS[name]) or 'null'}".replace("#", "") for name in names]
