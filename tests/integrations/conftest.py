@@ -88,8 +88,6 @@ questions:
     messages: [{role: system, content: Be brief.}, {role: user, content: And then?}]
 """,
 }
-SAID = {"Say one.": "please", "Say two.": "moreover! thanks", "And then?": "nothing"}
-SCORES = {"one": "1", "two": "1/3", "three": "2/3"}
 
 
 @contextmanager
