@@ -169,6 +169,9 @@ def _file(found: Agreement) -> Iterator[str]:
         return
     yield f"written into {found.written}:" if found.written else "would be written:"
     yield from (printable(line) for line in found.diff.splitlines())
+    if found.written:
+        yield ""
+        yield f"evalstore bump {found.judge.ref.partition('@')[0]} releases it; no score moves"
 
 
 def _rows(count: int) -> str:

@@ -98,6 +98,8 @@ written into judges/accuracy.yaml:
 -  validated_at: <day>
 +  validated_at: <day>
    sample_size: 6
+
+evalstore bump judge/accuracy releases it; no score moves
 """
 
 
