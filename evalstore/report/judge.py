@@ -171,7 +171,7 @@ def _file(found: Agreement) -> Iterator[str]:
     yield from (printable(line) for line in found.diff.splitlines())
     if found.written:
         yield ""
-        yield f"evalstore bump {found.judge.ref.partition('@')[0]} releases it; no score moves"
+        yield f"evalstore bump {found.judge.ref.partition('@')[0]} releases it"
 
 
 def _rows(count: int) -> str:

@@ -99,7 +99,7 @@ written into judges/accuracy.yaml:
 +  validated_at: <day>
    sample_size: 6
 
-evalstore bump judge/accuracy releases it; no score moves
+evalstore bump judge/accuracy releases it
 """
 
 
