@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -54,7 +54,7 @@ class Tally:
     """Everything that a run sums up, so far."""
 
     rows: Tallied = field(default_factory=Tallied)
-    checks: dict[tuple[str, str], Tallied] = field(default_factory=dict)
+    checks: defaultdict[tuple[str, str], Tallied] = field(default_factory=lambda: defaultdict(Tallied))
     engines: set[str] = field(default_factory=set)
 
     def add(self, row: Row) -> None:
@@ -63,7 +63,7 @@ class Tally:
         rubric = row.rubric.partition("@")[0].partition("/")[2]
         for check in row.checks:
             self.engines.add(check.engine)
-            self.checks.setdefault((rubric, check.id), Tallied()).add(check.score, check.verdict, check.unscored)
+            self.checks[rubric, check.id].add(check.score, check.verdict, check.unscored)
 
     def close(self, run: Run) -> Run:
         """Return `run` with the sums filled in."""
