@@ -1,6 +1,7 @@
-"""Reads a JSON document piece by piece: strict in the parts that are taken, tolerant of NaN in those that are skipped.
+"""Reads a JSON document piece by piece: strict in the parts that are taken; of those passed over, only their extent.
 
-No more of the text is held than its largest single part; a container is skipped part by part.
+What is passed over is told by its brackets and strings alone, so NaN in it does not matter, and no more of it is held
+than its longest string.
 """
 
 from __future__ import annotations
@@ -16,11 +17,22 @@ from evalstore.documents.tree import DEPTH_LIMIT
 from evalstore.errors import LimitError, LoadError, Place
 
 _CHUNK = 256 << 10
-# A text that is cut off is found out within the longest word of JSON from its end.
-_MARGIN = 32
+_PART_LIMIT = 1_000_000
 _SPACE = re.compile(r"[ \t\n\r]*+")
-# `len` stands in for every number, because `int` refuses long ones and `float` makes an infinity of some.
-_SKIPPED = json.JSONDecoder(parse_int=len, parse_float=len, parse_constant=len)
+_STRING = r'"(?:[^"\\]++|\\.)*+"'
+_TEXT = re.compile(_STRING, re.DOTALL)
+_SCALAR = re.compile(r"[^\s,:\"\[\]{}]++")
+_PARTS = re.compile(rf"{_STRING}|[\[{{,]", re.DOTALL)
+
+
+def _balanced(levels: int) -> str:
+    """Return a pattern for text in which every string is whole and every bracket closed, nested so far."""
+    flat = rf'[^"\[\]{{}}]++|{_STRING}'
+    within = rf"|[\[{{]{_balanced(levels - 1)}[\]}}]" if levels else ""
+    return rf"(?:{flat}{within})*+"
+
+
+_BALANCED = re.compile(_balanced(3), re.DOTALL)
 
 
 class Readable(Protocol):
@@ -39,6 +51,7 @@ class JsonStream:
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._text = ""
         self._at = self._counted = 0
+        self._kept: int | None = None
         self._lines = 1
         self._begun = self._ended = self._not_text = False
 
@@ -58,17 +71,28 @@ class JsonStream:
     def value(self) -> Any:
         """Take the value that stands next as plain data, with numbers exact; `LoadError` where it is not sound JSON."""
         place = self.here()
-        value, start = self._decoded(row_decoder(place))
-        check_row(value, self._text[start : self._at], place)
+        text = self._written()
+        if text.count(",") + text.count("[") + text.count("{") > _PART_LIMIT:
+            _check_parts(text, place)
+        try:
+            value = row_decoder(place).decode(text)
+        except json.JSONDecodeError as error:
+            line = (place.line or 1) + text.count("\n", 0, error.pos)
+            raise LoadError(f"not JSON: {error.msg[0].lower()}{error.msg[1:]}", place=Place(self.name, line)) from None
+        except RecursionError:
+            raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place) from None
+        check_row(value, text, place)
         return value
 
     def skip(self) -> None:
-        """Pass over the value that stands next, whatever numbers it holds."""
-        steps: Iterator[object] = iter([None])
-        if (opened := self.peek()) in {"[", "{"}:
-            steps = self.items() if opened == "[" else self.members()
-        for _ in steps:
-            self._decoded(_SKIPPED)
+        """Pass over the value that stands next."""
+        opened = self.peek()
+        if opened == '"':
+            self._string()
+        elif opened in {"[", "{"}:
+            self._container()
+        else:
+            self._scalar()
 
     def members(self) -> Iterator[str]:
         """Go into the object that stands next and yield its keys; take or skip each value before the next key."""
@@ -77,9 +101,7 @@ class JsonStream:
             self._at += 1
             return
         while True:
-            if self.peek() != '"':
-                self._refuse("expected a key")
-            key, _ = self._decoded(_SKIPPED)
+            key = self._key()
             self._take(":", "a colon")
             yield key
             if self._take(",}", "a comma or }") == "}":
@@ -115,10 +137,51 @@ class JsonStream:
         if self.peek():
             self._refuse("something stands after the value")
 
-    def _place(self) -> Place:
-        self._lines += self._text.count("\n", self._counted, self._at)
-        self._counted = self._at
-        return Place(self.name, self._lines)
+    def _written(self) -> str:
+        """Pass over the value that stands next and return it as it is written."""
+        self._kept = self._at
+        self.skip()
+        text, self._kept = self._text[self._kept : self._at], None
+        return text
+
+    def _key(self) -> str:
+        if self.peek() != '"':
+            self._refuse("expected a key")
+        try:
+            key: str = json.loads(self._written())
+        except json.JSONDecodeError as error:
+            self._refuse(error.msg[0].lower() + error.msg[1:])
+        return key
+
+    def _string(self) -> None:
+        while not (match := _TEXT.match(self._text, self._at)):
+            if not self._fill():
+                self._at = len(self._text)
+                self._refuse("it ends in the middle of a text")
+        self._at = match.end()
+
+    def _scalar(self) -> None:
+        while not (match := _SCALAR.match(self._text, self._at)) or match.end() == len(self._text):
+            if not self._fill():
+                break
+        if not match:
+            self._refuse("expected a value")
+        self._at = match.end()
+
+    def _container(self) -> None:
+        """Pass over a container, from one bracket that is not closed at once to the next."""
+        depth = 0
+        while opened := self.peek():
+            if opened == '"':
+                self._string()
+            elif opened in "[{]}":
+                self._at += 1
+                depth += 1 if opened in "[{" else -1
+            if not depth:
+                return
+            match = _BALANCED.match(self._text, self._at)
+            self._at = match.end() if match else self._at
+        self._refuse("it ends in the middle of a value")
 
     def _take(self, characters: str, expected: str) -> str:
         found = self.peek()
@@ -127,41 +190,19 @@ class JsonStream:
         self._at += 1
         return found
 
-    def _decoded(self, decoder: json.JSONDecoder) -> tuple[Any, int]:
-        """Return the value that stands next and where in the text held it begins."""
-        self.peek()
-        while True:
-            try:
-                value, end = decoder.raw_decode(self._text, self._at)
-            except json.JSONDecodeError as error:
-                if not (self._cut_off(error) and self._fill()):
-                    self._broken(error)
-            except RecursionError:
-                raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=self._place()) from None
-            else:
-                # `12` at the end of what was read may be the beginning of `123`, and `12e+` that of `12e+3`.
-                if end < len(self._text) - 2 or not self._fill():
-                    start, self._at = self._at, end
-                    return value, start
-
-    def _cut_off(self, error: json.JSONDecodeError) -> bool:
-        return error.pos >= len(self._text) - _MARGIN or error.msg.startswith("Unterminated string")
-
-    def _broken(self, error: json.JSONDecodeError) -> NoReturn:
-        if error.msg.startswith("Unterminated string") or not self._text[error.pos :].strip():
-            self._at = len(self._text)
-            self._refuse("it ends in the middle of a value")
-        self._at = error.pos
-        self._refuse(error.msg[0].lower() + error.msg[1:])
+    def _place(self) -> Place:
+        self._lines += self._text.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return Place(self.name, self._lines)
 
     def _refuse(self, message: str) -> NoReturn:
-        at_end = self._at >= len(self._text)
-        reason = f"{message}, and the text ends" if at_end and message.startswith("expected") else message
-        raise LoadError(f"not JSON: {reason}", place=self._place())
+        at_end = self._at >= len(self._text) and message.startswith("expected")
+        raise LoadError(f"not JSON: {message}{', and the text ends' if at_end else ''}", place=self._place())
 
     def _fill(self) -> bool:
         """Read on, twice as far each time that one part needs it, and let go of what was taken; False at the end."""
-        held = len(self._text) - self._at
+        first = self._at if self._kept is None else self._kept
+        held = len(self._text) - first
         if held > LIMIT:
             raise LimitError(f"one value is larger than {LIMIT:,} bytes", place=self._place())
         data = b"" if self._ended else self._file.read(max(_CHUNK, held))
@@ -170,8 +211,9 @@ class JsonStream:
         if not data:
             return False
         self._place()
-        self._text = self._text[self._at :] + more
-        self._at = self._counted = 0
+        self._text = self._text[first:] + more
+        self._at = self._counted = self._at - first
+        self._kept = None if self._kept is None else 0
         return True
 
     def _decode(self, data: bytes) -> str:
@@ -188,3 +230,10 @@ class JsonStream:
         if more and not self._begun:
             self._begun, more = True, more.removeprefix("\ufeff")
         return more
+
+
+def _check_parts(text: str, place: Place) -> None:
+    """Refuse a value whose parts would fill memory; commas and brackets within its strings are none."""
+    parts = sum(1 for match in _PARTS.finditer(text) if not match[0].startswith('"'))
+    if parts > _PART_LIMIT:
+        raise LimitError(f"one value has more than {_PART_LIMIT:,} parts", place=place)

@@ -85,12 +85,15 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
         ('\n{"a": ' + "[" * 80 + "]" * 80 + "}", 2, "nested deeper"),
         ('{"a":\n tru', 2, "expecting value"),
         ('{"a":\n "tru', 2, "ends in the middle"),
-        ('{"a":\n', 2, "ends in the middle"),
+        ('{"a":\n', 2, "expected a value, and the text ends"),
+        ('{"a":\n [{"b"', 2, "ends in the middle"),
+        ('{"a":\n"\\', 2, "ends in the middle"),
+        ('{\n"\\x": 1}', 2, "escape"),
         ('{"a": 1\n', 2, "expected a comma or }, and the text ends"),
         ("{\n", 2, "expected a key, and the text ends"),
         ("{\n1", 2, "expected a key"),
         ('{"a"\n1', 2, "expected a colon"),
-        ('{"a": \n}', 2, "expecting value"),
+        ('{"a": \n}', 2, "expected a value"),
         ('{"a": \n[1 2' + " " * 100 + "]}", 2, "delimiter"),
         (b'{"a":\n"\xff"}', 2, "not UTF-8"),
         ('{"a":\n1}'.encode("utf-16"), 1, "not UTF-8"),
@@ -108,9 +111,19 @@ def test_what_is_broken_is_one_sentence_with_its_line(
     assert raised.value.place == Place("a.json", line)
 
 
-def test_nesting_without_end_is_refused_also_where_it_is_skipped() -> None:
-    with pytest.raises(LimitError, match="nested deeper"):
+def test_nesting_without_end_takes_no_stack_where_it_is_skipped() -> None:
+    with pytest.raises(LoadError, match="ends in the middle"):
         stream("[" * 500_000).skip()
+    deep = stream("[" * 200_000 + '{"]": "\\""}' + "]" * 200_000)
+    deep.skip()
+    deep.end()
+
+
+def test_more_parts_than_memory_holds_are_refused() -> None:
+    with pytest.raises(LimitError, match="one value has more than 1,000,000 parts"):
+        stream("[" + "[]," * 600_000 + "[]]").value()
+    text = ",[{" * 600_000
+    assert stream(json.dumps([text])).value() == [text]
 
 
 def test_what_stands_after_the_value_is_refused() -> None:

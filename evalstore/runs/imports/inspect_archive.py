@@ -1,8 +1,8 @@
 """Logs of Inspect AI as an archive (`.eval`), streamed sample by sample.
 
 The package `inspect_ai` is not asked to read them: it unpacks without bounds (130 KB have filled 4 GB), takes twenty
-times as long (2,000 samples: 11 s), and brings 79 packages. What a sample holds is the same in both forms of a log, and only
-the unpacking of Zstandard needs a package.
+times as long (11 s for 2,000 samples), and brings 79 packages. What a sample holds is the same in both forms of a log,
+and only the unpacking of Zstandard needs a package.
 """
 
 from __future__ import annotations

@@ -1,0 +1,270 @@
+"""Logs that Inspect AI itself writes, read by us and by it."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import subprocess
+import sys
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.errors import LoadError, Place, RefusedError
+from evalstore.model import Output
+from evalstore.runs import Choice, LeftOut, Recorded, read_outputs, samples_of
+
+CASES = Path(__file__).parents[1] / "cases" / "imports"
+Logged = Callable[..., Path]
+
+
+@contextmanager
+def of_inspect() -> Iterator[None]:
+    """Overlook the warnings that Inspect itself gives: of its retries, and of its streams when they are collected."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The 'initial' parameter is deprecated", DeprecationWarning)
+        warnings.filterwarnings("ignore", "Unclosed <MemoryObject", ResourceWarning)
+        yield
+        gc.collect()
+
+
+@pytest.fixture
+def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Logged:
+    """Run a task by Inspect: every sample adds with a tool and then answers, but for those that fail."""
+    pytest.importorskip("inspect_ai")
+    monkeypatch.setenv("INSPECT_LOG_DIR", str(tmp_path / "logs"))
+
+    def run(log_format: str, ids: tuple[str | int, ...] = ("q1", 7, "a/b ü"), **options: Any) -> Path:
+        from inspect_ai import Task, eval  # noqa: A004  # its name there
+        from inspect_ai.dataset import Sample
+        from inspect_ai.model import ModelOutput, ModelUsage, get_model
+        from inspect_ai.scorer import Score, accuracy, scorer
+        from inspect_ai.solver import generate, use_tools
+        from inspect_ai.tool import tool
+
+        @tool
+        def add() -> Any:
+            async def execute(a: int, b: int) -> int:
+                """Add.
+
+                Args:
+                    a: One.
+                    b: The other.
+                """
+                return a + b
+
+            return execute
+
+        @scorer(metrics=[accuracy()])
+        def nothing() -> Any:
+            async def score(_state: Any, _target: Any) -> Score:
+                return Score(value=float("nan"))
+
+            return score
+
+        def answer(messages: list[Any], *_: Any) -> ModelOutput:
+            if "fail" in messages[0].text:
+                raise ValueError("no answer\nat all")
+            called = messages[-1].role == "tool"
+            output = ModelOutput.from_content("mockllm", f"{messages[0].text} It is {messages[-1].text}.")
+            if not called:
+                output = ModelOutput.for_tool_call("mockllm", "add", {"a": 2, "b": 3}, content="Let me see.")
+            output.usage = ModelUsage()  # else it is counted, with a table from the network
+            return output
+
+        samples = [Sample(f"Sum {id_}?", id=id_, target="5") for id_ in ids]
+        task = Task(samples, solver=[use_tools(add()), generate()], scorer=nothing())
+        with of_inspect():
+            (log,) = eval(
+                task,
+                model=get_model("mockllm/small", custom_outputs=answer),
+                log_dir=str(tmp_path / "logs"),
+                log_format=log_format,
+                display="none",
+                **options,
+            )
+        assert log.status == "success", log.error
+        return Path(log.location.removeprefix("file://"))
+
+    return run
+
+
+@pytest.mark.parametrize("log_format", ["eval", "json"])
+def test_a_real_log_gives_what_inspect_reads_in_it(log_format: str, logged: Logged) -> None:
+    from inspect_ai.log import read_eval_log
+
+    path = logged(log_format, ("q1", 7, "a/b ü", "fail"), fail_on_error=False)
+    (path := path.rename(path.with_name("a log by any name"))).touch()
+    with of_inspect():
+        log = read_eval_log(str(path), format=log_format)  # type: ignore[arg-type]
+    found = {entry.id: entry for entry in read_outputs(path)}
+    left = found.pop("fail")
+    assert isinstance(left, LeftOut)
+    assert left.reason.startswith("ValueError('no answer")
+    samples = [sample for sample in log.samples or () if not sample.error]
+    assert {id_: entry.output.text for id_, entry in found.items() if isinstance(entry, Recorded)} == {
+        str(sample.id): sample.output.completion for sample in samples
+    }
+    for entry in found.values():
+        assert isinstance(entry, Recorded)
+        assert entry.output == Output(f"Sum {entry.id}? It is 5.", ({"name": "add", "args": {"a": 2, "b": 3}},))
+        assert entry.model == log.eval.model == "mockllm/small"
+    assert samples_of(path) == path
+
+
+@pytest.mark.parametrize("log_format", ["eval", "json"])
+def test_of_several_epochs_one_is_chosen(log_format: str, logged: Logged) -> None:
+    path = logged(log_format, epochs=3)
+    with pytest.raises(RefusedError, match="holds outputs of 3 epochs, and a run holds one") as raised:
+        list(read_outputs(path))
+    assert raised.value.place == Place(str(path))
+    assert sorted(re.findall("[0-9]", raised.value.hint or "")) == ["1", "2", "3"]
+    assert len(list(read_outputs(path, Choice({"epoch": "2"})))) == 3
+    with pytest.raises(RefusedError, match="holds no output of epoch '4'"):
+        list(read_outputs(path, Choice({"epoch": "4"})))
+
+
+def test_a_log_that_was_not_finished_gives_what_it_has(logged: Logged, tmp_path: Path) -> None:
+    whole, cut = logged("eval"), tmp_path / "cut.eval"
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(cut, "w") as new:
+        for member in old.infolist():
+            if member.filename not in {"header.json", "summaries.json"}:
+                new.writestr(member.filename, old.read(member), zipfile.ZIP_DEFLATED)
+    assert list(read_outputs(cut)) == list(read_outputs(whole))
+
+
+def test_reading_lines_a_json_log_or_help_loads_nothing_of_inspect(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+from evalstore.runs import read_outputs
+for path in sys.argv[1:]:
+    assert list(read_outputs(Path(path)))
+import evalstore.cli.score, evalstore.scoring
+assert not {"inspect_ai", "zstandard", "pydantic"} & set(sys.modules), "loaded"
+"""
+    lines = tmp_path / "a.jsonl"
+    lines.write_text('{"id": "a", "output": "x"}\n')
+    files = [lines, CASES / "inspect-2.json", CASES / "promptfoo-2.json"]
+    subprocess.run([sys.executable, "-c", code, *map(str, files)], check=True)
+
+
+def test_an_older_log_is_read_without_its_scores() -> None:
+    calls = ({"name": "palette", "args": {"size": 1.5, "deep": {"of": [None]}}},)
+    assert list(read_outputs(CASES / "inspect-2.json")) == [
+        Recorded("seat", Output("Zurich.\nSure.", ()), 23, "openai/small"),
+        Recorded("7", Output("Red.", calls), 43, "openai/small"),
+        LeftOut("sum", 62, "TimeoutError('no answer')"),
+    ]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Callable[..., Path]:
+    """Write a log with one sample, changed as given."""
+    path = tmp_path / "log.json"
+
+    def write(sample: Any = None, **changes: Any) -> Path:
+        document = json.loads((CASES / "inspect-2.json").read_text("utf-8"))
+        document["samples"] = [{**document["samples"][0], **(sample or {})}]
+        path.write_text(json.dumps({**document, **changes}), encoding="utf-8")
+        return path
+
+    return write
+
+
+SAID = {"role": "assistant", "source": "generate"}
+
+
+@pytest.mark.parametrize(
+    ("change", "answer"),
+    [
+        ({"output": {"choices": [{}], "completion": "told"}}, Output("told", ())),
+        ({"output": {"choices": [{"message": {"content": ""}}]}}, Output("", ())),
+        ({"output": {}}, Output("Zurich.\nSure.", ())),
+        ({"output": {}, "messages": [{**SAID, "content": "a"}, {**SAID, "content": [{"type": "image"}]}]}, Output("", ())),
+        ({"output": {}, "messages": [{"role": "assistant", "source": "input", "content": "example"}]}, "the model said nothing"),
+        ({"output": None, "messages": None}, "the model said nothing"),
+        ({"output": {"choices": [{}], "completion": "x"}, "messages": []}, Output("x")),
+        ({"error": {"message": ""}}, "it ended in an error"),
+        ({"error": {"message": "\x1b[31m" + "x" * 200}}, "\\x1b[31m" + "x" * 74 + "…"),
+        ({"invalidation": {"author": "Ada"}}, "it was invalidated"),
+        ({"messages": [{**SAID, "tool_calls": [{"function": "f", "arguments": None}]}]}, Output("Zurich.\nSure.", ({"name": "f", "args": {"arguments": None}},))),
+    ],
+)  # fmt: skip
+def test_what_a_sample_answers(change: dict[str, Any], answer: Output | str, log: Callable[..., Path]) -> None:
+    (found,) = read_outputs(log(change))
+    assert (found.reason if isinstance(found, LeftOut) else found.output) == answer
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"id": None}, "the `id` or the `epoch` of this sample has another shape"),
+        ({"id": True}, "the `id`"),
+        ({"epoch": 1.5}, "the `epoch`"),
+        ({"messages": "x"}, "the `messages` of this sample"),
+        ({"messages": [1]}, "the `messages` of this sample"),
+        ({"messages": [{**SAID, "content": None}], "output": {}}, "the `content` of a message"),
+        ({"messages": [{**SAID, "content": [{"type": "text", "text": 7}]}], "output": {}}, "the `content` of a message"),
+        ({"messages": [{**SAID, "tool_calls": {}, "content": ""}]}, None),
+        ({"messages": [{**SAID, "tool_calls": "f"}]}, "the `tool_calls` of a message"),
+        ({"messages": [{**SAID, "tool_calls": ["f"]}]}, "a call in the `tool_calls`"),
+        ({"messages": [{**SAID, "tool_calls": [{"function": {}}]}]}, "a call in the `tool_calls`"),
+        ({"messages": [{**SAID, "tool_calls": [{"function": "f", "arguments": {"x": float("nan")}}]}]}, "NaN is not JSON"),
+        ({"output": {"choices": {"a": 1}}}, "the `output` of this sample"),
+        ({"output": {"choices": [1]}}, "the `content`"),
+        ({"output": {"choices": [{}], "completion": 7}}, "the `output` of this sample"),
+    ],
+)  # fmt: skip
+def test_a_sample_of_another_shape_is_one_sentence_with_its_line(
+    change: dict[str, Any], sentence: str | None, log: Callable[..., Path]
+) -> None:
+    path = log(change)
+    if sentence is None:
+        assert len(list(read_outputs(path))) == 1
+        return
+    with pytest.raises(LoadError, match=sentence) as raised:
+        list(read_outputs(path))
+    assert raised.value.place == Place(str(path), 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"version": 3}, "has version 3; evalstore reads 1 to 2"),
+        ({"version": "2"}, "has version '2'"),
+        ({"version": [2]}, r"has version \[2\]"),
+    ],
+)
+def test_a_log_of_another_version_is_refused(change: dict[str, Any], sentence: str, log: Callable[..., Path]) -> None:
+    with pytest.raises(LoadError, match=sentence):
+        list(read_outputs(log(**change)))
+
+
+@pytest.mark.parametrize("change", [{"samples": None}, {"samples": []}, {"samples": {}}])
+def test_a_log_without_samples_holds_nothing(change: dict[str, Any], log: Callable[..., Path]) -> None:
+    assert list(read_outputs(log(**change))) == []
+
+
+def test_a_log_with_sorted_keys_is_one_too(log: Callable[..., Path]) -> None:
+    path = log()
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")), sort_keys=True, indent=1), encoding="utf-8")
+    (found,) = read_outputs(path)
+    assert (found.id, getattr(found, "model", None)) == ("seat", "openai/small")
+
+
+def test_a_cut_off_log_says_where_it_ends(log: Callable[..., Path]) -> None:
+    path = log()
+    whole = path.read_bytes()
+    for size in range(len(whole) // 3, len(whole) - 1, 97):
+        path.write_bytes(whole[:size])
+        with pytest.raises(LoadError, match=r"not JSON|no shape") as raised:
+            list(read_outputs(path))
+        assert raised.value.place is not None
+        assert raised.value.place.file == str(path)
