@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from decimal import Decimal
+from json.encoder import encode_basestring
 from typing import Any
 
 # Made once: `json.dumps` makes an encoder for every call that is not its default.
@@ -14,7 +14,15 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 def canonical(value: Any) -> str:
     """Write plain data with sorted keys, exact decimals and no insignificant white space."""
-    return "".join(_parts(value))
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if isinstance(value, dict):
+        return "{" + ",".join([f"{_encode(key)}:{canonical(value[key])}" for key in sorted(value)]) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join([canonical(item) for item in value]) + "]"
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return exact(value)
+    return _encode(value)
 
 
 def digest(value: Any) -> str:
@@ -29,23 +37,3 @@ def exact(value: float | Decimal) -> str:
     text = format(value if isinstance(value, Decimal) else Decimal(str(value)), "f")
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text in {"-0", ""} else text
-
-
-def _parts(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        yield "{"
-        for index, key in enumerate(sorted(value)):
-            yield ("," if index else "") + _encode(key) + ":"
-            yield from _parts(value[key])
-        yield "}"
-    elif isinstance(value, list):
-        yield "["
-        for index, item in enumerate(value):
-            if index:
-                yield ","
-            yield from _parts(item)
-        yield "]"
-    elif isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        yield exact(value)
-    else:
-        yield _encode(value)
