@@ -27,6 +27,9 @@ LENGTH_LIMIT = 20_000
 # `regex` writes counted repeats out when it compiles: this many items are some 30 MB.
 ITEM_LIMIT = 100_000
 
+# Before it looks for a stretch of plain text, `regex` takes the cube of its length, and looks at no clock: then 0.1 s.
+STRETCH = 700
+
 # The engine finds plain stretches without looking at the clock, in pattern times text at worst: then some 3 s.
 WORK_LIMIT = 1_000_000_000
 
@@ -47,7 +50,8 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
     if _items(pattern) > ITEM_LIMIT:
         return f"the pattern's counted repeats stand for more than {ITEM_LIMIT:,} items"
     try:
-        return regex.compile(pattern, sum((regex.RegexFlag[flag.upper()] for flag in flags), regex.VERSION0))
+        compiled = regex.compile(pattern, sum((regex.RegexFlag[flag.upper()] for flag in flags), regex.VERSION0))
+        return compiled if len(pattern) <= STRETCH else _unstretched(compiled)
     except (regex.error, ValueError, RecursionError) as error:
         return f"the pattern does not compile: {_worded(error)}"
 
@@ -100,6 +104,14 @@ def difference(pattern: str, flags: str) -> str | None:
 
 def _outruns(compiled: regex.Pattern[str], text: str) -> bool:
     return len(compiled.pattern) * len(text) > WORK_LIMIT
+
+
+def _unstretched(compiled: regex.Pattern[str]) -> regex.Pattern[str]:
+    """Return the pattern with an alternative that never matches: then no stretch of it is looked for first."""
+    import regex
+
+    end = "\n" if compiled.flags & regex.VERBOSE else ""  # the pattern may end in a comment
+    return regex.compile(f"(?:{compiled.pattern}{end}|(?!))", compiled.flags)
 
 
 def _items(pattern: str) -> int:
