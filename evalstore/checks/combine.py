@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
+from operator import mul
+from typing import NamedTuple
 
 from evalstore.model import CheckResult, Combine, RubricResult, Scoring, Unscored, Verdict
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(NamedTuple):
     """One check as the rubric counts it."""
 
     id: str
@@ -39,7 +40,6 @@ def combine(scoring: Scoring, results: Sequence[CheckResult]) -> RubricResult:
 
 def counted(scoring: Scoring, results: Sequence[CheckResult]) -> list[Counted]:
     """Return the checks that the rubric counts, in order, after the policies for unscored checks."""
-    policy = {None: "", Unscored.MISSING: scoring.missing, Unscored.ERROR: scoring.errors}
     return [
         Counted(
             id=result.id,
@@ -48,8 +48,14 @@ def counted(scoring: Scoring, results: Sequence[CheckResult]) -> list[Counted]:
             weight=scoring.weights.get(result.id, _ONE),
         )
         for result in results
-        if result.score is not None or policy[result.unscored] == "zero"
+        if result.score is not None or _counts(scoring, result)
     ]
+
+
+def _counts(scoring: Scoring, result: CheckResult) -> bool:
+    """Whether an unscored check counts as 0."""
+    policy = scoring.missing if result.unscored is Unscored.MISSING else scoring.errors
+    return policy == "zero"
 
 
 def _score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fraction | None, str]:
@@ -66,16 +72,24 @@ def _score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fraction |
 
 
 def _all_pass(checks: Sequence[Counted]) -> Fraction:
-    return Fraction(all(check.passed for check in checks))
+    return _ONE if all(check.passed for check in checks) else _ZERO
 
 
 def _any_pass(checks: Sequence[Counted]) -> Fraction:
-    return Fraction(any(check.passed for check in checks))
+    return _ONE if any(check.passed for check in checks) else _ZERO
 
 
 def _weighted_avg(checks: Sequence[Counted]) -> Fraction | None:
-    total = sum((check.weight for check in checks), _ZERO)
-    return sum((check.weight * check.score for check in checks), _ZERO) / total if total else None
+    weights, _ = _whole([check.weight for check in checks])
+    scores, unit = _whole([check.score for check in checks])
+    total = sum(weights)
+    return Fraction(sum(map(mul, weights, scores)), total * unit) if total else None
+
+
+def _whole(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
+    """Return numbers over one denominator, and it: sums of fractions would be reduced term by term."""
+    unit = lcm(*[number.denominator for number in numbers])
+    return [number.numerator * (unit // number.denominator) for number in numbers], unit
 
 
 def _min(checks: Sequence[Counted]) -> Fraction:

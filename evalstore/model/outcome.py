@@ -12,6 +12,7 @@ from typing import Any
 from evalstore.documents import exact
 
 _PLACES = 12
+_ZERO, _ONE = Fraction(0), Fraction(1)
 
 # How an engine's name ends that only comes close to the contract.
 APPROXIMATE = "(approximate)"
@@ -92,7 +93,7 @@ def decimal(score: Fraction) -> str:
 
 def binary(holds: bool, reason: str, engine: str = "evalstore") -> Graded:  # noqa: FBT001  # the answer itself
     """Return the score of a check that either holds or does not."""
-    return Graded(Fraction(int(holds)), reason, engine=engine)
+    return Graded(_ONE if holds else _ZERO, reason, engine=engine)
 
 
 def missing(reason: str) -> Graded:
