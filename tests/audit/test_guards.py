@@ -31,6 +31,7 @@ version: 1.0.0
 checks: [{id: sound, kind: llm_judge, judge_prompt_ref: judge/nobody@1.0.0}]
 scoring: {combine: min, errors: ERRORS}
 """
+NOBODY = 'id: nobody\nversion: 1.0.0\ntemplate: "{{ output }}"\n'  # names no model, so nobody is asked
 SMALL = """\
 id: small
 version: 1.0.0
@@ -82,6 +83,7 @@ def test_runs_that_share_no_question_are_refused(released: Any, answers: Answers
 
 
 def test_a_question_that_one_run_left_unscored_is_no_zero(released: Any, answers: Answers) -> None:
+    released.release("judges/nobody", NOBODY)
     released.release("rubrics/judged", JUDGED.replace("ERRORS", "skip"))
     later = SMALL.replace("1.0.0", "2.0.0", 1).replace("Say two.", "Say two., rubric_ref: rubric/judged@1.0.0")
     released.release("datasets/small", later)

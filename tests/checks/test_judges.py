@@ -221,4 +221,4 @@ def test_captures_are_of_the_first_group_each_once_and_in_time() -> None:
     assert found("(a)", "b") == []
     assert found("((?:a|aa)+)$", "a" * 60 + "b") is None
     assert found("((?:a|aa)*c)", ("a" * 24 + "b") * 100_000 + "c") is None
-    assert found("(a)" + "b" * 10_000, "c" * 200_000) is None
+    assert found("(a)" + "b?" * 5_000, "c" * 200_000) is None
