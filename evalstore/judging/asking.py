@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -37,7 +37,7 @@ def ask_all(
     crew = Crew[Call, Reply | Trouble](
         lambda call: _settle(call, line, cache, stopped), line.close, endpoint.concurrency, stopped
     )
-    with closing(crew.over(_lacking(calls, cache, told))) as results:
+    with closing(crew.over(calls)) as results:
         for call, result in results:
             patience.weigh(result)
             if isinstance(result, Trouble):
@@ -52,16 +52,9 @@ def pause(endpoint: Endpoint, attempt: int, asked: float | None) -> float:
     return min(asked or own, endpoint.longest_wait) * random.uniform(1, 1 + _JITTER)  # noqa: S311  # no secret
 
 
-def _lacking(calls: Iterable[Call], cache: Cache, told: Callable[[Reply], None]) -> Iterator[Call]:
-    for call in calls:
-        found = cache.get(call)  # another process may have asked meanwhile
-        if found is None:
-            yield call
-        else:
-            told(found)
-
-
 def _settle(call: Call, line: Line, cache: Cache, stopped: threading.Event) -> Reply | Trouble:
+    if (found := cache.get(call)) is not None:  # another process may have asked meanwhile
+        return found
     tries = 1
     while isinstance(result := line.ask(call), Trouble):
         retries = line.endpoint.retries if line.heard else min(line.endpoint.retries, _STRANGER)

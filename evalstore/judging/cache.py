@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,13 +15,15 @@ from evalstore.documents import digest
 from evalstore.judging.database import connect, is_ours, make, stands, worded, writing
 from evalstore.model import Call, Reply
 
+_Row = list[str]  # key, judge, model, served, finish, text, and the checksum of these
+
 
 @dataclass(slots=True)
 class Cache:
     """Replies in a file that the first `put` makes.
 
     It has a rollback journal, not a write-ahead log: then it is one file that can be copied, read where nothing may be
-    written, and shared over a network. A put takes a millisecond or two, which no model answers in.
+    written, and shared over a network. That costs a few waits for the disk, which threads that put at once share.
     """
 
     path: Path
@@ -30,6 +33,7 @@ class Cache:
     _pid: int = field(default_factory=os.getpid)
     _inherited: list[sqlite3.Connection] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _waiting: dict[str, _Row] = field(default_factory=dict)
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -47,13 +51,15 @@ class Cache:
         """Keep a reply for good before returning; an earlier one stays. What cannot be written is a `RefusedError`."""
         if reply.problem:
             raise ValueError("a call without a reply is to be asked again, so nothing of it is kept")
-        row = [call.key, call.judge, str(call.model.get("id", "")), reply.served, reply.finish, reply.text]
-        row.append(digest(row))
+        key, model = call.key, str(call.model.get("id", ""))
+        row = [key, call.judge, model, reply.served, reply.finish, reply.text]
+        self._waiting[key] = [*row, digest(row)]
         with self._lock, worded(self.path):
-            database = self._writable()
-            with writing(database):
-                if _find(database, row[0]) is None:
-                    database.execute("INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            try:
+                if key in self._waiting:  # else a thread that had the lock before has kept it too
+                    self._write(dict(self._waiting))
+            finally:
+                self._waiting.pop(key, None)
 
     def close(self) -> None:
         """Let go of the file; a later `get` or `put` is a `ValueError`."""
@@ -66,6 +72,16 @@ class Cache:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _write(self, rows: Mapping[str, _Row]) -> None:
+        """Keep the replies of all threads that wait for the disk at once, so that they wait for it once."""
+        database = self._writable()
+        with writing(database):
+            for key, row in rows.items():
+                if _find(database, key) is None:
+                    database.execute("INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        for key in rows:
+            self._waiting.pop(key, None)
 
     def _readable(self) -> sqlite3.Connection | None:
         if self._closed:

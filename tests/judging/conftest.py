@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -39,3 +40,15 @@ def endpoint(judge_server: Any) -> Callable[..., Endpoint]:
 def cache(tmp_path: Path) -> Iterator[Cache]:
     with Cache.open(tmp_path / "evalstore" / "replies.db") as opened:
         yield opened
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "replies.db"
+
+
+@pytest.fixture
+def at(path: Path) -> Iterator[Callable[[], Cache]]:
+    """Open the cache in `path` once more."""
+    with ExitStack() as opened:
+        yield lambda: opened.enter_context(Cache.open(path))
