@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from evalstore.runs.imports.head import ARCHIVE, ARRAY
+from evalstore.runs.imports.head import ARCHIVE, ARRAY, UTF_16
 
 # The names that all have to be there, and what then stands before us.
 _GUESSES = (
@@ -16,7 +16,11 @@ _GUESSES = (
     ({"evalId", "config"}, "an evaluation of promptfoo without any result"),
     ({"messages"}, "conversations without ids"),
 )
-_KINDS = {ARRAY: "one JSON array; `jq -c '.[]'` makes lines of it", ARCHIVE: "an archive of something else"}
+_KINDS = {
+    ARRAY: "one JSON array; `jq -c '.[]'` makes lines of it",
+    ARCHIVE: "an archive of something else",
+    UTF_16: "a text in UTF-16; save it as UTF-8",
+}
 
 
 def guess_of(kind: str, names: AbstractSet[str]) -> str:

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from evalstore.documents import JsonStream
+from evalstore.errors import LoadError
 from evalstore.files import open_named
 from evalstore.runs.imports.archive import MAGIC, open_archive
 from evalstore.runs.imports.inspect_json import ROWS as SAMPLES
 from evalstore.runs.imports.promptfoo import ROWS as RESULTS
 
-ARCHIVE, OBJECT, ARRAY, EMPTY, OTHER = "archive", "object", "array", "empty", "other"
+ARCHIVE, OBJECT, ARRAY, EMPTY, UTF_16, OTHER = "archive", "object", "array", "empty", "utf-16", "other"
+_MAGIC = {**dict.fromkeys(MAGIC, ARCHIVE), b"\xff\xfe": UTF_16, b"\xfe\xff": UTF_16}
 _KINDS = {"{": OBJECT, "": EMPTY}
 
 
 def kind_of(path: Path) -> str:
-    """Return what sort of file this is: an archive, or a text by its first character."""
+    """Return what sort of file this is, by its first bytes or by its first character."""
     with open_named(path) as file:
-        if file.read(len(MAGIC[0])) in MAGIC:
-            return ARCHIVE
+        head = file.read(4)
+        if magic := next(filter(head.startswith, _MAGIC), None):
+            return _MAGIC[magic]
         file.seek(0)
         stream = JsonStream(file, str(path))
-        if stream.peek() == "[":
-            return ARRAY if next(stream.items(), None) == 0 and stream.peek() == "{" else OTHER
-        return _KINDS.get(stream.peek(), OTHER)
+        with suppress(LoadError):  # no text at all
+            if stream.peek() == "[":
+                return ARRAY if next(stream.items(), None) == 0 and stream.peek() == "{" else OTHER
+            return _KINDS.get(stream.peek(), OTHER)
+    return OTHER
 
 
 def names_in(path: Path, kind: str) -> Iterator[str]:

@@ -1,0 +1,175 @@
+"""What a file of outputs is, told by its content; and which of its outputs make up a run."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.errors import LoadError, Place, RefusedError, UsageError
+from evalstore.runs import Choice, LeftOut, Recorded, Run, read_outputs
+from evalstore.runs.outputs import SHAPES, shape_of
+
+CASES = Path(__file__).parents[1] / "cases" / "imports"
+LINE = {"id": "a", "output": "x"}
+ROW = {"sample_id": "a", "output": {"raw": "x"}, "model_id": "m"}
+Lines = Callable[..., Path]
+
+
+@pytest.mark.parametrize("name", ["data", "run.eval", "results.json", "outputs.jsonl", "picture.png"])
+@pytest.mark.parametrize("case", sorted(path.name for path in CASES.iterdir()))
+def test_a_file_is_known_by_its_content_alone(case: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes((CASES / case).read_bytes())
+    assert case.partition("-")[0] in shape_of(path).name.lower()
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8"))), encoding="utf-8")
+    assert case.partition("-")[0] in shape_of(path).name.lower()
+
+
+def test_every_shape_is_found_in_some_file(written: Callable[..., Run], lines: Lines, tmp_path: Path) -> None:
+    archive = tmp_path / "log"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("header.json", "{}")
+    (CASES / "promptfoo-3.json").read_bytes()
+    result = json.loads((CASES / "promptfoo-3.json").read_text("utf-8"))["results"]["results"][0]
+    found = [shape_of(lines(row)) for row in (LINE, ROW, result)]
+    files = [written().path, archive, *CASES.iterdir()]
+    assert {*found, *map(shape_of, files)} == set(SHAPES)
+
+
+SENTENCE = (
+    'holds outputs in no shape that evalstore reads: lines {"id", "output", "tool_calls"?}; '
+    "rows or runs of Every Eval Ever; logs of Inspect AI (.eval, .json); results of promptfoo (.json, .jsonl)"
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "guess"),
+    [
+        ("id,output\na,x\n", None),
+        ("- id: a\n  output: x\n", None),
+        ('"text"', None),
+        ("7", None),
+        ("[1, 2]", None),
+        ("[project]\nname = 1\n", None),
+        ("\x89PNG\r\n", None),
+        ("\xff\xfe{\x00}\x00", "a text in UTF-16; save it as UTF-8"),
+        ("{}", None),
+        ('{"answers": []}', None),
+        ('{"results": {"results": [7]}}', None),
+        ('{"eval": {}, "other": 1}', None),
+        ('[{"id": "a", "output": "x"}]', "one JSON array; `jq -c '.[]'` makes lines of it"),
+        ('{"doc_id": 0, "doc": {}, "resps": [["x"]], "filtered_resps": ["x"]}', "samples of lm-evaluation-harness"),
+        ('{"id": "batch_1", "custom_id": "a", "response": {"body": {}}}', "the output of a batch of OpenAI's API"),
+        ('{"testCases": [], "metricsScores": []}', "a test run of DeepEval"),
+        ('{"messages": [{"role": "user", "content": "x"}]}', "conversations without ids"),
+        ('{"id": "small", "questions": []}', "a dataset, which holds the questions"),
+        ('{"evalId": null, "results": {"results": []}, "config": {}}', "an evaluation of promptfoo without any result"),
+    ],
+)
+def test_an_unknown_shape_is_one_sentence_that_names_those_there_are(
+    content: str, guess: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "outputs.jsonl"
+    path.write_text(content, encoding="latin-1")
+    with pytest.raises(LoadError) as raised:
+        next(read_outputs(path))
+    assert raised.value.message == SENTENCE
+    assert raised.value.place == Place(str(path))
+    assert raised.value.hint == (guess and f"it looks like {guess}")
+
+
+@pytest.mark.parametrize(
+    ("first", "sentence"),
+    [
+        ({"id": "a"}, "it has no `output`"),
+        ({"output": "x", "question": "a"}, "it has no `id`"),
+        ({"schema_version": "0.2.0", "sampleId": "a"}, "it has no `sample_id`"),
+    ],
+)
+def test_a_first_line_that_lacks_something_is_told_what(first: dict[str, Any], sentence: str, lines: Lines) -> None:
+    with pytest.raises(LoadError, match=sentence) as raised:
+        next(read_outputs(lines(first)))
+    assert raised.value.place is not None
+    assert raised.value.place.line == 1
+
+
+def test_a_file_without_a_line_holds_nothing(lines: Lines) -> None:
+    assert list(read_outputs(lines(end=b""))) == list(read_outputs(lines(b" ", b"\r", b"\xef\xbb\xbf"[:0]))) == []
+
+
+def test_a_text_that_is_no_json_says_where(lines: Lines) -> None:
+    with pytest.raises(LoadError, match="not JSON: expected a colon") as raised:
+        next(read_outputs(lines(b'{"a": 1,', b' "b" 2}')))
+    assert raised.value.place is not None
+    assert raised.value.place.line == 2
+
+
+def test_a_thousand_thousand_keys_are_looked_at_once(lines: Lines) -> None:
+    with pytest.raises(LoadError, match="in no shape"):
+        next(read_outputs(lines({f"key{number}": number for number in range(200_000)})))
+
+
+def test_of_rows_of_several_models_one_is_chosen(lines: Lines) -> None:
+    path = lines(*({**ROW, "sample_id": id_, "model_id": model} for model in ("a/1", "a/2", "b") for id_ in "xy"))
+    with pytest.raises(RefusedError, match="holds outputs of 3 models, and a run holds one") as raised:
+        list(read_outputs(path))
+    assert raised.value.hint == ("choose with --only model='a/1' | 'a/2' | 'b'; or take them for one with --model NAME")
+    assert [found.id for found in read_outputs(path, Choice({"model": "a/2"}))] == ["x", "y"]
+    assert len(list(read_outputs(path, Choice({"model": "b*"})))) == 2
+    assert len(list(read_outputs(path, Choice(any_model=True)))) == 6
+    with pytest.raises(RefusedError, match="of 2 models"):
+        list(read_outputs(path, Choice({"model": "a/*"})))
+
+
+def test_a_model_that_only_failed_is_a_model_too(lines: Lines) -> None:
+    path = lines(ROW, {"sample_id": "b", "model_id": "n", "output": {"raw": []}})
+    with pytest.raises(RefusedError, match="of 2 models"):
+        list(read_outputs(path))
+    assert list(read_outputs(path, Choice({"model": "n"}))) == [LeftOut("b", 2, "the model gave no output")]
+
+
+def test_a_row_without_a_model_belongs_to_any(lines: Lines) -> None:
+    assert len(list(read_outputs(lines(LINE, {**ROW, "sample_id": "b"}, {**LINE, "id": "c"})))) == 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "only", "sentence", "hint"),
+    [
+        ([ROW], {"model": "n"}, "holds no output of model 'n'", "there is model 'm'"),
+        ([ROW], {"epoch": "1"}, "holds no output of epoch '1'", "its outputs name no epoch"),
+        ([LINE], {"model": "m", "prompt": "p"}, "of model 'm' and prompt 'p'", "its outputs name no model or prompt"),
+        ([{**ROW, "model_id": f"m{n}"} for n in range(9)], {"model": "n"}, "model 'n'", "'m5' | … (9 in all)"),
+        ([{**ROW, "model_id": "\x1b[31m"}], {"model": "\x1b*"}, None, ""),
+        ([{**ROW, "model_id": "\x1b[31m"}], {"model": "\x1bx"}, r"model '\\x1bx'", "there is model '\\x1b[31m'"),
+    ],
+)
+def test_a_choice_of_nothing_says_what_there_is(
+    rows: list[Any], only: dict[str, str], sentence: str | None, hint: str, lines: Lines
+) -> None:
+    if sentence is None:
+        assert len(list(read_outputs(lines(*rows), Choice(only)))) == 1
+        return
+    with pytest.raises(RefusedError, match=sentence) as raised:
+        list(read_outputs(lines(*rows), Choice(only)))
+    assert (raised.value.hint or "").endswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("part", "hint"), [("modle", "did you mean `model`?"), ("x", "they are by model, prompt, epoch")]
+)
+def test_a_choice_by_something_else_is_a_usage_error(part: str, hint: str) -> None:
+    with pytest.raises(UsageError, match="are not told apart by") as raised:
+        Choice({part: "x"})
+    assert raised.value.hint == hint
+
+
+def test_a_name_that_ends_in_a_star_is_itself_too(lines: Lines) -> None:
+    path = lines({**ROW, "model_id": "m*"})
+    assert [found.model for found in read_outputs(path, Choice({"model": "m*"})) if isinstance(found, Recorded)] == [
+        "m*"
+    ]
