@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from evalstore.audits.stored import Asked, Ruler, Stored
@@ -75,7 +75,7 @@ class Grader:
     def grade(self, checks: Sequence[tuple[Check, str]], asked: Asked, row: Row) -> list[CheckResult]:
         """Return the result of each check, given with its content, under its own id."""
         about, sample = _about(asked, row), Sample(row.output, asked.question)
-        return [replace(self._grade(check, (content, *about), sample), id=check.id) for check, content in checks]
+        return [self._grade(check, (content, *about), sample)._replace(id=check.id) for check, content in checks]
 
     def _grade(self, check: Check, key: _Key, sample: Sample) -> CheckResult:
         if key in self._known:

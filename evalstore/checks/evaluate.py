@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any
 
 from evalstore.checks.combine import combine
@@ -94,15 +93,11 @@ def _settled(check: Check, graded: Graded, *, strict: bool) -> CheckResult:
     score, verdict = graded.score, Verdict.UNSCORED
     if score is not None:
         score = 1 - score if check.negate else score
-        verdict = Verdict.PASS if score >= _bar(check, graded) else Verdict.FAIL
+        bar = graded.bar if check.threshold is None else check.threshold
+        verdict = Verdict.PASS if score >= (DETERMINISTIC_THRESHOLD if bar is None else bar) else Verdict.FAIL
     return CheckResult(
         check.id, check.kind, score, verdict, graded.reason, graded.unscored, graded.engine, graded.replies
     )
-
-
-def _bar(check: Check, graded: Graded) -> Fraction:
-    bars = (check.threshold, graded.bar, DETERMINISTIC_THRESHOLD)
-    return next(bar for bar in bars if bar is not None)
 
 
 def _explained(check: Check, misfit: Exception) -> Exception:

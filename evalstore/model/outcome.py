@@ -1,4 +1,7 @@
-"""What scoring answers: a verdict, an exact score, and a reason when there is none."""
+"""What scoring answers: a verdict, an exact score, and a reason when there is none.
+
+What is made for every check of every output is a tuple with names, which is made in a third of the time of a dataclass.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.documents import exact
 
@@ -41,8 +44,7 @@ class Output:
     tool_calls: tuple[Mapping[str, Any], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Graded:
+class Graded(NamedTuple):
     """What one check kind found, before `negate` and `threshold`: a score in [0, 1], or why there is none.
 
     `replies` is the SHA-256 over what judges answered. `bar` is the threshold of a check that writes none and has no
@@ -62,8 +64,7 @@ class Graded:
         return self.engine.endswith(APPROXIMATE)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(NamedTuple):
     """One check's answer; `score` is None exactly when the verdict is unscored; `replies` as in `Graded`."""
 
     id: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from evalstore.checks.evaluate import prepare as prepare_rubric
@@ -74,7 +73,7 @@ def _graded(ref: str, rubric: Rubric, result: RubricResult) -> Graded:
         replies=digest(replies) if replies else "",
         bar=rubric.scoring.threshold,
     )
-    return graded if result.score is not None else replace(graded, unscored=_why(rubric, result))
+    return graded if result.score is not None else graded._replace(unscored=_why(rubric, result))
 
 
 def _why(rubric: Rubric, result: RubricResult) -> Unscored:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -56,7 +55,7 @@ def pass_rate() -> Metric:
 
 def _details(check: CheckResult) -> dict[str, Any]:
     return {
-        **{key: None if value is None else str(value) for key, value in asdict(check).items()},
+        **{key: None if value is None else str(value) for key, value in check._asdict().items()},
         "score": _text(check.score),
     }
 
