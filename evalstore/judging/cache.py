@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from evalstore.documents import digest
-from evalstore.judging.database import connect, is_ours, make, stands, worded, writing
+from evalstore.judging.database import connect, damaged, is_ours, make, stands, worded, writing
 from evalstore.model import Call, Reply
 
 _Row = list[str]  # key, judge, model, served, finish, text, and the checksum of these
@@ -80,6 +80,8 @@ class Cache:
             for key, row in rows.items():
                 if _find(database, key) is None:
                     database.execute("INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+                    if _find(database, key) is None:  # or it would be asked for again, and again
+                        raise damaged(self.path)
         for key in rows:
             self._waiting.pop(key, None)
 

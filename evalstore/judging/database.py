@@ -39,7 +39,7 @@ def stands(path: Path) -> bool:
         with suppress(FileNotFoundError, NotADirectoryError):
             found = stat.S_ISREG(beside.lstat().st_mode)
             if not found:
-                raise refused(path, f"{beside.name} is no regular file", _ELSEWHERE)
+                raise _refused(path, f"{beside.name} is no regular file", _ELSEWHERE)
     return found
 
 
@@ -62,9 +62,9 @@ def is_ours(database: sqlite3.Connection, path: Path) -> bool:
     if (ids, schema) == ([0, 0], []):
         return False
     if ids[0] == _APPLICATION and ids[1] != _VERSION:
-        raise refused(path, f"was written by another evalstore, whose caches have form {ids[1]}", _ELSEWHERE)
+        raise _refused(path, f"was written by another evalstore, whose caches have form {ids[1]}", _ELSEWHERE)
     if ids[0] != _APPLICATION or schema != _SCHEMA:
-        raise refused(path, "is no cache of replies", _ELSEWHERE)
+        raise _refused(path, "is no cache of replies", _ELSEWHERE)
     return True
 
 
@@ -102,15 +102,19 @@ def worded(path: Path) -> Iterator[None]:
         if name is None:  # Python's complaint about us, not SQLite's about the file
             raise
         known = next((words for start, words in _WORDS.items() if name.startswith(start)), None)
-        raise refused(path, *(known or (f"cannot be used: {error}", _ELSEWHERE))) from None
+        raise _refused(path, *(known or (f"cannot be used: {error}", _ELSEWHERE))) from None
     except UnicodeDecodeError:  # Python's, over SQLite's own words about names that are none
-        raise refused(path, *_WORDS["SQLITE_CORRUPT"]) from None
+        raise damaged(path) from None
     except OSError as error:
-        raise refused(path, f"cannot be opened: {(error.strerror or str(error)).lower()}", _ELSEWHERE) from None
+        raise _refused(path, f"cannot be opened: {(error.strerror or str(error)).lower()}", _ELSEWHERE) from None
 
 
-def refused(path: Path, message: str, hint: str) -> RefusedError:
-    """Say what is wrong with the file, and what to do."""
+def damaged(path: Path) -> RefusedError:
+    """Say that the file does not keep what is put into it."""
+    return _refused(path, *_WORDS["SQLITE_CORRUPT"])
+
+
+def _refused(path: Path, message: str, hint: str) -> RefusedError:
     return RefusedError(message, place=Place(str(path)), hint=hint)
 
 

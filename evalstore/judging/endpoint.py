@@ -38,14 +38,12 @@ _HEADERS = {"accept", "connection", "content-length", "content-type", "host"}
 class Endpoint:
     """Where judges' models are asked, and how patiently (in seconds); what makes no sense is a `UsageError`.
 
-    `model` is what the run says of a model where neither check nor judge does. A call is tried up to `retries` times
-    more; the pauses double from `first_wait` to `longest_wait`, which is also the longest that the endpoint may ask
-    for. When `patience` calls in a row have failed for good, no more are asked.
+    A call is tried up to `retries` times more; the pauses double from `first_wait` to `longest_wait`, which is also the
+    longest that the endpoint may ask for. When `patience` calls in a row have failed for good, no more are asked.
     """
 
     url: str
     key: str = field(default="", repr=False)
-    model: Mapping[str, Any] = field(default_factory=dict)
     timeout: float = 60
     retries: int = 5
     concurrency: int = 8
@@ -126,6 +124,7 @@ class Line:
         limits = Timeout(self.endpoint.timeout, connect=min(_CONNECT, self.endpoint.timeout))
         hooks: Any = {"request": [self._strip], "response": [self._hand_over]}
         http = DefaultHttpxClient(timeout=limits, event_hooks=hooks, follow_redirects=False)
+        # Of the environment it still heeds what all programs do: proxies and certificates.
         key = self.endpoint.key or "none"  # without one the client would look for one
         return OpenAI(api_key=key, base_url=self.endpoint.base, timeout=limits, max_retries=0, http_client=http)
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evalstore.errors import RefusedError
+from evalstore.errors import Place, RefusedError
 from evalstore.judging.asking import ask_all
 from evalstore.judging.cache import Cache
 from evalstore.judging.endpoint import Endpoint
@@ -113,6 +113,16 @@ def seated(judges: Judges, common: Callable[[], Path]) -> Iterator[Panel]:
 
         @cache
         def replies() -> Cache:
-            return opened.enter_context(Cache.open(judges.cache or common() / _FOLDER / _FILE))
+            return opened.enter_context(Cache.open(judges.cache or _own(common() / _FOLDER)))
 
         yield Panel(judges, replies, opened.enter_context(Spool()))
+
+
+def _own(folder: Path) -> Path:
+    if folder.is_symlink():  # a stranger's .git must not lead our writing elsewhere
+        raise RefusedError(
+            "is a link, so no replies are kept there",
+            place=Place(str(folder)),
+            hint="remove it, or name a file for the replies (--cache)",
+        )
+    return folder / _FILE
