@@ -50,8 +50,9 @@ def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
         too_many = len(weights) * samples > CALL_LIMIT
         pointer: Pointer = ("samples",) if too_many else ("jury", "members")
         yield pointer, problem, "lower `samples`" if too_many else "give at least one member a weight above 0"
+    first = {ref: index for index, ref in reversed([*enumerate(refs)])}
     for index, ref in enumerate(refs):
-        if ref in refs[:index]:
+        if first[ref] < index:
             pointer = ("jury", "members", index, "judge_prompt_ref")
             message = f"{ref} sits here twice, and is asked and answers only once"
             yield pointer, message, "keep one and raise its weight, or use `samples`"
