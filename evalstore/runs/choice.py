@@ -50,18 +50,23 @@ class Choice:
 def chosen(read: Callable[[], Iterator[Entry]], choice: Choice, file: str) -> Iterator[Entry]:
     """Yield the wanted entries; `RefusedError`, with the names that there are, for several series, or for none."""
     first: dict[str, str] = {}
-    taken = False
+    known: dict[Series, bool] = {}
     for entry in read():
-        if not choice.takes(entry.series):
-            continue
-        taken = True
-        for part in choice.alike:
-            name = getattr(entry.series, part)
-            if name is not None and first.setdefault(part, name) != name:
+        wanted = known.get(entry.series)
+        if wanted is None:
+            wanted = known[entry.series] = choice.takes(entry.series)
+            if wanted and _apart(entry.series, first, choice.alike):
                 raise _several(_names(read(), choice), choice, file)
-        yield entry
-    if choice.only and not taken:
+        if wanted:
+            yield entry
+    if choice.only and not any(known.values()):
         raise _none(_names(read(), Choice()), choice, file)
+
+
+def _apart(series: Series, first: dict[str, str], alike: tuple[str, ...]) -> bool:
+    """Whether a series has another name in a part than the first that had one, which is kept in `first`."""
+    names = ((part, getattr(series, part)) for part in alike)
+    return any(name is not None and first.setdefault(part, name) != name for part, name in names)
 
 
 def _fits(name: str | None, wanted: str) -> bool:
