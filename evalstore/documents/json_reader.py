@@ -8,7 +8,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from decimal import Decimal
 from json.decoder import scanstring  # type: ignore[attr-defined]  # in every CPython, in no stub
 from typing import Any, NoReturn
 
@@ -63,7 +62,7 @@ def read_value(text: str, file: str) -> Any:
     if len(text) < 2 * NODE_LIMIT and not _SURROGATE.search(text):
         with suppress(json.JSONDecodeError, LoadError, RecursionError):
             bare, place = text.removeprefix("\ufeff"), Place(file)
-            value = row_decoder(place).decode(bare)
+            value = decode_row(bare, place)
             check_row(value, bare, place)
             if bare.count("[") + bare.count("{") < DEPTH_LIMIT or _height(value) < DEPTH_LIMIT:
                 return value
@@ -74,10 +73,9 @@ def read_row(data: bytes, file: str, line: int) -> Any:
     """Parse one line of JSONL as plain data, at C speed; a broken line is a `LoadError` at its place."""
     if len(data) > LINE_LIMIT:
         raise LimitError(f"a line is longer than {LINE_LIMIT:,} bytes", place=Place(file, line))
-    text = decode(data, file, line).removeprefix("\ufeff")
-    place = Place(file, line)
+    text, place = decode(data, file, line).removeprefix("\ufeff"), Place(file, line)
     try:
-        value = row_decoder(place).decode(text)
+        value = decode_row(text, place)
     except json.JSONDecodeError as error:
         raise LoadError(f"not JSON: {error.msg}", place=Place(file, line, error.colno)) from None
     except RecursionError:
@@ -94,23 +92,29 @@ def check_row(value: Any, text: str, place: Place) -> None:
         raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place)
 
 
-def row_decoder(place: Place) -> json.JSONDecoder:
-    """Return a decoder at C speed: numbers exact, no key twice, no NaN; what it refuses, it refuses at `place`."""
+def decode_row(text: str, place: Place) -> Any:
+    """Decode JSON at C speed: numbers exact, no key twice, no NaN; what it refuses of these, it refuses at `place`."""
+    try:
+        return _DECODER.decode(text)
+    except LoadError as error:
+        error.place = place
+        raise
 
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        mapping = dict(items)
-        if len(mapping) != len(items):
-            twice = next(key for key, count in Counter(key for key, _ in items).items() if count > 1)
-            raise LoadError(f"the key {twice!r} stands twice in one object", place=place)
-        return mapping
 
-    def constant(word: str) -> NoReturn:
-        raise LoadError(f"{word} is not JSON", place=place)
+def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(items)
+    if len(mapping) != len(items):
+        twice = next(key for key, count in Counter(key for key, _ in items).items() if count > 1)
+        raise LoadError(f"the key {twice!r} stands twice in one object")
+    return mapping
 
-    def exact(lexeme: str) -> int | Decimal:
-        return number(lexeme, place)
 
-    return json.JSONDecoder(object_pairs_hook=pairs, parse_float=exact, parse_int=exact, parse_constant=constant)
+def _constant(word: str) -> NoReturn:
+    raise LoadError(f"{word} is not JSON")
+
+
+# Made once, because to make one takes as long as to read a row.
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_float=number, parse_int=number, parse_constant=_constant)
 
 
 def _height(value: Any) -> int:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, NoReturn, Protocol
 
-from evalstore.documents.json_reader import LIMIT, check_row, row_decoder
+from evalstore.documents.json_reader import LIMIT, check_row, decode_row
 from evalstore.documents.tree import DEPTH_LIMIT
 from evalstore.errors import LimitError, LoadError, Place
 
@@ -75,7 +75,7 @@ class JsonStream:
         if text.count(",") + text.count("[") + text.count("{") > _PART_LIMIT:
             _check_parts(text, place)
         try:
-            value = row_decoder(place).decode(text)
+            value = decode_row(text, place)
         except json.JSONDecodeError as error:
             line = (place.line or 1) + text.count("\n", 0, error.pos)
             raise LoadError(f"not JSON: {error.msg[0].lower()}{error.msg[1:]}", place=Place(self.name, line)) from None

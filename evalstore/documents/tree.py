@@ -51,7 +51,7 @@ def json_pointer(pointer: Pointer) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in pointer)
 
 
-def number(lexeme: str, place: Place) -> int | Decimal:
+def number(lexeme: str, place: Place | None = None) -> int | Decimal:
     """Read a decimal literal exactly, or refuse one too large to calculate with."""
     if len(lexeme) > DIGIT_LIMIT:
         raise LimitError(f"a number has more than {DIGIT_LIMIT} digits", place=place)
