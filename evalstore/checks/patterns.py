@@ -47,7 +47,7 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
 
     if len(pattern) > LENGTH_LIMIT:
         return f"the pattern is longer than {LENGTH_LIMIT:,} characters"
-    if _items(pattern) > ITEM_LIMIT:
+    if items(pattern) > ITEM_LIMIT:
         return f"the pattern's counted repeats stand for more than {ITEM_LIMIT:,} items"
     try:
         compiled = regex.compile(pattern, sum((regex.RegexFlag[flag.upper()] for flag in flags), regex.VERSION0))
@@ -56,12 +56,12 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
         return f"the pattern does not compile: {_worded(error)}"
 
 
-def matches(compiled: regex.Pattern[str], mode: str, text: str) -> bool | None:
+def matches(compiled: regex.Pattern[str], mode: str, text: str, seconds: float = SECONDS) -> bool | None:
     """Whether the pattern matches (`mode` search, match or fullmatch); None when its time is up, or would be."""
     if _outruns(compiled, text):
         return None
     try:
-        return getattr(compiled, mode)(text, timeout=SECONDS) is not None
+        return getattr(compiled, mode)(text, timeout=seconds) is not None
     except TimeoutError:
         return None
 
@@ -114,7 +114,7 @@ def _unstretched(compiled: regex.Pattern[str]) -> regex.Pattern[str]:
     return regex.compile(f"(?:{compiled.pattern}{end}|(?!))", compiled.flags)
 
 
-def _items(pattern: str) -> int:
+def items(pattern: str) -> int:
     """Return about how many items a pattern has when its counted repeats are written out."""
     levels, last = [0], 0
     for item in _ITEM.finditer(pattern):

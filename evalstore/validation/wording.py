@@ -103,11 +103,9 @@ def _not(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 
 
 def _additional(violation: Violation, pointer: Pointer) -> Iterator[Note]:
-    known, patterns = violation.schema.get("properties", {}), violation.schema.get("patternProperties", {})
-    for key in violation.instance:
-        if key not in known and not any(re.search(pattern, key) for pattern in patterns):
-            hint = guessed(key, known, f"the keys are {listed(known)}" if known else "")
-            yield note("key-not-allowed", (*pointer, key), of_key=True, name=f"`{key}`", hint=hint)
+    known = violation.schema.get("properties", {})
+    hint = guessed(pointer[-1], known, f"the keys are {listed(known)}" if known else "")
+    yield note("key-not-allowed", pointer, of_key=True, name=named(pointer), hint=hint)
 
 
 def _repeats(violation: Violation, pointer: Pointer) -> Iterator[Note]:
@@ -158,6 +156,7 @@ _WORDS: dict[str, Callable[[Violation, Pointer], Iterator[Note]]] = {
     "not": _not,
     "None": _false,  # the schema `false` has no keyword
     "additionalProperties": _additional,
+    "unevaluatedProperties": _additional,
     "uniqueItems": _repeats,
 }
 

@@ -1,14 +1,20 @@
-"""Schemas are compiled once, never fetched, and never end in a library's exception."""
+"""Schemas are compiled once, never fetched, bounded by steps, and never end in a library's exception."""
 
 from __future__ import annotations
 
 import http.server
+import math
 import threading
+from decimal import Decimal
+from functools import reduce
+from typing import Any
 
 import pytest
 
 from evalstore.errors import SchemaError
-from evalstore.schemas import compile_schema
+from evalstore.schemas import DEPTH, TRUSTED, Guard, compile_schema, find_flaws
+
+STRICT = Guard(20_000, TRUSTED.patterns)
 
 
 def test_every_violation_with_its_pointer() -> None:
@@ -21,32 +27,125 @@ def test_every_violation_with_its_pointer() -> None:
 
 
 @pytest.mark.parametrize(
-    "schema",
+    ("schema", "pointer", "said"),
     [
-        {"type": 5},
-        {"properties": []},
-        {"$ref": 5},
-        {"$ref": "http://127.0.0.1:9/x"},
-        {"$ref": "file:///etc/passwd"},
-        {"items": {"$ref": "other.json"}},
+        ({"type": 5}, ("type",), "broken"),
+        ({"properties": []}, ("properties",), "broken"),
+        ({"properties": {"a": {"type": "strng"}}}, ("properties", "a", "type"), "'strng' is not one of"),
+        ({"multipleOf": 0}, ("multipleOf",), "broken"),
+        ({"$ref": 5}, ("$ref",), "broken"),
+        (5, (), "broken"),
+        ({"$ref": "http://127.0.0.1:9/x"}, ("$ref",), "refers to 'http"),
+        ({"$ref": "file:///etc/passwd"}, ("$ref",), "refers to 'file"),
+        ({"items": {"$ref": "other.json"}}, ("items", "$ref"), "refers to 'other.json'"),
+        ({"$defs": {"a": {"$dynamicRef": "other#a"}}}, ("$defs", "a", "$dynamicRef"), "refers to 'other#a'"),
+        ({"$id": "https://a.b/c", "$ref": "c#/$defs/d", "$defs": {"d": {}}}, ("$ref",), "refers to 'c#"),
+        ({"allOf": [{"$ref": "#/$defs/absent"}]}, ("allOf", 0, "$ref"), "leads to no schema"),
+        ({"$ref": "#name"}, ("$ref",), "leads to no schema"),
+        ({"$ref": "#/enum/0", "enum": [1]}, ("$ref",), "leads to no schema"),
+        ({"$ref": "#"}, (), "leads back"),
+        ({"allOf": [{"not": {"$ref": "#/allOf/0"}}]}, ("allOf", 0), "leads back"),
+        ({"$schema": "https://example.com/mine"}, ("$schema",), "is not known"),
+        ({"items": {"$schema": "http://json-schema.org/draft-07/schema#"}}, ("items", "$schema"), "another dialect"),
+        ({"$defs": {"a": {"$id": "a", "$dynamicRef": "#b", "$dynamicAnchor": "b"}}}, ("$defs", "a", "$dynamicRef"), "several"),
     ],
-)
-def test_broken_and_remote_schemas_are_refused(schema: dict[str, object]) -> None:
-    with pytest.raises(SchemaError):
+)  # fmt: skip
+def test_a_flaw_is_told_at_its_place(schema: Any, pointer: tuple[str | int, ...], said: str) -> None:
+    (flaw,) = find_flaws(schema, STRICT)
+    assert flaw.pointer == pointer
+    assert said in flaw.message
+    assert flaw.hint
+    with pytest.raises(SchemaError, match=said):
         compile_schema(schema)
+
+
+def test_what_only_looks_like_a_reference_is_data() -> None:
+    schema = compile_schema({"properties": {"$ref": {"const": {"$ref": "http://a.b/c"}}}, "enum": [{"$ref": "d"}, {}]})
+    assert schema.accepts({})
+    assert not schema.accepts({"$ref": "d"})
 
 
 @pytest.mark.parametrize(
     "schema",
     [
-        {"$ref": "#"},
-        {"$ref": "#/$defs/absent"},
-        {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
+        {"$defs": {"a b": {"type": "integer"}}, "$ref": "#/$defs/a%20b"},
+        {"$defs": {"a/b~": {"type": "integer"}}, "$ref": "#/$defs/a~1b~0"},
+        {"$defs": {"a": {"$anchor": "b", "type": "integer"}}, "$ref": "#b"},
+        {"$defs": {"a": {"$dynamicAnchor": "b", "type": "integer"}}, "$dynamicRef": "#b"},
+        {"components": {"schemas": {"a": {"$ref": "#/components/b"}}, "b": {"type": "integer"}}, "$ref": "#/components/schemas/a"},
+        {"allOf": [{"type": "integer"}, {"$ref": "#/allOf/0"}]},
+        {"$id": "https://a.b/c", "$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}},
+        {"$defs": {"a": {"$id": "d", "$ref": "#/$defs/b", "$defs": {"b": {"type": "integer"}}}}, "$ref": "#/$defs/a"},
+        {"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"a": {"$id": "#b", "type": "integer"}}, "$ref": "#b"},
+        {"$schema": "http://json-schema.org/draft-04/schema#", "definitions": {"a": {"id": "#b", "type": "integer"}}, "$ref": "#b"},
+    ],
+)  # fmt: skip
+def test_references_within_the_schema_are_followed(schema: dict[str, Any]) -> None:
+    assert compile_schema(schema).accepts(1)
+    assert not compile_schema(schema).accepts("a")
+
+
+def test_a_schema_may_refer_to_itself_where_it_looks_deeper() -> None:
+    schema = compile_schema({"type": "object", "additionalProperties": {"$ref": "#"}}, STRICT)
+    assert schema.accepts({"a": {"b": {}}})
+    assert not schema.accepts({"a": {"b": 1}})
+
+
+@pytest.mark.parametrize(
+    ("schema", "yes", "no"),
+    [
+        ({"multipleOf": Decimal("0.1")}, Decimal("0.3"), Decimal("0.35")),
+        ({"multipleOf": 0.1}, Decimal("0.3"), Decimal("0.35")),
+        ({"multipleOf": 3}, 3 * 10**400, 3 * 10**400 + 1),
+        ({"multipleOf": Decimal("1E-400")}, 1, Decimal("1E-401")),
+        ({"type": "integer"}, Decimal("2.0"), Decimal("123456789012345678901234567890.5")),
+        ({"type": "integer"}, Decimal("1E+400"), True),
+        ({"minLength": Decimal("2.0")}, "ab", "a"),
+        ({"exclusiveMinimum": Decimal("0.1")}, Decimal("0.10000000000000000000000000000001"), Decimal("0.1")),
+        ({"maximum": 10**400}, 10**400, 10**400 + 1),
+        ({"const": 1}, Decimal("1.0"), True),
+        ({"const": {"a": [1, False]}}, {"a": [Decimal("1.0"), False]}, {"a": [1, 0]}),
+        ({"enum": [0, [1]]}, [Decimal("1.0")], False),
+        ({"enum": [{"a": 1}]}, {"a": 1}, {"a": 1, "b": 1}),
+        ({"uniqueItems": True}, [1, True, "1", [1], {"a": 1}, ["n", "1/1"], None], [1, Decimal("1.0")]),
+        ({"uniqueItems": True}, [{"a": 1}, {"a": True}], [{"a": 1, "b": 2}, {"b": 2, "a": Decimal("1.00")}]),
+        ({"$schema": "http://json-schema.org/draft-04/schema#", "maximum": 1, "exclusiveMaximum": True}, 0, 1),
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{}], "additionalItems": False}, [1], [1, 2]),
+        ({"format": "email"}, "anything", None),
+        (True, 1, None),
+        (False, None, 1),
     ],
 )
-def test_a_schema_that_cannot_be_applied_says_so(schema: dict[str, object]) -> None:
-    with pytest.raises(SchemaError):
-        list(compile_schema(schema).violations(1))
+def test_values_are_compared_exactly(schema: Any, yes: Any, no: Any) -> None:
+    compiled = compile_schema(schema)
+    assert yes is None or compiled.accepts(yes)
+    assert no is None or not compiled.accepts(no)
+
+
+@pytest.mark.parametrize(
+    ("schema", "yes", "no"),
+    [
+        ({"allOf": [{"properties": {"a": {}}}]}, {"a": 1}, {"b": 1}),
+        ({"anyOf": [{"required": ["a"], "properties": {"a": {}}}, {"properties": {"b": {}}}]}, {"a": 1, "b": 1}, {"a": 1, "c": 1}),
+        ({"oneOf": [{"const": 1}, {"patternProperties": {"^x": {}}}]}, {"x": 1}, {"y": 1}),
+        ({"if": {"required": ["a"]}, "then": {"properties": {"a": {}}}, "else": {"properties": {"b": {}}}}, {"b": 1}, {"a": 1, "b": 1}),
+        ({"$defs": {"d": {"properties": {"a": {}}}}, "$ref": "#/$defs/d"}, {"a": 1}, {"b": 1}),
+        ({"dependentSchemas": {"a": {"properties": {"a": {}, "b": {}}}}}, {"a": 1, "b": 1}, {"b": 1}),
+        ({"allOf": [{"additionalProperties": {"type": "integer"}}]}, {"a": 1}, {"a": "b"}),
+        ({"not": {"not": {"properties": {"a": {}}}}}, {}, {"a": 1}),
+    ],
+)  # fmt: skip
+def test_what_no_part_has_looked_at_is_unevaluated(schema: dict[str, Any], yes: Any, no: Any) -> None:
+    compiled = compile_schema({**schema, "unevaluatedProperties": False})
+    assert compiled.accepts(yes)
+    assert not compiled.accepts(no)
+
+
+def test_a_key_that_is_not_allowed_is_named_by_its_pointer() -> None:
+    schema = compile_schema({"properties": {"a": {}}, "patternProperties": {"^x": {}}, "additionalProperties": False})
+    found = schema.first({"a": 1, "xy": 2, "b": 3})
+    assert found is not None
+    assert (found.pointer, found.keyword, found.of_key) == (("b",), "additionalProperties", True)
 
 
 def test_no_reference_is_fetched() -> None:
@@ -64,3 +163,96 @@ def test_no_reference_is_fetched() -> None:
                 list(compile_schema(schema).violations({}))
         server.shutdown()
     assert hits == []
+
+
+def doubled(keyword: str, last: Any) -> dict[str, Any]:
+    steps = {f"d{n}": {keyword: [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(20)}
+    return {"$defs": {**steps, "d20": last}, "$ref": "#/$defs/d0"}
+
+
+def unevaluated(_: int, inner: dict[str, Any]) -> dict[str, Any]:
+    return {"unevaluatedProperties": {"type": "null"}, "anyOf": [inner, inner, {"properties": {"a": {}}}]}
+
+
+NESTED: dict[str, Any] = reduce(lambda inner, n: unevaluated(n, inner), range(10), {})
+BOMBS: dict[str, tuple[Any, Any]] = {
+    "all_of_a_million": (doubled("allOf", {}), 1),
+    "any_of_a_million": (doubled("anyOf", {"type": "string"}), 1),
+    "one_of_a_million": (doubled("oneOf", False), 1),
+    "nots_and_ifs": ({"allOf": [{"if": {"not": {"items": {}}}, "then": {}}] * 200}, [1] * 200),
+    "unevaluated_ten_deep": (NESTED, {"b": 1, "a": 2}),
+    "items_again_and_again": ({"allOf": [{"items": {}}] * 300}, [1] * 300),
+    "items_of_anything": ({"allOf": [{"items": True}] * 300}, [1] * 300),
+    "contains_again_and_again": ({"allOf": [{"contains": {"type": "string"}, "minContains": 0}] * 300}, [1] * 300),
+    "names_again_and_again": ({"allOf": [{"propertyNames": {}}] * 300}, {str(n): n for n in range(300)}),
+    "patterns_by_names": ({"patternProperties": {f"^{n}$": {} for n in range(300)}}, {str(n): n for n in range(300)}),
+    "values_by_items": ({"items": {"enum": [[n] for n in range(300)]}}, [[-1]] * 300),
+    "long_values_by_items": ({"items": {"const": [0] * 300}}, [[*[0] * 299, 1]] * 300),
+    "unique_again_and_again": ({"allOf": [{"uniqueItems": True}] * 300}, [[n] for n in range(300)]),
+    "names_that_are_there": ({"allOf": [{"required": [str(n) for n in range(900)]}] * 9}, dict.fromkeys(map(str, range(900)))),
+    "names_that_are_missing": ({"anyOf": [{"required": [str(n) for n in range(900)]}] * 9}, {}),
+    "errors_that_are_kept": ({"anyOf": [{"items": {"type": "string"}}] * 9}, [1] * 900),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_ends_after_so_many_steps(name: str) -> None:
+    schema, value = BOMBS[name]
+    with pytest.raises(SchemaError, match=r"too many steps|too large"):
+        list(compile_schema(schema, Guard(9_000, TRUSTED.patterns)).violations(value))
+
+
+def test_a_schema_or_value_that_nests_too_deep_says_so() -> None:
+    chain: dict[str, Any] = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(DEPTH + 1)}
+    with pytest.raises(SchemaError, match=f"more than {DEPTH} keywords"):
+        compile_schema({"$defs": {**chain, f"d{DEPTH + 1}": {}}, "$ref": "#/$defs/d0"}).accepts(1)
+    with pytest.raises(SchemaError, match="nested deeper than"):
+        compile_schema(reduce(lambda inner, _: {"not": inner}, range(5000), {}))
+    circle: dict[str, Any] = {}
+    circle["not"] = circle
+    with pytest.raises(SchemaError, match="nested deeper than"):
+        compile_schema(circle)
+    deep = reduce(lambda inner, _: [inner], range(5000), 1)
+    with pytest.raises(SchemaError, match="nests too deep"):
+        compile_schema({}).accepts(deep)
+
+
+def test_a_schema_with_more_values_than_a_file_may_have_is_refused() -> None:
+    with pytest.raises(SchemaError, match="more than 200,000 values"):
+        compile_schema({"enum": [*range(200_001)]})
+
+
+def test_what_the_library_does_not_expect_is_a_sentence() -> None:
+    with pytest.raises(SchemaError, match="cannot be applied"):
+        compile_schema({"maximum": 1}).accepts(Decimal("NaN"))
+
+
+def test_the_same_value_takes_the_same_steps_each_time() -> None:
+    schema = {"items": {"type": "object", "properties": {"a": {"type": "string", "pattern": "a"}}, "required": ["a"]}}
+    value = [{"a": "a"}] * 50
+    enough = next(steps for steps in range(10_000) if _suffice(schema, value, steps))
+    assert 200 < enough < 1000
+    assert all(_suffice(schema, value, enough) for _ in range(3))
+    compiled = compile_schema(schema, Guard(math.inf, TRUSTED.patterns))
+    assert compiled.accepts(value)
+    assert compiled.accepts(value)
+
+
+def _suffice(schema: Any, value: Any, steps: int) -> bool:
+    compiled = compile_schema(schema)
+    run = compiled._begin()
+    run.left = steps
+    try:
+        return next(compiled._validator.evolve(format_checker=run).iter_errors(value), None) is None
+    except SchemaError:
+        return False
+
+
+def test_a_message_holds_little_of_a_large_value() -> None:
+    value = {"a": ["x" * 1000] * 1000, "b": "y" * 100_000, "c": Decimal("1.50")}
+    schema = compile_schema({"type": "array", "properties": {"b": {"pattern": "^x"}, "c": {"type": "string"}}})
+    assert {found.message for found in schema.violations(value)} == {
+        "{…} is not of type 'array'",
+        f"'{'y' * 79}…' does not match '^x'",
+        "1.50 is not of type 'string'",
+    }
