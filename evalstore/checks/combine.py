@@ -42,10 +42,10 @@ def counted(scoring: Scoring, results: Sequence[CheckResult]) -> list[Counted]:
     """Return the checks that the rubric counts, in order, after the policies for unscored checks."""
     return [
         Counted(
-            id=result.id,
-            score=_ZERO if result.score is None else result.score,
-            passed=result.verdict is Verdict.PASS,
-            weight=scoring.weights.get(result.id, _ONE),
+            result.id,
+            _ZERO if result.score is None else result.score,
+            result.verdict is Verdict.PASS,
+            scoring.weights.get(result.id, _ONE),
         )
         for result in results
         if result.score is not None or _counts(scoring, result)
@@ -59,11 +59,10 @@ def _counts(scoring: Scoring, result: CheckResult) -> bool:
 
 
 def _score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fraction | None, str]:
-    broken = [result.id for result in results if result.unscored is Unscored.ERROR]
-    if broken and scoring.errors == "fail":
+    if scoring.errors == "fail" and (broken := [one.id for one in results if one.unscored is Unscored.ERROR]):
         return _ZERO, f"could not be graded, and this rubric counts that as 0: {_listed(broken)}"
     checks = counted(scoring, results)
-    if closed := [check.id for check in checks if check.id in scoring.required and not check.passed]:
+    if scoring.required and (closed := [one.id for one in checks if one.id in scoring.required and not one.passed]):
         return _ZERO, f"required and failed: {_listed(closed)}"
     if not checks:
         return None, "no check was scored"
@@ -88,8 +87,9 @@ def _weighted_avg(checks: Sequence[Counted]) -> Fraction | None:
 
 def _whole(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
     """Return numbers over one denominator, and it: sums of fractions would be reduced term by term."""
-    unit = lcm(*[number.denominator for number in numbers])
-    return [number.numerator * (unit // number.denominator) for number in numbers], unit
+    pairs = [number.as_integer_ratio() for number in numbers]
+    unit = lcm(*[below for _, below in pairs])
+    return [above * (unit // below) for above, below in pairs], unit
 
 
 def _min(checks: Sequence[Counted]) -> Fraction:

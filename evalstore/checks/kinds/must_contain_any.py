@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from evalstore.checks.reach import Grade, Reach
@@ -17,10 +18,13 @@ def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
     exact = params.get("case_sensitive", False)
     values = tuple(written if exact else (value.lower() for value in written))
 
+    @cache
+    def answer(found: int) -> Graded:
+        return binary(found >= needed, f"{found} of {len(values)} values found, {needed} needed")
+
     def grade(sample: Sample) -> Graded:
         text = sample.text if exact else sample.lowered
-        found = sum(value in text for value in values)
-        return binary(found >= needed, f"{found} of {len(values)} values found, {needed} needed")
+        return answer([value in text for value in values].count(True))
 
     return grade
 

@@ -16,11 +16,14 @@ def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
     """Look for the first value that is in the output; nothing is trimmed or normalised."""
     exact = params.get("case_sensitive", False)
     values = [(value if exact else value.lower(), value) for value in params["values"]]
+    clean = binary(True, "none of the values found")
 
     def grade(sample: Sample) -> Graded:
         text = sample.text if exact else sample.lowered
-        found = next((written for value, written in values if value in text), None)
-        return binary(found is None, "none of the values found" if found is None else f"found {excerpt(found)!r}")
+        for value, written in values:
+            if value in text:
+                return binary(False, f"found {excerpt(written)!r}")
+        return clean
 
     return grade
 

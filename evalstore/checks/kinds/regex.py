@@ -8,7 +8,6 @@ from typing import Any
 from evalstore.checks.patterns import SECONDS, compile_pattern, difference, engine, matches
 from evalstore.checks.reach import Grade, Reach
 from evalstore.documents import Pointer
-from evalstore.model import Graded, Sample
 from evalstore.model.outcome import binary, error
 
 
@@ -16,15 +15,15 @@ def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
     """Look for a match where `mode` allows one; a pattern that does not compile is unscored, too."""
     compiled, mode = compile_pattern(params["pattern"], _flags(params)), params.get("mode", "search")
 
-    def grade(sample: Sample) -> Graded:
-        if isinstance(compiled, str):
-            return error(compiled)
-        found = matches(compiled, mode, sample.text)
-        if found is None:
-            return error(f"the pattern did not finish within {SECONDS:g} s on this output", engine())
-        return binary(found, "a match is found" if found else "no match is found", engine())
-
-    return grade
+    if isinstance(compiled, str):
+        broken = error(compiled)
+        return lambda _: broken
+    answers = {
+        True: binary(True, "a match is found", engine()),
+        False: binary(False, "no match is found", engine()),
+        None: error(f"the pattern did not finish within {SECONDS:g} s on this output", engine()),
+    }
+    return lambda sample: answers[matches(compiled, mode, sample.text)]
 
 
 def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
