@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Self
 
 from evalstore.errors import RefusedError
 from evalstore.model import Call
 
-_PAGE = 256  # calls in memory while they are read
-_TABLE = "CREATE TABLE call (number INTEGER PRIMARY KEY, key BLOB UNIQUE, pickled BLOB)"
+_TABLE = "CREATE TABLE call (place BLOB PRIMARY KEY, pickled BLOB)"
 _Group = tuple[str, str]  # judge, model
 
 
@@ -50,17 +51,22 @@ def _opened() -> sqlite3.Connection:
 
 @dataclass(slots=True)
 class Spool:
-    """Calls in the order in which they were first noted, each once, in memory that does not grow with them."""
+    """Calls, each once, in memory that does not grow with them, and in an order that no other spool has.
+
+    Two processes that ask the same calls at one time would else make every one of them twice, side by side.
+    """
 
     _calls: Counter[_Group] = field(default_factory=Counter)
     _characters: Counter[_Group] = field(default_factory=Counter)
     _database: sqlite3.Connection = field(default_factory=_opened)
+    _order: bytes = field(default_factory=lambda: os.urandom(16))
 
     def note(self, call: Call) -> None:
         """Note a call; one that has the key of an earlier call is the same."""
-        row = bytes.fromhex(call.key), pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
+        place = blake2b(call.key.encode(), digest_size=16, key=self._order).digest()
+        row = place, pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
         try:
-            new = self._database.execute("INSERT OR IGNORE INTO call (key, pickled) VALUES (?, ?)", row).rowcount
+            new = self._database.execute("INSERT OR IGNORE INTO call VALUES (?, ?)", row).rowcount
         except sqlite3.Error as error:
             raise RefusedError(f"the calls to judges cannot be noted: {error}") from None
         group = call.judge, str(call.model.get("id", ""))
@@ -86,11 +92,8 @@ class Spool:
         return self._calls.total()
 
     def __iter__(self) -> Iterator[Call]:
-        last, page = 0, "SELECT number, pickled FROM call WHERE number > ? ORDER BY number LIMIT ?"
-        while rows := self._database.execute(page, (last, _PAGE)).fetchall():
-            last = rows[-1][0]
-            for _, pickled in rows:
-                yield pickle.loads(pickled)  # noqa: S301  # bytes that this process wrote, in a file without a name
+        for (pickled,) in self._database.execute("SELECT pickled FROM call ORDER BY place"):
+            yield pickle.loads(pickled)  # noqa: S301  # bytes that this process wrote, in a file without a name
 
     def __enter__(self) -> Self:
         return self

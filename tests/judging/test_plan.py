@@ -1,4 +1,4 @@
-"""What is noted: each call once, in its order, in little memory; and what it comes to."""
+"""What is noted: each call once, in an order that no other has, in little memory; and what it comes to."""
 
 from __future__ import annotations
 
@@ -13,14 +13,26 @@ def call(prompt: str, judge: str = "judge/a@1.0.0", sample: int = 0, **model: ob
     return Call(judge, prompt, {"id": "small", **model}, sample)
 
 
-def test_each_call_is_noted_once_in_the_order_of_the_first_time() -> None:
+def test_each_call_is_noted_once() -> None:
     noted = [call("b"), call("a"), call("b"), call("b", sample=1), call("a", temperature=Decimal("0.70")), call("a")]
     with Spool() as spool:
         for one in noted:
             spool.note(one)
-        assert list(spool) == [noted[0], noted[1], noted[3], noted[4]]
-        assert [one.key for one in spool] == [noted[index].key for index in (0, 1, 3, 4)]
-        assert len(spool) == 4
+        found = {one.key: one for one in spool}
+        assert found == {noted[index].key: noted[index] for index in (0, 1, 3, 4)}
+        assert len(list(spool)) == len(spool) == 4
+
+
+def test_two_spools_give_the_same_calls_in_orders_of_their_own() -> None:
+    calls = [call(f"{number}") for number in range(100)]
+    with Spool() as one, Spool() as other:
+        for noted in calls:
+            one.note(noted)
+            other.note(noted)
+        assert list(one) == list(one) != list(other)
+        assert {found.key for found in one} == {found.key for found in other}
+        alike = sum(mine == theirs for mine, theirs in zip(one, other, strict=True))
+    assert alike < 20
 
 
 def test_the_plan_counts_by_judge_and_model() -> None:
@@ -51,18 +63,6 @@ def test_it_can_be_emptied_and_filled_again() -> None:
         assert (len(spool), list(spool), spool.plan()) == (0, [], Plan(()))
         spool.note(call("a"))
         assert list(spool) == [call("a")]
-
-
-def test_what_is_noted_while_it_is_read_comes_last() -> None:
-    with Spool() as spool:
-        for number in range(600):
-            spool.note(call(f"{number}"))
-        seen = []
-        for one in spool:
-            seen.append(one.prompt)
-            if one.prompt == "599":
-                spool.note(call("late"))
-        assert seen == [*map(str, range(600)), "late"]
 
 
 def test_memory_does_not_grow_with_the_calls(tmp_path: Path) -> None:
