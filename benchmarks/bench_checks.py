@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 
-from evalstore.checks import evaluate
+from jsonschema import Draft202012Validator
+from referencing import Registry
+
+from evalstore.checks import evaluate, prepare
 from evalstore.checks.shape import commonmark, lines
-from evalstore.model import rubric_of
+from evalstore.checks.strangers import read_schema
+from evalstore.documents import read_value
+from evalstore.model import Output, Sample, rubric_of
 
 _VALUES = [f"phrase number {n}" for n in range(20)]
 _TEXT = "An answer of two kilobytes, as models write them, with Some Capitals. " * 28
 _MARKDOWN = "## A heading\n\nSome text that `is` *marked* and goes on.\n\n- one\n- two\n\n```php\necho 1;\n```\n\n" * 40
 _RUBRIC = {"checks": [{"kind": "must_contain_any", "values": _VALUES}], "scoring": {"combine": "all_pass"}}
+_SCHEMA = {
+    "type": "object",
+    "required": ["items"],
+    "properties": {
+        "items": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["name", "price"],
+                "properties": {
+                    "name": {"type": "string", "minLength": 1},
+                    "price": {"type": "number", "minimum": 0},
+                    "tier": {"enum": ["free", "paid"]},
+                },
+                "additionalProperties": False,
+            },
+        }
+    },
+}
+_JSON = json.dumps({"items": [{"name": "one of twenty", "price": 2.5, "tier": "free"}] * 20})
+_CHECK = {"kind": "json_schema", "schema": _SCHEMA}
 
 
 def microseconds(run: Callable[[], object], times: int) -> float:
@@ -38,6 +65,26 @@ def cmark_like() -> int:
     return len(MarkdownIt("commonmark").parse(_MARKDOWN))
 
 
+def json_schema() -> None:
+    """Hold the same value against the same schema: the library alone, with our guards, and a whole check."""
+    value, alone = read_value(_JSON, "output"), Draft202012Validator(_SCHEMA, registry=Registry())
+    guarded = read_schema(_SCHEMA)
+    rubric = rubric_of({"checks": [_CHECK], "scoring": {"combine": "all_pass"}})
+    grade = prepare(rubric)
+    floor = microseconds(lambda: alone.is_valid(value), 100)
+    print(f"JSON Schema, {len(_JSON) / 1000:.1f} KB: jsonschema {floor:.0f} us, guarded", end=" ")
+    ours = microseconds(lambda: guarded.accepts(value), 100)
+    whole = microseconds(lambda: grade(Sample(Output(_JSON))), 100)
+    print(f"{ours:.0f} us ({ours / floor:.2f} x), the check with its reading {whole:.0f} us")
+    try:
+        import jsonschema_rs
+    except ImportError:
+        return
+    fast = jsonschema_rs.Draft202012Validator(_SCHEMA)
+    rust = microseconds(lambda: fast.is_valid(value), 1000)
+    print(f"  jsonschema-rs, without steps: {rust:.1f} us ({floor / rust:.0f} x faster than jsonschema)")
+
+
 def main() -> None:
     rubric = rubric_of(_RUBRIC)
     floor = microseconds(bare, 2000)
@@ -52,6 +99,7 @@ def main() -> None:
     )
     print(f"Markdown, {len(_MARKDOWN) / 1000:.1f} KB: commonmark {blocks / 1000:.2f} ms, lines {rows / 1000:.2f} ms")
     print(f"  the parser with inline markup: {whole / 1000:.2f} ms ({whole / blocks:.1f} x)")
+    json_schema()
 
 
 if __name__ == "__main__":

@@ -62,6 +62,16 @@ def commonmark(text: str) -> Shape:
     )
 
 
+def fences(text: str) -> list[tuple[str, str]]:
+    """Return a text's fenced blocks in order, (info string, content), as a CommonMark parser sees them.
+
+    A fence that is never closed ends with the text. `LimitError` for a text beyond the limits.
+    """
+    # The parser would make a replacement character of a NUL, which JSON takes; it takes neither of these two.
+    tokens = _parser().parse(text.replace("\0", "\1"), {"blocks": 0})
+    return [(token.info, token.content) for token in tokens if token.type == "fence"]
+
+
 DIALECTS: Mapping[str, Callable[[str], Shape]] = {"commonmark": commonmark, "lines": lines}
 
 

@@ -69,6 +69,14 @@ def compile_schema(schema: Any, guard: Guard = TRUSTED) -> Schema:
     raise SchemaError(f"{flaw.message}{where}", hint=flaw.hint)
 
 
+@cache
+def engine() -> str:
+    """Return the engine as results record it."""
+    from importlib.metadata import version
+
+    return f"jsonschema {version('jsonschema')}"
+
+
 def find_flaws(schema: Any, guard: Guard) -> list[Flaw]:
     """Return what keeps a schema from being compiled."""
     compiled = _compiled(schema, guard)

@@ -1,0 +1,141 @@
+"""json_schema: the JSON in the output is valid against a schema, or has the fields that the question expects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from evalstore.checks.reach import Grade, Reach
+from evalstore.checks.shape import fences
+from evalstore.checks.strangers import read_schema, schema_flaws
+from evalstore.documents import Pointer, canonical, json_pointer, read_value
+from evalstore.errors import LimitError, LoadError, SchemaError
+from evalstore.model import Graded, Question, Sample
+from evalstore.model.outcome import binary, error, missing
+from evalstore.schemas import Violation, engine
+from evalstore.text import excerpt
+
+_SHOWN = 80
+_MARKS = ("```", "~~~")
+
+
+def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
+    """Read the JSON of the output strictly, then hold it against `schema`, or its fields against the question's.
+
+    `extract` says which text is the JSON: `whole`, the output, stripped; `fence`, the first fenced block marked `json`,
+    else the first fenced block, as CommonMark sees them; `auto`, the fenced block if there is one, else the whole (no
+    JSON has a fence in it). No JSON there is a fail; JSON larger or deeper than evalstore reads is unscored (error).
+
+    A schema with a flaw, or one that takes too many steps on this JSON, leaves it unscored (error): `checks.strangers`.
+    Expected fields are keys of the outermost object, equal as JSON (1 is 1.0, true is not 1) to the question's
+    `expected[field]` or to one of its `also_valid[field]`. A question that says nothing of a field leaves the check
+    unscored (missing), whatever the output; a field that the output lacks is a fail.
+    """
+    extract = params.get("extract", "auto")
+    if "expected_fields" in params:
+        return _by_fields(params["expected_fields"], extract)
+    return _by_schema(params["schema"], extract)
+
+
+def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+    """Yield what keeps the schema from being applied or makes it mean another thing, and fields named twice."""
+    if params.get("schema") is False:
+        yield ("schema",), "the schema false allows nothing, so nothing passes", "write what is allowed"
+    elif "schema" in params:
+        for flaw in schema_flaws(params["schema"]):
+            yield ("schema", *flaw.pointer), flaw.message, flaw.hint
+    fields = params.get("expected_fields", ())
+    for index, name in enumerate(fields):
+        if name in fields[:index]:
+            yield ("expected_fields", index), f"the field {name!r} stands twice", "keep one of the two"
+
+
+def _by_schema(wanted: Any, extract: str) -> Grade:
+    try:
+        schema = read_schema(wanted)
+    except SchemaError as flaw:
+        unread = error(flaw.message)
+        return lambda _: unread
+
+    def hold(value: Any) -> Graded:
+        violation = schema.first(value)
+        return binary(violation is None, "valid" if violation is None else _worded(violation), engine())
+
+    return lambda sample: _held(sample.text, extract, hold)
+
+
+def _by_fields(names: list[str], extract: str) -> Grade:
+    def grade(sample: Sample) -> Graded:
+        wanted = _expected(names, sample.question)
+        if isinstance(wanted, Graded):
+            return wanted
+        return _held(sample.text, extract, lambda value: _compared(wanted, value))
+
+    return grade
+
+
+def _held(text: str, extract: str, hold: Callable[[Any], Graded]) -> Graded:
+    try:
+        return hold(read_value(_extracted(text, extract), "output"))
+    except LimitError as limit:
+        return error(limit.message)
+    except LoadError as broken:
+        line = f" (line {broken.place.line})" if broken.place else ""
+        return binary(False, f"not JSON{line}: {excerpt(broken.message.removeprefix('not JSON: '), _SHOWN)}")
+    except SchemaError as stopped:
+        return error(stopped.message, engine())
+
+
+def _extracted(text: str, extract: str) -> str:
+    fenced = extract != "whole" and any(mark in text for mark in _MARKS)
+    blocks = fences(text) if fenced else []
+    if not blocks and extract == "fence":
+        raise LoadError("there is no fenced block")
+    if not blocks:
+        return text.strip()
+    return next((content for info, content in blocks if info.lower().split()[:1] == ["json"]), blocks[0][1])
+
+
+def _worded(violation: Violation) -> str:
+    where = excerpt(json_pointer(violation.pointer), _SHOWN) or "the JSON"
+    wanted = violation.expected
+    if violation.keyword == "None":  # the schema `false`
+        return f"{where} is not allowed"
+    if violation.keyword == "required":
+        wanted = [name for name in wanted if name not in violation.instance]
+    told = "" if any(isinstance(part, dict | list) for part in _parts(wanted)) else excerpt(canonical(wanted), _SHOWN)
+    return f"{where} does not meet {violation.keyword} {told}".rstrip()
+
+
+def _parts(wanted: Any) -> Iterable[Any]:
+    return wanted if isinstance(wanted, list) else [wanted]
+
+
+def _expected(names: list[str], question: Question | None) -> Mapping[str, list[str]] | Graded:
+    """Return the canonical JSON of the values that each field may have, or why there is nothing to compare with."""
+    row = question.row if question else {}
+    expected, others = row.get("expected"), row.get("also_valid")
+    if not isinstance(others, Mapping | None):
+        return error("the question's also_valid is no mapping of fields to lists")
+    wanted: dict[str, list[str]] = {}
+    for name in names:
+        also = others.get(name, []) if others else []
+        if not isinstance(also, list):
+            return error(f"the question's also_valid is no list for {excerpt(name, _SHOWN)!r}")
+        values = [expected[name]] if isinstance(expected, Mapping) and name in expected else []
+        wanted[name] = [canonical(value) for value in (*values, *also)]
+        if not wanted[name]:
+            return missing(f"the question does not say what {excerpt(name, _SHOWN)!r} should be")
+    return wanted
+
+
+def _compared(wanted: Mapping[str, list[str]], value: Any) -> Graded:
+    if not isinstance(value, dict):
+        return binary(False, "the JSON is no object")
+    for name, allowed in wanted.items():
+        shown = excerpt(name, _SHOWN)
+        if name not in value:
+            return binary(False, f"there is no field {shown!r}")
+        if (found := canonical(value[name])) not in allowed:
+            return binary(False, f"{shown} is {excerpt(found, _SHOWN)}, {excerpt(allowed[0], _SHOWN)} was expected")
+    return binary(True, "every field is as expected")
