@@ -19,7 +19,7 @@ Failures = dict[str, str]  # the key of a call -> why it failed for good, in one
 
 _STRANGER = 2  # retries at most while an endpoint has never answered: most likely nobody is there
 _JITTER = 0.25  # of a pause at most, so that those who were refused together do not come back together
-_AGAIN = "the replies received are kept: mend it and run again, or go on --offline"
+_AGAIN = "the replies received are kept: mend it and run again, or go on with --offline"
 
 
 def ask_all(

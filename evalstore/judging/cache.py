@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from evalstore.documents import digest
-from evalstore.judging.database import connect, damaged, is_ours, make, stands, worded, writing
+from evalstore.judging.database import connect, damaged, is_ours, make, reading, stands, worded, writing
 from evalstore.model import Call, Reply
 
 _Row = list[str]  # key, judge, model, served, finish, text, and the checksum of these
@@ -61,6 +61,11 @@ class Cache:
             finally:
                 self._waiting.pop(key, None)
 
+    def ready(self) -> None:
+        """See that replies can be kept, before one is paid for; what forbids it is a `RefusedError`."""
+        with self._lock, worded(self.path), writing(self._writable()):
+            pass
+
     def close(self) -> None:
         """Let go of the file; a later `get` or `put` is a `ValueError`."""
         with self._lock:
@@ -92,7 +97,8 @@ class Cache:
             self._forked()
         if not self._sound and stands(self.path):
             self._database = self._database or connect(self.path)
-            self._sound = is_ours(self._database, self.path)
+            with reading(self._database):  # or one that another process makes just now would look half made
+                self._sound = is_ours(self._database, self.path)
         return self._database if self._sound else None
 
     def _writable(self) -> sqlite3.Connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from evalstore.errors import Place, RefusedError
@@ -19,15 +19,16 @@ _SCHEMA = [("table", "reply", _TABLE), ("index", "sqlite_autoindex_reply_1", Non
 _PATIENCE = 60.0  # seconds for other processes to finish their writes; each takes about a millisecond
 _LONGEST = 16 << 20  # bytes of one value: more than any reply that an endpoint may give
 _SAFE = ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL")
-_ELSEWHERE = "name another file for the replies, or move this one away"
+_ODD = "is no regular file"
+_ELSEWHERE = "name another file for the replies (--cache), or move this one away"
 _WORDS = {  # the beginning of SQLite's name for an error -> what happened, what to do
     "SQLITE_BUSY": ("other processes kept it locked for a minute", "run it again when they are done"),
-    "SQLITE_CANTOPEN": ("cannot be opened", "look at the permissions of its folder, or name another file"),
+    "SQLITE_CANTOPEN": ("cannot be opened", "look at the permissions of its folder, or name another file (--cache)"),
     "SQLITE_CORRUPT": ("is damaged", _ELSEWHERE),
     "SQLITE_FULL": ("cannot grow: no room is left", "make room and run it again; what is in it stays"),
     "SQLITE_IOERR": ("cannot be read or written: the system reports an error", _ELSEWHERE),
     "SQLITE_NOTADB": ("is no cache of replies", _ELSEWHERE),
-    "SQLITE_READONLY": ("cannot be written: it is read-only", "name another file for the replies"),
+    "SQLITE_READONLY": ("cannot be written: it is read-only", "name another file for the replies (--cache)"),
 }
 
 
@@ -35,11 +36,11 @@ def stands(path: Path) -> bool:
     """Whether a file is there; what SQLite would follow (a link) or wait at for ever (a FIFO) is refused."""
     found = False
     for end in ("-journal", "-wal", "-shm", ""):
-        beside = path.with_name(path.name + end)
-        with suppress(FileNotFoundError, NotADirectoryError):
+        beside = Path(f"{path}{end}")
+        with suppress(FileNotFoundError):
             found = stat.S_ISREG(beside.lstat().st_mode)
             if not found:
-                raise _refused(path, f"{beside.name} is no regular file", _ELSEWHERE)
+                raise _refused(path, f"{beside.name} beside it is no regular file" if end else _ODD, _ELSEWHERE)
     return found
 
 
@@ -83,10 +84,21 @@ def make(path: Path) -> sqlite3.Connection:
 @contextmanager
 def writing(database: sqlite3.Connection) -> Iterator[None]:
     """Hold the lock from the first read on, so that two writers take turns and never block one another for good."""
-    database.execute("BEGIN IMMEDIATE")
-    try:
+    with _begun(database, "BEGIN IMMEDIATE"):
         yield
         database.execute("COMMIT")
+
+
+def reading(database: sqlite3.Connection) -> AbstractContextManager[None]:
+    """See what several statements read as it is at one moment, whoever writes meanwhile."""
+    return _begun(database, "BEGIN")
+
+
+@contextmanager
+def _begun(database: sqlite3.Connection, how: str) -> Iterator[None]:
+    database.execute(how)
+    try:
+        yield
     finally:
         if database.in_transaction:
             database.execute("ROLLBACK")

@@ -23,9 +23,19 @@ _URL = re.compile(
     rf"https?://(?P<host>{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?(?P<path>(?:/[\w.~%+-]*)*)",
     re.ASCII,
 )
-_ERRNO = re.compile(r"^\[Errno -?[0-9]+\] ")
+_NOISE = re.compile(r"^\[Errno -?[0-9]+\] | \(_ssl\.c:[0-9]+\)$|\.$")  # in words of the system and the client
+_WAY = "look at EVALSTORE_JUDGE_URL, and at the proxies of the environment"
+_SURROUNDINGS = "look at SSL_CERT_FILE and the proxies (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) of the environment"
 _FORM = "give http(s)://host[:port][/v1], without /chat/completions; the key goes into EVALSTORE_JUDGE_KEY"
-_LEAST = {"timeout": 0.001, "retries": 0, "concurrency": 1, "first_wait": 0, "longest_wait": 0, "patience": 1}
+_DAY = 86_400  # seconds; a system's clock takes no time of any length
+_BOUNDS = {
+    "timeout": (0.001, _DAY),
+    "retries": (0, 10_000),
+    "concurrency": (1, 256),
+    "first_wait": (0, _DAY),
+    "longest_wait": (0, _DAY),
+    "patience": (1, 1_000_000_000),
+}
 _SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
 _CONNECT = 10.0  # seconds to pick up; a model may take longer to answer
 _LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes of an answer; a judge's has a few thousand
@@ -56,9 +66,9 @@ class Endpoint:
             raise UsageError("the URL of the judge's endpoint is none that can be asked", hint=_FORM)
         if not re.fullmatch("[!-~]*", self.key):
             raise UsageError("the key of the judge's endpoint holds a space or an odd character; was it copied whole?")
-        for name, least in _LEAST.items():
-            if not least <= (given := getattr(self, name)) < float("inf"):
-                raise UsageError(f"the judge's endpoint has {name} {given}; it can be {least} or more")
+        for name, (least, most) in _BOUNDS.items():
+            if not least <= (given := getattr(self, name)) <= most:
+                raise UsageError(f"the judge's endpoint has {name} {given}; it can be from {least:,} to {most:,}")
 
     @property
     def base(self) -> str:
@@ -123,10 +133,13 @@ class Line:
             raise RefusedError(message, hint="pip install 'evalstore[judge]'") from None
         limits = Timeout(self.endpoint.timeout, connect=min(_CONNECT, self.endpoint.timeout))
         hooks: Any = {"request": [self._strip], "response": [self._hand_over]}
-        http = DefaultHttpxClient(timeout=limits, event_hooks=hooks, follow_redirects=False)
-        # Of the environment it still heeds what all programs do: proxies and certificates.
-        key = self.endpoint.key or "none"  # without one the client would look for one
-        return OpenAI(api_key=key, base_url=self.endpoint.base, timeout=limits, max_retries=0, http_client=http)
+        own: Any = {"api_key": self.endpoint.key or "none", "organization": "", "project": ""}  # or it looks for some
+        try:  # of the environment it still heeds what all programs do: proxies and certificates
+            http = DefaultHttpxClient(timeout=limits, event_hooks=hooks, follow_redirects=False)
+            return OpenAI(**own, base_url=self.endpoint.base, timeout=limits, max_retries=0, http_client=http)
+        except (ImportError, OSError, ValueError) as error:
+            said = excerpt(self._unkeyed(_NOISE.sub("", str(error))), 120)
+            raise RefusedError(f"the openai client does not start: {said}", hint=_SURROUNDINGS) from None
 
     def _strip(self, request: Any) -> None:
         for name in {*request.headers} - _HEADERS:
@@ -167,11 +180,12 @@ class Line:
         if kind.endswith("Timeout") and not kind.startswith("Connect"):
             return self._slow()
         what = "cannot be reached" if kind.startswith("Connect") else "breaks the connection"
-        words = excerpt(self._unkeyed(_ERRNO.sub("", str(cause))), 120)
-        return Trouble(f"the endpoint {what}{': ' if words else ''}{words}", Then.AGAIN, "look at EVALSTORE_JUDGE_URL")
+        words = excerpt(self._unkeyed(_NOISE.sub("", str(cause))), 120)
+        return Trouble(f"the endpoint {what}{': ' if words else ''}{words}", Then.AGAIN, _WAY)
 
     def _slow(self) -> Trouble:
-        return Trouble(f"the endpoint does not answer within {self.endpoint.timeout:g} seconds", Then.AGAIN)
+        most = f"{self.endpoint.timeout:g} second{'' if self.endpoint.timeout == 1 else 's'}"
+        return Trouble(f"the endpoint does not answer within {most}", Then.AGAIN, "give it more (--judge-timeout)")
 
     def _unkeyed(self, text: str) -> str:
         return text.replace(self.endpoint.key, "[key]") if self.endpoint.key else text

@@ -9,12 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evalstore.errors import Place, RefusedError
+from evalstore.errors import Place, RefusedError, UsageError
 from evalstore.judging.asking import ask_all
 from evalstore.judging.cache import Cache
 from evalstore.judging.endpoint import Endpoint
 from evalstore.judging.plan import Plan, Spool
 from evalstore.model import Call, Reply
+from evalstore.text import printable
 
 _FOLDER, _FILE = "evalstore", "replies.db"
 
@@ -33,7 +34,8 @@ class Judges:
     """How judges are answered: from the replies that are kept in `cache`, and by an endpoint if there is one.
 
     `model` is what the run says of a judge's model where neither check nor judge does; `cache` None is the file in the
-    repository's git directory; more than `max_calls` missing replies are refused before the first is asked for.
+    repository's git directory; more than `max_calls` missing replies are refused before the first is asked for. What
+    makes no sense is a `UsageError`.
     """
 
     endpoint: Endpoint | None = None
@@ -41,6 +43,11 @@ class Judges:
     cache: Path | None = None
     max_calls: int | None = None
     progress: Progress = _silent
+
+    def __post_init__(self) -> None:
+        name = self.model.get("id", "")
+        if not (isinstance(name, str) and name.isprintable()):
+            raise UsageError(f"{printable(repr(name))} is no name of a model for judges")
 
 
 @dataclass(slots=True)
@@ -77,15 +84,19 @@ class Panel:
         return bool(self.missing) and self.judges.endpoint is not None
 
     def gather(self) -> None:
-        """Ask for what is missing, all at once; what fails for good is not asked for again."""
+        """Ask for what is missing, all at once; what fails for good is not asked for again.
+
+        Raises `RefusedError` before the first call where that would be too many, or their replies could not be kept.
+        """
         if self.judges.endpoint is None:
             return
         plan, limit = self.plan(), self.judges.max_calls
         if limit is not None and plan.calls > limit:
             raise RefusedError(
                 f"{plan.calls:,} judge calls are missing, more than --max-calls {limit:,}; none was made",
-                hint="raise it, or see the plan with --dry-run",
+                hint="raise it, or go on with --offline",
             )
+        self.replies().ready()
         with self.judges.progress(plan) as told:
             self.failed |= ask_all(self.missing, self.judges.endpoint, self.replies(), told=told)
         self.missing.clear()
@@ -95,12 +106,15 @@ class Panel:
         """Say which replies there are not, and why."""
         if self.missing:
             yield (
-                f"judge replies that are missing: {len(self.missing):,}; their checks are unscored, "
-                "because no endpoint is named (EVALSTORE_JUDGE_URL, --judge-url)"
+                f"judge replies that are missing: {len(self.missing):,}; their checks are unscored "
+                "until an endpoint answers them (--judge-url, EVALSTORE_JUDGE_URL)"
             )
         if self.failed:
             first = next(iter(self.failed.values()))
-            yield f"judge calls that failed: {len(self.failed):,}; their checks are unscored (the first: {first})"
+            yield (
+                f"judge calls that failed: {len(self.failed):,}; their checks are unscored, "
+                f"and the same command asks them again (the first: {first})"
+            )
 
 
 @contextmanager

@@ -89,7 +89,7 @@ def test_a_link_a_folder_and_a_pipe_are_refused(tmp_path: Path, at: At, path: Pa
         lambda: os.mkfifo(path),
     ):
         make()
-        assert "replies.db is no regular file" in str(refused(at()))
+        assert "replies.db: is no regular file" in str(refused(at()))
         path.rmdir() if path.is_dir() else path.unlink()
     assert not elsewhere.exists()
 
@@ -98,16 +98,34 @@ def test_a_link_a_folder_and_a_pipe_are_refused(tmp_path: Path, at: At, path: Pa
 def test_a_link_beside_the_file_is_refused(end: str, tmp_path: Path, at: At, path: Path) -> None:
     at().put(CALL, REPLY)
     Path(f"{path}{end}").symlink_to(tmp_path / "elsewhere")
-    assert f"replies.db{end} is no regular file" in str(refused(at()))
+    assert f"replies.db{end} beside it is no regular file" in str(refused(at()))
     assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with Cache.open(tmp_path / "file" / "replies.db") as cache:
+        for use in (lambda: cache.get(CALL), lambda: cache.put(CALL, REPLY), cache.ready):
+            with pytest.raises(RefusedError, match=r"replies\.db: cannot be opened: not a directory"):
+                use()
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "/"])
+def test_a_name_that_is_none_is_that_of_a_folder(name: str) -> None:
+    with Cache.open(Path(name)) as cache, pytest.raises(RefusedError, match="is no regular file"):
+        cache.get(CALL)
+
+
+def test_whether_replies_can_be_kept_is_known_before_one_is_paid_for(at: At, path: Path) -> None:
+    with at() as cache:
+        cache.ready()
         assert cache.get(CALL) is None
-        with pytest.raises(RefusedError, match=r"replies\.db: cannot be opened: "):
-            cache.put(CALL, REPLY)
+        cache.put(CALL, REPLY)
+        cache.ready()
+        assert cache.get(CALL) == REPLY
+    sql(path, "CREATE TABLE more (a)")
+    with at() as cache, pytest.raises(RefusedError, match="is no cache of replies"):
+        cache.ready()
 
 
 def test_a_huge_value_in_the_file_is_not_read(at: At, path: Path) -> None:
@@ -151,7 +169,8 @@ with Cache.open(pathlib.Path(sys.argv[1])) as cache:
     print(cache.get(call).served)
 """
     sentence = (
-        f"RefusedError|{folder / 'replies.db'}: cannot be written: it is read-only|name another file for the replies"
+        f"RefusedError|{folder / 'replies.db'}: cannot be written: it is read-only"
+        "|name another file for the replies (--cache)"
     )
     try:
         said = program(body, str(folder / "replies.db"))

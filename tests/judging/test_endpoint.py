@@ -179,6 +179,9 @@ def test_keys_that_no_header_carries(key: str) -> None:
         {"first_wait": -1},
         {"longest_wait": -1},
         {"patience": 0},
+        {"timeout": 1e300},
+        {"longest_wait": 1e10},
+        {"concurrency": 1000},
     ],
 )
 def test_values_that_make_no_sense(value: dict[str, Any]) -> None:
@@ -194,6 +197,19 @@ def test_without_the_client_a_sentence_says_what_to_install(
         ask_all([one()], endpoint(), cache)
     assert caught.value.hint == "pip install 'evalstore[judge]'"
     assert ask_all([], endpoint(), cache) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ALL_PROXY", "socks5://127.0.0.1:9"), ("ALL_PROXY", "ftp://x"), ("SSL_CERT_FILE", "/nowhere")],
+)
+def test_surroundings_that_the_client_does_not_take_are_named(
+    name: str, value: str, endpoint: Callable[..., Endpoint], cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(RefusedError, match="the openai client does not start: ") as caught:
+        ask_all([one()], endpoint(), cache)
+    assert name in str(caught.value.hint)
 
 
 def test_the_client_is_not_loaded_before_something_is_asked() -> None:

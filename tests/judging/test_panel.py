@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evalstore.errors import RefusedError
-from evalstore.judging import Endpoint, Judges, seated
+from evalstore.errors import RefusedError, UsageError
+from evalstore.judging import Endpoint, Judges, Plan, seated
 from evalstore.model import Call
 
 CALL = Call("judge/accuracy@1.0.0", "Is it good?", {"id": "small"})
@@ -22,6 +23,29 @@ def test_replies_lie_in_the_git_directory(judge_server: Any, tmp_path: Path) -> 
             assert panel.ask(CALL).served == "small-served"
     assert judge_server.calls == 1
     assert [str(child.relative_to(tmp_path)) for child in tmp_path.rglob("*.db")] == ["evalstore/replies.db"]
+
+
+def test_nothing_is_asked_when_its_reply_could_not_be_kept(judge_server: Any, tmp_path: Path) -> None:
+    planned: list[Plan] = []
+
+    def progress(plan: Plan) -> Any:
+        planned.append(plan)
+        return nullcontext(lambda _: None)
+
+    (tmp_path / "evalstore").touch()
+    judges = Judges(Endpoint(judge_server.url), progress=progress)
+    with seated(judges, lambda: tmp_path) as panel:
+        panel.missing.note(CALL)
+        with pytest.raises(RefusedError, match="not a directory"):
+            panel.gather()
+    assert (judge_server.calls, planned) == (0, [])
+
+
+@pytest.mark.parametrize("name", [5, None, "a\n", "\udcff", "\x1b[2J", ["a"]])
+def test_a_model_has_a_name_that_can_be_shown(name: Any) -> None:
+    with pytest.raises(UsageError, match="is no name of a model") as caught:
+        Judges(model={"id": name})
+    assert str(caught.value).isprintable()
 
 
 def test_a_link_in_a_strangers_git_directory_is_not_followed(tmp_path: Path) -> None:
