@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 # A suffix of our own, because a free lock says nothing about the temporary files of other programs.
+# Rows are some kilobytes: the usual buffer would go to the system for every few of them.
+_BUFFER = 1 << 18
 _SUFFIX = ".evalstore.tmp"
 _OURS = re.compile(r"\..+\.[0-9a-f]{8}" + re.escape(_SUFFIX), re.DOTALL)
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -20,7 +22,7 @@ _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def begin(folder: Path, name: str) -> BinaryIO:
     """Open a new hidden file in `folder`, which no sweep removes until it is closed."""
     while True:
-        file = (folder / f".{name}.{secrets.token_hex(4)}{_SUFFIX}").open("xb")
+        file = (folder / f".{name}.{secrets.token_hex(4)}{_SUFFIX}").open("xb", buffering=_BUFFER)
         with suppress(OSError):  # a file system without locks: nobody can lock it to sweep it either
             fcntl.flock(file, fcntl.LOCK_EX)
         # A sweep may have come between the two calls before; it cannot any more.

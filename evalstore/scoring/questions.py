@@ -45,28 +45,29 @@ def on_disk(questions: Iterable[Question]) -> Iterator[Questions]:
     """Index questions in a database that SQLite keeps in a nameless temporary file, so that memory does not grow."""
     with closing(sqlite3.connect("", isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = OFF")
-        database.execute("CREATE TABLE question (id TEXT PRIMARY KEY, number INTEGER, pickled BLOB) WITHOUT ROWID")
-        yield Questions(_fill(database, questions), lambda id_: _find(database, id_))
+        database.execute("CREATE TABLE question (id TEXT PRIMARY KEY, number INTEGER, pickled BLOB)")
+        cursor = database.cursor()
+        yield Questions(_fill(cursor, questions), lambda id_: _find(cursor, id_))
 
 
-def _fill(database: sqlite3.Connection, questions: Iterable[Question]) -> int:
+def _fill(cursor: sqlite3.Cursor, questions: Iterable[Question]) -> int:
     count = 0
-    database.execute("BEGIN")
+    cursor.execute("BEGIN")
     for question in questions:
         row = question.id, count, pickle.dumps(dict(question.row), pickle.HIGHEST_PROTOCOL)
         try:
-            database.execute("INSERT INTO question VALUES (?, ?, ?)", row)
+            cursor.execute("INSERT INTO question VALUES (?, ?, ?)", row)
         except sqlite3.IntegrityError:
             raise _twice(question) from None
         except sqlite3.Error as error:
             raise RefusedError(f"the questions cannot be indexed: {error}") from None
         count += 1
-    database.execute("COMMIT")
+    cursor.execute("COMMIT")
     return count
 
 
-def _find(database: sqlite3.Connection, id_: str) -> Found | None:
-    found = database.execute("SELECT number, pickled FROM question WHERE id = ?", (id_,)).fetchone()
+def _find(cursor: sqlite3.Cursor, id_: str) -> Found | None:
+    found = cursor.execute("SELECT number, pickled FROM question WHERE id = ?", (id_,)).fetchone()
     if found is None:
         return None
     row = pickle.loads(found[1])  # noqa: S301  # bytes that this process wrote, in a file that has no name
