@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class ExitCode(IntEnum):
@@ -17,8 +17,7 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where something is: a file, and a line and column counted from 1 when they are known."""
 
     file: str
