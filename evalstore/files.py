@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -62,11 +62,11 @@ def names_below(root: Path, relative: str) -> list[str]:
         os.close(folder)
 
 
-def write_below(root: Path, relative: str, data: bytes) -> None:
+def write_below(root: Path, relative: str, data: bytes | Iterable[bytes]) -> None:
     """Write `root/relative` whole or not at all, making folders on the way; links are refused, the mode stays."""
     try:
         with _parent(root, relative, make=True) as (folder, name):
-            _replace(folder, name, data)
+            _replace(folder, name, [data] if isinstance(data, bytes) else data)
     except OSError as error:
         raise RefusedError(f"cannot be written: {_reason(error)}", place=Place(relative)) from None
 
@@ -93,7 +93,7 @@ def remove_below(root: Path, relative: str) -> None:
         os.unlink(name, dir_fd=folder)
 
 
-def _replace(folder: int, name: str, data: bytes) -> None:
+def _replace(folder: int, name: str, pieces: Iterable[bytes]) -> None:
     mode = 0o666
     with suppress(FileNotFoundError):
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -104,7 +104,7 @@ def _replace(folder: int, name: str, data: bytes) -> None:
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)

@@ -1,7 +1,7 @@
 """YAML and JSON in and out: strict, bounded, with positions; sole user of ruamel.yaml and PyYAML."""
 
 from evalstore.documents.canonical import canonical, digest, exact
-from evalstore.documents.edit import encode, replace_scalar
+from evalstore.documents.edit import encode, replace_scalar, replace_scalars
 from evalstore.documents.json_reader import LINE_LIMIT, read_json, read_row, read_value
 from evalstore.documents.json_stream import JsonStream
 from evalstore.documents.json_writer import write_json, write_row
@@ -25,6 +25,7 @@ __all__ = [
     "read_value",
     "read_yaml",
     "replace_scalar",
+    "replace_scalars",
     "write_json",
     "write_row",
     "write_yaml",

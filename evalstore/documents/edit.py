@@ -1,8 +1,10 @@
-"""Surgical edits: one scalar of a YAML text changes, every other byte stays."""
+"""Surgical edits: single scalars of a YAML text change, every other byte stays."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import reduce
 
 from evalstore.documents.tree import Document, Pointer, json_pointer
 from evalstore.documents.yaml_reader import plain, read_yaml
@@ -14,11 +16,17 @@ _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
 
 def replace_scalar(document: Document, pointer: Pointer, new: str) -> Document:
     """Return the document with the string at `pointer` replaced; proves that nothing else changed."""
-    mark, start = document.marks[pointer], after_properties(document, pointer)
-    quote = _quote(document.text[start : start + 1], new, document.place(pointer))
-    text = f"{document.text[:start]}{quote}{new}{quote}{document.text[mark.end :]}"
+    return replace_scalars(document, {pointer: new})
+
+
+def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Document:
+    """Return the document with the strings at these pointers replaced; proves that nothing else changed."""
+    text = document.text
+    for pointer in sorted(changes, key=lambda pointer: document.marks[pointer].start, reverse=True):
+        text = _replaced(document, text, pointer, changes[pointer])
     edited = read_yaml(text, document.file)
-    if edited.value != _with(document.value, pointer, new):
+    if edited.value != reduce(lambda value, change: _with(value, *change), changes.items(), document.value):
+        pointer, new = next(iter(changes.items()))
         raise RefusedError(
             f"{json_pointer(pointer)} cannot be changed without touching more",
             place=document.place(pointer),
@@ -37,6 +45,15 @@ def after_properties(document: Document, pointer: Pointer) -> int:
     mark = document.marks[pointer]
     properties = _PROPERTIES.match(document.text, mark.start, mark.end)
     return properties.end() if properties else mark.start
+
+
+def _replaced(document: Document, text: str, pointer: Pointer, new: str) -> str:
+    mark, start = document.marks[pointer], after_properties(document, pointer)
+    first = document.text[start : start + 1]
+    if first == "*":  # an alias says what its anchor says, which is changed too, or the proof fails
+        return text
+    quote = _quote(first, new, document.place(pointer))
+    return f"{text[:start]}{quote}{new}{quote}{text[mark.end :]}"
 
 
 def _quote(first: str, new: str, place: Place) -> str:

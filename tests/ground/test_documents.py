@@ -22,6 +22,7 @@ from evalstore.documents import (
     read_value,
     read_yaml,
     replace_scalar,
+    replace_scalars,
     write_json,
     write_row,
     write_yaml,
@@ -317,3 +318,12 @@ def test_an_edit_that_would_touch_more_is_refused() -> None:
     document = read_yaml("version: &v 1.0.0\nother: *v\n", "f")
     with pytest.raises(RefusedError, match="without touching more"):
         replace_scalar(document, ("version",), "2.0.0")
+
+
+def test_an_edit_of_many_scalars_changes_them_at_once() -> None:
+    before = "a: {ref: one, also: 'one'}\nb: &r !!str one  # shared\nc: [*r, two, \"one\"]\n"
+    pointers = [("a", "ref"), ("a", "also"), ("b",), ("c", 0), ("c", 2)]
+    after = encode(replace_scalars(read_yaml(before, "f"), dict.fromkeys(pointers, "judge/x@2.0.0")))
+    assert after.decode() == before.replace("one", "judge/x@2.0.0")
+    with pytest.raises(RefusedError, match="/b cannot be changed without touching more"):
+        replace_scalars(read_yaml(before, "f"), {("b",): "judge/x@2.0.0"})
