@@ -22,7 +22,7 @@ def canonical(value: Any) -> str:
         return "[" + ",".join([canonical(item) for item in value]) + "]"
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         return exact(value)
-    return _encode(value)
+    return "null" if value is None else _encode(value)
 
 
 def digest(value: Any) -> str:

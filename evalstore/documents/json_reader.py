@@ -24,6 +24,7 @@ _TOKEN = re.compile(
 )
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
 _WORDS = {"true": True, "false": False, "null": None}
 _OPEN: dict[str, type] = {"{": dict, "[": list}
 _PUNCTUATION = set('{}[]:,"')
@@ -86,7 +87,8 @@ def read_row(data: bytes, file: str, line: int) -> Any:
 
 def check_row(value: Any, text: str, place: Place) -> None:
     """Refuse what a decoder lets through: halves of surrogate pairs, and nesting that others cannot follow."""
-    if "\\u" in text and _SURROGATE.search(json.dumps(value, ensure_ascii=False, default=str)):
+    escaped = "\\" in text and _ESCAPED.search(text)
+    if escaped and _SURROGATE.search(json.dumps(value, ensure_ascii=False, default=str)):
         raise LoadError("half a surrogate pair is no text", place=place)
     if text.count("[") + text.count("{") > DEPTH_LIMIT and _height(value) > DEPTH_LIMIT:
         raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place)
