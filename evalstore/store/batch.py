@@ -17,6 +17,8 @@ from evalstore.errors import GitError, LoadError
 from evalstore.store.git import MISSING, TIMEOUT, Git
 
 LIMIT = 4 << 20  # one object; larger ones are streamed or refused
+_KEPT_TYPES = frozenset({"commit", "tree"})  # what many files are found through
+_KEPT, _KEPT_SIZE = 64, 256 << 10  # objects, and bytes of one: 16 MiB at most
 _CHUNK = 1 << 16
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HEADER = re.compile(rb"([0-9a-f]+) (blob|tree|commit|tag) ([0-9]+)\n")
@@ -27,6 +29,10 @@ class Object(NamedTuple):
 
     type: str
     data: bytes
+
+
+class MissingError(GitError):
+    """An object that this clone does not have."""
 
 
 def is_oid(text: str) -> bool:
@@ -56,11 +62,14 @@ class Batch:
     _process: Any = None
     _pid: int = 0
     _buffer: bytearray = field(default_factory=bytearray)
+    _kept: dict[str, Object] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def read(self, oid: str) -> Object:
         """Return one object; missing, too large or not what its id says is a `GitError`."""
         with self._lock:
+            if oid in self._kept:
+                return self._kept[oid]
             try:
                 type_, size = self._ask(oid, LIMIT)
                 data = self._take(size + 1, oid)[:-1]
@@ -68,7 +77,7 @@ class Batch:
                 self.close()  # what is left in the pipe belongs to nobody
                 raise
         _check(oid, hasher(type_, size, len(oid)), data)
-        return Object(type_, data)
+        return self._keep(oid, Object(type_, data))
 
     def stream(self, oid: str) -> Iterator[bytes]:
         """Yield a blob of any size in pieces, by a process of its own; raises after the last when the hash differs."""
@@ -97,6 +106,14 @@ class Batch:
         if self._pid == os.getpid():  # after a fork the process belongs to the parent
             process.kill()
             process.wait()
+
+    def _keep(self, oid: str, found: Object) -> Object:
+        if found.type in _KEPT_TYPES and len(found.data) <= _KEPT_SIZE:
+            with self._lock:
+                self._kept[oid] = found
+                if len(self._kept) > _KEPT:
+                    del self._kept[next(iter(self._kept))]
+        return found
 
     def _ask(self, oid: str, limit: int) -> tuple[str, int]:
         if not is_oid(oid):
@@ -160,7 +177,7 @@ class Batch:
 
 
 def _missing(oid: str) -> GitError:
-    return GitError(f"object {oid[:12]} is missing from this clone", hint=MISSING)
+    return MissingError(f"object {oid[:12]} is missing from this clone", hint=MISSING)
 
 
 def _check(oid: str, hash_: Any, data: bytes = b"") -> None:

@@ -11,6 +11,10 @@ from evalstore.errors import GitError, RefusedError
 from evalstore.store.batch import Batch
 
 _PERSON = re.compile(rb"(.*?) ?<([^<>\n]*)>(?: (-?[0-9]{1,12}) ([+-])([0-9]{2})([0-9]{2}))?")
+# A tree is entries without a separator, so a name counts only where whole entries end before it.
+_ENTRIES = {size: rb"(?:[0-7]{5,6} [^\0]++\0.{%d})*+" % size for size in (20, 32)}
+_MODE = {size: re.compile(entries + rb"([0-7]{5,6})", re.DOTALL) for size, entries in _ENTRIES.items()}
+_ENTRY = {size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % size, re.DOTALL) for size in _ENTRIES}
 _STANDS = {"40000": "a folder", "120000": "a symbolic link", "160000": "a submodule"}
 
 
@@ -49,12 +53,48 @@ def read_commit(batch: Batch, oid: str) -> Commit:
 
 def read_tag(batch: Batch, oid: str) -> TagObject:
     """Return the three headers of a tag object that say what it names."""
-    headers, _ = _split(_expect(batch, oid, "tag"))
+    return tag_of(_expect(batch, oid, "tag"))
+
+
+def tag_of(data: bytes) -> TagObject:
+    """Return the three headers of a tag object from its bytes."""
+    headers, _ = _split(data)
     return TagObject(*(_text(headers.get(key, b"")) for key in (b"object", b"type", b"tag")))
 
 
 def find_file(batch: Batch, commit: str, path: str) -> str | None:
     """Return the blob of a regular file at a commit; None when it is not there, refused when it is something else."""
+    entry = _find(batch, commit, path)
+    if entry is not None and not entry.mode.startswith("100"):
+        raise _odd(path, entry.mode, commit, "a file")
+    return entry.oid if entry else None
+
+
+def list_folder(batch: Batch, commit: str, path: str) -> dict[str, Entry]:
+    """Return the entries of a folder at a commit by name; none when it is not there."""
+    folder = _find(batch, commit, path)
+    if folder is None:
+        return {}
+    if folder.mode != "40000":
+        raise _odd(path, folder.mode, commit, "a folder")
+    entries = _ENTRY[len(folder.oid) // 2].finditer(_expect(batch, folder.oid, "tree"))
+    return {_text(one[2]): Entry(one[1].decode("ascii"), one[3].hex()) for one in entries}
+
+
+def find_entry(batch: Batch, tree: str, name: str) -> Entry | None:
+    """Return the entry of a tree with exactly this name."""
+    data, size = _expect(batch, tree, "tree"), len(tree) // 2
+    needle = b" %s\0" % name.encode("utf-8")
+    at = data.find(needle)
+    while at >= 0:
+        if mode := _MODE[size].fullmatch(data, 0, at):
+            start = at + len(needle)
+            return Entry(mode[1].decode("ascii"), data[start : start + size].hex())
+        at = data.find(needle, at + 1)
+    return None
+
+
+def _find(batch: Batch, commit: str, path: str) -> Entry | None:
     headers, _ = _split(_expect(batch, commit, "commit"))
     tree = _text(headers.get(b"tree", b""))
     *folders, name = path.split("/")
@@ -65,20 +105,7 @@ def find_file(batch: Batch, commit: str, path: str) -> str | None:
         if entry.mode != "40000":
             raise _odd(folder, entry.mode, commit, "a folder")
         tree = entry.oid
-    entry = find_entry(batch, tree, name)
-    if entry is not None and not entry.mode.startswith("100"):
-        raise _odd(path, entry.mode, commit, "a file")
-    return entry.oid if entry else None
-
-
-def find_entry(batch: Batch, tree: str, name: str) -> Entry | None:
-    """Return the entry of a tree with exactly this name."""
-    data = _expect(batch, tree, "tree")
-    size = len(tree) // 2
-    pattern = re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % size, re.DOTALL)
-    wanted = name.encode("utf-8")
-    found = next((match for match in pattern.finditer(data) if match[2] == wanted), None)
-    return Entry(found[1].decode("ascii"), found[3].hex()) if found else None
+    return find_entry(batch, tree, name)
 
 
 def _expect(batch: Batch, oid: str, type_: str) -> bytes:

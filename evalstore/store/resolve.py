@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from evalstore.errors import LoadError, RefError, RefusedError
+from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref
 from evalstore.store.artifacts import LIMIT, read_artifact
 from evalstore.store.batch import blob_id
+from evalstore.store.ledger import ledger_path
 from evalstore.store.objects import find_file, read_tag
 from evalstore.store.revisions import find_commit
 from evalstore.store.tags import Release, Tag
@@ -25,7 +27,10 @@ _SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What a reference means: the artifact, and the tag, commit and blob that it was read from where there are any."""
+    """What a reference means: the artifact, and the tag, commit and blob that it was read from where there are any.
+
+    `floating`: a later release can change it; `locked`: evalstore.lock holds it.
+    """
 
     ref: str
     kind: Kind
@@ -36,6 +41,7 @@ class Resolved:
     blob: str | None
     floating: bool
     artifact: Artifact
+    locked: bool = False
 
     @property
     def name(self) -> str:
@@ -60,13 +66,60 @@ class Resolution:
     resolved: tuple[Resolved, ...]
 
 
-def resolve(store: Store, ref: Ref) -> Resolved:
-    """Resolve one reference; raises `RefError`, `RefusedError`, `LoadError` or `GitError`."""
+def resolve_today(store: Store, ref: Ref) -> Resolved:
+    """Resolve one reference, whatever a lock holds; raises `RefError`, `RefusedError`, `LoadError` or `GitError`."""
     if ref.type is PinType.WORKTREE:
         return _on_disk(store, ref)
     if ref.type is PinType.REVISION:
-        return _at_commit(store, ref, find_commit(store.git, store.batch, ref.revision))
-    return _at_release(store, ref, _version(store, ref))
+        return at_commit(store, ref, find_commit(store.git, store.batch, ref.revision))
+    return at_release(store, ref, _version(store, ref))
+
+
+def at_commit(store: Store, ref: Ref, commit: str) -> Resolved:
+    """Resolve a reference as of a commit."""
+    file = read_file(store, ref, commit, label=f"git:{commit[:12]}")
+    return _resolved(ref, file.artifact, commit=commit, blob=file.blob)
+
+
+def at_release(store: Store, ref: Ref, version: Version) -> Resolved:
+    """Resolve a reference at one released version; refused when its file is not the one that was released."""
+    name = store.tags.grammar.name(ref.kind, ref.id, version)
+    tag = store.tags.find(name)
+    if tag is None:
+        raise unknown(store, ref)
+    commit = _commit_of(store, tag)
+    try:
+        file = read_file(store, ref, commit, label=name)
+    except (LoadError, RefError) as error:
+        raise RefusedError(f"the tag {name} is not valid: {error.message}", place=error.place, hint=_MOVED) from None
+    if file.artifact.version != str(version):
+        raise RefusedError(
+            f"the tag {name} is not valid: the file at its commit has version {file.artifact.version or '(none)'}",
+            place=file.artifact.document.place(("version",)),
+            hint=_MOVED,
+        )
+    _check_ledger(store, ref, name, file)
+    return _resolved(ref, file.artifact, tag=name, commit=commit, blob=file.blob)
+
+
+class File(NamedTuple):
+    """An artifact's file as git has it."""
+
+    artifact: Artifact
+    blob: str
+    sha256: str
+
+
+def read_file(store: Store, ref: Ref, commit: str, *, label: str) -> File:
+    """Read the file that should hold `ref` at a commit; `label` is what places within it begin with."""
+    path = store.prefix + ref.path
+    blob = find_file(store.batch, commit, path)
+    if blob is None:
+        raise RefError(
+            f"there is no {path} at {commit[:12]}", hint=f"git show --stat {commit[:12]} lists what it holds"
+        )
+    data = store.batch.read(blob).data
+    return File(read_artifact(ref, data, f"{label}:{path}"), blob, hashlib.sha256(data).hexdigest())
 
 
 def _on_disk(store: Store, ref: Ref) -> Resolved:
@@ -76,28 +129,14 @@ def _on_disk(store: Store, ref: Ref) -> Resolved:
     return _resolved(ref, read_artifact(ref, data, ref.path), blob=blob_id(data, store.repository.hex_digits))
 
 
-def _at_commit(store: Store, ref: Ref, commit: str) -> Resolved:
-    artifact, blob = _file(store, ref, commit, label=f"git:{commit[:12]}")
-    return _resolved(ref, artifact, commit=commit, blob=blob)
-
-
-def _at_release(store: Store, ref: Ref, version: Version) -> Resolved:
-    name = store.tags.grammar.name(ref.kind, ref.id, version)
-    tag = store.tags.find(name)
-    if tag is None:
-        raise unknown(store, ref)
-    commit = _commit_of(store, tag)
-    try:
-        artifact, blob = _file(store, ref, commit, label=name)
-    except (LoadError, RefError) as error:
-        raise RefusedError(f"the tag {name} is not valid: {error.message}", place=error.place, hint=_MOVED) from None
-    if artifact.version != str(version):
+def _check_ledger(store: Store, ref: Ref, tag: str, file: File) -> None:
+    line = store.ledgers.of(ref.name).by_version.get(file.artifact.version)
+    if line is not None and line.sha256 != file.sha256:
         raise RefusedError(
-            f"the tag {name} is not valid: the file at its commit has version {artifact.version or '(none)'}",
-            place=artifact.document.place(("version",)),
-            hint=_MOVED,
+            f"the tag {tag} is not valid: its file is not the one that was released",
+            place=Place(ledger_path(ref.name), line.number),
+            hint=f"{_MOVED}: evalstore verify {ref.name}",
         )
-    return _resolved(ref, artifact, tag=name, commit=commit, blob=blob)
 
 
 _MOVED = "a tag names the commit that set this version; somebody moved it or made it by hand"
@@ -115,30 +154,21 @@ def _commit_of(store: Store, tag: Tag) -> str:
     return tag.commit
 
 
-def _file(store: Store, ref: Ref, commit: str, *, label: str) -> tuple[Artifact, str]:
-    path = store.prefix + ref.path
-    blob = find_file(store.batch, commit, path)
-    if blob is None:
-        raise RefError(
-            f"there is no {path} at {commit[:12]}", hint=f"git show --stat {commit[:12]} lists what it holds"
-        )
-    return read_artifact(ref, store.batch.read(blob).data, f"{label}:{path}"), blob
-
-
 def _version(store: Store, ref: Ref) -> Version:
     if ref.version is not None:
         return ref.version
     releases = store.releases(ref.kind, ref.id)
     if not releases:
         raise unknown(store, ref)
-    wanted = [release.version for release in releases if _meets(ref, release.version)]
+    wanted = [release.version for release in releases if meets(ref, release.version)]
     if not wanted:
         what = f"in the range {ref.pin}" if ref.range else "that is no pre-release"
         raise RefError(f"{ref.name} has no release {what}", hint=_versions(releases))
     return max(wanted)
 
 
-def _meets(ref: Ref, version: Version) -> bool:
+def meets(ref: Ref, version: Version) -> bool:
+    """Whether a floating reference can mean a version."""
     return version in ref.range if ref.range else not version.prerelease
 
 

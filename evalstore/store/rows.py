@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.documents import LINE_LIMIT, read_row
 from evalstore.errors import LoadError, Place
 from evalstore.files import open_below
+from evalstore.model import Kind
 from evalstore.store.objects import find_file
 
 if TYPE_CHECKING:
@@ -23,17 +24,29 @@ _NEEDED = ("id", "input")
 
 def read_rows(store: Store, dataset: Resolved) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of a resolved dataset; a row without `id` or `input` is a `LoadError` at its line."""
-    name = dataset.artifact.value.get("rows")
-    if name is None:
+    path = _path(dataset)
+    if path is None:
         return
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        place = dataset.artifact.document.place(("rows",))
-        raise LoadError("rows names no file beside the dataset", place=place, hint=f"rows: {dataset.id}.jsonl")
-    path = f"{dataset.kind.folder}/{name}"
     file = f"{dataset.tag or 'git:' + dataset.commit[:12]}:{store.prefix}{path}" if dataset.commit else path
     for number, line in enumerate(_lines(_pieces(store, dataset, path), file), start=1):
         if line.strip():
             yield _row(line, file, number)
+
+
+def rows_blob(store: Store, dataset: Resolved) -> str | None:
+    """Return the blob of the rows beside a dataset at its commit; None when it has no such file, or no commit."""
+    path = _path(dataset)
+    return _blob(store, dataset.commit, path) if path and dataset.commit else None
+
+
+def _path(dataset: Resolved) -> str | None:
+    name = dataset.artifact.value.get("rows")
+    if dataset.kind is not Kind.DATASET or name is None:
+        return None
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        place = dataset.artifact.document.place(("rows",))
+        raise LoadError("rows names no file beside the dataset", place=place, hint=f"rows: {dataset.id}.jsonl")
+    return f"{dataset.kind.folder}/{name}"
 
 
 def _pieces(store: Store, dataset: Resolved, path: str) -> Iterator[bytes]:
@@ -43,10 +56,14 @@ def _pieces(store: Store, dataset: Resolved, path: str) -> Iterator[bytes]:
         with open_below(store.root, path) as file:
             yield from iter(partial(file.read, _CHUNK), b"")
         return
-    blob = find_file(store.batch, dataset.commit, store.prefix + path)
+    yield from store.batch.stream(_blob(store, dataset.commit, path))
+
+
+def _blob(store: Store, commit: str, path: str) -> str:
+    blob = find_file(store.batch, commit, store.prefix + path)
     if blob is None:
-        raise LoadError(f"there is no {store.prefix}{path} at {dataset.commit[:12]}", place=Place(path))
-    yield from store.batch.stream(blob)
+        raise LoadError(f"there is no {store.prefix}{path} at {commit[:12]}", place=Place(path))
+    return blob
 
 
 def _lines(pieces: Iterable[bytes], file: str) -> Iterator[bytes]:

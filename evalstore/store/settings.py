@@ -1,4 +1,4 @@
-"""evalstore.yaml as the store needs it: from the working tree, or where HEAD has it in a bare repository."""
+"""The files at a store's root, from the working tree or from a bare HEAD; evalstore.yaml as the store needs it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evalstore.documents import Document, read_yaml
 from evalstore.errors import GitError, LoadError, RefError
 from evalstore.files import read_below
 from evalstore.model import Kind
-from evalstore.store.artifacts import LIMIT
+from evalstore.store.batch import LIMIT as FILE_LIMIT
 from evalstore.store.batch import Batch
 from evalstore.store.git import Git
 from evalstore.store.locate import SETTINGS_FILE, Repository
@@ -42,7 +42,8 @@ def bare_prefix(git: Git) -> str:
 
 def read_settings(repository: Repository, batch: Batch, *, root: Path | None, prefix: str) -> Document:
     """Return the settings of a store; an empty document when it has none."""
-    document = read_yaml(_bytes(repository, batch, root=root, prefix=prefix), SETTINGS_FILE)
+    data = own_file(repository, batch, root=root, prefix=prefix, name=SETTINGS_FILE)
+    document = read_yaml(data or b"", SETTINGS_FILE)
     if document.value is not None and not isinstance(document.value, dict):
         raise LoadError("settings are a mapping", place=document.place(), hint="see .evalstore/schema")
     return document
@@ -60,13 +61,14 @@ def tag_prefix(settings: Document) -> str:
     return prefix
 
 
-def _bytes(repository: Repository, batch: Batch, *, root: Path | None, prefix: str) -> bytes:
+def own_file(repository: Repository, batch: Batch, *, root: Path | None, prefix: str, name: str) -> bytes | None:
+    """Return a file at the store's root: from the working tree, or of a bare repository from HEAD; None without one."""
     if root is not None:
         # What is there and no file is an error: without its settings a strict store would be a lenient one.
-        return read_below(root, SETTINGS_FILE, LIMIT) if os.path.lexists(root / SETTINGS_FILE) else b""
+        return read_below(root, name, FILE_LIMIT) if os.path.lexists(root / name) else None
     try:
         commit = head(repository.git)
     except RefError:
-        return b""
-    blob = find_file(batch, commit, prefix + SETTINGS_FILE)
-    return batch.read(blob).data if blob else b""
+        return None
+    blob = find_file(batch, commit, prefix + name)
+    return batch.read(blob).data if blob else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -12,11 +12,14 @@ from evalstore.files import names_below
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, parse_ref, questions_of
 from evalstore.store.batch import Batch
 from evalstore.store.git import Git
+from evalstore.store.held import resolve
+from evalstore.store.ledger import Ledgers
 from evalstore.store.locate import Repository, existing_folder, find_repository, find_root
+from evalstore.store.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.store.objects import Commit, read_commit
-from evalstore.store.resolve import Resolved, resolve
+from evalstore.store.resolve import Resolved
 from evalstore.store.rows import read_rows
-from evalstore.store.settings import bare_prefix, read_settings, tag_prefix
+from evalstore.store.settings import bare_prefix, own_file, read_settings, tag_prefix
 from evalstore.store.tags import Grammar, Release, Tags
 
 
@@ -24,7 +27,7 @@ from evalstore.store.tags import Grammar, Release, Tags
 class Store:
     """One store; a context manager, because it keeps a git process until it is closed.
 
-    It sees tags as they were when it first looked: `forget()` after making one.
+    It sees tags, ledgers and the lock as they were when it first looked: `forget()` after making one.
     """
 
     repository: Repository
@@ -33,6 +36,8 @@ class Store:
     batch: Batch
     settings: Mapping[str, Any]
     tags: Tags
+    ledgers: Ledgers
+    _lock: Lock | None = None
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
@@ -46,7 +51,8 @@ class Store:
         batch = Batch(repository.git)
         settings = read_settings(repository, batch, root=root, prefix=prefix)
         tags = Tags(repository.git, Grammar.of(tag_prefix(settings)))
-        return cls(repository, root, prefix, batch, settings.value or {}, tags)
+        ledgers = Ledgers(repository.git, batch, prefix)
+        return cls(repository, root, prefix, batch, settings.value or {}, tags, ledgers)
 
     @property
     def git(self) -> Git:
@@ -58,8 +64,23 @@ class Store:
         """What stands before `<kind>/<id>@<version>` in the names of tags."""
         return self.tags.grammar.prefix
 
+    @property
+    def lock(self) -> Lock:
+        """What evalstore.lock holds; `LoadError` when it is in another form than evalstore gave it."""
+        if self._lock is None:
+            data = own_file(self.repository, self.batch, root=self.root, prefix=self.prefix, name=LOCK_FILE)
+            self._lock = NO_LOCK if data is None else read_lock(data)
+        return self._lock
+
+    def without_lock(self) -> Self:
+        """Return the same store as it would be without evalstore.lock; both end with either."""
+        return replace(self, _lock=NO_LOCK)
+
     def resolve(self, ref: str | Ref) -> Resolved:
-        """Return what a reference means; raises `RefError` with the versions there are, or why it is refused."""
+        """Return what a reference means; raises `RefError` with the versions there are, or why it is refused.
+
+        A reference that evalstore.lock holds means what it meant when it was locked; other content is refused.
+        """
         return resolve(self, parse_ref(ref) if isinstance(ref, str) else ref)
 
     def load(self, ref: str | Ref) -> Artifact:
@@ -96,8 +117,10 @@ class Store:
         return read_commit(self.batch, oid)
 
     def forget(self) -> None:
-        """Look at the tags again: this process made some."""
+        """Look at tags, ledgers and the lock again: this process made some."""
         self.tags.forget()
+        self.ledgers.forget()
+        self._lock = None
 
     def close(self) -> None:
         """End the git process."""

@@ -1,0 +1,56 @@
+"""References as evalstore.lock holds them: the version that was locked, and refused when its content is another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from evalstore.errors import Place, RefusedError
+from evalstore.model import PinType, Ref
+from evalstore.store.lock import LOCK_FILE, Held
+from evalstore.store.resolve import Resolved, at_commit, at_release, meets, resolve_today
+from evalstore.store.rows import rows_blob
+from evalstore.versions import Version, find_version
+
+if TYPE_CHECKING:
+    from evalstore.store.store import Store
+
+
+def resolve(store: Store, ref: Ref) -> Resolved:
+    """Resolve one reference: as the lock holds it, else as it is today."""
+    if ref.type is PinType.WORKTREE:
+        return resolve_today(store, ref)
+    held = store.lock.refs.get(str(ref))
+    return resolve_today(store, ref) if held is None else _as_held(store, ref, held)
+
+
+def held_version(ref: Ref, held: Held) -> Version | None:
+    """Return the version that a lock holds a reference at; None when the reference can never mean it."""
+    version = find_version(held.version)
+    if version is None or str(version) != held.version:
+        return None
+    possible = version == ref.version if ref.version else meets(ref, version)
+    return version if possible else None
+
+
+def _as_held(store: Store, ref: Ref, held: Held) -> Resolved:
+    revision = ref.type is PinType.REVISION
+    found = at_commit(store, ref, held.commit) if revision else _at_version(store, ref, held)
+    if found.blob != held.blob:
+        raise _refused(f"{ref} has other content than it had when it was locked", held, ref)
+    if held.rows != rows_blob(store, found):
+        raise _refused(f"the rows of {ref} are not those that were locked", held, ref)
+    return replace(found, floating=False, locked=True)
+
+
+def _at_version(store: Store, ref: Ref, held: Held) -> Resolved:
+    version = held_version(ref, held)
+    if version is None:
+        raise _refused(f"{ref} is locked at {held.version or 'no version'}, which it cannot mean", held, ref)
+    if store.tags.find(store.tags.grammar.name(ref.kind, ref.id, version)) is None:
+        raise _refused(f"{ref} is locked at {version}, and there is no such tag", held, ref)
+    return at_release(store, ref, version)
+
+
+def _refused(message: str, held: Held, ref: Ref) -> RefusedError:
+    return RefusedError(message, place=Place(LOCK_FILE, held.line or None), hint=f"evalstore verify {ref.name}")

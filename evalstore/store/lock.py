@@ -1,0 +1,156 @@
+"""evalstore.lock: what every reference of a store meant when it was locked; read strictly, written in one way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from evalstore.documents.source import check_text, place_of
+from evalstore.errors import LoadError, Place, RefError
+from evalstore.text import excerpt
+
+LOCK_FILE = "evalstore.lock"
+LIMIT = 4 << 20  # ten thousand references
+_FORM = 1
+_HEAD = "# What every reference of this store means. `evalstore lock` writes it: commit it, edit nothing.\n"
+_OID, _SHA = "[0-9a-f]{40}|[0-9a-f]{64}", "[0-9a-f]{64}"
+_KEY = r"[ !#-\[\]-~]{1,400}"  # of a reference: ASCII, and nothing that YAML would want escaped
+_START = re.compile(r"(?:#.*\n)*lock: (?P<form>[0-9]{1,9})\n")
+# The file is YAML, but of one form only: what another hand wrote into it is no record.
+_BLOCK = re.compile(
+    rf'  "(?P<key>{_KEY})":\n'
+    r'    version: "(?P<version>[^"\\\n]{0,400})"\n'
+    rf'    tag_object: (?:null|"(?P<tag_object>{_OID})")\n'
+    rf'    commit: "(?P<commit>{_OID})"\n'
+    rf'    blob: "(?P<blob>{_OID})"\n'
+    rf'    digest: "(?P<digest>{_SHA})"\n'
+    rf'    scoring_digest: "(?P<scoring_digest>{_SHA})"\n'
+    rf'(?:    rows: "(?P<rows>{_OID})"\n)?'
+)
+_LEDGER = re.compile(
+    r'  "(?P<key>(?:rubric|judge|dataset)/[a-z][a-z0-9_]{0,63})": '
+    rf'\{{lines: (?P<lines>[1-9][0-9]{{0,8}}), sha256: "(?P<sha256>{_SHA})"\}}\n'
+)
+_CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.MULTILINE)
+_HINT = "only `evalstore lock` writes this file: take the last committed one, and lock again"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What one reference means: `rows` is the blob beside a dataset; a lightweight tag has no object of its own."""
+
+    version: str
+    tag_object: str | None
+    commit: str
+    blob: str
+    digest: str
+    scoring_digest: str
+    rows: str | None = None
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How far a ledger had been written: its length in lines, and the SHA-256 of those lines."""
+
+    lines: int
+    sha256: str
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """All that a lock holds: references as they are written, and ledgers by `<kind>/<id>`."""
+
+    refs: Mapping[str, Held] = field(default_factory=dict)
+    ledgers: Mapping[str, Seen] = field(default_factory=dict)
+    exists: bool = True
+
+
+NO_LOCK = Lock(exists=False)
+
+
+def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
+    """Read a lock; anything but the one form that `write_lock` gives it is a `LoadError` at its line."""
+    text = check_text(data, file, LIMIT)[0].replace("\r\n", "\n")
+    if conflict := _CONFLICT.search(text):
+        hint = "take one of its two sides whole, then run evalstore lock"
+        raise LoadError("holds a merge conflict", place=place_of(text, conflict.start(), file), hint=hint)
+    start = _START.match(text)
+    if start is None:
+        raise LoadError("is no lock of evalstore", place=Place(file, 1), hint=_HINT)
+    if int(start["form"]) != _FORM:
+        said = f"is a lock of form {start['form']}; this evalstore reads form {_FORM}"
+        raise LoadError(said, place=Place(file, 1), hint="use the evalstore that wrote it, or a newer one")
+    reader = _Reader(file, text, start.end())
+    refs = {key: _held(match, line) for key, line, match in reader.section("refs", _BLOCK)}
+    ledgers = {
+        key: Seen(int(match["lines"]), match["sha256"], line)
+        for key, line, match in reader.section("ledgers", _LEDGER)
+    }
+    if reader.at != len(text):
+        raise reader.odd()
+    return Lock(refs, ledgers)
+
+
+def write_lock(lock: Lock) -> bytes:
+    """Return a lock as bytes: a block a reference, sorted, so that the same lock is the same file and locks merge."""
+    refs = "".join(_block(ref, held) for ref, held in sorted(lock.refs.items()))
+    ledgers = "".join(
+        f'  "{name}": {{lines: {seen.lines}, sha256: "{seen.sha256}"}}\n' for name, seen in sorted(lock.ledgers.items())
+    )
+    return f"{_HEAD}lock: {_FORM}\n{_titled('refs', refs)}{_titled('ledgers', ledgers)}".encode()
+
+
+@dataclass(slots=True)
+class _Reader:
+    file: str
+    text: str
+    at: int
+
+    def section(self, title: str, entry: re.Pattern[str]) -> list[tuple[str, int, re.Match[str]]]:
+        """Take one section: its entries with the lines that they begin on."""
+        empty, full = f"{title}: {{}}\n", f"{title}:\n"
+        if self.text.startswith(empty, self.at):
+            self.at += len(empty)
+            return []
+        if not self.text.startswith(full, self.at):
+            raise self.odd()
+        self.at += len(full)
+        line, found = self.text.count("\n", 0, self.at) + 1, {}
+        while match := entry.match(self.text, self.at):
+            if match["key"] in found:
+                said = f"{match['key']} stands twice (first on line {found[match['key']][1]})"
+                raise LoadError(said, place=Place(self.file, line), hint=_HINT)
+            found[match["key"]] = (match["key"], line, match)
+            self.at, line = match.end(), line + match[0].count("\n")
+        return list(found.values())
+
+    def odd(self) -> LoadError:
+        place = place_of(self.text, self.at, self.file)
+        return LoadError("is not in the form of a lock from here on", place=Place(self.file, place.line), hint=_HINT)
+
+
+def _held(match: re.Match[str], line: int) -> Held:
+    return Held(**{key: match[key] for key in match.re.groupindex if key != "key"}, line=line)
+
+
+def _block(ref: str, held: Held) -> str:
+    if not re.fullmatch(_KEY, ref):
+        raise RefError(f"{excerpt(ref)!r} cannot be locked as it is written", hint="write its range in one line")
+    fields = {
+        "version": held.version,
+        "tag_object": held.tag_object,
+        "commit": held.commit,
+        "blob": held.blob,
+        "digest": held.digest,
+        "scoring_digest": held.scoring_digest,
+        **({"rows": held.rows} if held.rows else {}),
+    }
+    lines = (f'    {key}: "{value}"\n' if value is not None else f"    {key}: null\n" for key, value in fields.items())
+    return f'  "{ref}":\n{"".join(lines)}'
+
+
+def _titled(title: str, entries: str) -> str:
+    return f"{title}:\n{entries}" if entries else f"{title}: {{}}\n"
