@@ -88,8 +88,9 @@ def graded(heard: Sequence[Heard], combine: Callable[[list[Fraction]], Fraction]
     texts = [one.reply.text for one in heard]
     replies = digest(texts) if any(texts) else ""
     if lost:
-        reason = f"no readable reply from {len(lost)} of {len(heard)}: {lost[0].juror.name}: {lost[0].answer.words}"
-        return Graded(None, reason, Unscored.ERROR, _engine(heard), replies)
+        reason = f"{lost[0].juror.name}: {lost[0].answer.words}"
+        many = f"{len(lost)} of {len(heard)} replies give no score, the first: " if len(heard) > 1 else ""
+        return Graded(None, f"{many}{reason}", Unscored.ERROR, _engine(heard), replies)
     score = combine([one.answer.score for one in heard if one.answer.score is not None])
     return Graded(score, _told(heard), engine=_engine(heard), replies=replies)
 

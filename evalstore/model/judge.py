@@ -51,6 +51,10 @@ def judge_of(value: Mapping[str, Any]) -> Judge:
     for key, (type_, word) in _TYPES.items():
         if key in value and not isinstance(value[key], type_):
             raise ValueError(f"its {key} is no {word}")
+    if "template" not in value:
+        raise ValueError("it has no template")
+    if (score_type := value.get("score_type", "continuous")) not in tuple(ScoreType):
+        raise ValueError(f"its score_type is {score_type!r}, and there are {', '.join(ScoreType)}")
     scale = value.get("scale", {})
     least, most = _number(scale.get("min", 0)), _number(scale.get("max", 1))
     if least >= most:
@@ -60,7 +64,7 @@ def judge_of(value: Mapping[str, Any]) -> Judge:
         version=str(value.get("version", "")),
         template=value["template"],
         variables=tuple(value.get("variables", ())),
-        score_type=ScoreType(value.get("score_type", "continuous")),
+        score_type=ScoreType(score_type),
         least=least,
         most=most,
         levels=_levels(value),
@@ -72,7 +76,7 @@ def judge_of(value: Mapping[str, Any]) -> Judge:
 def _levels(value: Mapping[str, Any]) -> Mapping[str, Fraction] | None:
     if value.get("score_type") != ScoreType.LEVELS:
         return None
-    names = value["level_names"]
+    names = value.get("level_names", [])
     if len(set(names)) < max(2, len(names)) or not all(isinstance(name, str) for name in names):
         raise ValueError("its level_names are not two or more different texts")
     given = {name: _number(score) for name, score in value.get("level_scores", {}).items()}

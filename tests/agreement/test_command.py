@@ -323,7 +323,7 @@ def test_a_reply_that_brings_its_own_score_is_none(
     before = (store / "judges/accuracy.yaml").read_bytes()
     ran = cli(*JUDGED, cwd=store, **env(judge_server))
     assert ran.code == 3
-    assert "labels.jsonl:1: none of 6 rows could be judged; the first: no readable reply" in ran.err
+    assert "labels.jsonl:1: none of 6 rows could be judged; the first: judge/" in ran.err
     assert (store / "judges/accuracy.yaml").read_bytes() == before
 
 
