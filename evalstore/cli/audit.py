@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import Settings, examples, options
-from evalstore.cli.judging import judge_options
+from evalstore.cli.judging import JudgedCommand, judge_options
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=JudgedCommand,
     epilog=examples(
         "evalstore audit runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_b.json",
         "evalstore audit OLD.json NEW.json --format json",
         "evalstore audit OLD.json NEW.json --allow-drift   # an engine is another version now",
-    )
+    ),
 )
 @click.argument("run_a", type=click.Path(path_type=Path))
 @click.argument("run_b", type=click.Path(path_type=Path))

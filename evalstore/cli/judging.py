@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from evalstore.cli.context import Settings
+from evalstore.errors import EvalstoreError, ExitCode
 
 if TYPE_CHECKING:
     from evalstore.judging import Judges, Plan
@@ -19,45 +22,69 @@ if TYPE_CHECKING:
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
+
+class JudgeOption(click.Option):
+    """An option that says who answers judges."""
+
+
+class JudgedCommand(click.Command):
+    """A command whose --help lists the options about judges under a heading of their own."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the command's own options, then those about judges."""
+        for title, wanted in (("Options", False), ("Judges", True)):
+            shown = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+            rows = [option.get_help_record(ctx) for option in shown if isinstance(option, JudgeOption) is wanted]
+            with formatter.section(title):
+                formatter.write_dl([row for row in rows if row])
+
+
+class StoppedError(EvalstoreError):
+    """The user has stopped the asking."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
+_option = partial(click.option, cls=JudgeOption)
 _OPTIONS = (
-    click.option(
+    _option(
         "--judge-url",
         envvar="EVALSTORE_JUDGE_URL",
         show_envvar=True,
         metavar="URL",
-        help="OpenAI-compatible endpoint that answers the judges. Without one, kept replies are all there is.",
+        help="OpenAI-compatible endpoint that answers, as http://host:8000/v1. Without one: kept replies only.",
     ),
-    click.option(
+    _option(
         "--judge-key",
         envvar="EVALSTORE_JUDGE_KEY",
         show_envvar=True,
         metavar="KEY",
-        help="Its key; better in the environment, because others can see a command line.",
+        help="Its key; better in the environment, for others can see a command line.",
     ),
-    click.option(
+    _option(
         "--judge-model",
         envvar="EVALSTORE_JUDGE_MODEL",
         show_envvar=True,
         metavar="NAME",
-        help="Model for judges that name none.",
+        help="Model for judges that name none, and whose checks name none.",
     ),
-    click.option(
+    _option(
         "--judge-timeout",
         type=click.FloatRange(min=0, min_open=True),
         default=60,
         show_default=True,
         metavar="SECONDS",
-        help="Time for one answer.",
+        help="Time for one answer, until it is tried again.",
     ),
-    click.option(
+    _option(
         "--judge-retries",
         type=click.IntRange(min=0),
         default=5,
         show_default=True,
         metavar="N",
-        help="Further tries of a call that failed.",
+        help="Further tries of a call that failed and may go well.",
     ),
-    click.option(
+    _option(
         "--judge-jobs",
         type=click.IntRange(1, 256),
         default=8,
@@ -65,14 +92,14 @@ _OPTIONS = (
         metavar="N",
         help="Calls at one time.",
     ),
-    click.option("--max-calls", type=click.IntRange(min=0), metavar="N", help="Refuse before more calls than these."),
-    click.option(
+    _option("--max-calls", type=click.IntRange(min=0), metavar="N", help="Make none where more than N are needed."),
+    _option(
         "--cache",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Where replies are kept; else in the repository's git directory.",
+        help="Where replies are kept, and found again; else in the repository's git directory.",
     ),
-    click.option("--offline", is_flag=True, help="Ask nobody: kept replies only."),
+    _option("--offline", is_flag=True, help="Ask nobody, whatever the environment says: kept replies only."),
 )
 _OWN = ("judge_url", "judge_key", "judge_model", "judge_timeout", "judge_retries", "judge_jobs", "max_calls", "cache")
 
@@ -114,14 +141,33 @@ def _judges(settings: Settings, *, offline: bool, **given: Any) -> Judges:
 
 @contextmanager
 def _progress(settings: Settings, plan: Plan) -> Iterator[Callable[[Reply], None]]:
-    """Say the plan, then draw a bar where there is a terminal to draw on."""
+    """Say the plan, then draw a bar where there is a terminal to draw on; Ctrl-C says how far it came."""
     from evalstore.report.plan import text
 
     for line in text(plan).splitlines():
         settings.say(line)
-    if settings.quiet or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    bar: AbstractContextManager[Any] = click.progressbar(length=plan.calls, label="judging", file=sys.stderr)
-    with bar as drawn:
-        yield lambda _: drawn.update(1)
+    done = failed = 0
+
+    def told(reply: Reply) -> None:
+        nonlocal done, failed
+        done, failed = done + 1, failed + bool(reply.problem)
+        drawn.update(1, failed)
+
+    try:
+        with _bar(settings, plan.calls) as drawn:
+            yield told
+    except KeyboardInterrupt:
+        kept = f"replies that came: {done - failed:,} of {plan.calls:,}; they are kept"
+        raise StoppedError("interrupted", hint=f"{kept}, and the same command asks for the rest") from None
+
+
+def _bar(settings: Settings, calls: int) -> AbstractContextManager[Any]:
+    dumb = settings.quiet or not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb"
+    return click.progressbar(
+        length=calls,
+        label="judging",
+        file=io.StringIO() if dumb else sys.stderr,
+        show_pos=True,
+        show_percent=False,
+        item_show_func=lambda failed: f"failed: {failed:,}" if failed else None,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import Settings, examples, options
-from evalstore.cli.judging import judge_options
+from evalstore.cli.judging import JudgedCommand, judge_options
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -27,7 +28,13 @@ def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict
     return chosen
 
 
+def _warn(settings: Settings, notes: Iterable[str]) -> None:
+    for note in notes:
+        settings.say(f"warning: {note}")
+
+
 @click.command(
+    cls=JudgedCommand,
     epilog=examples(
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl",
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl --out runs/model_a --format json",
@@ -35,7 +42,7 @@ def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --rubric rubric/answer_style@2.0.0",
         "evalstore score dataset/web_answers@1.0.0 results.json --only model=openai:gpt-4o",
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --judge-url http://localhost:8000/v1 --dry-run",
-    )
+    ),
 )
 @click.argument("dataset")
 @click.argument("outputs", type=click.Path(path_type=Path))
@@ -93,11 +100,12 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     how = partial(begun, model=model, only=only, rubric=rubric, judges=judges, eee_version=eee_version)
     with settings.store() as store, how(dataset, path, store=store, at=moment) as job:
         if dry_run:
-            settings.emit(job.plan())
+            plan, notes = job.plan()
+            _warn(settings, notes)
+            settings.emit(plan)
             return ExitCode.DONE
         run = job.write(settings.path / out)
-    for note in run.notes:
-        settings.say(f"warning: {note}")
+    _warn(settings, run.notes)
     shown = settings.path / out != out and run.path.is_relative_to(settings.path)
     settings.emit(replace(run, path=run.path.relative_to(settings.path)) if shown else run)
     return ExitCode.DONE

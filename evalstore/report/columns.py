@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from evalstore.text import printable
 
 _GAP = "  "
 
 
-def columns(rows: Sequence[Sequence[str]]) -> str:
-    """Return one line a row, every column as wide as its widest cell; outside text is escaped here."""
+def columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Return one line a row, every column as wide as its widest cell; outside text is escaped here.
+
+    Columns stand on the left, those of `right`, numbers, on the right.
+    """
     cells = [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = (_GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells)
-    return "\n".join(lines)
+    sides = [str.rjust if index in right else str.ljust for index in range(len(widths))]
+
+    def line(row: Sequence[str]) -> str:
+        return _GAP.join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)).rstrip()
+
+    return "\n".join(map(line, cells))

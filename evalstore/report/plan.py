@@ -24,7 +24,6 @@ def _lines(plan: Plan) -> Iterator[str]:
     kept = f"; answers that are kept: {plan.kept:,}" if plan.kept else ""
     yield f"judge calls to make: {plan.calls:,}{kept}"
     if plan.asked:
-        head = ("", "JUDGE", "MODEL", "CALLS", "CHARACTERS OF PROMPT")
-        yield columns(
-            [head, *(("", one.judge, one.model, f"{one.calls:,}", f"{one.characters:,}") for one in plan.asked)]
-        )
+        rows = [(one.judge, one.model, f"{one.calls:,}", f"{one.characters:,}") for one in plan.asked]
+        table = columns([("JUDGE", "MODEL", "CALLS", "PROMPT CHARACTERS"), *rows], right={2, 3})
+        yield from (f"  {line}" for line in table.splitlines())

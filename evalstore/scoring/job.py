@@ -59,10 +59,11 @@ class Job:
                     return draft.finish(run)
             self.panel.gather()
 
-    def plan(self) -> Plan:
-        """Return which judge calls it would take, having made none and written nothing."""
-        self.grade(lambda *_: None)
-        return self.panel.plan()
+    def plan(self) -> tuple[Plan, tuple[str, ...]]:
+        """Return which judge calls it would take, and what is odd already; none is made, and nothing is written."""
+        run = self.grade(lambda *_: None)
+        waiting = set(self.panel.notes())
+        return self.panel.plan(), tuple(note for note in run.notes if note not in waiting)
 
     def grade(self, keep: Callable[[Row, Run], None]) -> Run:
         """Grade every output once, hand each row to `keep`, and return the run with its sums."""
@@ -71,7 +72,7 @@ class Job:
             row = grade(recorded.output, question, self._ruler(question))
             tally.add(row)
             keep(row, self.run)
-        return self._ended(tally.close(self.run), pairs)
+        return self._ended(tally, pairs)
 
     def _ruler(self, question: Question) -> Ruler | None:
         if self.rubric is not None:
@@ -79,13 +80,14 @@ class Job:
         if question.rubric_ref is None:
             return None
         try:
-            return self.used.ruler(question.rubric_ref)
+            self.used.resolve(question.rubric_ref)
         except RefError as error:
             message = f"the question {question.id!r} names {excerpt(question.rubric_ref)}: {error.message}"
             raise RefError(message, place=error.place, hint=error.hint) from None
+        return self.used.ruler(question.rubric_ref)
 
-    def _ended(self, run: Run, pairs: Pairs) -> Run:
-        dataset = f"dataset/{run.name}"
+    def _ended(self, tally: Tally, pairs: Pairs) -> Run:
+        run, dataset = tally.close(self.run), f"dataset/{self.run.name}"
         if not run.questions:
             raise RefusedError(
                 f"no output answers a question of {dataset}",
@@ -102,8 +104,9 @@ class Job:
                 *run.notes,
                 *self.used.notes,
                 *pairs.notes(dataset),
+                *tally.notes(),
                 *self.panel.notes(),
-                *_unscored(run),
+                *(() if self.panel.missing else _unscored(run)),
                 *_approximate(run),
             ),
             harness={**run.harness, **self._judge_model()},

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from evalstore.model import Unscored, Verdict
+from evalstore.judging import NOT_KEPT
+from evalstore.model import CheckResult, Unscored, Verdict
 from evalstore.runs import CheckSummary, Row, Run
+from evalstore.text import excerpt
+
+_TOLD = 3  # checks whose trouble is told; the table has them all
 
 
 @dataclass(slots=True)
@@ -35,13 +40,23 @@ class Tallied:
     mean: Mean = field(default_factory=Mean)
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     errors: int = 0
+    troubles: int = 0  # errors beside replies that nobody was asked for, which the judges tell
+    first_trouble: str = ""
 
-    def add(self, score: Fraction | None, verdict: Verdict, unscored: Unscored | None = None) -> None:
+    def add(self, score: Fraction | None, verdict: Verdict) -> None:
         """Count one answer."""
         self.verdicts[verdict] += 1
-        self.errors += unscored is Unscored.ERROR
         if score is not None:
             self.mean.add(score)
+
+    def add_check(self, check: CheckResult, id_: str) -> None:
+        """Count what a check answered about the output of the question `id_`."""
+        self.add(check.score, check.verdict)
+        if check.unscored is Unscored.ERROR:
+            self.errors += 1
+            if NOT_KEPT.problem not in check.reason:
+                self.troubles += 1
+                self.first_trouble = self.first_trouble or f"'{excerpt(id_, 60)}': {excerpt(check.reason)}"
 
     def summary(self) -> CheckSummary:
         """Return what was counted."""
@@ -63,7 +78,7 @@ class Tally:
         rubric = row.rubric.partition("@")[0].partition("/")[2]
         for check in row.checks:
             self.engines.add(check.engine)
-            self.checks[rubric, check.id].add(check.score, check.verdict, check.unscored)
+            self.checks[rubric, check.id].add_check(check, row.id)
 
     def close(self, run: Run) -> Run:
         """Return `run` with the sums filled in."""
@@ -74,12 +89,21 @@ class Tally:
             pass_rate=Fraction(passed, total.scored) if total.scored else None,
             scored=total.scored,
             unscored=total.unscored,
-            checks=self._summaries(),
+            checks={name: found.summary() for name, found in self._named().items()},
             harness={**run.harness, "engines": ", ".join(sorted(self.engines))},
         )
 
-    def _summaries(self) -> dict[str, CheckSummary]:
+    def notes(self) -> Iterator[str]:
+        """Say which checks could not grade, and the first reason of each."""
+        broken = [(name, found) for name, found in self._named().items() if found.troubles]
+        for name, found in broken[:_TOLD]:
+            of = f"{found.troubles:,} of {found.verdicts.total():,} outputs"
+            yield f"{excerpt(name, 60)} could not grade {of} (the first, {found.first_trouble})"
+        if more := len(broken[_TOLD:]):
+            yield f"further checks that could not grade some outputs: {more:,}"
+
+    def _named(self) -> dict[str, Tallied]:
         """Name a check by its id, and by rubric and id where two rubrics use one id."""
         uses = Counter(id_ for _, id_ in self.checks)
         named = {id_ if uses[id_] == 1 else f"{rubric}/{id_}": found for (rubric, id_), found in self.checks.items()}
-        return {name: named[name].summary() for name in sorted(named)}
+        return {name: named[name] for name in sorted(named)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalstore.checks import Reach, prepare
-from evalstore.errors import RefusedError, SchemaError
+from evalstore.errors import RefError, RefusedError, SchemaError
 from evalstore.model import Artifact, Call, Kind, PinType, Reply, RubricResult, Sample, parse_ref, rubric_of
 from evalstore.runs import Pinned
 from evalstore.store import Resolved, Store
@@ -98,6 +98,8 @@ def _prepared(resolved: Resolved, reach: Reach) -> Callable[[Sample], RubricResu
         return prepare(rubric_of(resolved.artifact.value), reach)
     except SchemaError as error:
         raise SchemaError(f"{exact_ref(resolved)}: {error.message}", hint=error.hint) from None
+    except RefError as error:
+        raise RefError(f"{exact_ref(resolved)}: {error.message}", place=error.place, hint=error.hint) from None
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise SchemaError(
             f"{exact_ref(resolved)} is no rubric: {type(error).__name__}: {error}",
