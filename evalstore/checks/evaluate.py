@@ -8,6 +8,7 @@ from typing import Any
 from evalstore.checks.combine import combine
 from evalstore.checks.kinds import KINDS
 from evalstore.checks.reach import NOWHERE, Grade, Reach
+from evalstore.documents import json_pointer
 from evalstore.errors import SchemaError
 from evalstore.model import (
     Artifact,
@@ -111,7 +112,9 @@ def _explained(check: Check, misfit: Exception) -> Exception:
     violation = next(compile_schema(json.loads(text)).violations(check.params), None)
     if violation is None:
         return misfit
-    return SchemaError(f"check {check.id}: {violation.message}", hint="`evalstore validate` shows the place")
+    said = "cannot stand beside the other parameters" if violation.keyword == "not" else violation.message
+    what = f"check {check.id}{json_pointer(violation.pointer)}"
+    return SchemaError(f"{excerpt(what)}: {excerpt(said)}", hint="`evalstore validate` shows the place")
 
 
 def _rubric(rubric: Rubric | Artifact | Mapping[str, Any]) -> Rubric:

@@ -140,7 +140,7 @@ def begun(  # noqa: PLR0913  # as `score` has them
             raise RefusedError(f"{dataset} holds no questions: it is a {resolved.kind}", hint=hint)
         samples, choice = samples_of(outputs), Choice(only or {}, any_model=model is not None)
         stated = _model(samples, choice)
-        run = _begun(resolved, samples, store=store, at=at, model=model or stated or samples.stem)
+        run = _begun(resolved, samples, store=store, at=at, model=_text(model or stated or samples.stem))
         run = replace(run, eee_version=eee_version, notes=(*doubts_of(outputs), *choice.notes()))
         with indexed(resolved, store) as questions:
             yield Job(run, samples, choice, rubric, questions, used, panel)
@@ -153,6 +153,11 @@ def _model(samples: Path, choice: Choice) -> str | None:
     if first is None:
         raise LoadError("holds no output", place=Place(str(samples)))
     return first.model
+
+
+def _text(name: str) -> str:
+    """Return a name with its bytes escaped that are no UTF-8, as names of files and words of a command line may be."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _begun(resolved: Resolved, samples: Path, *, store: Store, at: datetime, model: str) -> Run:

@@ -103,13 +103,25 @@ def test_a_kind_that_nobody_knows_is_unscored_and_gets_a_guess() -> None:
         (rubric(SAYS_A, combine="mean"), "this is no rubric: ValueError: 'mean' is not a valid Combine"),
         (rubric(SAYS_A, weights={"says_a": "heavy"}), "this is no rubric: ValueError"),
         (rubric({"kind": "must_contain_any"}), "check must_contain_any: 'values' is a required property"),
-        (rubric({"kind": "must_not_contain", "values": None}), "check must_not_contain: None is not of type 'array'"),
-        (rubric({"kind": "regex", "pattern": 5}), "check regex: 5 is not of type 'string'"),
-        (rubric({"kind": "regex", "pattern": "a", "flags": "q"}), "check regex: 'q' does not match"),
-        (rubric({"kind": "php_lint", "on_no_code": "maybe"}), "check php_lint: 'maybe' is not one of"),
-        (rubric({"kind": "markdown_structure", "dialect": "gfm"}), "check markdown_structure: 'gfm' is not one of"),
-        (rubric({"kind": "markdown_structure", "min_headings": "2"}), "check markdown_structure: '2' is not of type"),
-        (rubric({"kind": "format", "format": "text", "max_chars": "9"}), "check format: '9' is not of type 'integer'"),
+        (
+            rubric({"kind": "must_not_contain", "values": None}),
+            "check must_not_contain/values: None is not of type 'array'",
+        ),
+        (rubric({"kind": "regex", "pattern": 5}), "check regex/pattern: 5 is not of type 'string'"),
+        (rubric({"kind": "regex", "pattern": "a", "flags": "q"}), "check regex/flags: 'q' does not match"),
+        (rubric({"kind": "php_lint", "on_no_code": "maybe"}), "check php_lint/on_no_code: 'maybe' is not one of"),
+        (
+            rubric({"kind": "markdown_structure", "dialect": "gfm"}),
+            "check markdown_structure/dialect: 'gfm' is not one of",
+        ),
+        (
+            rubric({"kind": "markdown_structure", "min_headings": "2"}),
+            "check markdown_structure/min_headings: '2' is not of type",
+        ),
+        (
+            rubric({"kind": "format", "format": "text", "max_chars": "9"}),
+            "check format/max_chars: '9' is not of type 'integer'",
+        ),
     ],
 )
 def test_what_a_schema_refuses_ends_in_one_sentence(broken: dict[str, Any], said: str) -> None:
