@@ -1,6 +1,20 @@
 """Two documents into findings: what can move a score, which way, and the bump it needs; sole user of deepdiff."""
 
 from evalstore.diff.compare import compare
-from evalstore.diff.findings import Certainty, Diff, DiffFinding, Direction, Side, Witness
+from evalstore.diff.findings import Accepted, Certainty, Diff, DiffFinding, Direction, Profile, Side, Witness
+from evalstore.diff.terms import LEVELS, Terms, terms_of
 
-__all__ = ["Certainty", "Diff", "DiffFinding", "Direction", "Side", "Witness", "compare"]
+__all__ = [
+    "LEVELS",
+    "Accepted",
+    "Certainty",
+    "Diff",
+    "DiffFinding",
+    "Direction",
+    "Profile",
+    "Side",
+    "Terms",
+    "Witness",
+    "compare",
+    "terms_of",
+]

@@ -28,7 +28,8 @@ class Channel(StrEnum):
 class Change:
     """One edit: its values and places on both sides; a rubric's edit also has the rubric just before and just after.
 
-    `proof` is there where the fact itself moves nothing, whatever its rule's deciders know.
+    `proof` is there where the fact itself moves nothing, whatever its rule's deciders know; `more` is what else tells
+    the edit from another one, where `old` and `new` do not say it all.
     """
 
     rule: str
@@ -43,6 +44,7 @@ class Change:
     imported: Diff | None = None
     words: Mapping[str, str] = field(default_factory=dict)
     proof: Proof | None = None
+    more: Any = None
 
     @property
     def states(self) -> tuple[RubricState, RubricState]:
@@ -74,9 +76,19 @@ class Law(NamedTuple):
     of: Callable[[Change], Direction]
 
 
+class Headline(NamedTuple):
+    """The least level of a rule under the profile `headline`; `only` for changes of this name, where one is given."""
+
+    level: Bump
+    only: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One row of the catalogue; `mirror` is the rule of the edit taken back."""
+    """One row of the catalogue; `mirror` is the rule of the edit taken back, `since` the first rule set that has it.
+
+    `example` is an edit that the rule finds at its level, `instead` what to do to need less: as an edit, or in words.
+    """
 
     id: str
     number: str
@@ -91,3 +103,6 @@ class Rule:
     deciders: tuple[Callable[[Change], Proof | None], ...] = ()
     shift: Callable[[Change], Fraction | None] | None = None
     certainty: Certainty = Certainty.BY_DEFINITION
+    instead: str = ""
+    headline: Headline | None = None
+    since: int = 1

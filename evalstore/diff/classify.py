@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from evalstore.diff.change import Change, Channel, Proof, Rule
 from evalstore.diff.direction import EITHER, NONE, flip, lift, share
-from evalstore.diff.findings import Certainty, Direction
+from evalstore.diff.findings import Certainty, Direction, Profile
 from evalstore.diff.plain import leftovers, told
 from evalstore.diff.refs import imported_directions, imported_shift
 from evalstore.diff.rules import RULES
@@ -17,8 +17,7 @@ from evalstore.versions import Bump
 _ON_CHECKS = frozenset({Channel.CHECK, Channel.BAR})
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """What a rule says of a change."""
 
     rule: Rule
@@ -30,21 +29,25 @@ class Judgement:
     max_shift: Fraction | None
 
 
-def classify(change: Change) -> Judgement:
+def classify(change: Change, profile: Profile = Profile.SCORE) -> Judgement:
     """Return the level, directions and words of one change; a decider that ran is the only thing that lowers it."""
     rule = RULES[change.rule]
     proof = change.proof or next((proof for decider in rule.deciders if (proof := decider(change))), None)
-    if proof is None:
-        directions = _directions(change, rule)
-        shift = _shift(change, rule, directions[0])
-        return Judgement(
-            rule, rule.level, directions, _certainty(change, rule), _message(change, rule), rule.reason, shift
-        )
-    return _proved(change, RULES[proof.rule or rule.id], proof)
+    judged = _proved(change, RULES[proof.rule or rule.id], proof) if proof else _unproved(change, rule)
+    headline = judged.rule.headline if profile is Profile.HEADLINE else None
+    if headline is None or headline.only not in {None, change.name}:
+        return judged
+    return judged._replace(level=max(judged.level, headline.level))
+
+
+def _unproved(change: Change, rule: Rule) -> Judgement:
+    directions = _directions(change, rule)
+    shift = _shift(change, rule, directions[0])
+    return Judgement(rule, rule.level, directions, _certainty(change, rule), _message(change, rule), rule.reason, shift)
 
 
 def _proved(change: Change, rule: Rule, proof: Proof) -> Judgement:
-    sure = proof.certainty is Certainty.PROVED
+    sure = proof.certainty is not Certainty.ASSUMED
     directions = (NONE, NONE) if sure else _directions(change, rule)
     shift = Fraction(0) if sure else None
     return Judgement(rule, proof.level, directions, proof.certainty, _message(change, rule), proof.text, shift)

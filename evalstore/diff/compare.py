@@ -14,12 +14,14 @@ from evalstore.diff.changes.rubric import rubric_changes
 from evalstore.diff.changes.spelling import spelling_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.direction import VERDICT_MODES
-from evalstore.diff.findings import Diff, DiffFinding, Direction, Side
+from evalstore.diff.findings import Diff, DiffFinding, Direction, Profile, Side
+from evalstore.diff.fingerprint import distinct, fingerprint, gathered
 from evalstore.diff.plain import plain, same
 from evalstore.diff.refs import Load, follow
 from evalstore.diff.state import read_rubric
+from evalstore.diff.terms import Terms, declared, weigh
 from evalstore.diff.witness import Replay
-from evalstore.documents import Pointer, canonical, digest, json_pointer
+from evalstore.documents import Pointer, digest, json_pointer
 from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Kind, is_cosmetic
 from evalstore.versions import Bump, find_version, next_version
@@ -27,7 +29,6 @@ from evalstore.versions import Bump, find_version, next_version
 Rows = tuple[Iterable[Mapping[str, Any]], Iterable[Mapping[str, Any]]]
 
 _DEPTH = 4
-_FINGERPRINT = 16
 _ROOT = frozenset({"id", "version", "checks", "scoring"})
 _SHAPES = {"checks": Kind.RUBRIC, "template": Kind.JUDGE, "questions": Kind.DATASET, "rows": Kind.DATASET}
 
@@ -38,13 +39,15 @@ def compare(
     *,
     load: Load | None = None,
     rows: Rows | None = None,
+    terms: Terms | None = None,
 ) -> Diff:
     """Return what changed between two artifacts (or plain mappings), and which bump that needs.
 
     `load` reads what a reference names, so that a moved pin imports exactly the other artifact's change; without it a
-    moved pin is major. `rows` are the rows, old and new, of a dataset that keeps them in a file beside it.
+    moved pin is major. `rows` are the rows, old and new, of a dataset that keeps them in a file beside it. `terms` are
+    what the store says of changes: a profile, declarations, overrides, and what people accepted.
     """
-    return _Comparison(load).diff(old, new, rows)
+    return _Comparison(load, terms or Terms()).diff(old, new, rows)
 
 
 @dataclass(slots=True)
@@ -52,22 +55,30 @@ class _Comparison:
     """One comparison and those of the references within it, each pair once."""
 
     load: Load | None
+    terms: Terms
     depth: int = 0
     known: dict[tuple[str, str], Diff] = field(default_factory=dict)
 
     def diff(self, old: Any, new: Any, rows: Rows | None = None) -> Diff:
         sides = (_side(old), _side(new))
         load = self.load if self.depth < _DEPTH else None
-        changes = [follow(change, load, self._inner) for change in _changes(sides, rows)] or list(_respelled(sides))
-        findings = [_finding(change, sides) for change in changes]
-        findings = _claimed(changes, _witnessed(changes, findings))
-        bump = max((finding.level for finding in findings), default=Bump.NONE)
-        return Diff(sides[0].side, sides[1].side, bump, _next(sides[0].value, bump), tuple(findings))
+        changes = [follow(change, load, self._inner) for change in self._declared(sides, rows)]
+        changes = changes or list(_respelled(sides))
+        findings = [_finding(change, sides, self.terms.profile) for change in changes]
+        claimed = distinct(_claimed(changes, _witnessed(changes, findings)))
+        weighed = tuple(weigh(finding, self.terms) for finding in claimed)
+        bump = max((finding.level for finding in weighed), default=Bump.NONE)
+        version = _next(sides[0].value, bump)
+        return Diff(sides[0].side, sides[1].side, bump, version, weighed, self.terms.rule_set, self.terms.profile)
+
+    def _declared(self, sides: tuple[_Document, _Document], rows: Rows | None) -> Iterator[Change]:
+        renames = self.terms.renames.get(sides[1].name, {})
+        return (declared(change, self.terms, renames) for change in _changes(sides, rows, renames))
 
     def _inner(self, old: Artifact, new: Artifact) -> Diff:
         pair = (old.digest, new.digest)
         if pair not in self.known:
-            self.known[pair] = _Comparison(self.load, self.depth + 1, self.known).diff(old, new)
+            self.known[pair] = _Comparison(self.load, self.terms.bare, self.depth + 1, self.known).diff(old, new)
         return self.known[pair]
 
 
@@ -99,7 +110,7 @@ def _side(side: Artifact | Mapping[str, Any]) -> _Document:
     return _Document(value, kind, artifact)
 
 
-def _changes(sides: tuple[_Document, _Document], rows: Rows | None) -> Iterator[Change]:
+def _changes(sides: tuple[_Document, _Document], rows: Rows | None, renames: Mapping[str, str]) -> Iterator[Change]:
     old, new = (side.value for side in sides)
     kinds = {side.kind for side in sides}
     if kinds == {Kind.RUBRIC}:
@@ -107,7 +118,7 @@ def _changes(sides: tuple[_Document, _Document], rows: Rows | None) -> Iterator[
     if kinds == {Kind.JUDGE}:
         return judge_changes(old, new)
     if kinds == {Kind.DATASET}:
-        return _dataset(old, new, rows)
+        return _dataset(sides, rows, renames)
     return _unread(old, new)
 
 
@@ -123,7 +134,8 @@ def _rubric(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
     yield from spelling_changes(old, new, (before, after))
 
 
-def _dataset(old: dict[str, Any], new: dict[str, Any], rows: Rows | None) -> Iterator[Change]:
+def _dataset(sides: tuple[_Document, _Document], rows: Rows | None, renames: Mapping[str, str]) -> Iterator[Change]:
+    old, new = (side.value for side in sides)
     before, after = (
         read_questions(value, [plain(row) for row in rows[index]] if rows and "rows" in value else None)
         for index, value in enumerate((old, new))
@@ -136,7 +148,7 @@ def _dataset(old: dict[str, Any], new: dict[str, Any], rows: Rows | None) -> Ite
         if key in {"id", "rows"} - read:
             yield Change("unclassified-change", mine, theirs, (key,), (key,), name=key)
     yield from loose_changes(old, new, at=((), ()), known=read | {"id", "rows"}, rule="extension-field-changed")
-    yield from question_changes(before, after)
+    yield from question_changes(before, after, renames)
 
 
 def _unread(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
@@ -153,17 +165,17 @@ def _respelled(sides: tuple[_Document, _Document]) -> Iterator[Change]:
         yield Change("spelling-changed", old, new, (), ())
 
 
-def _finding(change: Change, sides: tuple[_Document, _Document]) -> DiffFinding:
-    judged = classify(change)
+def _finding(change: Change, sides: tuple[_Document, _Document], profile: Profile) -> DiffFinding:
+    judged = classify(change, profile)
     places = tuple(
         _standing(side.value, pointer)
         for side, pointer in zip(sides, (change.old_pointer, change.new_pointer), strict=True)
     )
     pointer = json_pointer(next((place for place in reversed(places) if place is not None), ()))
-    facts = [judged.rule.id, sides[1].name, pointer, canonical(change.old), canonical(change.new)]
-    return DiffFinding(
+    finding = DiffFinding(
         rule=judged.rule.id,
         level=judged.level,
+        level_before=judged.level,
         direction=judged.directions[0],
         verdict_direction=judged.directions[1],
         certainty=judged.certainty,
@@ -174,9 +186,10 @@ def _finding(change: Change, sides: tuple[_Document, _Document]) -> DiffFinding:
         reason=judged.reason,
         witness=None,
         max_shift=judged.max_shift,
-        fingerprint=digest(facts)[:_FINGERPRINT],
+        fingerprint=fingerprint(judged.rule.id, sides[1].name, change, (sides[0].value, sides[1].value)),
         children=change.imported.findings if change.imported else (),
     )
+    return gathered(finding)
 
 
 def _standing(value: Any, pointer: Pointer | None) -> Pointer | None:
@@ -217,7 +230,7 @@ def _claimed(changes: list[Change], findings: list[DiffFinding]) -> list[DiffFin
         for index, change in enumerate(changes)
         if _is_ineffective(change, changes[mode]) and findings[index].level <= findings[mode].level
     ]
-    owner = replace(findings[mode], children=tuple(findings[index] for index in mine))
+    owner = gathered(replace(findings[mode], children=tuple(findings[index] for index in mine)))
     return [owner if index == mode else finding for index, finding in enumerate(findings) if index not in mine]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from fractions import Fraction
 
@@ -18,6 +19,13 @@ class Direction(StrEnum):
     STRICTER = "stricter"
     LOOSER = "looser"
     EITHER = "either"
+
+
+class Profile(StrEnum):
+    """What may not move without a major bump: the score of one output, or also a headline made of many."""
+
+    SCORE = "score"
+    HEADLINE = "headline"
 
 
 class Certainty(StrEnum):
@@ -48,14 +56,29 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
+class Accepted:
+    """That people accepted one finding at a lower level: why, who, since when, and until which day (inclusive)."""
+
+    level: Bump
+    was: Bump
+    reason: str
+    by: str
+    on: date
+    until: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DiffFinding:
     """A rule's judgement on one edit.
 
-    `max_shift` bounds how far one question's score moves where nothing erred; None when no bound below 1 is known.
+    `level` counts; `level_before` is what the rule says, before an override (`overridden`, the setting that matched)
+    and an acceptance. `max_shift` bounds how far one question's score moves where nothing erred; None when no bound
+    below 1 is known.
     """
 
     rule: str
     level: Bump
+    level_before: Bump
     direction: Direction
     verdict_direction: Direction
     certainty: Certainty
@@ -68,14 +91,23 @@ class DiffFinding:
     max_shift: Fraction | None
     fingerprint: str
     children: tuple[DiffFinding, ...] = ()
+    overridden: str | None = None
+    accepted: Accepted | None = None
+
+    @property
+    def adjusted(self) -> bool:
+        """Whether its level is not the rule's own."""
+        return self.overridden is not None or self.accepted is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """All findings between two documents; `next_version` is None when nothing needs a release."""
+    """All findings between two documents, by which rules; `next_version` is None when nothing needs a release."""
 
     old: Side
     new: Side
     required_bump: Bump
     next_version: str | None
     findings: tuple[DiffFinding, ...]
+    rule_set: int
+    profile: Profile = Profile.SCORE

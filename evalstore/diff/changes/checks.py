@@ -9,6 +9,7 @@ from dataclasses import replace
 from evalstore.diff.change import Change
 from evalstore.diff.changes.loose import loose_changes
 from evalstore.diff.changes.walk import Walk, pointer_of, with_param
+from evalstore.diff.pair import content
 from evalstore.diff.plain import same
 from evalstore.diff.state import CheckState
 
@@ -61,7 +62,8 @@ def check_changes(walk: Walk, token: str) -> Iterator[Change]:
     check, goal = walk.here[token], walk.goal[token]
     if check.kind != goal.kind:
         done = replace(goal, weight=check.weight, gated=check.gated)
-        yield walk.edit_check("check-kind-changed", "kind", done, old=check.kind, new=goal.kind)
+        told = [content(check), content(done)]
+        yield walk.edit_check("check-kind-changed", "kind", done, old=check.kind, new=goal.kind, more=told)
         return
     for name in sorted(check.params, key=lambda name: _turn(check, goal, name)):
         if not same(check.params[name], goal.params[name]):

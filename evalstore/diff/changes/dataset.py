@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evalstore.diff.change import Change
@@ -56,16 +56,19 @@ def read_questions(value: Row, rows: Iterable[Row] | None) -> Questions | None:
     )
 
 
-def question_changes(old: Questions, new: Questions) -> Iterator[Change]:
-    """Yield the edits between two sides' questions."""
-    renamed = _renamed(old, new)
+def question_changes(old: Questions, new: Questions, renames: Mapping[str, str]) -> Iterator[Change]:
+    """Yield the edits between two sides' questions; `renames` are the names that are declared to be one question's."""
+    renamed = _declared(old, new, renames)
     yield from _default_changes(old, new)
+    for before, after in renamed.items():
+        yield from _row_changes(old, new, (before, after))
+    renamed |= _renamed(old, new, renamed)
     for id_ in old.rows:
         if id_ not in new.rows and id_ not in renamed:
             yield Change("question-removed", dict(old.own[id_]), None, old.places[id_], None, words={"question": id_})
     for id_ in new.rows:
         if id_ in old.rows:
-            yield from _row_changes(old, new, id_)
+            yield from _row_changes(old, new, (id_, id_))
         elif id_ not in renamed.values():
             yield Change("question-added", None, dict(new.own[id_]), None, new.places[id_], words={"question": id_})
     for before, after in renamed.items():
@@ -74,9 +77,26 @@ def question_changes(old: Questions, new: Questions) -> Iterator[Change]:
     yield from _order_changes(old, new)
 
 
-def _renamed(old: Questions, new: Questions) -> dict[str, str]:
-    gone = {_content(row): id_ for id_, row in old.rows.items() if id_ not in new.rows}
-    come = {_content(row): id_ for id_, row in new.rows.items() if id_ not in old.rows}
+def later_names(renames: Mapping[str, str], id_: str) -> list[str]:
+    """Return what a question is called after `id_`, one declared name after the other; names in a circle end it."""
+    names = [id_]
+    while (after := renames.get(names[-1])) is not None and after not in names:
+        names.append(after)
+    return names[1:]
+
+
+def _declared(old: Questions, new: Questions, renames: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for id_ in (id_ for id_ in old.rows if id_ not in new.rows):
+        free = (name for name in later_names(renames, id_) if name in new.rows and name not in old.rows)
+        if (name := next(free, None)) and name not in found.values():
+            found[id_] = name
+    return found
+
+
+def _renamed(old: Questions, new: Questions, known: Mapping[str, str]) -> dict[str, str]:
+    gone = {_content(row): id_ for id_, row in old.rows.items() if id_ not in new.rows and id_ not in known}
+    come = {_content(row): id_ for id_, row in new.rows.items() if id_ not in old.rows and id_ not in known.values()}
     return {gone[content]: come[content] for content in gone if content in come}
 
 
@@ -93,19 +113,22 @@ def _default_changes(old: Questions, new: Questions) -> Iterator[Change]:
         yield Change(rule, before, after, at, at, name=key, words=words)
 
 
-def _row_changes(old: Questions, new: Questions, id_: str) -> Iterator[Change]:
-    at = (old.places[id_], new.places[id_])
-    mine, theirs = old.own[id_], new.own[id_]
+def _row_changes(old: Questions, new: Questions, ids: tuple[str, str]) -> Iterator[Change]:
+    at = (old.places[ids[0]], new.places[ids[1]])
+    mine, theirs = old.own[ids[0]], new.own[ids[1]]
     for key, rule in _RULES.items():
-        before, after = (side.rows[id_] if key in _INHERITED else side.own[id_] for side in (old, new))
+        before, after = (
+            side.rows[id_] if key in _INHERITED else side.own[id_] for side, id_ in zip((old, new), ids, strict=True)
+        )
         if key in _INHERITED and key not in mine and key not in theirs:
             continue
         if (key in before) != (key in after) or not same(before.get(key), after.get(key)):
             pointers = ((*at[0], key), (*at[1], key))
             yield Change(
-                rule, before.get(key), after.get(key), *pointers, name=key, words={"question": id_, "key": key}
+                rule, before.get(key), after.get(key), *pointers, name=key, words={"question": ids[1], "key": key}
             )
-    yield from loose_changes(mine, theirs, at=at, known={*_RULES, "id"}, rule="extension-field-changed")
+    for change in loose_changes(mine, theirs, at=at, known={*_RULES, "id"}, rule="extension-field-changed"):
+        yield replace(change, words={"question": ids[1]})
 
 
 def _order_changes(old: Questions, new: Questions) -> Iterator[Change]:

@@ -206,12 +206,12 @@ def _setting(walk: Walk, rule: str, name: str, *, old: Any, new: Any) -> Change:
 
 def _whole_check(walk: Walk, rule: str, after: RubricState, check: CheckState) -> Change:
     added = rule == "check-added"
-    content = [check.id, check.kind, dict(check.params), str(check.threshold), check.negate]
+    whole = [check.id, content(check), str(check.weight), check.gated, dict(check.loose)]
     return walk.edit(
         rule,
         after,
-        old=None if added else content,
-        new=content if added else None,
+        old=None if added else whole,
+        new=whole if added else None,
         old_pointer=None if added else pointer_of(check),
         new_pointer=pointer_of(check) if added else None,
         token=check.token,

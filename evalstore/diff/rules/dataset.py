@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Channel, Rule
+from evalstore.diff.change import Channel, Headline, Rule
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN
 from evalstore.diff.refs import unused
@@ -20,6 +20,7 @@ ROWS = (
         reason="every other question keeps its score; compare means on common questions",
         mirror="question-removed",
         example="questions: [a] → questions: [a, b]",
+        headline=Headline(Bump.MAJOR),
     ),
     Rule(
         id="question-removed",

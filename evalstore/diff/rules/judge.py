@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from evalstore.diff.change import Change, Channel, Proof, Rule
+from evalstore.diff.change import Change, Channel, Headline, Proof, Rule
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN
 from evalstore.versions import Bump
@@ -45,6 +45,8 @@ def _row(id_: str, number: str, message: str, reason: str, example: str) -> Rule
         example=example,
         deciders=(_seed_only,) if id_ == "judge-sampling-changed" else (),
         certainty=Certainty.ASSUMED,
+        # The law of the scores stays, but the draw that a headline rests on does not.
+        headline=Headline(Bump.MAJOR, only="seed") if id_ == "judge-sampling-changed" else None,
     )
 
 

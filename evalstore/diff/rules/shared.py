@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Change, Channel, Proof, Rule
+from evalstore.diff.change import Change, Channel, Headline, Proof, Rule
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN
 from evalstore.versions import Bump
@@ -77,5 +77,6 @@ ROWS = (
         reason="it is read as a set",
         mirror="list-reordered",
         example="values: [so that, because] → values: [because, so that]",
+        headline=Headline(Bump.MINOR, only="questions"),
     ),
 )

@@ -1,0 +1,128 @@
+"""What a store says of changes beside the rules: profile, declarations, overrides, what was accepted; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.changes.dataset import later_names
+from evalstore.diff.findings import Accepted, Certainty, DiffFinding, Direction, Profile
+from evalstore.diff.rules import RULE_SETS
+from evalstore.errors import LoadError, Place
+from evalstore.versions import Bump
+
+# What an override may say: an edit changes the digest, so it never needs less than a patch.
+LEVELS: Mapping[str, Bump] = {str(level): level for level in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
+_FILE = "evalstore.yaml"
+_OF_FILES = frozenset({"off", "info", "warning", "error"})  # these are for the rules of `validate`
+_SEE = "evalstore validate says what it should be"
+_COSMETIC = Proof(f"{_FILE} declares it cosmetic: nothing reads it", certainty=Certainty.BY_DEFINITION)
+_RENAMED = Proof(f"{_FILE} lists it under renames", Bump.MINOR, certainty=Certainty.BY_DEFINITION)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What holds for one comparison.
+
+    `renames` are by dataset (`dataset/<id>`), `overrides` by `rule[:direction]`, and `accepted` by fingerprint.
+    """
+
+    profile: Profile = Profile.SCORE
+    cosmetic: frozenset[str] = frozenset()
+    renames: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    overrides: Mapping[str, Bump] = field(default_factory=dict)
+    accepted: Mapping[str, Accepted] = field(default_factory=dict)
+    rule_set: int = RULE_SETS[-1]
+
+    @property
+    def bare(self) -> Terms:
+        """What holds for the change of a pinned artifact: what people think of it proves nothing to who pins it."""
+        return replace(self, overrides={}, accepted={})
+
+
+def terms_of(settings: Mapping[str, Any], profile: Profile | None = None) -> Terms:
+    """Read the terms that evalstore.yaml states; `profile` wins over its own.
+
+    Raises `LoadError` for a word that means nothing: ignored in silence, it could be the one that raises a level.
+    """
+    return Terms(
+        profile=profile or _profile(settings.get("profile", Profile.SCORE)),
+        cosmetic=frozenset(_texts("cosmetic", settings.get("cosmetic", []))),
+        renames={name: _words(f"renames: {name}", pairs) for name, pairs in _mapping("renames", settings).items()},
+        overrides=_overrides(_words("rules", _mapping("rules", settings))),
+        rule_set=_rule_set(settings.get("rule_set", RULE_SETS[-1])),
+    )
+
+
+def declared(change: Change, terms: Terms, renames: Mapping[str, str]) -> Change:
+    """Return the change with the proof that a declaration gives it, where there is one."""
+    if change.rule == "extension-field-changed" and change.name in terms.cosmetic:
+        return replace(change, proof=_COSMETIC)
+    if change.rule == "question-id-renamed" and change.new in later_names(renames, change.old):
+        return replace(change, proof=_RENAMED)
+    return change
+
+
+def weigh(finding: DiffFinding, terms: Terms) -> DiffFinding:
+    """Return the finding at the level that counts: the rule's, as the settings override it, as people accepted it."""
+    finding = _overridden(finding, terms.overrides)
+    accepted = terms.accepted.get(finding.fingerprint)
+    # What was accepted as minor from major says nothing of the same edit at a level that nobody looked at.
+    if accepted is None or not accepted.level < finding.level <= accepted.was:
+        return finding
+    return replace(finding, level=accepted.level, accepted=accepted)
+
+
+def _overridden(finding: DiffFinding, overrides: Mapping[str, Bump]) -> DiffFinding:
+    moves = finding.verdict_direction if finding.direction is Direction.NONE else finding.direction
+    name = next((name for name in (f"{finding.rule}:{moves}", finding.rule) if name in overrides), None)
+    if name is None or overrides[name] is finding.level:
+        return finding
+    return replace(finding, level=overrides[name], overridden=name)
+
+
+def _profile(word: Any) -> Profile:
+    if not isinstance(word, str) or word not in set(Profile):
+        raise _wrong(f"profile: {word} is no profile", f"it is {' or '.join(Profile)}")
+    return Profile(word)
+
+
+def _rule_set(number: Any) -> int:
+    if isinstance(number, bool) or number not in RULE_SETS:
+        known = ", ".join(map(str, RULE_SETS))
+        raise _wrong(
+            f"rule_set: {number} is no rule set of this evalstore", f"it has {known}; another release has more"
+        )
+    return int(number)
+
+
+def _overrides(words: Mapping[str, str]) -> dict[str, Bump]:
+    for name, word in words.items():
+        if word not in LEVELS and word not in _OF_FILES:
+            raise _wrong(f"rules: {name}: {word} is no level", f"a change is {', '.join(LEVELS)}")
+    return {name: LEVELS[word] for name, word in words.items() if word in LEVELS}
+
+
+def _mapping(key: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    value = settings.get(key, {})
+    if not isinstance(value, Mapping):
+        raise _wrong(f"{key} is no mapping", _SEE)
+    return value
+
+
+def _words(key: str, value: Any) -> Mapping[str, str]:
+    if not isinstance(value, Mapping) or not all(isinstance(item, str) for item in value.values()):
+        raise _wrong(f"{key} is no mapping of texts", _SEE)
+    return value
+
+
+def _texts(key: str, value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise _wrong(f"{key} is no list of texts", _SEE)
+    return value
+
+
+def _wrong(message: str, hint: str) -> LoadError:
+    return LoadError(message, place=Place(_FILE), hint=hint)

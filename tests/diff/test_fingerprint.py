@@ -1,0 +1,187 @@
+"""A fingerprint names one edit: it stays while the file around the edit changes, and another edit has another one."""
+
+from __future__ import annotations
+
+import copy
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+from evalstore.diff import compare
+from evalstore.documents import read_yaml
+from evalstore.errors import RefError
+from evalstore.model import Artifact, parse_ref
+from evalstore.versions import Bump
+
+OLD = """\
+id: tone
+version: 1.0.0
+title: Tone
+checks:
+  - {id: polite, kind: must_contain_any, values: [please, thank you]}
+  - {id: calm, kind: must_not_contain, values: ["!!"]}
+  - {kind: regex, pattern: a}
+scoring: {combine: weighted_avg, weights: {polite: 2}}
+"""
+CASES = Path(__file__).parents[1] / "cases" / "diff"
+EDITS = {
+    "a phrase more": ("[please, thank you]", "[please, thank you, kindly]"),
+    "a phrase less": ("[please, thank you]", "[please]"),
+    "a weight": ("polite: 2", "polite: 3"),
+    "a gate": ("polite: 2}", "polite: 2}, required: [calm]"),
+    "a mode": ("weighted_avg", "min"),
+    "a title": ("title: Tone", "title: The tone"),
+    "a pattern": ("pattern: a", "pattern: ab"),
+    "a check": ("  - {kind: regex", "  - {id: long, kind: format, min_chars: 9}\n  - {kind: regex"),
+}
+AROUND = {
+    "a comment": ("title: Tone", "# spoken\ntitle: Tone"),
+    "the order of keys": ("id: tone\nversion: 1.0.0\n", "version: 1.0.0\nid: tone\n"),
+    "the version": ("1.0.0", "2.0.0"),
+    "a check before it": ("checks:\n", "checks:\n  - {id: first, kind: format}\n"),
+    "the order of checks": (
+        '  - {id: calm, kind: must_not_contain, values: ["!!"]}\n  - {kind: regex, pattern: a}\n',
+        '  - {kind: regex, pattern: a}\n  - {id: calm, kind: must_not_contain, values: ["!!"]}\n',
+    ),
+    "another ban": ('["!!"]', '["!", "!!"]'),
+}
+
+
+def edited(*edits: tuple[str, str]) -> dict[str, Any]:
+    text = OLD
+    for before, after in edits:
+        assert before in text
+        text = text.replace(before, after)
+    value: dict[str, Any] = read_yaml(text, "tone.yaml").value
+    return value
+
+
+def prints(new: Any, old: Any = None, **options: Any) -> list[str]:
+    old = edited() if old is None else old
+    return [finding.fingerprint for finding in compare(old, new, **options).findings]
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("edit", EDITS)
+def test_it_stays_while_the_file_around_it_changes(edit: str, around: str) -> None:
+    (alone,) = prints(edited(EDITS[edit]))
+    assert alone in prints(edited(AROUND[around], EDITS[edit]))
+
+
+def test_each_edit_has_its_own() -> None:
+    found = [print_ for edit in EDITS.values() for print_ in prints(edited(edit))]
+    assert len(set(found)) == len(EDITS)
+
+
+ANOTHER = {
+    "another phrase": (EDITS["a phrase more"], ("[please, thank you]", "[please, thank you, gladly]")),
+    "another check": (("[please, thank you]", '[please, thank you, "x"]'), ('["!!"]', '["!!", "x"]')),
+    "another gate": (EDITS["a gate"], ("polite: 2}", "polite: 2}, required: [polite]")),
+    "the weight of a new check": (
+        (("  - {kind: regex", "  - {id: long, kind: format}\n  - {kind: regex")),
+        (
+            "  - {kind: regex, pattern: a}\nscoring: {combine: weighted_avg, weights: {",
+            "  - {id: long, kind: format}\n  - {kind: regex, pattern: a}\nscoring: {combine: weighted_avg, weights: {long: 9, ",
+        ),
+    ),
+    "what a check of another kind demands": (
+        ('kind: must_not_contain, values: ["!!"]', "kind: format"),
+        ('kind: must_not_contain, values: ["!!"]', "kind: format, min_chars: 9"),
+    ),
+    "the weights that a new mode ignores": (
+        ("weighted_avg, weights: {polite: 2}", "min"),
+        ("weighted_avg, weights: {polite: 2}", "min, weights: {polite: 3}"),
+    ),
+}
+
+
+@pytest.mark.parametrize("pair", ANOTHER.values(), ids=ANOTHER)
+def test_another_edit_has_another(pair: tuple[tuple[str, str], tuple[str, str]]) -> None:
+    one, other = (prints(edited(edit)) for edit in pair)
+    assert set(one).isdisjoint(other)
+
+
+def test_another_artifact_has_another() -> None:
+    new = edited(EDITS["a phrase more"])
+    assert set(prints({**new, "id": "b"}, {**edited(), "id": "b"})).isdisjoint(prints(new))
+
+
+def test_the_same_edit_made_twice_has_two() -> None:
+    twice = prints(edited(("[please, thank you]", "[please, thank you, kindly, kindly]")))
+    assert len(set(twice)) == len(twice) == 2
+
+
+def test_a_moved_pin_stands_for_all_that_it_brings() -> None:
+    def load(draft: str) -> Any:
+        def artifact(ref: str) -> Artifact:
+            template = {"1.0.0": "Is it right? {{ output }}", "1.1.0": draft}[ref.partition("@")[2]]
+            text = f'id: accuracy\nversion: 1.0.0\ntemplate: "{template}"\nscore_type: binary\n'
+            return Artifact(parse_ref(ref).kind, "accuracy", "1.0.0", read_yaml(text, ref))
+
+        return artifact
+
+    sides = [
+        {
+            "id": "r",
+            "checks": [{"kind": "llm_judge", "judge_prompt_ref": f"judge/accuracy@{pin}"}],
+            "scoring": {"combine": "min"},
+        }
+        for pin in ("1.0.0", "1.1.0")
+    ]
+    # A working file may stand for the version to come: what is accepted is this template, and no later one.
+    drafts = ["Is it good? {{ output }}", "Is it fine? {{ output }}"]
+    one, other = (prints(sides[1], sides[0], load=load(draft)) for draft in drafts)
+    assert one == prints(sides[1], sides[0], load=load(drafts[0]))
+    assert set(one).isdisjoint(other)
+
+
+def test_rows_in_a_file_are_named_by_their_questions() -> None:
+    dataset = {"id": "d", "rows": "d.jsonl"}
+    old = [{"id": "a", "input": "x"}, {"id": "b", "input": "y", "note": "1"}]
+    new = [{"id": "c", "input": "z"}, {"id": "b", "input": "y", "note": "2"}, {"id": "a", "input": "x"}]
+    (alone,) = prints(dataset, dataset, rows=(old, [old[0], {**old[1], "note": "2"}]))
+    assert alone in prints(dataset, dataset, rows=(old, new))
+    (other,) = prints(dataset, dataset, rows=(old, [{**old[0], "note": "2"}, old[1]]))
+    assert other != alone
+
+
+def soundness() -> Any:
+    """Return the module with the generators, which is no package's."""
+    spec = spec_from_file_location("tests.diff.generators", Path(__file__).with_name("test_soundness.py"))
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+GENERATORS = soundness()
+
+
+@seed(20261121)
+@settings(max_examples=200, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(pair=GENERATORS.PAIRS, data=st.data())
+def test_who_knows_all_prints_knows_the_new_rubric(pair: Any, data: st.DataObject) -> None:
+    old, new = pair
+    again = copy.deepcopy(new)
+    data.draw(st.sampled_from(GENERATORS.EDITS))(data.draw, again)
+    if prints(new, old) == prints(again, old):
+        assert compare(new, again).required_bump <= Bump.PATCH
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in CASES.iterdir()))
+def test_no_two_findings_of_a_case_share_one(name: str) -> None:
+    def load(ref: str) -> Artifact:
+        path = CASES / name / "refs" / f"{ref}.yaml"
+        if not path.exists():
+            raise RefError(f"{ref} is not there")
+        document = read_yaml(path.read_bytes(), path.name)
+        return Artifact(parse_ref(ref).kind, document.value["id"], document.value["version"], document)
+
+    sides = [read_yaml((CASES / name / f"{side}.yaml").read_bytes(), side).value for side in ("old", "new")]
+    found = prints(sides[1], sides[0], load=load)
+    assert len(set(found)) == len(found)
