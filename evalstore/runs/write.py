@@ -42,8 +42,11 @@ class Draft:
 
     def add(self, row: Row, run: Run) -> None:
         """Write one row of `run`."""
-        with _writing(self.folder):
-            self.rows.write(_line(instance(row, run)))
+        line = _line(instance(row, run))
+        try:
+            self.rows.write(line)
+        except OSError as error:
+            raise _refused(self.folder, error) from None
 
     def finish(self, run: Run) -> Run:
         """Publish the rows, then the aggregate, under the first name that is free; return `run` with its paths."""
@@ -125,5 +128,9 @@ def _writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise RefusedError(f"a run cannot be written here: {reason}", place=Place(str(folder))) from None
+        raise _refused(folder, error) from None
+
+
+def _refused(folder: Path, error: OSError) -> RefusedError:
+    reason = (error.strerror or str(error)).lower()
+    return RefusedError(f"a run cannot be written here: {reason}", place=Place(str(folder)))
