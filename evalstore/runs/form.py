@@ -16,6 +16,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from evalstore.documents import canonical
@@ -156,7 +157,7 @@ def _row_details(row: Row) -> dict[str, str]:
         "evalstore_reason": row.reason,
         "evalstore_rubric": row.rubric,
         "evalstore_rubric_digest": row.rubric_digest,
-        "evalstore_checks": _json([_check(check) for check in row.checks]),
+        "evalstore_checks": f"[{','.join([_check(check) for check in row.checks])}]",
         "evalstore_input_digest": row.input_digest,
         "evalstore_reference_digest": row.reference_digest,
         "evalstore_output_digest": row.output_digest,
@@ -165,17 +166,21 @@ def _row_details(row: Row) -> dict[str, str]:
     }
 
 
-def _check(check: CheckResult) -> dict[str, str | None]:
-    return {
-        "id": check.id,
-        "kind": check.kind,
-        "score": exact_text(check.score),
-        "verdict": check.verdict,
-        "unscored": check.unscored,
-        "reason": check.reason,
-        "engine": check.engine,
-        **({"replies": check.replies} if check.replies else {}),
-    }
+@lru_cache(maxsize=1024)
+def _check(check: CheckResult) -> str:
+    """Return a check's result as JSON; most outputs of a run have one of a few results."""
+    return _json(
+        {
+            "id": check.id,
+            "kind": check.kind,
+            "score": exact_text(check.score),
+            "verdict": check.verdict,
+            "unscored": check.unscored,
+            "reason": check.reason,
+            "engine": check.engine,
+            **({"replies": check.replies} if check.replies else {}),
+        }
+    )
 
 
 def _messages(row: Row) -> list[dict[str, Any]]:
