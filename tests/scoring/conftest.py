@@ -106,3 +106,81 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 def scored(store: Store, tmp_path: Path) -> Callable[..., Run]:
     """Score outputs in the store; a run lands in `tmp_path/runs`."""
     return partial(score, store=store, out=tmp_path / "runs", at=AT)
+
+
+JUDGED = {
+    "judges/accuracy.yaml": """\
+id: accuracy
+version: 1.0.0
+template: |
+  Is it right? {{ input }}
+  {{ output }}
+scale: {min: 0, max: 5}
+""",
+    "judges/own.yaml": """\
+id: own
+version: 1.0.0
+template: "Is it kind? {{ output }}"
+model: {id: judges-own, temperature: 0.50}
+""",
+    "judges/fact.yaml": """\
+id: fact
+version: 1.0.0
+template: "Does it say {{ fact }}? {{ output }}"
+variables: [fact]
+score_type: binary
+""",
+    "rubrics/sound.yaml": """\
+id: sound
+version: 1.0.0
+checks:
+  - {id: sound, kind: llm_judge, judge_prompt_ref: judge/accuracy@1.0.0, threshold: 0.7}
+  - {id: polite, kind: must_contain_any, values: [please]}
+scoring: {combine: weighted_avg, weights: {sound: 3}}
+""",
+    "rubrics/whole.yaml": """\
+id: whole
+version: 1.0.0
+checks:
+  - id: jury
+    kind: llm_judge
+    samples: 2
+    jury:
+      aggregate: mean
+      members: [{judge_prompt_ref: judge/accuracy@1.0.0, weight: 3}, {judge_prompt_ref: judge/own@1.0.0}]
+  - {id: facts, kind: fact_match, judge_prompt_ref: judge/fact@1.0.0}
+  - {id: inner, kind: composite, rubric_ref: rubric/sound@1.0.0}
+scoring: {combine: weighted_avg}
+""",
+    "datasets/three.yaml": """\
+id: three
+version: 1.0.0
+defaults: {rubric_ref: rubric/sound@1.0.0}
+questions:
+  - {id: one, input: Say one., expected_facts: [one, two]}
+  - {id: two, input: Say two., expected_facts: [three]}
+  - {id: three, input: Say three., rubric_ref: rubric/whole@1.0.0, expected_facts: [one, two]}
+""",
+}
+
+
+@pytest.fixture
+def judged(release: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository whose rubrics ask judges; the run's model is `small`."""
+    monkeypatch.setenv("EVALSTORE_JUDGE_MODEL", "small")
+    return release(JUDGED)
+
+
+@pytest.fixture
+def many(judged: Path) -> Callable[..., Path]:
+    """Make a dataset of so many judged questions, `dataset/many@worktree`, and return outputs for it."""
+
+    def run(count: int, length: int = 0) -> Path:
+        (judged / "datasets/many.yaml").write_text(FILES["datasets/many.yaml"].replace("tone", "sound"))
+        with (judged / "datasets/many.jsonl").open("w") as rows, (judged.parent / "many.jsonl").open("w") as outputs:
+            for number in range(count):
+                rows.write(json.dumps({"id": f"q{number}", "input": f"Say {number}."}) + "\n")
+                outputs.write(json.dumps({"id": f"q{number}", "output": f"please {number}{'.' * length}"}) + "\n")
+        return judged.parent / "many.jsonl"
+
+    return run
