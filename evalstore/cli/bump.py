@@ -15,11 +15,18 @@ from evalstore.errors import UsageError
         "evalstore bump rubric/answer_style",
         "evalstore bump --all --dry-run",
         'evalstore bump judge/tone --level minor -m "Ask for a rationale"',
+        "evalstore bump judge/tone --dependents",
     )
 )
 @click.argument("refs", nargs=-1)
 @click.option("--all", "all_", is_flag=True, help="Release everything that changed or was never released.")
-@click.option("--level", type=click.Choice(["major", "minor", "patch"]), help="At least this bump.")
+@click.option(
+    "--level",
+    type=click.Choice(["major", "minor", "patch"]),
+    help="At least this bump; of a pre-release it makes the final version.",
+)
+@click.option("--pre", metavar="LABEL", help="Release a pre-release, as in 1.3.0-rc.1 for --pre rc.")
+@click.option("--dependents", is_flag=True, help="Move the pins of what refers to it, and release that with it.")
 @click.option("--no-tag", is_flag=True, help="Set versions and commit them, but release nothing.")
 @click.option("--no-commit", is_flag=True, help="Only write the versions into the files.")
 @click.option("--dry-run", is_flag=True, help="Say what would be released, and write nothing.")
@@ -31,6 +38,8 @@ def command(  # noqa: PLR0913  # one a word of the command line
     *,
     all_: bool,
     level: str | None,
+    pre: str | None,
+    dependents: bool,
     no_tag: bool,
     no_commit: bool,
     dry_run: bool,
@@ -52,6 +61,8 @@ def command(  # noqa: PLR0913  # one a word of the command line
             refs,
             all_=all_,
             level=Bump(level) if level else None,
+            pre=pre,
+            dependents=dependents,
             tag=not no_tag,
             commit=not no_commit,
             dry_run=dry_run,

@@ -3,6 +3,20 @@
 from evalstore.release.bump import bump
 from evalstore.release.identity import VARIABLES
 from evalstore.release.status import status
-from evalstore.release.values import Bumped, Policy, Released, Standing, State, Status
+from evalstore.release.values import Bumped, Move, Outcome, Pinned, Policy, Push, Released, Standing, State, Status
 
-__all__ = ["VARIABLES", "Bumped", "Policy", "Released", "Standing", "State", "Status", "bump", "status"]
+__all__ = [
+    "VARIABLES",
+    "Bumped",
+    "Move",
+    "Outcome",
+    "Pinned",
+    "Policy",
+    "Push",
+    "Released",
+    "Standing",
+    "State",
+    "Status",
+    "bump",
+    "status",
+]

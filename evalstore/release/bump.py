@@ -6,17 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evalstore.errors import RefusedError, UsageError
-from evalstore.files import write_below
+from evalstore.files import open_below, write_below
 from evalstore.model import Ref
 from evalstore.release.checkout import Checkout, find_checkout
 from evalstore.release.identity import signature as complete
 from evalstore.release.messages import commit_message, tag_message
+from evalstore.release.moves import move_lines
 from evalstore.release.parts import Part, parts_of
-from evalstore.release.plan import Plan, Step, choose, make_plan
+from evalstore.release.plan import Plan, choose, make_plan
+from evalstore.release.policy import check_label
 from evalstore.release.publish import Words, prepare, publish
 from evalstore.release.settle import recover
 from evalstore.release.site import Site, locked
-from evalstore.release.values import Bumped, Released
+from evalstore.release.standing import rows_path
+from evalstore.release.step import Step, Wish
+from evalstore.release.values import Bumped, Move, Released
 from evalstore.store import Store
 from evalstore.versions import Bump
 
@@ -25,10 +29,10 @@ _AGAIN = "make room, or look at the permissions; the same bump again finishes wh
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a bump is asked for: which working files, at least which bump, in which words, and whether to tag."""
+    """What a bump is asked for: which working files, how versions are chosen, in which words, and a tag or not."""
 
     refs: Sequence[Ref]
-    level: Bump | None
+    wish: Wish
     message: str | None
     tag: bool
 
@@ -39,6 +43,8 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     *,
     all_: bool = False,
     level: Bump | None = None,
+    pre: str | None = None,
+    dependents: bool = False,
     tag: bool = True,
     commit: bool = True,
     dry_run: bool = False,
@@ -47,17 +53,20 @@ def bump(  # noqa: PLR0913  # one a word of the command line
 ) -> Released:
     """Release the working files of `refs`, or all that changed; what stays as it was released is named and left alone.
 
-    `level` asks for more than a change needs. Without `tag` the versions are committed and not released; without
-    `commit` they are only written. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables where they
-    should not come from the user's settings. Raises `RefusedError` and its like before anything is changed, and
-    `ConflictError` when somebody else was faster.
+    `level` asks for more than a change needs. `pre` makes pre-releases of that label. With `dependents` the pins of
+    what refers to a released artifact move to its new version, and those artifacts are released with it, as their own
+    diff says. Without `tag` the versions are committed and not released; without `commit` they are only written.
+    `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables where they should not come from the user's
+    settings. Raises `RefusedError` and its like before anything is changed, and `ConflictError` when somebody else was
+    faster.
     """
     if bool(refs) == all_:
         raise UsageError("name the artifacts to release, or say --all", hint="evalstore status shows what changed")
+    check_label(pre)
     if store.root is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
     chosen = choose(store, refs, all_=all_)
-    request = Request(chosen, level, message, tag and commit)
+    request = Request(chosen, Wish(level, pre, dependents), message, tag and commit)
     if dry_run or not commit:
         return _unpublished(store, request, commit=commit, dry_run=dry_run)
     try:
@@ -71,19 +80,35 @@ def bump(  # noqa: PLR0913  # one a word of the command line
 
 
 def _unpublished(store: Store, request: Request, *, commit: bool, dry_run: bool) -> Released:
-    plan = make_plan(store, request.refs, request.level)
+    plan = make_plan(store, request.refs, request.wish)
     if commit:
         checkout = find_checkout(store.git)
         list(_parts(store, plan, checkout, request))  # for what they refuse
-    elif not dry_run and store.root:
-        for step in filter(lambda step: step.edited, plan.steps):
-            write_below(store.root, step.path, step.content)
+    elif not dry_run:
+        for step in plan.steps:
+            _write(store, step)
     released = _bumped(store, plan.steps, None, tagged=request.tag)
-    return Released(released, plan.unchanged, committed=commit, dry_run=dry_run)
+    return Released(
+        released,
+        plan.unchanged,
+        committed=commit,
+        dry_run=dry_run,
+        pinned=plan.pinned,
+        followed=request.wish.dependents,
+    )
+
+
+def _write(store: Store, step: Step) -> None:
+    root, rows = store.root, rows_path(step.artifact)
+    if root and rows and step.moves:
+        with open_below(root, rows) as file:
+            write_below(root, rows, move_lines(file, step.moves))
+    if root and step.edited:
+        write_below(root, step.path, step.content)
 
 
 def _published(store: Store, site: Site, request: Request) -> Released:
-    plan = make_plan(store, request.refs, request.level)
+    plan = make_plan(store, request.refs, request.wish)
     if not plan.steps:
         return Released((), plan.unchanged)
     checkout = find_checkout(site.git)
@@ -95,7 +120,9 @@ def _published(store: Store, site: Site, request: Request) -> Released:
     released = _bumped(store, plan.steps, journal.commit, tagged=request.tag)
     publish(site, journal, released)
     store.forget()
-    return Released(released, plan.unchanged, branch=checkout.name)
+    return Released(
+        released, plan.unchanged, branch=checkout.name, pinned=plan.pinned, followed=request.wish.dependents
+    )
 
 
 def _parts(store: Store, plan: Plan, checkout: Checkout, request: Request) -> Iterator[Part]:
@@ -105,6 +132,13 @@ def _parts(store: Store, plan: Plan, checkout: Checkout, request: Request) -> It
 
 def _bumped(store: Store, steps: Sequence[Step], commit: str | None, *, tagged: bool) -> tuple[Bumped, ...]:
     return tuple(
-        Bumped(step.ref, f"{store.tag_prefix}{step.ref}" if tagged else None, commit, step.previous, step.bump)
+        Bumped(
+            step.ref,
+            f"{store.tag_prefix}{step.ref}" if tagged else None,
+            commit,
+            step.previous,
+            step.bump,
+            tuple(Move(old, new) for old, new in sorted(step.moves.items())),
+        )
         for step in steps
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from evalstore.errors import LoadError, RefusedError
 from evalstore.files import read_below, write_below
-from evalstore.release.values import Bumped
+from evalstore.release.values import Bumped, Move
 from evalstore.versions import Bump
 
 _LIMIT = 64 << 20
@@ -68,5 +68,9 @@ def read_journal(common: Path, name: str) -> Journal:
 
 def _journal(data: Any) -> Journal:
     changes = tuple(Change(**change) for change in data["changes"])
-    released = tuple(Bumped(**{**one, "bump": Bump(one["bump"])}) for one in data["released"])
+    released = tuple(_bumped(**one) for one in data["released"])
     return Journal(**{**data, "changes": changes, "released": released})
+
+
+def _bumped(bump: str, moved: Sequence[Sequence[str]] = (), **rest: Any) -> Bumped:
+    return Bumped(**rest, bump=Bump(bump), moved=tuple(Move(old, new) for old, new in moved))

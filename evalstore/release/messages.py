@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evalstore.release.plan import Step
+from evalstore.release.step import Step
 
 
 def commit_message(steps: Sequence[Step], said: str | None, *, tagged: bool) -> str:

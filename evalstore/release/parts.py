@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.files import read_below
 from evalstore.release.ledger import LIMIT, check_complete, extend, ledger_path
-from evalstore.release.plan import Step
+from evalstore.release.moves import Moves
 from evalstore.release.standing import rows_path
+from evalstore.release.step import Step
 from evalstore.store import Store
 from evalstore.store.batch import blob_id
 from evalstore.store.blobs import working_blob
@@ -18,7 +19,7 @@ from evalstore.store.objects import find_file
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file to commit, relative to the store; `content` None is the file on disk, which may be large.
+    """One file to commit, relative to the store; `content` None is the file on disk, which may be large, `moves` made.
 
     `before` is the blob of the file on disk, None where there is none.
     """
@@ -26,6 +27,7 @@ class Part:
     path: str
     content: bytes | None
     before: str | None
+    moves: Moves = field(default_factory=dict)
 
 
 def parts_of(store: Store, step: Step, tip: str | None, *, tagged: bool) -> Iterator[Part]:
@@ -34,7 +36,7 @@ def parts_of(store: Store, step: Step, tip: str | None, *, tagged: bool) -> Iter
     yield Part(step.path, step.content, step.found.blob)
     if (rows := rows_path(step.artifact)) and store.root:
         _committed(store, tip, rows)
-        yield Part(rows, None, working_blob(store.root, rows, store.repository.hex_digits))
+        yield Part(rows, None, working_blob(store.root, rows, store.repository.hex_digits), step.moves)
     if tagged:
         yield _ledger(store, step, tip)
 

@@ -2,74 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from evalstore.documents import encode, replace_scalar
-from evalstore.errors import RefError, RefusedError
+from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.model import Artifact, Kind, PinType, Ref, parse_ref, pins_of
-from evalstore.release.policy import choose_version
+from evalstore.release.moves import find_moves
 from evalstore.release.references import check_pins, loader, references
-from evalstore.release.standing import Load, base_release, differing, last_release, releases_by_name, required_bump
-from evalstore.release.validity import check_shape, check_tag_name, version_of
+from evalstore.release.standing import differing, last_release, releases_by_name
+from evalstore.release.step import Scene, Step, Wish, check_as_released, decide
+from evalstore.release.validity import check_tag_name
+from evalstore.release.values import Pinned
 from evalstore.store import Release, Resolved, Store
 from evalstore.text import nearest
-from evalstore.versions import Bump, Version
+from evalstore.versions import Version
 
 _ORDER = (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)  # what is pinned comes before what pins it
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One artifact to release: as it stands in the working tree, and as it will be released."""
-
-    found: Resolved
-    artifact: Artifact
-    version: Version
-    previous: str | None
-    bump: Bump
-
-    @property
-    def name(self) -> str:
-        """`<kind>/<id>`."""
-        return self.found.name
-
-    @property
-    def ref(self) -> str:
-        """`<kind>/<id>@<version>`."""
-        return f"{self.name}@{self.version}"
-
-    @property
-    def path(self) -> str:
-        """The artifact's file, relative to the store."""
-        return f"{self.found.kind.folder}/{self.found.id}.yaml"
-
-    @property
-    def content(self) -> bytes:
-        """The bytes of the file as it will be released."""
-        return encode(self.artifact.document)
-
-    @property
-    def edited(self) -> bool:
-        """Whether the version in the file changes."""
-        return self.artifact is not self.found.artifact
-
-    @property
-    def words(self) -> str:
-        """The step in one line."""
-        return (
-            f"{self.name} {self.previous} -> {self.version} ({self.bump})"
-            if self.previous
-            else f"{self.ref} (first release)"
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
-    """The steps of a bump, and the names of what stays as it was released."""
+    """The steps of a bump, the names of what stays as it was released, and who still pins what was there before."""
 
     steps: tuple[Step, ...]
     unchanged: tuple[str, ...]
+    pinned: tuple[Pinned, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A plan while it is made: steps by name, the versions that pins move to, and the pins that stay."""
+
+    steps: dict[str, Step] = field(default_factory=dict)
+    targets: dict[str, Version] = field(default_factory=dict)
+    artifacts: dict[str, Artifact] = field(default_factory=dict)
+    pinned: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 def choose(store: Store, refs: Sequence[str], *, all_: bool) -> list[Ref]:
@@ -78,20 +46,66 @@ def choose(store: Store, refs: Sequence[str], *, all_: bool) -> list[Ref]:
     return list(working.values()) if all_ else [_chosen(working, name) for name in dict.fromkeys(refs)]
 
 
-def make_plan(store: Store, refs: Sequence[Ref], level: Bump | None) -> Plan:
+def make_plan(store: Store, refs: Sequence[Ref], wish: Wish) -> Plan:
     """Decide every version; raises `RefusedError`, `LoadError` or `RefError` for the first that cannot be released."""
-    releases = releases_by_name(store)
+    draft, releases = _Draft(), releases_by_name(store)
+    scene = Scene(store, releases, loader(store, draft.artifacts), wish)
     last = {name: release for name, all_ in releases.items() if (release := last_release(all_))}
-    steps: dict[str, Step] = {}
-    drafts: dict[str, Artifact] = {}
-    load = loader(store, drafts)
-    for found in _ordered(store.resolve(ref) for ref in differing(store, refs, last)):
-        step = _step(store, found, releases.get(found.name, ()), level, load)
-        if step is not None:
-            steps[step.name], drafts[step.ref] = step, step.artifact
-    _check_steps(store, steps, releases)
-    ordered = tuple(steps[ref.name] for ref in refs if ref.name in steps)
-    return Plan(ordered, tuple(ref.name for ref in refs if ref.name not in steps))
+    changed = {ref.name for ref in differing(store, refs, last)}
+    asked = {ref.name: ref.name in changed for ref in refs}
+    for found in _ordered(_readable(store, changed)):
+        _extend(draft, scene, found, asked)
+    _check_steps(store, draft.steps, releases)
+    names = [*asked, *(name for name in draft.steps if name not in asked)]
+    return Plan(
+        tuple(draft.steps[name] for name in names if name in draft.steps),
+        tuple(name for name in asked if name not in draft.steps),
+        tuple(Pinned(ref, tuple(sorted(by))) for ref, by in sorted(draft.pinned.items())),
+    )
+
+
+def _extend(draft: _Draft, scene: Scene, found: Resolved, asked: Mapping[str, bool]) -> None:
+    name, named = found.name, found.name in asked
+    moves = _moves(scene, found, draft.targets, strict=asked.get(name, False))
+    # A draft that nobody released and nobody named is left alone, and said to be.
+    follows = moves if scene.wish.dependents and (named or scene.known(name)) else {}
+    for old in moves.keys() - follows.keys():
+        draft.pinned[old].add(name)
+    if follows and not named:
+        check_as_released(scene, found, follows)
+    step = decide(scene, found, follows, named=named) if follows or asked.get(name) else None
+    if step is not None:
+        draft.steps[name], draft.artifacts[step.ref] = step, step.artifact
+    draft.targets.update(_target(scene, name, step, named=named))
+
+
+def _target(scene: Scene, name: str, step: Step | None, *, named: bool) -> dict[str, Version]:
+    """Return the version that pins of this artifact move to: never a pre-release that was not asked for as one."""
+    if step is not None:
+        return {name: step.version} if scene.wish.pre or not step.version.prerelease else {}
+    if not named or not scene.wish.dependents:
+        return {}
+    known = scene.known(name)
+    last = next(reversed(known), None) if scene.wish.pre else last_release(known)
+    return {name: last.version} if last else {}
+
+
+def _moves(scene: Scene, found: Resolved, targets: Mapping[str, Version], *, strict: bool) -> dict[str, str]:
+    try:
+        return find_moves(scene.store, found, targets)
+    except EvalstoreError:
+        if strict:
+            raise
+        return {}
+
+
+def _readable(store: Store, wanted: Collection[str]) -> Iterator[Resolved]:
+    for ref in store.working():
+        try:
+            yield store.resolve(ref)
+        except EvalstoreError:  # what is not asked for may be broken, and refers to nothing
+            if ref.name in wanted:
+                raise
 
 
 def _chosen(working: Mapping[str, Ref], text: str) -> Ref:
@@ -113,39 +127,6 @@ def _ordered(found: Iterable[Resolved]) -> list[Resolved]:
     return sorted(found, key=place)
 
 
-def _step(store: Store, found: Resolved, releases: Sequence[Release], level: Bump | None, load: Load) -> Step | None:
-    check_shape(found)
-    working = version_of(found)
-    last = base_release(store, releases, working)
-    prepared = next((one for one in releases if one.version == working and working.prerelease), None)
-    if prepared and store.resolve(f"{found.name}@{working}").blob == found.blob:
-        return None
-    if last is None:
-        return Step(found, found.artifact, working, None, Bump.NONE)
-    required = required_bump(store, last, found, load)
-    if required is Bump.NONE and working <= last.version:
-        _check_not_lower(found, working, last.version)
-        return None
-    version, bump = choose_version(last.version, working, required, level if required else None)
-    return Step(found, _at(found.artifact, version), version, str(last.version), bump)
-
-
-def _check_not_lower(found: Resolved, working: Version, released: Version) -> None:
-    if working < released:
-        raise RefusedError(
-            f"the version {working} is below the released {released}, and nothing else changed",
-            place=found.artifact.document.place(("version",)),
-            hint=f"write {released} there again",
-        )
-
-
-def _at(artifact: Artifact, version: Version) -> Artifact:
-    if artifact.version == str(version):
-        return artifact
-    edited = replace_scalar(artifact.document, ("version",), str(version))
-    return replace(artifact, version=str(version), document=edited)
-
-
 def _check_steps(store: Store, steps: Mapping[str, Step], releases: Mapping[str, Sequence[Release]]) -> None:
     known = {name: [release.version for release in all_] for name, all_ in releases.items()}
     for name, step in steps.items():
@@ -153,7 +134,7 @@ def _check_steps(store: Store, steps: Mapping[str, Step], releases: Mapping[str,
         _check_free(step, known.get(name, []))
     planned = {name: [*known.get(name, ()), step.version] for name, step in steps.items()}
     for step in steps.values():
-        check_pins(references(store, step.found), known | planned)
+        check_pins(references(store, step.found, step.moves), known | planned)
 
 
 def _check_free(step: Step, known: Iterable[Version]) -> None:
@@ -162,9 +143,11 @@ def _check_free(step: Step, known: Iterable[Version]) -> None:
             raise RefusedError(
                 f"{step.ref} is released already, with other content",
                 place=step.artifact.document.place(("version",)),
-                hint="write the next version there, or say --level",
+                hint="--pre makes the next pre-release, --level the final version; or write one there"
+                if version.prerelease
+                else "write the next version there, or say --level",
             )
-        if replace(version, build="") == replace(step.version, build=""):
+        if replace(version, build="") == step.version:
             raise RefusedError(
                 f"{step.ref} has the same precedence as the released {version}",
                 place=step.artifact.document.place(("version",)),

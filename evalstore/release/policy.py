@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from evalstore.errors import RefusedError
+from evalstore.errors import RefusedError, UsageError
 from evalstore.release.values import Policy
+from evalstore.text import excerpt
 from evalstore.versions import Bump, Version, bump_between, next_version
+
+_LABEL = re.compile(r"(?![0-9]+\Z)[0-9A-Za-z-]{1,32}")
 
 
 class Judgement(NamedTuple):
@@ -48,6 +53,33 @@ def choose_version(released: Version, working: Version, required: Bump, level: B
     if wanted and (working == least or not _covers(released, working, wanted)):
         return least, wanted
     return working, bump_between(_precedence(released), Version(*working.final))
+
+
+def check_label(label: str | None) -> None:
+    """Refuse a word that cannot name pre-releases."""
+    if label is not None and not _LABEL.fullmatch(label):
+        raise UsageError(
+            f"'{excerpt(label)}' cannot name a pre-release", hint="say rc, beta or the like, as in --pre rc"
+        )
+
+
+def next_prerelease(final: Version, label: str, known: Iterable[Version], working: Version) -> Version:
+    """Return the next of a label before `final`: `rc.1` first, and the file's own where that is further."""
+    others = [version for version in known if version.final == final.final]
+    numbers = [number for version in others if (number := _number(version, label))]
+    version = replace(final, prerelease=f"{label}.{max(numbers, default=0) + 1}")
+    if working.final == final.final and _number(working, label) and working not in others:
+        version = max(version, working)
+    if others and version < max(others):
+        raise RefusedError(
+            f"{version} would come before the released {max(others)}", hint="choose a later label, or release the final"
+        )
+    return version
+
+
+def _number(version: Version, label: str) -> int:
+    head, _, number = version.prerelease.partition(".")
+    return int(number) if head == label and number.isdigit() else 0
 
 
 def _covers(released: Version, version: Version, wanted: Bump) -> bool:

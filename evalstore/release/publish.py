@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import NamedTuple
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO, NamedTuple
 
 from evalstore.errors import ConflictError
 from evalstore.files import open_below
 from evalstore.release.checkout import Checkout
 from evalstore.release.journal import Change, Journal, write_journal
+from evalstore.release.moves import move_lines
 from evalstore.release.parts import Part
 from evalstore.release.settle import clear_locks, settle
 from evalstore.release.site import REASON, Site
@@ -93,9 +96,16 @@ def _conflict(failure: CommandError | None) -> Exception:
 def _write(site: Site, store: Store, parts: Sequence[Part]) -> list[str]:
     with ExitStack() as stack:
         contents = [
-            part.content
-            if part.content is not None
-            else stack.enter_context(open_below(store.root or site.top, part.path))
+            part.content if part.content is not None else stack.enter_context(_opened(store.root or site.top, part))
             for part in parts
         ]
         return write_objects(site.git, "blob", contents)
+
+
+@contextmanager
+def _opened(root: Path, part: Part) -> Iterator[BinaryIO]:
+    with open_below(root, part.path) as file, TemporaryFile() as moved:
+        if part.moves:
+            moved.writelines(move_lines(file, part.moves))
+            moved.seek(0)
+        yield moved if part.moves else file

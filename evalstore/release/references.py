@@ -7,21 +7,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
 from evalstore.model import Artifact, PinType, Ref, parse_ref, pins_of
+from evalstore.release.moves import Moves
 from evalstore.store import Resolved, Store
 from evalstore.versions import Version
 
 _FREE = frozenset({PinType.WORKTREE, PinType.REVISION})  # these name no release
 
 
-def references(store: Store, resolved: Resolved) -> Iterator[tuple[Place, Ref]]:
-    """Yield every reference of an artifact with its place; one that cannot be read is a `RefError` there."""
-    document = resolved.artifact.document
+def references(store: Store, resolved: Resolved, moves: Moves | None = None) -> Iterator[tuple[Place, Ref]]:
+    """Yield every reference of an artifact, after its `moves`, and its place; a `RefError` where one cannot be read."""
+    document, moved = resolved.artifact.document, moves or {}
     for pointer, text in pins_of(resolved.kind, resolved.artifact.value):
-        yield _placed(document.place(pointer), text)
+        yield _placed(document.place(pointer), moved.get(text, text))
     for number, row in enumerate(store.rows(resolved), start=1):
         ref = row.get("rubric_ref")
         if isinstance(ref, str):
-            yield _placed(Place(f"{resolved.kind.folder}/{resolved.artifact.value['rows']}", number), ref)
+            place = Place(f"{resolved.kind.folder}/{resolved.artifact.value['rows']}", number)
+            yield _placed(place, moved.get(ref, ref))
 
 
 def dependents(store: Store) -> dict[str, tuple[str, ...]]:

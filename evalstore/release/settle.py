@@ -15,6 +15,7 @@ from evalstore.files import sweep_below, write_below
 from evalstore.release.journal import Journal, read_journal
 from evalstore.release.site import FOLDER, REASON, Site
 from evalstore.release.values import Bumped
+from evalstore.store.batch import Batch
 from evalstore.store.blobs import working_blob
 from evalstore.store.git import Git
 from evalstore.store.index import release, stage, staged
@@ -42,6 +43,8 @@ def recover(site: Site) -> tuple[Bumped, ...]:
 def settle(site: Site, journal: Journal) -> bool:
     """Finish a bump when any of its refs has moved; False when none has, and nothing of it is left."""
     released = _settle_refs(site, journal)
+    for change in journal.changes:
+        sweep_below(site.top, change.path)
     if released and site.git.ask("symbolic-ref", "--quiet", "HEAD") == f"{journal.branch}\n".encode(*NAMES):
         _settle_files(site, journal)
         _settle_index(site, journal)
@@ -89,9 +92,8 @@ def _settle_files(site: Site, journal: Journal) -> None:
     for change in journal.changes:
         if change.blob == change.before:
             continue
-        sweep_below(site.top, change.path)
         if _on_disk(site, change.path) == change.before:  # else somebody has written there since
-            write_below(site.top, change.path, site.git.run("cat-file", "blob", change.blob))
+            write_below(site.top, change.path, Batch(site.git).stream(change.blob))
 
 
 def _on_disk(site: Site, path: str) -> str | None:

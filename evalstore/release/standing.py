@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 from evalstore.errors import LoadError, RefError
 from evalstore.model import Artifact, Kind, Ref, is_id
@@ -14,6 +15,7 @@ from evalstore.store.revisions import head
 from evalstore.versions import Bump, Version
 
 Load = Callable[[str], Artifact]
+Rows = Iterable[Mapping[str, Any]]
 
 _ROWS = ".jsonl"
 
@@ -59,16 +61,16 @@ def differing(store: Store, refs: Sequence[Ref], last: Mapping[str, Release]) ->
     return [ref for ref in refs if ref.name not in same]
 
 
-def required_bump(store: Store, release: Release, new: Resolved, load: Load) -> Bump:
-    """Return the bump that the change from a release to a working file needs."""
+def required_bump(store: Store, release: Release, new: Resolved, load: Load, *, rows: Rows | None = None) -> Bump:
+    """Return the bump that the change from a release to a working file needs; `rows` stand for those on disk."""
     old = store.resolve(f"{new.name}@{release.version}")
     beside = "rows" in {*old.artifact.value, *new.artifact.value}
     if old.digest == new.digest and not beside:
         return Bump.NONE
     from evalstore.diff import compare
 
-    rows = (store.rows(old), store.rows(new)) if beside else None
-    return compare(old.artifact, new.artifact, load=load, rows=rows).required_bump
+    both = (store.rows(old), store.rows(new) if rows is None else rows) if beside else None
+    return compare(old.artifact, new.artifact, load=load, rows=both).required_bump
 
 
 def rows_path(artifact: Artifact) -> str | None:

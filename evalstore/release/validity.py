@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 
 from evalstore.errors import RefusedError
@@ -33,6 +34,13 @@ def version_of(resolved: Resolved) -> Version:
     if version is None:
         place = resolved.artifact.document.place()
         raise RefusedError("has no version, so it cannot be released", place=place, hint='add version: "1.0.0"')
+    if version.build:
+        # SemVer sorts 1.0.0+a and 1.0.0+b as one, so that no range and no pin could tell them apart.
+        raise RefusedError(
+            f"the version {version} has build metadata, which no release carries",
+            place=resolved.artifact.document.place(("version",)),
+            hint=f"write {replace(version, build='')} there",
+        )
     return version
 
 

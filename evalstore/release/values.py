@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from evalstore.versions import Bump
 
@@ -56,20 +58,67 @@ class Status:
         return all(standing.ok for standing in self.artifacts)
 
 
+class Move(NamedTuple):
+    """A pin that followed a release, as it was written and as it is now."""
+
+    old: str
+    new: str
+
+
 @dataclass(frozen=True, slots=True)
 class Bumped:
-    """One released version; tag and commit are None where none was made."""
+    """One released version, and the pins in it that moved; tag and commit are None where none was made."""
 
     ref: str
     tag: str | None
     commit: str | None
     previous: str | None
     bump: Bump
+    moved: tuple[Move, ...] = ()
+
+
+class Pinned(NamedTuple):
+    """A version that is no longer the last one, and who pins it still."""
+
+    ref: str
+    by: tuple[str, ...]
+
+
+class Outcome(StrEnum):
+    """What became of a push; ready: nobody asked for it, and the command is there to be run."""
+
+    READY = "ready"
+    PUSHED = "pushed"
+    UP_TO_DATE = "up-to-date"
+    REJECTED = "rejected"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """A branch and tags on their way to a remote; `message` says why they did not arrive, `hint` what to do."""
+
+    remote: str
+    branch: str
+    tags: tuple[str, ...]
+    outcome: Outcome
+    message: str | None = None
+    hint: str | None = None
+
+    @property
+    def command(self) -> str:
+        """What git is told to do the same."""
+        words = ["git", "push", "--atomic", self.remote, self.branch, *(f"refs/tags/{tag}" for tag in self.tags)]
+        return shlex.join(words)
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What one bump did: `recovered` first, what an earlier bump had begun, then `released`."""
+    """What one bump did: `recovered` first, what an earlier bump had begun, then `released`.
+
+    `pinned` are the versions before them that somebody still pins, `followed` says that the others have moved;
+    `bypassed` are the hooks of the repository that git would have run; `push` is None where there is nothing to push.
+    """
 
     released: tuple[Bumped, ...]
     unchanged: tuple[str, ...]
@@ -77,3 +126,13 @@ class Released:
     branch: str | None = None
     committed: bool = True
     dry_run: bool = False
+    signed: bool = False
+    pinned: tuple[Pinned, ...] = ()
+    followed: bool = False
+    bypassed: tuple[str, ...] = ()
+    push: Push | None = None
+
+    @property
+    def done(self) -> tuple[Bumped, ...]:
+        """Everything that this run released, the interrupted bump's first."""
+        return (*self.recovered, *self.released)

@@ -1,28 +1,38 @@
-"""What a bump released, as text and JSON."""
+"""What a bump released, who still pins what was there before, and where it was pushed, as text and JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.columns import columns
 from evalstore.text import printable
 
 if TYPE_CHECKING:
-    from evalstore.release import Bumped, Released
+    from evalstore.release import Bumped, Pinned, Push, Released
 
 _SHORT = 12  # characters of a commit id
+_WIDTH = 100
 
 
 def text(released: Released) -> str:
-    """Return what was released, in which commit, and what stayed as it was."""
+    """Return what was released, in which commit, what stayed as it was, and what there is to do next."""
     blocks = []
     if released.recovered:
-        blocks.append(_block("Finished an interrupted bump:", released.recovered))
+        blocks.append(_block("Finished an interrupted bump:", released.recovered, "pins"))
     if released.released:
-        blocks.append(_block(_heading(released), released.released))
+        verb = "would pin" if released.dry_run else "now pins"
+        blocks.append(_block(_heading(released), released.released, verb))
     elif not released.recovered:
         blocks.append(f"Nothing to release: {_unchanged(released.unchanged)}")
+    blocks += [_pinned(one, followed=released.followed) for one in released.pinned]
+    if released.bypassed:
+        blocks.append(_bypassed(released.bypassed))
+    if released.push:
+        blocks.append("\n".join(_push(released.push)))
     return "\n".join(blocks)
 
 
@@ -36,27 +46,54 @@ def document(released: Released) -> Any:
                 "commit": one.commit,
                 "previous": one.previous,
                 "bump": str(one.bump),
+                "moved": [{"from": move.old, "to": move.new} for move in one.moved],
             }
-            for one in (*released.recovered, *released.released)
+            for one in released.done
         ],
         "unchanged": list(released.unchanged),
+        "pinned": [{"ref": one.ref, "by": list(one.by)} for one in released.pinned],
         "dry_run": released.dry_run,
+        "branch": released.branch,
+        "signed": released.signed,
+        "bypassed": list(released.bypassed),
+        "push": _push_document(released.push) if released.push else None,
+    }
+
+
+def _push_document(push: Push) -> dict[str, Any]:
+    return {
+        "remote": push.remote,
+        "branch": push.branch,
+        "tags": list(push.tags),
+        "outcome": str(push.outcome),
+        "message": push.message,
+        "hint": push.hint,
+        "command": push.command,
     }
 
 
 def _heading(released: Released) -> str:
-    count = f"{len(released.released)} artifact{'' if len(released.released) == 1 else 's'}"
+    count = _count(len(released.released), "artifact")
     if released.dry_run:
         return f"Would release {count}, as the working files stand (nothing was written):"
     if not released.committed:
         return f"Wrote the versions of {count}; nothing was committed:"
     commit = (released.released[0].commit or "")[:_SHORT]
     what = "Released" if released.released[0].tag else "Committed, without a tag,"
-    return f"{what} {count} on {printable(released.branch or '')} in commit {commit}, as the working files stood:"
+    signed = ", signed" if released.signed else ""
+    return (
+        f"{what} {count} on {printable(released.branch or '')} in commit {commit}{signed}, as the working files stood:"
+    )
 
 
-def _block(heading: str, released: Sequence[Bumped]) -> str:
-    return f"{heading}\n{columns([_row(one) for one in released])}"
+def _block(heading: str, released: Sequence[Bumped], verb: str) -> str:
+    lines = columns([_row(one) for one in released]).split("\n")
+    moved = ("".join(f"\n    {verb} {_instead(*move)}" for move in one.moved) for one in released)
+    return "\n".join([heading, *(line + below for line, below in zip(lines, moved, strict=True))])
+
+
+def _instead(old: str, new: str) -> str:
+    return printable(f"{new} instead of {old.partition('@')[2]}")
 
 
 def _row(one: Bumped) -> tuple[str, ...]:
@@ -70,3 +107,52 @@ def _unchanged(names: Sequence[str]) -> str:
         return "there is no artifact in the working tree"
     shown = f"{names[0]} is" if len(names) == 1 else f"all {len(names)} artifacts are"
     return f"{shown} as last released"
+
+
+def _pinned(pinned: Pinned, *, followed: bool) -> str:
+    kinds = Counter(name.partition("/")[0] for name in pinned.by)
+    verb = "pins" if len(pinned.by) == 1 else "pin"
+    who = f"{' and '.join(_count(number, kind) for kind, number in kinds.items())} {verb} {printable(pinned.ref)}"
+    if followed:
+        next_ = "still, and never released: name it to move it, too" if verb == "pins" else "still, and never released"
+        return f"{who} {next_}\n{_listed(pinned.by)}"
+    return f"{who}: evalstore bump {pinned.ref.partition('@')[0]} --dependents\n{_listed(pinned.by)}"
+
+
+def _bypassed(hooks: Sequence[str]) -> str:
+    names = " and ".join(filter(None, [", ".join(hooks[:-1]), hooks[-1]]))
+    return f"The {'hook' if len(hooks) == 1 else 'hooks'} {printable(names)} of this repository did not run."
+
+
+def _push(push: Push) -> Iterator[str]:
+    tags = f" and {_count(len(push.tags), 'tag')}" if push.tags else ""
+    what, remote = printable(push.branch) + tags, printable(push.remote)
+    if push.outcome == "pushed":
+        yield f"Pushed {what} to {remote}."
+    elif push.outcome == "up-to-date":
+        yield f"{remote} has {what} already."
+    elif push.outcome == "ready":
+        yield "Nothing was pushed; to push it:"
+        yield _command(push.command)
+    else:
+        yield f"Not pushed to {remote}: {printable(push.message or '')}. What was released here stands."
+        yield f"  {printable(push.hint or '')}"
+        yield _command(push.command)
+
+
+def _command(command: str) -> str:
+    """Return a command that fits the page, to be pasted as it is."""
+    lines = [""]
+    for word in map(shlex.quote, shlex.split(printable(command))):
+        if lines[-1] and len(lines[-1]) + len(word) + 6 > _WIDTH:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return " \\\n    ".join([f"  {lines[0]}", *lines[1:]])
+
+
+def _listed(names: Sequence[str]) -> str:
+    return textwrap.fill(printable(", ".join(names)), _WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

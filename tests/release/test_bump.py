@@ -245,9 +245,18 @@ def test_what_is_no_artifact_is_not_released(shop: Shop, text: str, error: type[
     assert shop.tags() == []
 
 
+def test_build_metadata_is_no_part_of_a_release(released: Shop) -> None:
+    released.write("rubrics/tone.yaml", rubric(version="1.0.1+linux", ban="just"))
+    with pytest.raises(RefusedError, match=r"yaml:3:10: the version 1\.0\.1\+linux has build metadata") as error:
+        released.bump()
+    assert error.value.hint == "write 1.0.1 there"
+    assert released.status().ok is False
+
+
 def test_versions_of_equal_precedence_are_one(released: Shop) -> None:
-    released.write("rubrics/tone.yaml", rubric(version="1.0.0+linux"))
-    with pytest.raises(RefusedError, match=r"has the same precedence as the released 1\.0\.0"):
+    released.git("tag", "rubric/tone@1.1.0-rc.1+linux")
+    released.write("rubrics/tone.yaml", rubric(version="1.1.0-rc.1"))
+    with pytest.raises(RefusedError, match=r"same precedence as the released 1\.1\.0-rc\.1\+linux"):
         released.bump()
 
 

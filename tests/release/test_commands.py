@@ -38,6 +38,7 @@ def test_status_and_bump_as_json(cli: Cli, shop: Shop) -> None:
         "commit": commit,
         "previous": None,
         "bump": "none",
+        "moved": [],
     }
     shop.write("judges/accuracy.yaml", JUDGE.replace("right?", "so?"))
     (shop.top / "rubrics/tone.yaml").unlink()

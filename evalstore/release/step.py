@@ -1,0 +1,145 @@
+"""One artifact of a bump: at which version it is released, with which pins moved; reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from evalstore.documents import encode, replace_scalar
+from evalstore.errors import RefusedError
+from evalstore.model import Artifact
+from evalstore.release.moves import Moves, move_pins, move_row
+from evalstore.release.policy import choose_version, next_prerelease
+from evalstore.release.standing import Load, base_release, required_bump
+from evalstore.release.validity import check_shape, version_of
+from evalstore.store import Release, Resolved, Store
+from evalstore.versions import Bump, Version
+
+
+class Wish(NamedTuple):
+    """What a bump is asked for: at least this bump, as a pre-release of this label, with the dependents."""
+
+    level: Bump | None = None
+    pre: str | None = None
+    dependents: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where steps are decided: the store and its releases by name, how references are loaded, and what is wished."""
+
+    store: Store
+    releases: Mapping[str, Sequence[Release]]
+    load: Load
+    wish: Wish
+
+    def known(self, name: str) -> Sequence[Release]:
+        """Return the releases of an artifact, ascending."""
+        return self.releases.get(name, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One artifact to release: as it stands in the working tree, and as it will be released."""
+
+    found: Resolved
+    artifact: Artifact
+    version: Version
+    previous: str | None
+    bump: Bump
+    moves: Moves
+
+    @property
+    def name(self) -> str:
+        """`<kind>/<id>`."""
+        return self.found.name
+
+    @property
+    def ref(self) -> str:
+        """`<kind>/<id>@<version>`."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def path(self) -> str:
+        """The artifact's file, relative to the store."""
+        return f"{self.found.kind.folder}/{self.found.id}.yaml"
+
+    @property
+    def content(self) -> bytes:
+        """The bytes of the file as it will be released."""
+        return encode(self.artifact.document)
+
+    @property
+    def edited(self) -> bool:
+        """Whether the file changes."""
+        return self.artifact is not self.found.artifact
+
+    @property
+    def words(self) -> str:
+        """The step in one line."""
+        return (
+            f"{self.name} {self.previous} -> {self.version} ({self.bump})"
+            if self.previous
+            else f"{self.ref} (first release)"
+        )
+
+
+def decide(scene: Scene, found: Resolved, moves: Moves, *, named: bool) -> Step | None:
+    """Return the step of a working file once `moves` are made in it; None when that is as it was released."""
+    check_shape(found)
+    wish, working = scene.wish, version_of(found)
+    asked = wish.level if named else None
+    if not moves and not (asked and working.prerelease) and is_prepared(scene, found, working):
+        return None
+    moved = replace(found, artifact=move_pins(found.artifact, moves))
+    last = base_release(scene.store, scene.known(found.name), working)
+    # A pre-release in the file is taken as it is written, unless the version is asked for in another way.
+    written = replace(working, prerelease="") if wish.pre or asked or not named else working
+    version, bump = written, Bump.NONE
+    if last is not None:
+        rows = (move_row(row, moves) for row in scene.store.rows(found)) if moves else None
+        required = required_bump(scene.store, last, moved, scene.load, rows=rows)
+        if required is Bump.NONE and working <= last.version:
+            _check_not_lower(found, working, last.version)
+            return None
+        version, bump = choose_version(last.version, written, required, asked if required else None)
+    if wish.pre:
+        version = next_prerelease(version, wish.pre, [one.version for one in scene.known(found.name)], working)
+    return Step(found, _at(moved.artifact, version), version, str(last.version) if last else None, bump, moves)
+
+
+def check_as_released(scene: Scene, found: Resolved, moves: Moves) -> None:
+    """Refuse to move the pins of a file that nobody named and that has other changes, which would be released too."""
+    working = version_of(found)
+    if is_prepared(scene, found, working):
+        return
+    last = base_release(scene.store, scene.known(found.name), working)
+    if last is None or working.prerelease or required_bump(scene.store, last, found, scene.load):
+        raise RefusedError(
+            f"{found.name} pins {' and '.join(sorted(moves))}, and has changes of its own that are not released",
+            place=found.artifact.document.place(),
+            hint=f"name {found.name} too, and they are released with it; or leave --dependents out",
+        )
+
+
+def is_prepared(scene: Scene, found: Resolved, working: Version) -> bool:
+    """Whether a working file is the pre-release that its version says."""
+    same = [one for one in scene.known(found.name) if one.version == working and working.prerelease]
+    return bool(same) and not required_bump(scene.store, same[0], found, scene.load)
+
+
+def _check_not_lower(found: Resolved, working: Version, released: Version) -> None:
+    if working < released:
+        raise RefusedError(
+            f"the version {working} is below the released {released}, and nothing else changed",
+            place=found.artifact.document.place(("version",)),
+            hint=f"write {released} there again",
+        )
+
+
+def _at(artifact: Artifact, version: Version) -> Artifact:
+    if artifact.version == str(version):
+        return artifact
+    edited = replace_scalar(artifact.document, ("version",), str(version))
+    return replace(artifact, version=str(version), document=edited)
