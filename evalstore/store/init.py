@@ -22,6 +22,7 @@ _MAPPED = {
     "judge": "judges/*.yaml",
     "dataset": "datasets/*.yaml",
     "evalstore": SETTINGS_FILE,
+    "accepted": ".evalstore/accepted.yaml",
 }
 _WRITTEN = (*_MAPPED, "result")
 _SETTINGS = f"""\
@@ -31,6 +32,7 @@ _SETTINGS = f"""\
 # strict: false            # true: any finding of `evalstore validate` fails
 # unpinned: warn           # a reference without an exact version: warn, forbid or allow
 # judge_max_age_days: 90   # after this a judge's validation is stale
+# profile: score           # what is major: what moves a score; headline: also what moves a mean
 # tag_prefix: ""           # put before <kind>/<id>@<version> in the names of tags
 """
 _JETBRAINS_ENTRY = """\

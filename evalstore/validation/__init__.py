@@ -1,7 +1,19 @@
 """What can be known of artifacts, settings, bundles and rows before scoring; every finding of every file."""
 
+from evalstore.validation.context import Known
 from evalstore.validation.rules import RULES, Rule
 from evalstore.validation.run import validate
-from evalstore.validation.sources import Source, file_source, folder_sources, store_sources, text_source
+from evalstore.validation.sources import ACCEPTED, Source, file_source, folder_sources, store_sources, text_source
 
-__all__ = ["RULES", "Rule", "Source", "file_source", "folder_sources", "store_sources", "text_source", "validate"]
+__all__ = [
+    "ACCEPTED",
+    "RULES",
+    "Known",
+    "Rule",
+    "Source",
+    "file_source",
+    "folder_sources",
+    "store_sources",
+    "text_source",
+    "validate",
+]

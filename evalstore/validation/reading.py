@@ -12,6 +12,8 @@ from evalstore.model import Artifact
 from evalstore.validation.notes import Note, failure, note
 from evalstore.validation.sources import Role, Source, kind_of, may_be_artifact
 
+_READ_AS_THEY_ARE = frozenset({Role.SETTINGS, Role.ACCEPTED})
+
 
 @dataclass(frozen=True, slots=True)
 class Read:
@@ -39,7 +41,7 @@ def read(source: Source) -> Read | None:
         if source.role is Role.CANDIDATE and not may_be_artifact(data):
             return None
         return Read(source, failed=failure("document-malformed", error, place=error.place))
-    return Read(source, document) if source.role is Role.SETTINGS else _artifact(source, document)
+    return Read(source, document) if source.role in _READ_AS_THEY_ARE else _artifact(source, document)
 
 
 def _artifact(source: Source, document: Document) -> Read | None:

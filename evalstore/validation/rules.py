@@ -298,6 +298,56 @@ _ROWS = (
         "{hint}",
         "A bundle without a schema is allowed; a misspelt one goes unchecked.",
     ),
+    # Settings, and what people accepted.
+    Rule(
+        "rule-unknown",
+        _WARNING,
+        "there is no rule {found}",
+        "{hint}",
+        "A setting for no rule changes nothing, and the rule that was meant keeps its own level.",
+    ),
+    Rule(
+        "rule-level-wrong",
+        _WARNING,
+        "{found} means nothing",
+        "{hint}",
+        "Rules of files have a severity, rules of changes the bump that they ask for.",
+    ),
+    Rule(
+        "rule-set-unknown",
+        _WARNING,
+        "this evalstore has no rule set {found}",
+        "{hint}",
+        "Without the rules that are asked for, no change can be judged.",
+    ),
+    Rule(
+        "cosmetic-key-read",
+        _WARNING,
+        "`{found}` is read by scoring, so it cannot be declared cosmetic",
+        "take it out of the list; for one change there is evalstore accept",
+        "Only keys that nothing reads can be declared; the declaration changes nothing.",
+    ),
+    Rule(
+        "acceptance-malformed",
+        _WARNING,
+        "{message}",
+        "{hint}",
+        "A file that lowers levels is read strictly: until this is mended, no change can be judged.",
+    ),
+    Rule(
+        "accept-unused",
+        _WARNING,
+        "no change of {artifact} needs this acceptance of {found}",
+        "remove the entry; the change was taken back, or edited and is another one now",
+        "An acceptance that outlives its change could excuse a change that nobody looked at.",
+    ),
+    Rule(
+        "accept-expired",
+        _WARNING,
+        "the acceptance of {found} in {artifact} ended on {until}",
+        'release the change at its own level, or look again: evalstore accept {print} --reason "…"',
+        "What was accepted for a while has its own level again.",
+    ),
 )
 
 RULES = {rule.id: rule for rule in _ROWS}

@@ -10,8 +10,9 @@ from typing import Any
 from evalstore.documents import Pointer, json_pointer
 from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Finding, Findings, Kind
+from evalstore.validation.acceptances import form_notes, standing_notes
 from evalstore.validation.bundles import SUFFIX, Bundles, read_bundle
-from evalstore.validation.context import Context
+from evalstore.validation.context import Context, Known
 from evalstore.validation.identity import identity_notes
 from evalstore.validation.judges import judge_notes
 from evalstore.validation.keys import artifact_keys, misspelt
@@ -24,23 +25,32 @@ from evalstore.validation.reading import Read, read
 from evalstore.validation.references import reference_notes, target_notes
 from evalstore.validation.rubrics import rubric_notes
 from evalstore.validation.rules import RULES
+from evalstore.validation.settings import settings_notes
 from evalstore.validation.shape import SETTINGS, artifact_shape, shape_notes
 from evalstore.validation.sources import Role, Source
 
 
-def validate(
-    sources: Iterable[Source], *, load: Load | None, settings: Any = None, today: date, strict: bool = False
+def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
+    sources: Iterable[Source],
+    *,
+    load: Load | None,
+    settings: Any = None,
+    today: date,
+    strict: bool = False,
+    known: Known | None = None,
 ) -> Findings:
     """Return every finding of every file, in the order of the files and their lines.
 
     `load` answers a reference or raises `RefError`; without it only the files of this run are known. `settings` are
     those of evalstore.yaml, by default as the file among `sources` has them. `strict` makes every finding an error.
+    `known` is what the rules of changes and the acceptances are measured by.
     """
     reads = [found for source in sources if (found := read(source)) is not None]
     settings = _settings(reads) if settings is None else settings
     files = Files(found.artifact for found in reads if found.artifact)
     base = policy_of(settings, strict=strict)
-    context = Context(Lookup(files, load), Bundles(settings), today, base, target_policies(base, settings, files))
+    targets = target_policies(base, settings, files)
+    context = Context(Lookup(files, load), Bundles(settings), today, base, targets, known or Known())
     findings: dict[Finding, None] = {}
     for item in reads:
         findings |= dict.fromkeys(_findings(item, context))
@@ -84,9 +94,13 @@ def _notes(item: Read, context: Context) -> Iterator[Note]:
         yield item.failed
     elif item.artifact:
         yield from _artifact_notes(item, item.artifact, context)
+    elif item.document and source.role is Role.ACCEPTED:
+        yield from form_notes(item.document.value)
+        yield from standing_notes(item.document.value, context.known.pending or {}, context.today)
     elif item.document:
         yield from shape_notes(SETTINGS, item.document.value)
         yield from misspelt(SETTINGS, item.document.value)
+        yield from settings_notes(item.document.value, context.known)
         yield from target_notes(item.document.value, context.lookup)
     elif source.role is Role.ROWS:
         yield from _rows_notes(source, source.path, (), default=None, context=context)

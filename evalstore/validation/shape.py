@@ -17,6 +17,7 @@ from evalstore.validation.wording import worded
 
 ROOTS = {Kind.RUBRIC: "base/rubric", Kind.JUDGE: "judge", Kind.DATASET: "dataset"}
 SETTINGS = "evalstore"
+ACCEPTED = "accepted"
 CHECK, QUESTION = "check", "question"
 
 # Parts of a schema that stand for themselves: the schema that holds them.
@@ -32,7 +33,7 @@ _OWNED = {
     ("required", "pattern"),
     ("required", "not"),
     ("version", "type"),
-    ("validated_at", "pattern"),
+    *((key, keyword) for key in ("validated_at", "until", "on") for keyword in ("pattern", "not")),
 }
 
 

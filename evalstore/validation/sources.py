@@ -14,6 +14,7 @@ from evalstore.validation.bundles import FOLDER as BUNDLES
 from evalstore.validation.bundles import SUFFIX as BUNDLE_SUFFIX
 
 SETTINGS = "evalstore.yaml"
+ACCEPTED = ".evalstore/accepted.yaml"
 _YAML = ".yaml"
 
 
@@ -23,6 +24,7 @@ class Role(StrEnum):
     ARTIFACT = "artifact"
     CANDIDATE = "candidate"
     SETTINGS = "settings"
+    ACCEPTED = "accepted"
     BUNDLE = "bundle"
     ROWS = "rows"
     LINK = "link"
@@ -49,7 +51,7 @@ def folder_sources(folder: Path, shown: str = "") -> Iterator[Source]:
     """Yield the artifacts, bundles and settings below `folder`, in order; other files are none of our business."""
     if folder.name in _KINDS:
         yield from _kind_sources(folder.parent, shown, _KINDS[folder.name])
-    elif any((folder / name).exists() for name in (SETTINGS, *_KINDS)):
+    elif any((folder / name).exists() for name in (*_OWN, *_KINDS)):
         yield from store_sources(folder, shown)
     else:
         yield from _candidates(folder, shown)
@@ -57,8 +59,9 @@ def folder_sources(folder: Path, shown: str = "") -> Iterator[Source]:
 
 def store_sources(root: Path, shown: str = "") -> Iterator[Source]:
     """Yield what the layout of a store holds."""
-    if os.path.lexists(root / SETTINGS):
-        yield _linked(Source(_join(shown, SETTINGS), root, SETTINGS, Role.SETTINGS))
+    for name, role in _OWN.items():
+        if os.path.lexists(root / name):
+            yield _linked(Source(_join(shown, name), root, name, role))
     for folder, kind in _KINDS.items():
         if (root / folder).is_symlink():
             yield Source(_join(shown, folder), root, folder, Role.LINK)
@@ -78,6 +81,8 @@ def file_source(path: Path, shown: str) -> Source:
         return Source(shown, path.parents[1], inner, kind=_KINDS[folder])
     if folder in _KINDS and name.endswith(".jsonl"):
         return Source(shown, path.parents[1], inner, Role.ROWS)
+    if inner == ACCEPTED:
+        return Source(shown, path.parents[1], inner, Role.ACCEPTED)
     if folder == BUNDLES and name.endswith(BUNDLE_SUFFIX):
         return Source(shown, path.parents[1], inner, Role.BUNDLE)
     role = {SETTINGS: Role.SETTINGS}.get(name, Role.ROWS if name.endswith(".jsonl") else Role.ARTIFACT)
@@ -101,6 +106,7 @@ def may_be_artifact(text: bytes) -> bool:
     return _TOP_KEY.search(text) is not None
 
 
+_OWN = {SETTINGS: Role.SETTINGS, ACCEPTED: Role.ACCEPTED}
 _KINDS = {kind.folder: kind for kind in Kind}
 _KEYS = {
     Kind.RUBRIC: {"checks", "scoring"},

@@ -254,7 +254,13 @@ def test_init_makes_a_store_and_a_second_time_nothing(cli: Cli, tmp_path: Path, 
 def test_init_maps_every_folder_to_a_schema_that_is_there(cli: Cli, tmp_path: Path) -> None:
     cli("init", tmp_path)
     mapped = json.loads((tmp_path / ".vscode/settings.json").read_text())["yaml.schemas"]
-    assert sorted(mapped.values()) == ["datasets/*.yaml", "evalstore.yaml", "judges/*.yaml", "rubrics/*.yaml"]
+    assert sorted(mapped.values()) == [
+        ".evalstore/accepted.yaml",
+        "datasets/*.yaml",
+        "evalstore.yaml",
+        "judges/*.yaml",
+        "rubrics/*.yaml",
+    ]
     jetbrains = (tmp_path / ".idea/jsonSchemas.xml").read_text()
     for path, files in mapped.items():
         assert (tmp_path / path).read_bytes() == (folder("schema") / Path(path).name).read_bytes()

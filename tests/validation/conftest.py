@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from evalstore.diff.rules import RULE_SETS, RULES
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
 from evalstore.model import Artifact, Findings, Ref
-from evalstore.validation import Source, folder_sources, validate
+from evalstore.validation import Known, Source, folder_sources, validate
 from evalstore.versions import find_version
 
 TODAY = date(2026, 9, 30)
@@ -38,13 +39,22 @@ def meets(ref: Ref, text: str) -> bool:
     return ref.floating
 
 
+def pending(file: Path) -> dict[tuple[str, str], bool] | None:
+    """Return the acceptances that stand, from `{artifact: {fingerprint: whether a change needs it}}`."""
+    if not file.exists():
+        return None
+    value = read_yaml(file.read_bytes(), file.name).value
+    return {(artifact, print_): used for artifact, prints in value.items() for print_, used in prints.items()}
+
+
 @pytest.fixture
 def run() -> Callable[..., Findings]:
     """Validate a case folder."""
 
     def validated(case: Path, *, strict: bool = False) -> Findings:
         load = released(case / "released") if (case / "released").is_dir() else None
-        return validate(folder_sources(case / "files"), load=load, today=TODAY, strict=strict)
+        known = Known(RULES, RULE_SETS, pending(case / "pending.yaml"))
+        return validate(folder_sources(case / "files"), load=load, today=TODAY, strict=strict, known=known)
 
     return validated
 
