@@ -31,6 +31,8 @@ COMMANDS = {
     "diff": "Say which changes can move a score, and which bump they need.",
     "status": "List what changed since its release; with --check, the gate for CI.",
     "bump": "Release artifacts: set the version, commit and tag, all or nothing.",
+    "lock": "Hold every reference at the version and the content that it has now.",
+    "verify": "Look whether every release is still what was released.",
     "score": "Grade stored outputs under the rubrics of a dataset.",
     "judge": "Measure how well a judge agrees with people, by labelled rows.",
     "audit": "Explain why the scores of two runs differ, in points that add up.",

@@ -16,6 +16,7 @@ ROOMS = {
     "Findings": "findings",
     "History": "log",
     "Listing": "list",
+    "Locked": "lock",
     "MigrationReport": "migrate",
     "Plan": "plan",
     "Released": "bump",
@@ -24,6 +25,7 @@ ROOMS = {
     "Shown": "show",
     "Status": "status",
     "Told": "demo",
+    "Verified": "verify",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import groupby
 from textwrap import wrap
 from typing import Any
@@ -17,13 +18,28 @@ _INDENT = "    "
 
 def text(result: Findings) -> str:
     """Return the findings grouped by file, and a line that counts them."""
-    groups = [_group(list(group)) for _, group in groupby(result.findings, key=lambda finding: finding.file)]
-    return "\n\n".join([*groups, _summary(result)])
+    files = _count(result.files, "file")
+    if not result.findings:
+        return f"{files}: no findings"
+    return f"{groups(result.findings)}\n\n{files}: {tally(result.findings)}"
 
 
 def document(result: Findings) -> Any:
     """Return the JSON document."""
     return {"files": result.files, "findings": [_entry(finding) for finding in result.findings]}
+
+
+def groups(findings: Sequence[Finding]) -> str:
+    """Return findings in blocks, one a file."""
+    return "\n\n".join(_group(list(group)) for _, group in groupby(findings, key=lambda finding: finding.file))
+
+
+def tally(findings: Sequence[Finding]) -> str:
+    """Return how many findings there are, and how severe they are."""
+    counts = Counter(finding.severity for finding in findings)
+    words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    parts = [_count(counts[severity], word) for severity, word in words.items() if counts[severity]]
+    return f"{_count(len(findings), 'finding')} ({', '.join(parts)})"
 
 
 def _entry(finding: Finding) -> dict[str, Any]:
@@ -55,16 +71,6 @@ def _lines(finding: Finding) -> list[str]:
         for sentence in said
         for line in wrap(printable(sentence), _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT * 2)
     ]
-
-
-def _summary(result: Findings) -> str:
-    files = _count(result.files, "file")
-    if not result.findings:
-        return f"{files}: no findings"
-    counts = Counter(finding.severity for finding in result.findings)
-    words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-    parts = [_count(counts[severity], word) for severity, word in words.items() if counts[severity]]
-    return f"{files}: {_count(len(result.findings), 'finding')} ({', '.join(parts)})"
 
 
 def _count(number: int, word: str) -> str:

@@ -35,6 +35,7 @@ def _one(one: Resolved) -> dict[str, Any]:
         "digest": one.digest,
         "scoring_digest": one.scoring_digest,
         "floating": one.floating,
+        "locked": one.locked,
     }
 
 

@@ -38,7 +38,7 @@ def _as_held(store: Store, ref: Ref, held: Held) -> Resolved:
     found = at_commit(store, ref, held.commit) if revision else _at_version(store, ref, held)
     if found.blob != held.blob:
         raise _refused(f"{ref} has other content than it had when it was locked", held, ref)
-    if held.rows != rows_blob(store, found):
+    if held.rows != rows_blob(store, found.artifact, found.commit):
         raise _refused(f"the rows of {ref} are not those that were locked", held, ref)
     return replace(found, floating=False, locked=True)
 

@@ -86,8 +86,7 @@ def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
     reader = _Reader(file, text, start.end())
     refs = {key: _held(match, line) for key, line, match in reader.section("refs", _BLOCK)}
     ledgers = {
-        key: Seen(int(match["lines"]), match["sha256"], line)
-        for key, line, match in reader.section("ledgers", _LEDGER)
+        key: Seen(int(match["lines"]), match["sha256"], line) for key, line, match in reader.section("ledgers", _LEDGER)
     }
     if reader.at != len(text):
         raise reader.odd()
@@ -118,7 +117,8 @@ class _Reader:
         if not self.text.startswith(full, self.at):
             raise self.odd()
         self.at += len(full)
-        line, found = self.text.count("\n", 0, self.at) + 1, {}
+        line = self.text.count("\n", 0, self.at) + 1
+        found: dict[str, tuple[str, int, re.Match[str]]] = {}
         while match := entry.match(self.text, self.at):
             if match["key"] in found:
                 said = f"{match['key']} stands twice (first on line {found[match['key']][1]})"

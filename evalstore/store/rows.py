@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.documents import LINE_LIMIT, read_row
 from evalstore.errors import LoadError, Place
 from evalstore.files import open_below
-from evalstore.model import Kind
+from evalstore.model import Artifact, Kind
 from evalstore.store.objects import find_file
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _NEEDED = ("id", "input")
 
 def read_rows(store: Store, dataset: Resolved) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of a resolved dataset; a row without `id` or `input` is a `LoadError` at its line."""
-    path = _path(dataset)
+    path = _path(dataset.artifact)
     if path is None:
         return
     file = f"{dataset.tag or 'git:' + dataset.commit[:12]}:{store.prefix}{path}" if dataset.commit else path
@@ -33,18 +33,18 @@ def read_rows(store: Store, dataset: Resolved) -> Iterator[Mapping[str, Any]]:
             yield _row(line, file, number)
 
 
-def rows_blob(store: Store, dataset: Resolved) -> str | None:
-    """Return the blob of the rows beside a dataset at its commit; None when it has no such file, or no commit."""
+def rows_blob(store: Store, dataset: Artifact, commit: str | None) -> str | None:
+    """Return the blob of the rows beside a dataset at a commit; None when it has no such file, or on disk."""
     path = _path(dataset)
-    return _blob(store, dataset.commit, path) if path and dataset.commit else None
+    return _blob(store, commit, path) if path and commit else None
 
 
-def _path(dataset: Resolved) -> str | None:
-    name = dataset.artifact.value.get("rows")
+def _path(dataset: Artifact) -> str | None:
+    name = dataset.value.get("rows")
     if dataset.kind is not Kind.DATASET or name is None:
         return None
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        place = dataset.artifact.document.place(("rows",))
+        place = dataset.document.place(("rows",))
         raise LoadError("rows names no file beside the dataset", place=place, hint=f"rows: {dataset.id}.jsonl")
     return f"{dataset.kind.folder}/{name}"
 

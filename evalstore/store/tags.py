@@ -79,13 +79,17 @@ class Grammar:
         """Return the name of one version's tag."""
         return f"{self.prefix}{kind}/{id_}@{version}"
 
+    def read(self, name: str) -> tuple[Kind, str, Version] | None:
+        """Read the name of a tag; None when it is outside the grammar."""
+        match = self.pattern.fullmatch(name)
+        return (_KINDS[match[1]], match[2], _version(match)) if match else None
+
     def release(self, tag: Tag) -> Release | None:
         """Read a tag as a release; None when its name is outside the grammar or it is no version."""
-        match = self.pattern.fullmatch(tag.name)
-        if match is None or tag.flaw:
+        named = self.read(tag.name)
+        if named is None or tag.flaw:
             return None
-        version = _version(match)
-        return Release(_KINDS[match[1]], match[2], version, tag.name, tag.oid if tag.target else None, tag.commit)
+        return Release(*named, tag.name, tag.oid if tag.target else None, tag.commit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,38 @@
+"""`evalstore lock`: what every reference means, written down."""
+
+from __future__ import annotations
+
+import click
+
+from evalstore.cli.context import Settings, examples, options
+from evalstore.errors import ExitCode, UsageError
+
+
+@click.command(
+    epilog=examples(
+        "evalstore lock                        # holds what is new, keeps what is held",
+        "evalstore lock --check                # in CI: exits 1 when a tag moved or the lock is behind",
+        "evalstore lock --update               # lets all that floats follow the newest releases",
+        "evalstore lock --update judge/tone    # only the references to one artifact",
+    )
+)
+@click.argument("refs", metavar="[REF]...", nargs=-1)
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 unless all is as it is locked, and all is locked.")
+@click.option("--update", is_flag=True, help="Move references that float (REF, or all) to what they mean today.")
+@options()
+def command(settings: Settings, refs: tuple[str, ...], *, check: bool, update: bool) -> ExitCode:
+    """Write evalstore.lock: version, tag object, commit, blob and digests of every reference, and every ledger so far.
+
+    A floating reference that is locked no longer floats: validate, resolve and score read the version that is held.
+    Content that changed since it was locked is refused, never locked again by itself.
+    """
+    from evalstore.integrity import check_lock, lock
+
+    if check and (update or refs):
+        raise UsageError("--check writes nothing, so it takes neither --update nor REF", hint="evalstore verify REF")
+    if refs and not update:
+        raise UsageError("REF says what --update moves", hint=f"evalstore lock --update {refs[0]}")
+    with settings.store() as store:
+        checked = check_lock(store) if check else None
+        settings.emit(checked or lock(store, refs, update=update))
+    return ExitCode.NO if checked and not checked.ok else ExitCode.DONE

@@ -1,0 +1,39 @@
+"""`evalstore verify`: whether releases are what was released."""
+
+from __future__ import annotations
+
+import click
+
+from evalstore.cli.context import Settings, examples, options
+from evalstore.errors import ExitCode
+
+
+@click.command(
+    epilog=examples(
+        "evalstore verify",
+        "evalstore verify rubric/answer_style 'judge/tone@^1'",
+        "evalstore verify --lock ../consumer/evalstore.lock   # against a lock that no one here could rewrite",
+        "evalstore verify --format json",
+    )
+)
+@click.argument("refs", metavar="[REF]...", nargs=-1)
+@click.option("--lock", "file", type=click.Path(), help="A lock that is kept elsewhere; by default evalstore.lock.")
+@options()
+def command(settings: Settings, refs: tuple[str, ...], file: str | None) -> ExitCode:
+    """Look at every release, or those of REF: its tag, its file, its line in the ledger, and what the lock says.
+
+    Finds tags that were moved, deleted or made by hand, files of another id or version, other bytes under an id, and
+    ledgers that were rewritten. Notes answer 0, anything else 1.
+    """
+    from evalstore.files import read_named
+    from evalstore.integrity import verify
+    from evalstore.store.lock import LIMIT, read_lock
+
+    with settings.store() as store:
+        if file is None:
+            result = verify(store, refs)
+        else:
+            lock = read_lock(read_named(settings.path / file, LIMIT), file)
+            result = verify(store, refs, lock=lock, file=file)
+    settings.emit(result)
+    return ExitCode.DONE if result.ok else ExitCode.NO

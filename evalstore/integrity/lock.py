@@ -1,0 +1,91 @@
+"""Writes evalstore.lock: every reference of a store as it was locked before, else as it is today."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
+from evalstore.files import read_below, write_below
+from evalstore.integrity.ledgers import difference
+from evalstore.integrity.references import all_references
+from evalstore.integrity.values import Locked, LockedRef
+from evalstore.model import PinType, Ref, parse_ref
+from evalstore.store import Resolved, Store
+from evalstore.store.lock import LIMIT, LOCK_FILE, Held, Lock, Seen, write_lock
+from evalstore.store.resolve import resolve_today
+from evalstore.store.rows import rows_blob
+
+_FIXED = frozenset({PinType.EXACT, PinType.WORKTREE})
+
+
+def lock(store: Store, refs: Sequence[str] = (), *, update: bool = False) -> Locked:
+    """Write the lock of a store; what it held before it holds on to.
+
+    `update` lets references that float (ranges, `latest`, no pin, a branch) mean what they mean today: those of
+    `refs`, by name or as they are written, or all. Raises `RefusedError` where what was locked has changed since: a
+    lock never forgets that by itself. Nothing is written then.
+    """
+    if store.root is None:
+        raise RefusedError("a bare repository has no working tree to lock", hint="run it in a clone")
+    old, moving = store.lock, [parse_ref(text) for text in refs]
+    found = _resolved(store, lambda ref: update and ref.type not in _FIXED and _named(ref, moving))
+    if strange := next((one for one in moving if not any(_meant(one, ref) for ref, _ in found)), None):
+        raise RefError(f"nothing in this store refers to {strange}", hint="evalstore lock names what it holds")
+    held = {str(ref): _hold(store, resolved) for ref, resolved in found}
+    new = Lock(held, _ledgers(store, old))
+    data = write_lock(new)
+    written = not old.exists or read_below(store.root, LOCK_FILE, LIMIT) != data
+    if written:
+        write_below(store.root, LOCK_FILE, data)
+        store.forget()
+    entries = tuple(_entry(ref, one, old.refs.get(ref)) for ref, one in sorted(held.items()))
+    return Locked(LOCK_FILE, written, entries, tuple(sorted(old.refs.keys() - held.keys())), len(new.ledgers))
+
+
+def _named(ref: Ref, moving: Sequence[Ref]) -> bool:
+    return not moving or any(_meant(one, ref) for one in moving)
+
+
+def _meant(one: Ref, ref: Ref) -> bool:
+    return str(one) == str(ref) or (one.type is PinType.NONE and one.name == ref.name)
+
+
+def _resolved(store: Store, moves: Callable[[Ref], bool]) -> list[tuple[Ref, Resolved]]:
+    def look(place: Place, ref: Ref) -> Resolved:
+        try:
+            return resolve_today(store, ref) if moves(ref) else store.resolve(ref)
+        except EvalstoreError as error:
+            error.place = error.place or place
+            raise
+
+    return [(ref, resolved) for _, ref, resolved in all_references(store, look) if resolved]
+
+
+def _hold(store: Store, resolved: Resolved) -> Held:
+    tag = store.tags.find(resolved.tag) if resolved.tag else None
+    return Held(
+        version=resolved.version,
+        tag_object=tag.oid if tag and tag.target else None,
+        commit=resolved.commit or "",
+        blob=resolved.blob or "",
+        digest=resolved.digest,
+        scoring_digest=resolved.scoring_digest,
+        rows=rows_blob(store, resolved.artifact, resolved.commit),
+    )
+
+
+def _ledgers(store: Store, old: Lock) -> dict[str, Seen]:
+    for name, seen in old.ledgers.items():
+        if what := difference(store.ledgers.of(name), seen):
+            raise RefusedError(
+                f"the ledger of {name} does not go on from what was locked: {what}",
+                place=Place(LOCK_FILE, seen.line),
+                hint=f"evalstore verify {name}; to lock it as it is, take its line out of {LOCK_FILE}",
+            )
+    ledgers = {name: store.ledgers.of(name) for name in store.ledgers.names()}
+    lengths = {name: len(ledger.raw) for name, ledger in ledgers.items()}
+    return {name: Seen(length, ledgers[name].prefix_hash(length)) for name, length in lengths.items() if length}
+
+
+def _entry(ref: str, held: Held, old: Held | None) -> LockedRef:
+    return LockedRef(ref, held.version, old.version if old else None, held != old)

@@ -1,0 +1,70 @@
+"""Every reference of a store: those of its files and settings, and those of what they lead to."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from evalstore.errors import Place, RefError
+from evalstore.model import Kind, PinType, Ref, is_id, parse_ref
+from evalstore.release.references import references
+from evalstore.store import Resolved, Store
+from evalstore.store.locate import SETTINGS_FILE
+from evalstore.store.objects import list_folder
+from evalstore.store.resolve import resolve_today
+from evalstore.store.revisions import head
+
+Look = Callable[[Place, Ref], Resolved | None]
+
+
+def all_references(store: Store, look: Look) -> Iterator[tuple[Place, Ref, Resolved | None]]:
+    """Yield each reference once, with the first place that has it and what `look` says that it means.
+
+    What is found is followed: scoring by a released dataset reads the rubrics that *it* pins. A file on disk is none
+    that a lock can hold. Raises what reading the store's own files raises.
+    """
+    seen: set[str] = set()
+    waiting = deque(_own(store))
+    while waiting:
+        place, ref = waiting.popleft()
+        if str(ref) in seen or ref.type is PinType.WORKTREE:
+            continue
+        seen.add(str(ref))
+        resolved = look(place, ref)
+        yield place, ref, resolved
+        if resolved:
+            waiting += _once(references(store, resolved), seen)
+
+
+def _own(store: Store) -> Iterator[tuple[Place, Ref]]:
+    for ref in _files(store):
+        yield from _once(references(store, resolve_today(store, ref)), set())
+    targets = store.settings.get("targets")
+    for target in targets.values() if isinstance(targets, dict) else ():
+        if isinstance(target, dict) and isinstance(text := target.get("dataset"), str):
+            yield Place(SETTINGS_FILE), _parsed(text)
+
+
+def _files(store: Store) -> list[Ref]:
+    """Return the artifacts on disk, or in a bare repository those of HEAD."""
+    if store.root is not None:
+        return store.working()
+    commit = head(store.git)
+    return [
+        Ref(kind, name[:-5], f"git:{commit}", PinType.REVISION, revision=commit)
+        for kind in Kind
+        for name in sorted(list_folder(store.batch, commit, store.prefix + kind.folder))
+        if name.endswith(".yaml") and is_id(name[:-5])
+    ]
+
+
+def _once(found: Iterator[tuple[Place, Ref]], seen: set[str]) -> list[tuple[Place, Ref]]:
+    first = {str(ref): (place, ref) for place, ref in reversed(list(found)) if str(ref) not in seen}
+    return list(reversed(first.values()))
+
+
+def _parsed(text: str) -> Ref:
+    try:
+        return parse_ref(text)
+    except RefError as error:
+        raise RefError(error.message, place=Place(SETTINGS_FILE), hint=error.hint) from None

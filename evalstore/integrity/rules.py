@@ -1,0 +1,152 @@
+"""Every rule of lock and verify, one row each; a store's own settings cannot make them say less."""
+
+from __future__ import annotations
+
+from evalstore.errors import Place
+from evalstore.model import Finding, Severity
+from evalstore.text import excerpt
+from evalstore.validation.rules import Rule
+
+_ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+_SHOWN = 400
+
+_ROWS = (
+    # Tags, each by itself.
+    Rule(
+        "tag-invalid",
+        _ERROR,
+        "the tag {tag} is no release: it {what}",
+        "a release is a tag of its own name on a commit; find out who made this one, then: git tag -d {tag}",
+        "What stands in for a release is another ruler under its name.",
+    ),
+    Rule(
+        "release-invalid",
+        _ERROR,
+        "{ref} is not valid: {message}",
+        "somebody moved it or made it by hand; {back}",
+        "A tag is valid when the file at its commit has that id and version.",
+    ),
+    Rule(
+        "tag-ignored",
+        _INFO,
+        "the tag {tag} is no release: its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>",
+        "",
+        "It stands among the releases, and no reference can mean it.",
+    ),
+    Rule(
+        "object-missing", _ERROR, "{ref} cannot be looked at: {message}", "{hint}", "What is not here is never guessed."
+    ),
+    Rule("object-damaged", _ERROR, "{ref} cannot be read: {message}", "{hint}", "Other bytes stand under its id."),
+    # Tags against the ledgers.
+    Rule(
+        "tag-moved",
+        _ERROR,
+        "{ref} is not what was released: {what}",
+        "{back}",
+        "Scores under this version are no longer scores under the ruler that had its name.",
+    ),
+    Rule(
+        "tag-missing",
+        _ERROR,
+        "{ref} was released, and its tag is not here",
+        "{back}",
+        "What pins it can no longer be scored again.",
+    ),
+    Rule(
+        "tags-missing",
+        _ERROR,
+        "{count} of {all} releases have no tag here, as in a {clone} clone",
+        "git fetch {fetch} --tags, then verify again",
+        "What is not here is never guessed.",
+    ),
+    Rule(
+        "release-unlisted",
+        _ERROR,
+        "the tag {tag} is there, and no ledger of a branch lists {ref}",
+        "nobody released it with evalstore: git tag -d {tag}; or, if it is yours, add to {path}: {line}",
+        "A floating reference would follow whatever was tagged.",
+    ),
+    Rule(
+        "release-unrecorded",
+        _INFO,
+        "{name} has no ledger: only its tags say what was released",
+        "evalstore bump begins one with the next release; evalstore lock records what is there",
+        "A tag that moves leaves no trace in git.",
+    ),
+    # The ledgers themselves.
+    Rule(
+        "ledger-unreadable",
+        _ERROR,
+        "the ledger of {name} cannot be read: {message}",
+        "{hint}",
+        "Without it a moved tag is invisible.",
+    ),
+    Rule(
+        "ledger-malformed",
+        _ERROR,
+        "this line is no release",
+        "a line is <version> <SHA-256 of the file>, and only evalstore bump writes it: git log -p {path}",
+        "Nothing can be held against it.",
+    ),
+    Rule(
+        "ledger-repeated",
+        _ERROR,
+        "{version} stands here twice (first on line {line})",
+        "keep the line that was released, as git log -p {path} shows",
+        "A version is released once.",
+    ),
+    # Against a lock.
+    Rule(
+        "ledger-rewritten",
+        _ERROR,
+        "the ledger of {name} does not go on from what was locked: {what}",
+        "after a merge keep the locked lines first; else somebody took a release back: git log -p {path}",
+        "A release that vanishes with its line leaves no other trace.",
+    ),
+    Rule(
+        "tag-remade",
+        _WARNING,
+        "the tag of {ref} was made again since it was locked, with the same content",
+        "if that was meant: evalstore lock; else {back}",
+        "The content is safe, the reason is worth a question.",
+    ),
+    Rule(
+        "lock-edited",
+        _ERROR,
+        "{ref} cannot be what was locked: {what}",
+        "only `evalstore lock` writes this file: take its block out and lock again",
+        "A lock that contradicts itself holds nothing.",
+    ),
+    Rule("lock-unreadable", _ERROR, "the lock {message}", "{hint}", "Nothing is held."),
+    Rule(
+        "lock-missing",
+        _ERROR,
+        "there is no evalstore.lock",
+        "evalstore lock writes it; commit it",
+        "Nothing is held.",
+    ),
+    Rule(
+        "lock-unused",
+        _WARNING,
+        "{ref} is locked, and nothing refers to it",
+        "evalstore lock brings the file up to date",
+        "The lock is of another state of the store.",
+    ),
+    Rule(
+        "reference-unlocked",
+        _ERROR,
+        "{ref} is not locked",
+        "evalstore lock brings the file up to date",
+        "What it means is held by nothing.",
+    ),
+)
+
+RULES = {rule.id: rule for rule in _ROWS}
+
+
+def found(rule: str, place: Place, pointer: str = "", **facts: object) -> Finding:
+    """Return a finding; the facts are made safe to show, because they come from strangers."""
+    row = RULES[rule]
+    safe = {key: excerpt(str(fact), _SHOWN) for key, fact in facts.items()}
+    message, hint = row.message.format_map(safe), row.hint.format_map(safe)
+    return Finding(row.id, row.severity, place.file, place.line, place.column, pointer, message, hint)

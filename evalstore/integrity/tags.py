@@ -1,0 +1,71 @@
+"""The release tags of a repository as they lie there: refs listed without their objects, and each object hashed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from evalstore.errors import LoadError
+from evalstore.model import Kind, PinType, Ref
+from evalstore.store import Store
+from evalstore.store.objects import tag_of
+from evalstore.store.resolve import File, read_file
+from evalstore.store.tags import TAGS, Tag, patterns
+from evalstore.versions import Version
+
+# No field that makes git read an object: one damaged tag would end the listing of all.
+_FORMAT = "--format=%(refname)%00%(objectname)%00%(symref)"
+
+
+class Named(NamedTuple):
+    """A ref whose name is that of a release."""
+
+    tag: str
+    oid: str
+    symref: str
+    kind: Kind
+    id: str
+    version: Version
+
+    @property
+    def ref(self) -> Ref:
+        """The reference that means it."""
+        return Ref(self.kind, self.id, str(self.version), PinType.EXACT, self.version)
+
+
+class Names(NamedTuple):
+    """All refs that stand among the releases, by the tag's name, and those whose name is that of none."""
+
+    releases: dict[str, Named]
+    others: list[str]
+
+
+def list_names(store: Store) -> Names:
+    """List the refs below the folders of releases, by one call to git."""
+    names = Names({}, [])
+    listed = store.git.run("for-each-ref", _FORMAT, "--", *patterns(store.tags.grammar))
+    for line in listed.split(b"\n")[:-1]:
+        ref, oid, symref = line.decode("utf-8", "surrogateescape").split("\0")
+        tag = ref.removeprefix(TAGS)
+        if named := store.tags.grammar.read(tag):
+            names.releases[tag] = Named(tag, oid, symref, *named)
+        else:
+            names.others.append(tag)
+    return names
+
+
+def read_tag(store: Store, named: Named) -> Tag:
+    """Return a tag as its object says; `GitError` when that is missing or damaged."""
+    found = store.batch.read(named.oid)
+    if found.type != "tag":
+        return Tag(named.tag, found.type, named.oid, named.symref, "", "", "")
+    said = tag_of(found.data)
+    return Tag(named.tag, found.type, named.oid, named.symref, said.target, said.type, said.name)
+
+
+def read_release(store: Store, named: Named, commit: str) -> File:
+    """Return the file of a release at its commit; any `EvalstoreError` when there is none of its id and version."""
+    file = read_file(store, named.ref, commit, label=named.tag)
+    if file.artifact.version == str(named.version):
+        return file
+    place = file.artifact.document.place(("version",))
+    raise LoadError(f"the file at its commit has version {file.artifact.version or '(none)'}", place=place)

@@ -1,0 +1,43 @@
+"""What a lock holds, as text and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evalstore.report.columns import columns
+from evalstore.text import printable
+
+if TYPE_CHECKING:
+    from evalstore.integrity import Locked, LockedRef
+
+
+def text(locked: Locked) -> str:
+    """Return what is new in the lock, a line a reference, and how much it holds."""
+    rows = [*(_row(one) for one in locked.refs if one.changed), *(("-", ref, "") for ref in locked.removed)]
+    holds = f"{locked.path} holds {_count(len(locked.refs), 'reference')} and {_count(locked.ledgers, 'ledger')}"
+    said = printable(f"{holds}; {'written' if locked.written else 'it was so already'}")
+    return f"{columns(rows)}\n{said}" if rows else said
+
+
+def document(locked: Locked) -> Any:
+    """Return the JSON document."""
+    return {
+        "path": locked.path,
+        "written": locked.written,
+        "refs": [
+            {"ref": one.ref, "version": one.version or None, "previous": one.previous, "changed": one.changed}
+            for one in locked.refs
+        ],
+        "removed": list(locked.removed),
+        "ledgers": locked.ledgers,
+    }
+
+
+def _row(one: LockedRef) -> tuple[str, str, str]:
+    if one.previous is None:
+        return "+", one.ref, one.version
+    return "~", one.ref, one.version if one.previous == one.version else f"{one.previous} -> {one.version}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
