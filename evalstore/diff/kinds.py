@@ -173,7 +173,7 @@ KINDS: Mapping[str, KindFacts] = {
     "json_schema": KindFacts(
         {"schema": _OPTIONAL, "expected_fields": _OPTIONAL, "extract": Param("auto", one_of("auto", "whole", "fence"))},
         _always,
-        _always,
+        lambda params: params["expected_fields"] is not None,  # a question need not say what they should be
         _always,
     ),
     "php_lint": KindFacts(

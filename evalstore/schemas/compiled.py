@@ -26,7 +26,7 @@ _DIALECTS = {
 }
 _DEFAULT = next(iter(_DIALECTS))
 _READ = "evalstore reads 2020-12, 2019-09, draft-07, draft-06 and draft-04"
-_PATTERN = "write it in the syntax of Python's re"
+_PATTERN = "write it as Python's re reads it, too"
 
 # Of a value that they do not allow, it is the key before it that is said not to be allowed.
 _OF_KEY = frozenset({"additionalProperties", "unevaluatedProperties"})
@@ -92,13 +92,12 @@ def _compiled(schema: Any, guard: Guard) -> Schema | list[Flaw]:
     dialect = _DIALECTS.get(_dialect(copy))
     if dialect is None:
         return [Flaw(("$schema",), f"the dialect {copy['$schema']!r} is not known", _READ)]
-    if broken := _broken(copy, dialect, guard):
-        return broken
+    broken = _broken(copy, dialect, guard)
     parts = take_apart(copy, "id" if dialect == "Draft4Validator" else "$id")
     written = [*_written(parts)]
     patterns = guard.patterns([pattern for _, pattern in written])
     unread = [(pointer, patterns.problems[pattern]) for pointer, pattern in written if pattern in patterns.problems]
-    flaws = [*parts.flaws, *_mixed(parts, dialect), *(Flaw(*problem, _PATTERN) for problem in unread)]
+    flaws = [*broken, *parts.flaws, *_mixed(parts, dialect), *(Flaw(*problem, _PATTERN) for problem in unread)]
     return flaws or Schema(_validator(dialect, copy), lambda: Run(guard.steps, patterns.begin(), parts.targets))
 
 

@@ -48,27 +48,64 @@ TOOL = st.fixed_dictionaries(
 )
 NUMBERS = st.sampled_from((0, 0.1, 0.2, 0.3, 0.5, 0.7, 1))
 
+# Schemas with what they say, in Python; None: they cannot be applied.
+SCHEMAS: tuple[tuple[Any, Any], ...] = (
+    (True, lambda _: True),
+    ({"type": ["array", "string"]}, lambda value: isinstance(value, list | str)),
+    ({"type": "integer"}, lambda value: is_number(value) and value == int(value)),
+    ({"minimum": 0.5, "multipleOf": 0.25}, lambda value: not is_number(value) or (value >= 0.5 and value * 4 % 1 == 0)),
+    ({"required": ["a"]}, lambda value: not isinstance(value, dict) or "a" in value),
+    ({"properties": {"a": {"const": 1}}}, lambda value: equal(1, value.get("a", 1) if isinstance(value, dict) else 1, exact=True)),
+    ({"additionalProperties": False}, lambda value: not isinstance(value, dict) or not value),
+    ({"items": {"not": {"enum": [1, "a"]}}}, lambda value: not isinstance(value, list) or not any(is_number(one) and one == 1 for one in value)),
+    ({"anyOf": [{"$ref": "#/$defs/a"}, {"maxLength": 0}], "$defs": {"a": {"pattern": "^[a-z]$"}}}, lambda value: value in {"a", ""} if isinstance(value, str) else True),
+    ({"$ref": "https://example.com/a"}, None),
+    ({"type": "strng"}, None),
+    ({"pattern": "("}, None),
+)  # fmt: skip
+MEANING = {json.dumps(schema): said for schema, said in SCHEMAS}
+JSONS = st.sampled_from(
+    ("{}", '{"a": 1}', '{"a": 1.0, "b": [1]}', '{"a": true}', '{"a": "1", "b": [1.0]}', '{"a": 1, "a": 1}', "[1, 2]", "[]", "0.5", "2.0", "0.6",
+     '"a"', '"ab"', "NaN", "x")
+)  # fmt: skip
+FENCES = st.sampled_from(("```", "```", "````", "   ```", "    ```", "~~~"))
+MARKS = st.sampled_from(("", "json", "json", " JSON x", "json5", "text"))
+BLOCKS = st.builds(
+    lambda fence, mark, json_, end: f"{fence}{mark}\n{json_}\n{end or fence}\n",
+    FENCES,
+    MARKS,
+    JSONS,
+    st.none() | FENCES,
+)
+JSON_TEXTS = st.lists(
+    st.one_of(JSONS, BLOCKS, BLOCKS, st.sampled_from(("\n", " ", "\u00a0", "```\n"))), max_size=4
+).map("".join)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | Fraction) and not isinstance(value, bool)
+
 
 def exact(number: float) -> Fraction:
     return Fraction(str(number))
 
 
+KINDS = (
+    "must_contain_any",
+    "must_not_contain",
+    "markdown_structure",
+    "regex",
+    "format",
+    "json_schema",
+    "php_lint",
+    "fact_match",
+    "tool_usage",
+)
+
+
 @st.composite
-def checks(draw: st.DrawFn) -> Rubric:
-    kind = draw(
-        st.sampled_from(
-            (
-                "must_contain_any",
-                "must_not_contain",
-                "markdown_structure",
-                "regex",
-                "format",
-                "php_lint",
-                "fact_match",
-                "tool_usage",
-            )
-        )
-    )
+def checks(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Rubric:
+    kind = draw(st.sampled_from(kinds))
     check: Rubric = {"kind": kind}
     if kind in {"must_contain_any", "must_not_contain"}:
         check["values"] = draw(PHRASES)
@@ -108,6 +145,10 @@ def checks(draw: st.DrawFn) -> Rubric:
                 },
             )
         )
+    if kind == "json_schema":
+        fields = st.lists(NAMES, min_size=1, max_size=2).map(lambda names: {"expected_fields": names})
+        check |= draw(st.sampled_from(SCHEMAS).map(lambda row: {"schema": row[0]}) | fields)
+        check |= draw(st.fixed_dictionaries({}, optional={"extract": st.sampled_from(("auto", "whole", "fence"))}))
     if kind == "php_lint":
         check["on_no_code"] = draw(st.sampled_from(("pass", "fail", "unscored")))
     if kind == "tool_usage":
@@ -150,7 +191,7 @@ def rubrics(draw: st.DrawFn) -> Rubric:
     }
 
 
-def strict_json(text: str) -> bool:
+def read_strictly(text: str) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len({key for key, _ in pairs}) < len(pairs):
             raise ValueError("twice")
@@ -159,11 +200,54 @@ def strict_json(text: str) -> bool:
     def never(name: str) -> Any:
         raise ValueError(name)
 
+    return json.loads(text, object_pairs_hook=once, parse_constant=never, parse_float=Fraction)
+
+
+def strict_json(text: str) -> bool:
     try:
-        json.loads(text, object_pairs_hook=once, parse_constant=never)
+        read_strictly(text)
     except ValueError:
         return False
     return True
+
+
+def fenced(text: str) -> str | None:
+    """Return the first block marked json, else the first block, of a text without lists and quotes."""
+    blocks: list[tuple[str, list[str]]] = []
+    fence = ""
+    for line in text.split("\n"):
+        mark = re.match(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)", line)
+        if fence and mark and mark[1].startswith(fence) and not mark[2].strip():
+            fence = ""
+        elif fence:
+            blocks[-1][1].append(line)
+        elif mark:
+            fence = mark[1]
+            blocks.append((mark[2].strip().lower(), []))
+    marked = [lines for info, lines in blocks if info.split()[:1] == ["json"]]
+    return next(("\n".join(lines) for lines in (*marked, *(lines for _, lines in blocks))), None)
+
+
+def json_held(check: Rubric, text: str, row: Rubric) -> bool | str:
+    expected, also = row.get("expected", {}), row.get("also_valid", {})
+    names = check.get("expected_fields", [])
+    allowed = {name: [*([expected[name]] if name in expected else []), *also.get(name, [])] for name in names}
+    if not all(allowed.values()):
+        return "missing"
+    said = MEANING[json.dumps(check["schema"])] if "schema" in check else None
+    if said is None and not names:
+        return "error"
+    block = None if check.get("extract") == "whole" else fenced(text)
+    if block is None and check.get("extract") == "fence":
+        return False
+    try:
+        value = read_strictly(text.strip() if block is None else block)
+    except ValueError:
+        return False
+    if said:
+        return bool(said(value))
+    found = isinstance(value, dict) and all(name in value for name in names)
+    return found and all(any(equal(one, value[name], exact=True) for one in allowed[name]) for name in names)
 
 
 def legacy_lines(check: Rubric, text: str) -> bool:
@@ -260,6 +344,8 @@ def holds(check: Rubric, text: str, calls: list[Rubric] | None, row: Rubric) -> 
             whole = text.strip()
             fits = check.get("min_chars", 0) <= len(whole) <= check.get("max_chars", 99)
             return fits and (strict_json(whole) if wanted == "json" else bool(whole) or not wanted)
+        case "json_schema":
+            return json_held(check, text, row)
         case "php_lint":
             return {"pass": True, "fail": False, "unscored": "missing"}[check["on_no_code"]]
         case "fact_match":
@@ -324,7 +410,8 @@ def combined(rubric: Rubric, results: list[tuple[Fraction | None, str, str | Non
 ROWS = st.fixed_dictionaries(
     {},
     optional={
-        "expected": st.sampled_from(({"format": "json"}, {"format": "text"})),
+        "expected": st.sampled_from(({"format": "json"}, {"format": "text"}, {"a": 1}, {"a": True, "b": [1.0]})),
+        "also_valid": st.sampled_from(({}, {"a": ["1", 1]}, {"b": [[2], [1]]})),
         "expected_tools": st.lists(NAMES | CALLED, max_size=2),
     },
 )
@@ -343,11 +430,19 @@ def test_scores_verdicts_and_reasons_are_those_of_the_contract(
 
 
 @settings(max_examples=400, deadline=None)
-@given(checks().filter(lambda check: check["kind"] == "tool_usage"), ROWS, CALLS)
+@given(checks(("tool_usage",)), ROWS, CALLS)
 def test_calls_are_graded_as_the_contract_says(check: Rubric, row: Rubric, calls: list[Rubric] | None) -> None:
     rubric = {"id": "r", "version": "1.0.0", "checks": [{"id": "c", **check}], "scoring": {"combine": "min"}}
     found = evaluate(rubric, {"output": "", "tool_calls": calls}, {"id": "q", "input": "?", **row})
     assert (found.score, str(found.verdict)) == model(rubric, "", row, calls)[1:]
+
+
+@settings(max_examples=600, deadline=None)
+@given(checks(("json_schema",)), ROWS, JSON_TEXTS)
+def test_json_is_found_and_held_as_the_contract_says(check: Rubric, row: Rubric, text: str) -> None:
+    rubric = {"id": "r", "version": "1.0.0", "checks": [{"id": "c", **check}], "scoring": {"combine": "min"}}
+    found = evaluate(rubric, text, {"id": "q", "input": "?", **row})
+    assert (found.score, str(found.verdict)) == model(rubric, text, row)[1:]
 
 
 @settings(max_examples=100, deadline=None)

@@ -136,6 +136,19 @@ CHECKS: dict[str, st.SearchStrategy[Mapping]] = {
             format=st.sampled_from(["json", "text"]), min_chars=FEW, max_chars=st.sampled_from([0, 1, 3]), **COMMON
         ),
     ),
+    "json_schema": st.builds(
+        lambda asked, rest: {"kind": "json_schema", **asked, **rest},
+        st.sampled_from(
+            [
+                *(
+                    {"schema": schema}
+                    for schema in (True, {"type": "array"}, {"maximum": 2}, {"$ref": "a"}, {"format": "b"})
+                ),
+                {"expected_fields": ["a"]},
+            ]
+        ),
+        optional(extract=st.sampled_from(["auto", "whole", "fence"]), **COMMON),
+    ),
     "php_lint": st.builds(
         lambda rest: {"kind": "php_lint", **rest},
         optional(on_no_code=st.sampled_from(["pass", "fail", "unscored"]), **COMMON),
@@ -228,6 +241,7 @@ def _edit_list(draw: st.DrawFn, rubric: Mapping) -> None:
 
 
 _JUDGES = {"judge_prompt_ref", "jury"}  # one of the two
+_DEMANDS = {"schema", "expected_fields"}
 
 
 def _edit_param(draw: st.DrawFn, rubric: Mapping) -> None:
@@ -235,7 +249,7 @@ def _edit_param(draw: st.DrawFn, rubric: Mapping) -> None:
     other = draw(CHECKS[check["kind"]])
     keys = sorted({*other, *check} - {"id", "kind"})
     key = draw(st.sampled_from(keys)) if keys else "negate"
-    changed = _JUDGES if key in _JUDGES else {key}
+    changed = next((keys for keys in (_JUDGES, _DEMANDS) if key in keys), {key})
     for name in changed:
         check.pop(name, None)
     check.update({name: value for name, value in other.items() if name in changed})

@@ -186,3 +186,16 @@ def test_a_bare_repository_is_refused(store: Path, git: Callable[..., str], cli:
 def test_a_wrong_option_is_a_wrong_command_line(cli: Command) -> None:
     assert cli("validate", "--strickt").code == 2
     assert cli("validate", "--format", "yaml").code == 2
+
+
+def test_what_is_wrong_within_a_schema_is_told_at_its_line(cli: Command) -> None:
+    file = "rubrics/schemas.yaml"
+    ran = cli("validate", file, "--strict", "--format", "json", cwd=CASES / "check-problems/files")
+    assert ran.code == 1
+    told = {one["line"]: (one["pointer"], one["message"]) for one in json.loads(ran.out)["findings"]}
+    assert told[8] == (
+        "/checks/0/schema/properties/route/$ref",
+        "the schema refers to 'https://example.com/route.json'",
+    )
+    assert told[18][0] == "/checks/1/schema/patternProperties/("
+    assert set(told) == {8, 9, 14, 15, 16, 18, 19, 20, 21, 22, 23}

@@ -81,7 +81,8 @@ def _turn(old: CheckState, goal: CheckState, name: str) -> int:
         return -1 if old.params[name] else 1
     if name == "min_matches":
         return -1 if goal.params[name] == 1 else 1
-    return 0
+    # Of two that exclude each other the new one comes first: a check without either cannot be read.
+    return 1 if goal.params[name] is None else 0
 
 
 def _param_changes(walk: Walk, token: str, name: str) -> Iterator[Change]:
