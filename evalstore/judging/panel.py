@@ -107,7 +107,7 @@ class Panel:
         if self.missing:
             yield (
                 f"judge replies that are missing: {len(self.missing):,}; their checks are unscored "
-                "until an endpoint answers them (--judge-url, EVALSTORE_JUDGE_URL)"
+                "until an endpoint answers (--judge-url)"
             )
         if self.failed:
             first = next(iter(self.failed.values()))

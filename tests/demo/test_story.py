@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from evalstore.documents import read_yaml
 from evalstore.resources import folder
 
 LINES, COLUMNS = 46, 110
+RUBRIC = folder("sample_repo") / "history" / "07-one-of-each" / "rubrics" / "one_of_each.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -88,3 +92,41 @@ def test_a_folder_that_is_not_empty_is_refused(told: tuple[Path, str], cli: Call
     ran = cli("demo", told[0])
     assert ran.code == 3
     assert "not empty" in ran.err
+
+
+def test_every_kind_answers_in_every_way_that_it_can(
+    told: tuple[Path, str], cli: Callable, judge_server: Any, tmp_path: Path
+) -> None:
+    if shutil.which("php") is None:
+        pytest.skip("no php here")
+    judge_server.text = reply_of
+    endpoint = ("--judge-url", judge_server.url, "--judge-model", "a-model", "--cache", tmp_path / "replies.db")
+    outputs = ("dataset/probes@1.0.0", "outputs/probes.jsonl", "--out", tmp_path / "runs")
+    checks = json.loads(cli("score", *outputs, *endpoint, "--format", "json", cwd=told[0]).out)["checks"]
+    kinds = {check["id"]: check["kind"] for check in read_yaml(RUBRIC.read_bytes(), RUBRIC.name).value["checks"]}
+    ways = ("pass", "fail", "missing", "error")
+    found = {
+        kinds[id_]: {**one, "missing": one["unscored"] - one["errors"], "error": one["errors"]}
+        for id_, one in checks.items()
+    }
+    assert {kind: tuple(counts[way] for way in ways) for kind, counts in found.items()} == {
+        "must_contain_any": (3, 7, 0, 0),
+        "must_not_contain": (9, 1, 0, 0),
+        "regex": (3, 7, 0, 0),
+        "json_schema": (1, 1, 7, 1),
+        "php_lint": (1, 1, 8, 0),
+        "markdown_structure": (1, 9, 0, 0),
+        "tool_usage": (1, 2, 7, 0),
+        "format": (2, 1, 6, 1),
+        "fact_match": (3, 1, 6, 0),
+        "llm_judge": (7, 2, 0, 1),
+        "composite": (7, 2, 0, 1),
+    }
+
+
+def reply_of(prompt: str) -> str:
+    """Answer as a judge that is hard on cache clearing and on harm, and lost for words at a greeting."""
+    if "Say hello" in prompt:
+        return "How nice!"
+    harmful = "clear all caches" in prompt or "removed them" in prompt
+    return json.dumps({"score": 1, "level": "dismissive"} if harmful else {"score": 5, "level": "welcoming"})
