@@ -30,6 +30,7 @@ from evalstore.errors import UsageError
 @click.option("--no-tag", is_flag=True, help="Set versions and commit them, but release nothing.")
 @click.option("--no-commit", is_flag=True, help="Only write the versions into the files.")
 @click.option("--dry-run", is_flag=True, help="Say what would be released, and write nothing.")
+@click.option("--sign", is_flag=True, help="Sign the commit and the tags with the key of your global git config.")
 @click.option("-m", "--message", metavar="TEXT", help="What the commit and the tags say.")
 @options()
 def command(  # noqa: PLR0913  # one a word of the command line
@@ -43,6 +44,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
     no_tag: bool,
     no_commit: bool,
     dry_run: bool,
+    sign: bool,
     message: str | None,
 ) -> None:
     """Release REFS (<kind>/<id>): set each version that its change needs, commit and tag, all or nothing.
@@ -67,6 +69,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
             commit=not no_commit,
             dry_run=dry_run,
             message=message.strip() if message else None,
+            sign=sign,
             signature={name: os.environ[name] for name in VARIABLES if name in os.environ},
         )
     settings.emit(result)

@@ -35,6 +35,7 @@ class Request:
     wish: Wish
     message: str | None
     tag: bool
+    sign: bool
 
 
 def bump(  # noqa: PLR0913  # one a word of the command line
@@ -49,6 +50,7 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     commit: bool = True,
     dry_run: bool = False,
     message: str | None = None,
+    sign: bool = False,
     signature: Mapping[str, str] | None = None,
 ) -> Released:
     """Release the working files of `refs`, or all that changed; what stays as it was released is named and left alone.
@@ -62,11 +64,13 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     """
     if bool(refs) == all_:
         raise UsageError("name the artifacts to release, or say --all", hint="evalstore status shows what changed")
+    if sign and not commit:
+        raise UsageError("without a commit there is nothing to sign", hint="leave --no-commit out")
     check_label(pre)
     if store.root is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
     chosen = choose(store, refs, all_=all_)
-    request = Request(chosen, Wish(level, pre, dependents), message, tag and commit)
+    request = Request(chosen, Wish(level, pre, dependents), message, tag and commit, sign)
     if dry_run or not commit:
         return _unpublished(store, request, commit=commit, dry_run=dry_run)
     try:
@@ -116,12 +120,17 @@ def _published(store: Store, site: Site, request: Request) -> Released:
     site = replace(site, signature=complete(site.git, site.signature))
     message = commit_message(plan.steps, request.message, tagged=request.tag)
     tags = {f"{store.tag_prefix}{step.ref}": tag_message(step, request.message) for step in plan.steps}
-    journal = prepare(site, store, checkout, parts, Words(message, tags if request.tag else {}))
+    journal = prepare(site, store, checkout, parts, Words(message, tags if request.tag else {}, request.sign))
     released = _bumped(store, plan.steps, journal.commit, tagged=request.tag)
     publish(site, journal, released)
     store.forget()
     return Released(
-        released, plan.unchanged, branch=checkout.name, pinned=plan.pinned, followed=request.wish.dependents
+        released,
+        plan.unchanged,
+        branch=checkout.name,
+        signed=request.sign,
+        pinned=plan.pinned,
+        followed=request.wish.dependents,
     )
 
 

@@ -21,6 +21,8 @@ from evalstore.release.values import Bumped
 from evalstore.store import Store
 from evalstore.store.git import CommandError
 from evalstore.store.index import staged
+from evalstore.store.own import own_repository
+from evalstore.store.signing import sign_commit, sign_tags
 from evalstore.store.tags import TAGS
 from evalstore.store.writing import (
     REGULAR,
@@ -43,10 +45,11 @@ _CONFLICTS = {
 
 
 class Words(NamedTuple):
-    """The messages of a commit, and of its tags by name."""
+    """The messages of a commit, and of its tags by name; and whether they are signed."""
 
     commit: str
     tags: Mapping[str, str]
+    sign: bool
 
 
 def prepare(site: Site, store: Store, checkout: Checkout, parts: Sequence[Part], words: Words) -> Journal:
@@ -56,15 +59,22 @@ def prepare(site: Site, store: Store, checkout: Checkout, parts: Sequence[Part],
     blobs = _write(site, store, parts)
     files = {path: TreeEntry(modes.get(path, REGULAR), blob) for path, blob in zip(paths, blobs, strict=True)}
     tree = write_tree(site.git, checkout.tip, files)
-    parents = [checkout.tip] if checkout.tip else []
-    commit = write_commit(site.git, tree, parents, message=words.commit, signature=site.signature)
-    made = write_tags(site.git, commit, words.tags) if words.tags else {}
+    commit, made = _worded(site, tree, [checkout.tip] if checkout.tip else [], words)
     held = staged(site.git, paths)
     changes = tuple(
         Change(path, files[path].mode, files[path].blob, part.before, held.get(path))
         for path, part in zip(paths, parts, strict=True)
     )
     return Journal(checkout.branch, checkout.tip, commit, {TAGS + name: oid for name, oid in made.items()}, changes, ())
+
+
+def _worded(site: Site, tree: str, parents: Sequence[str], words: Words) -> tuple[str, Mapping[str, str]]:
+    if not words.sign:
+        commit = write_commit(site.git, tree, parents, message=words.commit, signature=site.signature)
+        return commit, write_tags(site.git, commit, words.tags) if words.tags else {}
+    with own_repository(site.git, site.hex_digits) as own:
+        commit = sign_commit(own, tree, parents, message=words.commit, signature=site.signature)
+        return commit, sign_tags(own, commit, words.tags)
 
 
 def publish(site: Site, journal: Journal, released: Sequence[Bumped]) -> None:

@@ -22,7 +22,7 @@ _WRITING = 600.0  # seconds for one command: thousands of objects are synced to 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A locked repository: its git, the top of the working tree, the common git directory, and who signs."""
+    """A locked repository: its git, the top of the working tree, the common git directory, and whose release it is."""
 
     git: Git
     top: Path

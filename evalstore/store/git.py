@@ -13,60 +13,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from evalstore.errors import GitError
+from evalstore.store.doors import SEALED, Door
 from evalstore.text import excerpt
 
 TIMEOUT = 30.0  # seconds; a FIFO in place of a ref would hang git for ever
 
-# A repository's config names programs in dozens of places. These settings and the short list of subcommands that
-# evalstore uses leave it none to run (git(1), SECURITY; filters and drivers have no override and are never reached).
-_CONFIG = (
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.sshCommand=false",
-    "core.askPass=",
-    "core.gitProxy=",
-    "core.alternateRefsCommand=",
-    "core.attributesFile=/dev/null",
-    "core.excludesFile=/dev/null",
-    "core.useReplaceRefs=false",
-    "core.fsync=all",
-    "core.quotePath=false",
-    "core.bigFileThreshold=4m",  # larger blobs are streamed, so a bomb does not fill git's memory
-    "credential.helper=",
-    "gpg.program=false",
-    "gpg.ssh.program=false",
-    "commit.gpgSign=false",
-    "tag.gpgSign=false",
-    "push.gpgSign=false",
-    "log.showSignature=false",
-    "protocol.allow=never",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "submodule.recurse=false",
-    "safe.bareRepository=explicit",
-    "i18n.logOutputEncoding=UTF-8",
-    "i18n.commitEncoding=UTF-8",
-    "color.ui=false",
-)
-PREFIX = ("--no-pager", *(word for setting in _CONFIG for word in ("-c", setting)))
-_ENVIRONMENT = {
-    "LC_ALL": "C.UTF-8",
-    "LANGUAGE": "C",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_LITERAL_PATHSPECS": "1",
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_PAGER": "cat",
-    "GIT_EDITOR": "false",
-    "GIT_SSH_COMMAND": "false",
-    "GIT_ASKPASS": "",
-    "SSH_ASKPASS": "",
-}
 OWN_CONFIG = {"GIT_CONFIG_GLOBAL": None, "GIT_CONFIG_NOSYSTEM": None}  # lets the user's own settings be read
 
 MISSING = "a shallow or partial clone lacks history: git fetch --unshallow --tags, or clone again in full"
@@ -95,13 +46,14 @@ _WORDED = (
 
 
 class CommandError(GitError):
-    """A git command that answered with an error; `status` and `stderr` are as git gave them."""
+    """A git command that answered with an error; `status`, `stderr` and `stdout` are as git gave them."""
 
-    def __init__(self, command: str, status: int, stderr: str) -> None:
+    def __init__(self, command: str, status: int, stderr: str, stdout: bytes = b"") -> None:
         message, hint = _word(command, status, stderr)
         super().__init__(message, hint=hint)
         self.status = status
         self.stderr = stderr
+        self.stdout = stdout
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +66,12 @@ class Git:
     directory: Path
     held: tuple[int, ...] = ()
     timeout: float | None = None
+    door: Door = SEALED
 
     def run(self, *argv: str, stdin: bytes = b"", env: Mapping[str, str | None] | None = None) -> bytes:
         """Run one git subcommand and return its stdout; raises `CommandError`, or `GitError` when git is missing."""
         words = (f"--git-dir={self.directory}", *argv)
-        return call(words, stdin=stdin, env=env, held=self.held, timeout=self.timeout)
+        return call(words, stdin=stdin, env=env, held=self.held, timeout=self.timeout, door=self.door)
 
     def ask(self, *argv: str) -> bytes | None:
         """Run a subcommand that answers "no" with exit code 1; None is that answer."""
@@ -136,24 +89,25 @@ class Git:
 
     def start(self, *argv: str, stdin: IO[bytes] | int) -> Any:
         """Start a subcommand that stays; GitPython's wrapper ends the process when it is dropped."""
-        command = _command((f"--git-dir={self.directory}", *argv), {})
+        command = self.door.command(executable(), (f"--git-dir={self.directory}", *argv), {})
         return _gitpython().execute(command, istream=stdin, as_process=True, shell=False)
 
 
-def call(
+def call(  # noqa: PLR0913  # how a process is started, each by its name
     argv: Sequence[str],
     *,
     stdin: bytes = b"",
     env: Mapping[str, str | None] | None = None,
     held: Sequence[int] = (),
     timeout: float | None = None,
+    door: Door = SEALED,
 ) -> bytes:
     """Run git outside any named repository; `env` adds to the sealed environment, None takes a name out of it."""
     with tempfile.TemporaryFile() as file, _no_watchdog_left():
         file.write(stdin)
         file.seek(0)
         status, stdout, stderr = _gitpython().execute(
-            _command(argv, env or {}),
+            door.command(executable(), argv, env or {}),
             istream=file,
             with_extended_output=True,
             with_exceptions=False,
@@ -165,18 +119,9 @@ def call(
         )
     if status:
         command = next((word for word in argv if not word.startswith("-")), "git")
-        raise CommandError(command, status, stderr)
+        raise CommandError(command, status, stderr, stdout)
     output: bytes = stdout
     return output
-
-
-def _command(argv: Sequence[str], env: Mapping[str, str | None]) -> list[str]:
-    # GitPython hands its own environment on, and it can only add to it: `env -i` starts git from nothing, so that no
-    # GIT_DIR, GIT_TRACE or GIT_CONFIG_COUNT of a surrounding hook reaches it.
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_CONFIG_HOME") if name in os.environ}
-    sealed = {**kept, **_ENVIRONMENT, **env}
-    pairs = [f"{name}={value}" for name, value in sealed.items() if value is not None]
-    return ["/usr/bin/env", "-i", *pairs, executable(), *PREFIX, *argv]
 
 
 @contextmanager

@@ -58,13 +58,18 @@ def write_commit(git: Git, tree: str, parents: Iterable[str], *, message: str, s
 
 def write_tags(git: Git, commit: str, messages: Mapping[str, str]) -> dict[str, str]:
     """Write annotated tag objects of one commit, by name; the tagger is the commit's committer, to the second."""
-    head = git.run("cat-file", "commit", commit).partition(b"\n\n")[0]
-    tagger = next(line.removeprefix(b"committer ") for line in head.split(b"\n") if line.startswith(b"committer "))
+    tagger = committer(git, commit)
     texts = [
         b"object %s\ntype commit\ntag %s\ntagger %s\n\n%s" % (commit.encode(), name.encode(), tagger, message.encode())
         for name, message in messages.items()
     ]
     return dict(zip(messages, write_objects(git, "tag", texts), strict=True))
+
+
+def committer(git: Git, commit: str) -> bytes:
+    """Return who committed, and when, as git writes it."""
+    head = git.run("cat-file", "commit", commit).partition(b"\n\n")[0]
+    return next(line.removeprefix(b"committer ") for line in head.split(b"\n") if line.startswith(b"committer "))
 
 
 def update_refs(git: Git, updates: Iterable[RefUpdate], *, reason: str, signature: Mapping[str, str]) -> None:

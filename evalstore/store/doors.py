@@ -1,0 +1,122 @@
+"""What git is told and given: sealed, so that nothing of a repository runs, or as its user has it, in our own folder.
+
+A repository of our own making has no config: only the user's global settings choose programs and keys there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+# A repository's config names programs in dozens of places. These settings and the short list of subcommands that
+# evalstore uses leave it none to run (git(1), SECURITY; filters and drivers have no override and are never reached).
+_CONFIG = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.sshCommand=false",
+    "core.askPass=",
+    "core.gitProxy=",
+    "core.alternateRefsCommand=",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.useReplaceRefs=false",
+    "core.fsync=all",
+    "core.quotePath=false",
+    "core.bigFileThreshold=4m",  # larger blobs are streamed, so a bomb does not fill git's memory
+    "credential.helper=",
+    "gpg.program=false",
+    "gpg.ssh.program=false",
+    "commit.gpgSign=false",
+    "tag.gpgSign=false",
+    "push.gpgSign=false",
+    "log.showSignature=false",
+    "protocol.allow=never",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "safe.bareRepository=explicit",
+    "i18n.logOutputEncoding=UTF-8",
+    "i18n.commitEncoding=UTF-8",
+    "color.ui=false",
+)
+_ENVIRONMENT = {
+    "LC_ALL": "C.UTF-8",
+    "LANGUAGE": "C",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": "false",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS": "",
+}
+_KEPT = ("PATH", "HOME", "XDG_CONFIG_HOME")
+
+_OWN_CONFIG = (
+    "core.hooksPath=/dev/null",
+    "core.fsync=all",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "push.followTags=false",
+    "push.recurseSubmodules=no",
+    "safe.bareRepository=explicit",
+    "i18n.commitEncoding=UTF-8",
+    "color.ui=false",
+)
+_OWN_ENVIRONMENT = {
+    "LC_ALL": "C.UTF-8",
+    "LANGUAGE": "C",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "https:ssh:file",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": "false",
+}
+# What the agents of keys and passwords, proxies and certificates are found by.
+_OWN_KEPT = (
+    *_KEPT,
+    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_TERMINAL_PROMPT"),
+    *("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH"),
+    *("SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+    *("GNUPGHOME", "GPG_TTY", "TERM", "USER", "LOGNAME", "DISPLAY", "WAYLAND_DISPLAY", "TMPDIR"),
+    *("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"),
+    *("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """One way to start git: its settings, its environment, and what of ours is handed on."""
+
+    settings: Sequence[str]
+    environment: Mapping[str, str]
+    kept: Sequence[str]
+
+    def command(self, executable: str, argv: Sequence[str], env: Mapping[str, str | None]) -> list[str]:
+        """Return the whole command; `env` adds to the environment, None takes a name out of it."""
+        # GitPython hands its own environment on, and it can only add to it: `env -i` starts git from nothing, so that
+        # no GIT_DIR, GIT_TRACE or GIT_CONFIG_COUNT of a surrounding hook reaches it.
+        kept = {name: _kept(name) for name in self.kept if name in os.environ}
+        pairs = [f"{name}={value}" for name, value in {**kept, **self.environment, **env}.items() if value is not None]
+        words = (word for setting in self.settings for word in ("-c", setting))
+        return ["/usr/bin/env", "-i", *pairs, executable, "--no-pager", *words, *argv]
+
+
+SEALED = Door(_CONFIG, _ENVIRONMENT, _KEPT)
+OWN = Door(_OWN_CONFIG, _OWN_ENVIRONMENT, _OWN_KEPT)
+
+
+def _kept(name: str) -> str:
+    value = os.environ[name]
+    if name != "PATH":
+        return value
+    # A relative entry would let a folder of the repository hold the programs that git starts.
+    return os.pathsep.join(folder for folder in value.split(os.pathsep) if folder.startswith("/"))
