@@ -143,8 +143,8 @@ def test_without_an_endpoint_checks_are_unscored_and_it_says_how_many_replies_ar
     cli: Cli, judged: Path, write: Write, judge_server: Any
 ) -> None:
     missing = (
-        "warning: judge replies that are missing: 8; their checks are unscored until an endpoint answers them "
-        "(--judge-url, EVALSTORE_JUDGE_URL)\n"
+        "warning: judge replies that are missing: 8; their checks are unscored "
+        "until an endpoint answers (--judge-url)\n"
     )
     ran = cli(*SCORE, write(THREE), cwd=judged)
     assert (ran.code, ran.err) == (0, missing)
