@@ -83,8 +83,8 @@ def _other(a: str) -> str:
 def _side(word: str, settings: Settings, store: Store | None) -> _Side:
     if _is_file(word) or store is None:
         return _file(word, settings)
-    resolved = store.resolve(word)
     ref = parse_ref(word)
+    resolved = (store if ref.pin else store.without_lock()).resolve(ref)  # no pin means the last release, held or not
     pin = ref.pin if ref.type in {PinType.WORKTREE, PinType.REVISION} else resolved.version
     return _Side(f"{ref.name}@{pin}", resolved.artifact, store.rows(resolved))
 

@@ -52,6 +52,7 @@ def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCod
             settings=store.settings if store else None,
             today=datetime.now(UTC).date(),
             strict=strict,
+            locked=store.lock.refs if store else (),
         )
     settings.emit(findings)
     return ExitCode.NO if any(one.severity is Severity.ERROR for one in findings.findings) else ExitCode.DONE
@@ -100,11 +101,25 @@ def _store(root: Path | None, sources: list[Source]) -> Store | None:
     if root is None or not all(_within(source, root) for source in sources):
         return None
     try:
-        return Store.open(root)
+        store = Store.open(root)
     except LoadError as error:
-        if error.place and any(source.root == root and source.path == error.place.file for source in sources):
+        if _is_finding(error, root, sources):
             return None
         raise
+    return store if _has_lock(store, root, sources) else store.without_lock()
+
+
+def _has_lock(store: Store, root: Path, sources: list[Source]) -> bool:
+    try:
+        return store.lock.exists
+    except LoadError as error:
+        if _is_finding(error, root, sources):
+            return False
+        raise
+
+
+def _is_finding(error: LoadError, root: Path, sources: list[Source]) -> bool:
+    return error.place is not None and any(one.root == root and one.path == error.place.file for one in sources)
 
 
 def _within(source: Source, root: Path | None) -> bool:

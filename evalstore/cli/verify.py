@@ -27,7 +27,7 @@ def command(settings: Settings, refs: tuple[str, ...], file: str | None) -> Exit
     """
     from evalstore.files import read_named
     from evalstore.integrity import verify
-    from evalstore.store.lock import LIMIT, read_lock
+    from evalstore.model.lock import LIMIT, read_lock
 
     with settings.store() as store:
         if file is None:

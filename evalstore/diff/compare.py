@@ -62,7 +62,7 @@ class _Comparison:
     def diff(self, old: Any, new: Any, rows: Rows | None = None) -> Diff:
         sides = (_side(old), _side(new))
         load = self.load if self.depth < _DEPTH else None
-        changes = [follow(change, load, self._inner) for change in self._declared(sides, rows)]
+        changes = [follow(change, load, self._inner, self.terms.locked) for change in self._declared(sides, rows)]
         changes = changes or list(_respelled(sides))
         findings = [_finding(change, sides, self.terms.profile) for change in changes]
         claimed = distinct(_claimed(changes, _witnessed(changes, findings)))

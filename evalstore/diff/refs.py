@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -22,8 +22,11 @@ _COMMIT = frozenset("0123456789abcdef")
 _COMMIT_LENGTHS = frozenset({40, 64})
 
 
-def follow(change: Change, load: Load | None, compare: Compare) -> Change:
-    """Return the change of a reference with the diff that it imports, or with the reason why it cannot be known."""
+def follow(change: Change, load: Load | None, compare: Compare, locked: Container[str] = ()) -> Change:
+    """Return the change of a reference with the diff that it imports, or with the reason why it cannot be known.
+
+    One that floats imports nothing that would hold, unless it is among the `locked`.
+    """
     if change.rule not in REFERENCES:
         return change
     try:
@@ -31,7 +34,9 @@ def follow(change: Change, load: Load | None, compare: Compare) -> Change:
     except EvalstoreError:
         return _because(change, "one side has no reference that can be read")
     if not _pinned(new):
-        return replace(change, rule="ref-unpinned")
+        if str(new) not in locked:
+            return replace(change, rule="ref-unpinned")
+        change = replace(change, words={**change.words, "held": str(new)})
     if old.name != new.name:
         return _because(change, "it is another artifact")
     if load is None:
@@ -47,6 +52,13 @@ def same_content(change: Change) -> Proof | None:
     if change.imported is None or change.imported.old.digest != change.imported.new.digest:
         return None
     return Proof("both versions have one digest", rule="ref-repinned-same-content")
+
+
+def held(change: Change) -> Proof | None:
+    """Prove that a reference which floats, but is locked, means what moves no score; it can be moved on: minor."""
+    if "held" not in change.words or change.imported is None or change.imported.required_bump is Bump.MAJOR:
+        return None
+    return Proof(f"evalstore.lock holds it at {change.imported.new.ref}: no score moves", Bump.MINOR, "ref-unpinned")
 
 
 def harmless(change: Change) -> Proof | None:

@@ -26,7 +26,8 @@ _RENAMED = Proof(f"{_FILE} lists it under renames", Bump.MINOR, certainty=Certai
 class Terms:
     """What holds for one comparison.
 
-    `renames` are by dataset (`dataset/<id>`), `overrides` by `rule[:direction]`, and `accepted` by fingerprint.
+    `renames` are by dataset (`dataset/<id>`), `overrides` by `rule[:direction]`, and `accepted` by fingerprint; `locked`
+    are the references that evalstore.lock holds, as they are written.
     """
 
     profile: Profile = Profile.SCORE
@@ -34,6 +35,7 @@ class Terms:
     renames: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     overrides: Mapping[str, Bump] = field(default_factory=dict)
     accepted: Mapping[str, Accepted] = field(default_factory=dict)
+    locked: frozenset[str] = frozenset()
     rule_set: int = RULE_SETS[-1]
 
     @property

@@ -10,7 +10,7 @@ from evalstore.integrity.books import Books
 from evalstore.integrity.rules import found
 from evalstore.model import Finding
 from evalstore.store.ledger import Ledger, Line, ledger_path
-from evalstore.store.lock import Seen
+from evalstore.model.lock import Seen
 
 
 def ledger_findings(books: Books, name: str) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from evalstore.integrity.references import all_references
 from evalstore.integrity.values import Locked, LockedRef
 from evalstore.model import PinType, Ref, parse_ref
 from evalstore.store import Resolved, Store
-from evalstore.store.lock import LIMIT, LOCK_FILE, Held, Lock, Seen, write_lock
+from evalstore.model.lock import LIMIT, LOCK_FILE, Held, Lock, Seen, write_lock
 from evalstore.store.resolve import resolve_today
 from evalstore.store.rows import rows_blob
 

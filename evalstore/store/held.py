@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evalstore.errors import Place, RefusedError
 from evalstore.model import PinType, Ref
-from evalstore.store.lock import LOCK_FILE, Held
+from evalstore.model.lock import LOCK_FILE, Held
 from evalstore.store.resolve import Resolved, at_commit, at_release, meets, resolve_today
 from evalstore.store.rows import rows_blob
 from evalstore.versions import Version, find_version

@@ -15,7 +15,7 @@ from evalstore.store.git import Git
 from evalstore.store.held import resolve
 from evalstore.store.ledger import Ledgers
 from evalstore.store.locate import Repository, existing_folder, find_repository, find_root
-from evalstore.store.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
+from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.store.objects import Commit, read_commit
 from evalstore.store.resolve import Resolved
 from evalstore.store.rows import read_rows

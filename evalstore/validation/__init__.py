@@ -1,5 +1,6 @@
 """What can be known of artifacts, settings, bundles and rows before scoring; every finding of every file."""
 
+from evalstore.validation.acceptances import Pending
 from evalstore.validation.context import Known
 from evalstore.validation.rules import RULES, Rule
 from evalstore.validation.run import validate
@@ -9,6 +10,7 @@ __all__ = [
     "ACCEPTED",
     "RULES",
     "Known",
+    "Pending",
     "Rule",
     "Source",
     "file_source",

@@ -9,9 +9,10 @@ from typing import Any
 from evalstore.validation.notes import Note, guessed, note, shown
 from evalstore.validation.parts import mappings
 from evalstore.validation.shape import ACCEPTED, schema, shape_notes
+from evalstore.versions import find_version
 
-# (artifact, fingerprint) -> whether a change since its last release has it; history stands in here no more.
-Pending = Mapping[tuple[str, str], bool]
+# (artifact, release, fingerprint) -> whether a change since that release has it; what is history is not in here.
+Pending = Mapping[tuple[str, str, str], bool]
 
 _DATES = ("until", "on")
 _LEVELS = ("patch", "minor", "major")
@@ -29,6 +30,9 @@ def form_notes(value: Any) -> Iterator[Note]:
                 hint = guessed(key, known, f"write it as x_{key}")
                 yield note("key-not-allowed", (*at, key), of_key=True, name=f"`{key}`", hint=hint)
         yield from _date_notes(entry, index)
+        if isinstance(since := entry.get("since"), str) and find_version(since) is None:
+            message = f"since is {shown(since)}, which is no version"
+            yield note("acceptance-malformed", (*at, "since"), message=message, hint="write a release, as in 1.2.0")
         if not _lower(entry):
             yield note("acceptance-malformed", (*at, "level"), message="level is not lower than was", hint="")
         name = tuple(str(entry.get(key)) for key in ("artifact", "since", "fingerprint"))
@@ -40,8 +44,8 @@ def form_notes(value: Any) -> Iterator[Note]:
 def standing_notes(value: Any, pending: Pending, today: date) -> Iterator[Note]:
     """Yield the entries that no change needs, and those whose day is past while their change is still there."""
     for index, entry in mappings(value, "accepted"):
-        artifact, fingerprint, until = (entry.get(key) for key in ("artifact", "fingerprint", "until"))
-        used = pending.get((str(artifact), str(fingerprint)))
+        artifact, since, fingerprint, until = (entry.get(key) for key in ("artifact", "since", "fingerprint", "until"))
+        used = pending.get((str(artifact), str(find_version(str(since))), str(fingerprint)))
         if used is False:
             yield note("accept-unused", ("accepted", index), artifact=artifact, found=entry.get("rule"))
         ended = _day(until)
@@ -65,6 +69,7 @@ def _lower(entry: Mapping[str, Any]) -> bool:
 
 def _day(text: Any) -> date | None:
     try:
-        return date.fromisoformat(text)
+        day = date.fromisoformat(text)
     except (TypeError, ValueError):
         return None
+    return day if str(day) == text else None

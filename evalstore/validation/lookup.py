@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 
 from evalstore.errors import EvalstoreError, RefError
@@ -35,10 +35,14 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """References to artifacts; without `load` (no store) only the files of this run are known."""
+    """References to artifacts; without `load` (no store) only the files of this run are known.
+
+    `locked` are the references that evalstore.lock holds, as they are written: those do not float.
+    """
 
     files: Files
     load: Load | None
+    locked: Container[str] = ()
     _found: dict[str, Found] = field(default_factory=dict)
 
     def find(self, ref: Ref) -> Found:

@@ -9,6 +9,8 @@ from evalstore.documents.yaml_reader import LIMIT
 from evalstore.errors import LoadError, Place
 from evalstore.files import read_below
 from evalstore.model import Artifact
+from evalstore.model.lock import LIMIT as LOCK_LIMIT
+from evalstore.model.lock import read_lock
 from evalstore.validation.notes import Note, failure, note
 from evalstore.validation.sources import Role, Source, kind_of, may_be_artifact
 
@@ -26,7 +28,7 @@ class Read:
 
 
 def read(source: Source) -> Read | None:
-    """Read one file; None for a candidate that turns out to be something else."""
+    """Read one file; None for a candidate that turns out to be something else, and for a lock that is in form."""
     if source.role is Role.LINK:
         return Read(source, failed=note("link-not-followed"))
     if source.role in {Role.ROWS, Role.BUNDLE}:
@@ -36,6 +38,9 @@ def read(source: Source) -> Read | None:
     except LoadError as error:
         return Read(source, failed=failure("file-unreadable", error, place=Place(source.file)))
     try:
+        if source.role is Role.LOCK:
+            read_lock(data, source.file)
+            return None
         document = (read_json if source.path.endswith(".json") else read_yaml)(data, source.file)
     except LoadError as error:
         if source.role is Role.CANDIDATE and not may_be_artifact(data):
@@ -54,4 +59,5 @@ def _artifact(source: Source, document: Document) -> Read | None:
 
 
 def _bytes(source: Source) -> bytes:
-    return read_below(source.root, source.path, LIMIT) if source.root else source.data or b""
+    limit = LOCK_LIMIT if source.role is Role.LOCK else LIMIT
+    return read_below(source.root, source.path, limit) if source.root else source.data or b""

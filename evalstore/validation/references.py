@@ -56,10 +56,10 @@ def pin_notes(pointer: Pointer, text: str, lookup: Lookup) -> Iterator[Note]:
         yield note("reference-broken", pointer, found=text, message=found, hint=found.hint or "")
     elif found is None:
         yield note("references-unchecked", pointer, found=text)
-    if ref.floating:
+    if ref.floating and text not in lookup.locked:
         rule = "reference-unpinned" if ref.type is PinType.NONE else "reference-floating"
         version = find_version(found.version) if isinstance(found, Artifact) else None
-        hint = f"pin it: {ref.name}@{version}" if version else "pin a version"
+        hint = f"pin it: {ref.name}@{version}, or hold it: evalstore lock" if version else "pin a version"
         yield note(rule, pointer, found=text, hint=hint)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import date
 from pathlib import PurePosixPath
 from typing import Any
@@ -38,19 +38,21 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     today: date,
     strict: bool = False,
     known: Known | None = None,
+    locked: Container[str] = (),
 ) -> Findings:
     """Return every finding of every file, in the order of the files and their lines.
 
     `load` answers a reference or raises `RefError`; without it only the files of this run are known. `settings` are
     those of evalstore.yaml, by default as the file among `sources` has them. `strict` makes every finding an error.
-    `known` is what the rules of changes and the acceptances are measured by.
+    `known` is what the rules of changes and the acceptances are measured by; `locked` are the references that
+    evalstore.lock holds, which do not float.
     """
     reads = [found for source in sources if (found := read(source)) is not None]
     settings = _settings(reads) if settings is None else settings
     files = Files(found.artifact for found in reads if found.artifact)
     base = policy_of(settings, strict=strict)
     targets = target_policies(base, settings, files)
-    context = Context(Lookup(files, load), Bundles(settings), today, base, targets, known or Known())
+    context = Context(Lookup(files, load, locked), Bundles(settings), today, base, targets, known or Known())
     findings: dict[Finding, None] = {}
     for item in reads:
         findings |= dict.fromkeys(_findings(item, context))

@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from evalstore.model import Kind
+from evalstore.model.lock import LOCK_FILE
 from evalstore.validation.bundles import FOLDER as BUNDLES
 from evalstore.validation.bundles import SUFFIX as BUNDLE_SUFFIX
 
@@ -25,6 +26,7 @@ class Role(StrEnum):
     CANDIDATE = "candidate"
     SETTINGS = "settings"
     ACCEPTED = "accepted"
+    LOCK = "lock"
     BUNDLE = "bundle"
     ROWS = "rows"
     LINK = "link"
@@ -85,7 +87,7 @@ def file_source(path: Path, shown: str) -> Source:
         return Source(shown, path.parents[1], inner, Role.ACCEPTED)
     if folder == BUNDLES and name.endswith(BUNDLE_SUFFIX):
         return Source(shown, path.parents[1], inner, Role.BUNDLE)
-    role = {SETTINGS: Role.SETTINGS}.get(name, Role.ROWS if name.endswith(".jsonl") else Role.ARTIFACT)
+    role = _OWN.get(name, Role.ROWS if name.endswith(".jsonl") else Role.ARTIFACT)
     return Source(shown, path.parent, name, role)
 
 
@@ -106,7 +108,7 @@ def may_be_artifact(text: bytes) -> bool:
     return _TOP_KEY.search(text) is not None
 
 
-_OWN = {SETTINGS: Role.SETTINGS, ACCEPTED: Role.ACCEPTED}
+_OWN = {SETTINGS: Role.SETTINGS, ACCEPTED: Role.ACCEPTED, LOCK_FILE: Role.LOCK}
 _KINDS = {kind.folder: kind for kind in Kind}
 _KEYS = {
     Kind.RUBRIC: {"checks", "scoring"},

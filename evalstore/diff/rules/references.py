@@ -6,7 +6,7 @@ from evalstore.diff.change import Channel, Rule
 from evalstore.diff.deciders.weights import weightless
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN
-from evalstore.diff.refs import harmless, same_content, unused
+from evalstore.diff.refs import harmless, held, same_content, unused
 from evalstore.versions import Bump
 
 ROWS = (
@@ -21,7 +21,7 @@ ROWS = (
         reason="the pin imports what changed in the judge",
         mirror="judge-ref-changed",
         example="judge/accuracy@1.0.0 → judge/accuracy@2.0.0",
-        deciders=(same_content, harmless, weightless),
+        deciders=(held, same_content, harmless, weightless),
         certainty=Certainty.ASSUMED,
     ),
     Rule(
@@ -60,7 +60,7 @@ ROWS = (
         reason="the pin imports what changed in the rubric",
         mirror="composite-ref-changed",
         example="rubric/style@1.0.0 → rubric/style@2.0.0",
-        deciders=(same_content, harmless, weightless),
+        deciders=(held, same_content, harmless, weightless),
         certainty=Certainty.ASSUMED,
     ),
     Rule(
@@ -74,7 +74,7 @@ ROWS = (
         reason="the pin imports what changed in the rubric",
         mirror="question-rubric-ref-changed",
         example="rubric_ref: rubric/style@1.0.0 → rubric/style@2.0.0",
-        deciders=(same_content, harmless, unused),
+        deciders=(held, same_content, harmless, unused),
         certainty=Certainty.ASSUMED,
     ),
 )
