@@ -26,8 +26,8 @@ _RENAMED = Proof(f"{_FILE} lists it under renames", Bump.MINOR, certainty=Certai
 class Terms:
     """What holds for one comparison.
 
-    `renames` are by dataset (`dataset/<id>`), `overrides` by `rule[:direction]`, and `accepted` by fingerprint; `locked`
-    are the references that evalstore.lock holds, as they are written.
+    `renames` are by dataset (`dataset/<id>`), `overrides` by `rule[:direction]`, `accepted` by fingerprint;
+    `locked` are the references that evalstore.lock holds, as they are written.
     """
 
     profile: Profile = Profile.SCORE

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from evalstore.errors import EvalstoreError
+from evalstore.model.lock import Lock
 from evalstore.store import Store
 from evalstore.store.blobs import committed_blobs
 from evalstore.store.ledger import Ledger, read_ledger
-from evalstore.model.lock import Lock
 from evalstore.store.tags import TAGS
 
 _BRANCHES = ("refs/heads/", "refs/remotes/")

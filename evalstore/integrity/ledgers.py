@@ -9,8 +9,8 @@ from evalstore.errors import EvalstoreError, Place
 from evalstore.integrity.books import Books
 from evalstore.integrity.rules import found
 from evalstore.model import Finding
-from evalstore.store.ledger import Ledger, Line, ledger_path
 from evalstore.model.lock import Seen
+from evalstore.store.ledger import Ledger, Line, ledger_path
 
 
 def ledger_findings(books: Books, name: str) -> Iterator[Finding]:

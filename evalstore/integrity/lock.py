@@ -10,8 +10,8 @@ from evalstore.integrity.ledgers import difference
 from evalstore.integrity.references import all_references
 from evalstore.integrity.values import Locked, LockedRef
 from evalstore.model import PinType, Ref, parse_ref
-from evalstore.store import Resolved, Store
 from evalstore.model.lock import LIMIT, LOCK_FILE, Held, Lock, Seen, write_lock
+from evalstore.store import Resolved, Store
 from evalstore.store.resolve import resolve_today
 from evalstore.store.rows import rows_blob
 

@@ -13,8 +13,8 @@ from evalstore.integrity.releases import broken, invalid
 from evalstore.integrity.rules import found
 from evalstore.integrity.tags import Named, read_release, read_tag
 from evalstore.model import Artifact, Finding, PinType, Ref, parse_ref
-from evalstore.store.held import held_version
 from evalstore.model.lock import Held
+from evalstore.store.held import held_version
 from evalstore.store.resolve import at_commit
 from evalstore.store.rows import rows_blob
 from evalstore.store.tags import TAGS

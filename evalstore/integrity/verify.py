@@ -16,8 +16,8 @@ from evalstore.integrity.rules import found
 from evalstore.integrity.tags import Names, list_names
 from evalstore.integrity.values import Verified
 from evalstore.model import Finding, PinType, Ref, parse_ref
-from evalstore.store import Resolved, Store
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
+from evalstore.store import Resolved, Store
 from evalstore.store.resolve import unknown
 from evalstore.store.tags import TAGS
 from evalstore.versions import Version, find_version

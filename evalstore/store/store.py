@@ -10,12 +10,12 @@ from typing import Any, Self
 
 from evalstore.files import names_below
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, parse_ref, questions_of
+from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.store.batch import Batch
 from evalstore.store.git import Git
 from evalstore.store.held import resolve
 from evalstore.store.ledger import Ledgers
 from evalstore.store.locate import Repository, existing_folder, find_repository, find_root
-from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.store.objects import Commit, read_commit
 from evalstore.store.resolve import Resolved
 from evalstore.store.rows import read_rows
