@@ -162,7 +162,7 @@ def _progress(settings: Settings, plan: Plan) -> Iterator[Callable[[Reply], None
 
 
 def _bar(settings: Settings, calls: int) -> AbstractContextManager[Any]:
-    dumb = settings.quiet or not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb"
+    dumb = settings.quiet or not sys.stderr.isatty() or os.environ.get("TERM", "") in {"", "dumb"}
     return click.progressbar(
         length=calls,
         label="judging",
