@@ -61,7 +61,16 @@ class Store(_Store):
         `level` asks for at least this bump; `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables where
         they should not come from the user's settings. Raises `RefusedError` or `ConflictError`; then nothing changed.
         """
-        return bump(self, refs, all_=not refs, level=level, message=message, dry_run=dry_run, signature=signature)
+        return bump(
+            self,
+            refs,
+            all_=not refs,
+            level=level,
+            message=message,
+            dry_run=dry_run,
+            signature=signature,
+            today=datetime.now(UTC).date(),
+        )
 
 
 def evaluate(

@@ -1,8 +1,9 @@
-"""`evalstore bump`: releases artifacts; it reads git's variables for who signs, and nothing else of the environment."""
+"""`evalstore bump`: releases artifacts; it reads git's variables for who signs, and the clock for the day."""
 
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 
 import click
 
@@ -31,6 +32,13 @@ from evalstore.errors import UsageError
 @click.option("--no-commit", is_flag=True, help="Only write the versions into the files.")
 @click.option("--dry-run", is_flag=True, help="Say what would be released, and write nothing.")
 @click.option("--sign", is_flag=True, help="Sign the commit and the tags with the key of your global git config.")
+@click.option(
+    "--push",
+    metavar="[REMOTE]",
+    is_flag=False,
+    flag_value="",
+    help="Push the branch and the tags made, all or nothing; to the branch's remote, or to another one.",
+)
 @click.option("-m", "--message", metavar="TEXT", help="What the commit and the tags say.")
 @options()
 def command(  # noqa: PLR0913  # one a word of the command line
@@ -45,8 +53,9 @@ def command(  # noqa: PLR0913  # one a word of the command line
     no_commit: bool,
     dry_run: bool,
     sign: bool,
+    push: str | None,
     message: str | None,
-) -> None:
+) -> ExitCode:
     """Release REFS (<kind>/<id>): set each version that its change needs, commit and tag, all or nothing.
 
     The working file is released, with its uncommitted edits; nothing else is committed, and what is staged stays
@@ -70,6 +79,9 @@ def command(  # noqa: PLR0913  # one a word of the command line
             dry_run=dry_run,
             message=message.strip() if message else None,
             sign=sign,
+            push=push or push is not None,
             signature={name: os.environ[name] for name in VARIABLES if name in os.environ},
+            today=datetime.now(UTC).date(),
         )
     settings.emit(result)
+    return _CODES.get(result.push.outcome, ExitCode.DONE) if result.push else ExitCode.DONE

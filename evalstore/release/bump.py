@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 from evalstore.errors import RefusedError, UsageError
 from evalstore.files import open_below, write_below
 from evalstore.model import Ref
-from evalstore.release.checkout import Checkout, find_checkout
+from evalstore.release.checkout import Checkout, find_branch, find_checkout
+from evalstore.release.hooks import find_hooks
 from evalstore.release.identity import signature as complete
 from evalstore.release.messages import commit_message, tag_message
 from evalstore.release.moves import move_lines
@@ -16,6 +18,7 @@ from evalstore.release.parts import Part, parts_of
 from evalstore.release.plan import Plan, choose, make_plan
 from evalstore.release.policy import check_label
 from evalstore.release.publish import Words, prepare, publish
+from evalstore.release.push import find_cargo, find_remote, make_ready, send
 from evalstore.release.settle import recover
 from evalstore.release.site import Site, locked
 from evalstore.release.standing import rows_path
@@ -36,6 +39,7 @@ class Request:
     message: str | None
     tag: bool
     sign: bool
+    today: date | None
 
 
 def bump(  # noqa: PLR0913  # one a word of the command line
@@ -51,7 +55,9 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     dry_run: bool = False,
     message: str | None = None,
     sign: bool = False,
+    push: bool | str = False,
     signature: Mapping[str, str] | None = None,
+    today: date | None = None,
 ) -> Released:
     """Release the working files of `refs`, or all that changed; what stays as it was released is named and left alone.
 
@@ -59,32 +65,42 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     what refers to a released artifact move to its new version, and those artifacts are released with it, as their own
     diff says. Without `tag` the versions are committed and not released; without `commit` they are only written.
     `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables where they should not come from the user's
-    settings. Raises `RefusedError` and its like before anything is changed, and `ConflictError` when somebody else was
-    faster.
+    settings; `today` is the day by which acceptances end, and without one those that end at all do not hold. Raises
+    `RefusedError` and its like before anything is changed, and `ConflictError` when somebody else was faster.
     """
     if bool(refs) == all_:
         raise UsageError("name the artifacts to release, or say --all", hint="evalstore status shows what changed")
-    if sign and not commit:
-        raise UsageError("without a commit there is nothing to sign", hint="leave --no-commit out")
+    if (sign or push) and not commit:
+        raise UsageError(f"without a commit there is nothing to {'sign' if sign else 'push'}", hint="leave --no-commit out")
     check_label(pre)
     if store.root is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
+    branch = find_branch(store.git)
+    to = find_remote(store.git, push, branch) if commit else None
     chosen = choose(store, refs, all_=all_)
-    request = Request(chosen, Wish(level, pre, dependents), message, tag and commit, sign)
+    request = Request(chosen, Wish(level, pre, dependents), message, tag and commit, sign, today)
     if dry_run or not commit:
-        return _unpublished(store, request, commit=commit, dry_run=dry_run)
+        foreseen = _unpublished(store, request, commit=commit, dry_run=dry_run)
+        return replace(foreseen, push=make_ready(store, to, foreseen, branch)) if to and branch and push else foreseen
     try:
         with locked(store, signature or {}) as site:
             recovered = recover(site)
             store.forget()
-            return replace(_published(store, site, request), recovered=recovered)
+            done = replace(_published(store, site, request), recovered=recovered)
+            if done.done:
+                done = replace(done, bypassed=find_hooks(site, push=bool(push)))
+            if to and branch and (push or done.done):
+                done = replace(done, push=make_ready(store, to, done, branch))
+            cargo = find_cargo(site.git, done.push) if done.push and push else {}
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise RefusedError(f"the release cannot be written: {reason}", hint=_AGAIN) from None
+    # The lock is free by now: a slow line keeps nobody from releasing, and what is pushed is what was there.
+    return replace(done, push=send(store, to, done.push, cargo)) if to and done.push and cargo else done
 
 
 def _unpublished(store: Store, request: Request, *, commit: bool, dry_run: bool) -> Released:
-    plan = make_plan(store, request.refs, request.wish)
+    plan = make_plan(store, request.refs, request.wish, request.today)
     if commit:
         checkout = find_checkout(store.git)
         list(_parts(store, plan, checkout, request))  # for what they refuse
@@ -112,7 +128,7 @@ def _write(store: Store, step: Step) -> None:
 
 
 def _published(store: Store, site: Site, request: Request) -> Released:
-    plan = make_plan(store, request.refs, request.wish)
+    plan = make_plan(store, request.refs, request.wish, request.today)
     if not plan.steps:
         return Released((), plan.unchanged)
     checkout = find_checkout(site.git)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.model import Artifact, Kind, PinType, Ref, parse_ref, pins_of
+from evalstore.release.acceptances import read_ruling
 from evalstore.release.moves import find_moves
 from evalstore.release.references import check_pins, loader, references
 from evalstore.release.standing import differing, last_release, releases_by_name
@@ -46,10 +48,10 @@ def choose(store: Store, refs: Sequence[str], *, all_: bool) -> list[Ref]:
     return list(working.values()) if all_ else [_chosen(working, name) for name in dict.fromkeys(refs)]
 
 
-def make_plan(store: Store, refs: Sequence[Ref], wish: Wish) -> Plan:
+def make_plan(store: Store, refs: Sequence[Ref], wish: Wish, today: date | None) -> Plan:
     """Decide every version; raises `RefusedError`, `LoadError` or `RefError` for the first that cannot be released."""
     draft, releases = _Draft(), releases_by_name(store)
-    scene = Scene(store, releases, loader(store, draft.artifacts), wish)
+    scene = Scene(store, releases, loader(store, draft.artifacts), wish, read_ruling(store, today))
     last = {name: release for name, all_ in releases.items() if (release := last_release(all_))}
     changed = {ref.name for ref in differing(store, refs, last)}
     asked = {ref.name: ref.name in changed for ref in refs}

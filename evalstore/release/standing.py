@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import LoadError, RefError
 from evalstore.model import Artifact, Kind, Ref, is_id
@@ -13,6 +13,10 @@ from evalstore.store.blobs import committed_blobs, working_blob
 from evalstore.store.git import Git
 from evalstore.store.revisions import head
 from evalstore.versions import Bump, Version
+
+if TYPE_CHECKING:
+    from evalstore.diff import Diff
+    from evalstore.release.acceptances import Ruling
 
 Load = Callable[[str], Artifact]
 Rows = Iterable[Mapping[str, Any]]
@@ -61,16 +65,39 @@ def differing(store: Store, refs: Sequence[Ref], last: Mapping[str, Release]) ->
     return [ref for ref in refs if ref.name not in same]
 
 
-def required_bump(store: Store, release: Release, new: Resolved, load: Load, *, rows: Rows | None = None) -> Bump:
+def required_bump(  # noqa: PLR0913  # both sides, what they refer to, and by what they are judged
+    store: Store,
+    release: Release,
+    new: Resolved,
+    load: Load,
+    *,
+    rows: Rows | None = None,
+    ruling: Ruling | None = None,
+) -> Bump:
     """Return the bump that the change from a release to a working file needs; `rows` stand for those on disk."""
+    diff = difference(store, release, new, load, rows=rows, ruling=ruling)
+    return diff.required_bump if diff else Bump.NONE
+
+
+def difference(  # noqa: PLR0913  # as above
+    store: Store,
+    release: Release,
+    new: Resolved,
+    load: Load,
+    *,
+    rows: Rows | None = None,
+    ruling: Ruling | None = None,
+) -> Diff | None:
+    """Return what changed from a release to a working file as the store rules on it; None where nothing did."""
     old = store.resolve(f"{new.name}@{release.version}")
     beside = "rows" in {*old.artifact.value, *new.artifact.value}
     if old.digest == new.digest and not beside:
-        return Bump.NONE
+        return None
     from evalstore.diff import compare
 
     both = (store.rows(old), store.rows(new) if rows is None else rows) if beside else None
-    return compare(old.artifact, new.artifact, load=load, rows=both).required_bump
+    terms = ruling.of(new.name, release.version) if ruling else None
+    return compare(old.artifact, new.artifact, load=load, rows=both, terms=terms)
 
 
 def rows_path(artifact: Artifact) -> str | None:

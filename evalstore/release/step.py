@@ -9,6 +9,7 @@ from typing import NamedTuple
 from evalstore.documents import encode, replace_scalar
 from evalstore.errors import RefusedError
 from evalstore.model import Artifact
+from evalstore.release.acceptances import Ruling
 from evalstore.release.moves import Moves, move_pins, move_row
 from evalstore.release.policy import choose_version, next_prerelease
 from evalstore.release.standing import Load, base_release, required_bump
@@ -27,12 +28,13 @@ class Wish(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Where steps are decided: the store and its releases by name, how references are loaded, and what is wished."""
+    """Where steps are decided: the store, its releases by name, how references load, what is wished, who rules."""
 
     store: Store
     releases: Mapping[str, Sequence[Release]]
     load: Load
     wish: Wish
+    ruling: Ruling
 
     def known(self, name: str) -> Sequence[Release]:
         """Return the releases of an artifact, ascending."""
@@ -99,7 +101,7 @@ def decide(scene: Scene, found: Resolved, moves: Moves, *, named: bool) -> Step 
     version, bump = written, Bump.NONE
     if last is not None:
         rows = (move_row(row, moves) for row in scene.store.rows(found)) if moves else None
-        required = required_bump(scene.store, last, moved, scene.load, rows=rows)
+        required = required_bump(scene.store, last, moved, scene.load, rows=rows, ruling=scene.ruling)
         if required is Bump.NONE and working <= last.version:
             _check_not_lower(found, working, last.version)
             return None

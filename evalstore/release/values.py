@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from evalstore.model import Finding
 from evalstore.versions import Bump
+
+if TYPE_CHECKING:
+    from evalstore.diff import DiffFinding
 
 
 class State(StrEnum):
@@ -43,14 +48,27 @@ class Standing:
     next_version: str | None = None
     rule: Policy | None = None
     dependents: tuple[str, ...] = ()
+    findings: tuple[DiffFinding, ...] = ()
+
+    @property
+    def adjusted(self) -> tuple[DiffFinding, ...]:
+        """What counts at another level than its rule's: by the settings, or because people accepted it."""
+        return tuple(finding for finding in self.findings if finding.adjusted)
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Every artifact that differs from its last release, in the order of kind and id, and how many there are."""
+    """Every artifact that differs from its last release, in the order of kind and id, and how many there are.
+
+    `findings` are of acceptances that ended or that nothing needs; `pending` are those of changes since the last
+    releases (artifact, release, fingerprint), and whether a change needs them.
+    """
 
     artifacts: tuple[Standing, ...]
     total: int
+    findings: tuple[Finding, ...] = ()
+    pending: Mapping[tuple[str, str, str], bool] = field(default_factory=dict)
+    profile: str = "score"
 
     @property
     def ok(self) -> bool:
@@ -104,12 +122,14 @@ class Push:
     outcome: Outcome
     message: str | None = None
     hint: str | None = None
+    atomic: bool = True
 
     @property
     def command(self) -> str:
-        """What git is told to do the same."""
-        words = ["git", "push", "--atomic", self.remote, self.branch, *(f"refs/tags/{tag}" for tag in self.tags)]
-        return shlex.join(words)
+        """What git is told to do the same; without `atomic`, what it is told where a remote cannot take all at once."""
+        how = ["--atomic"] if self.atomic else []
+        tags = (f"refs/tags/{tag}" for tag in self.tags)
+        return shlex.join(["git", "push", *how, self.remote, self.branch, *tags])
 
 
 @dataclass(frozen=True, slots=True)

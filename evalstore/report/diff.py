@@ -15,18 +15,20 @@ from evalstore.text import excerpt, printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.diff import Diff, DiffFinding, Witness
+    from evalstore.diff import Accepted, Diff, DiffFinding, Witness
 
 _WIDTH = 100
 _MARGIN = " " * 7
 _LABEL = 8
 _QUOTED = 60
 _CHILDREN = 8
+_WORKING = "@worktree"  # what is accepted is a change of the working tree since the last release
 _SCORES = {
     "stricter": "scores can only fall",
     "looser": "scores can only rise",
     "either": "scores can go either way",
 }
+_ASSUMED = "assumed"
 _CERTAINTY = {"proved": "proved", "by-definition": "by definition", "assumed": "assumed"}
 _VERDICTS = {
     "stricter": "scores stay, fewer pass",
@@ -39,7 +41,8 @@ def text(diff: Diff) -> str:
     """Return the findings, the heaviest first, and the bump that they need together."""
     head = f"{_name(diff.old.ref, 'old')} → {_name(diff.new.ref, 'new')}"
     findings = sorted(diff.findings, key=lambda finding: finding.level, reverse=True)
-    return "\n\n".join([head, *("\n".join(_finding(finding)) for finding in findings), _summary(diff)])
+    here = (diff.new.ref or "").endswith(_WORKING)
+    return "\n\n".join([head, *("\n".join(_finding(finding, here=here)) for finding in findings), _summary(diff)])
 
 
 def document(diff: Diff) -> Any:
@@ -47,6 +50,8 @@ def document(diff: Diff) -> Any:
     return {
         "old": {"ref": diff.old.ref, "digest": diff.old.digest},
         "new": {"ref": diff.new.ref, "digest": diff.new.digest},
+        "rule_set": diff.rule_set,
+        "profile": str(diff.profile),
         "required_bump": str(diff.required_bump),
         "next_version": diff.next_version,
         "findings": [_entry(finding) for finding in diff.findings],
@@ -57,6 +62,9 @@ def _entry(finding: DiffFinding) -> dict[str, Any]:
     return {
         "rule": finding.rule,
         "level": str(finding.level),
+        "level_before": str(finding.level_before),
+        "overridden": finding.overridden,
+        "accepted": accepted(finding.accepted) if finding.accepted else None,
         "direction": str(finding.direction),
         "verdict_direction": str(finding.verdict_direction),
         "certainty": str(finding.certainty),
@@ -74,6 +82,27 @@ def _entry(finding: DiffFinding) -> dict[str, Any]:
     }
 
 
+def accepted(acceptance: Accepted) -> dict[str, Any]:
+    """Return the JSON of an acceptance, which status tells too."""
+    return {
+        "reason": acceptance.reason,
+        "by": acceptance.by,
+        "on": str(acceptance.on),
+        "until": str(acceptance.until) if acceptance.until else None,
+    }
+
+
+def adjustment(finding: DiffFinding) -> str:
+    """Return why a finding's level is not its rule's own, in words; for findings that are adjusted."""
+    words = []
+    if finding.overridden:
+        words.append(f"overridden from {finding.level_before} by {finding.overridden} in evalstore.yaml")
+    if told := finding.accepted:
+        until = f", until {told.until}" if told.until else ""
+        words.append(f"accepted as {told.level} (was {told.was}) by {told.by} on {told.on}{until}: {told.reason}")
+    return "; ".join(words)
+
+
 def _witness(witness: Witness) -> dict[str, Any]:
     return {
         "output": witness.output,
@@ -84,15 +113,19 @@ def _witness(witness: Witness) -> dict[str, Any]:
     }
 
 
-def _finding(finding: DiffFinding) -> Iterator[str]:
+def _finding(finding: DiffFinding, *, here: bool) -> Iterator[str]:
     yield from _wrapped(f"{_level(finding.level)}  {finding.message}", "")
-    yield from _wrapped(f"{finding.rule}, {_places(finding)}", _MARGIN)
+    yield from _wrapped(f"{finding.rule}, {_places(finding)}, {finding.fingerprint}", _MARGIN)
+    if finding.adjusted:
+        yield from _wrapped(adjustment(finding), _MARGIN)
     certainty = _CERTAINTY[finding.certainty]
     if effect := _effect(finding):
         yield from _labelled("moves", f"{effect} ({certainty})")
     yield from _labelled("why", finding.reason if effect else f"{finding.reason} ({certainty})")
     if finding.witness:
         yield from _labelled("shown by", _replayed(finding.witness))
+    if here and finding.level is Bump.MAJOR and finding.certainty == _ASSUMED:
+        yield from _labelled("accept", f'evalstore accept {finding.fingerprint} --reason "…"')
     for child in _heaviest(finding.children)[:_CHILDREN]:
         yield from _wrapped(f"{_level(child.level)}  {child.message}", f"{_MARGIN}  ")
     if len(finding.children) > _CHILDREN:
@@ -146,7 +179,13 @@ def _summary(diff: Diff) -> str:
         return "nothing changed that anyone could notice: no bump is needed"
     counts = Counter(finding.level for finding in diff.findings)
     told = ", ".join(f"{counts[level]} {level}" for level in sorted(counts, reverse=True))
+    adjusted = {
+        "accepted": sum(finding.accepted is not None for finding in diff.findings),
+        "overridden": sum(finding.overridden is not None for finding in diff.findings),
+    }
+    noted = ", ".join(f"{count} {word}" for word, count in adjusted.items() if count)
     version = f": the next version is {diff.next_version}" if diff.next_version else ""
+    told = f"{told} ({noted})" if noted else told
     return f"{told}. This needs a {diff.required_bump} bump{version}"
 
 

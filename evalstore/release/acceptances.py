@@ -1,0 +1,129 @@
+"""The file of accepted changes, .evalstore/accepted.yaml: read strictly, written in order; and what holds on a day."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from evalstore.diff import Accepted, Profile, Terms, terms_of
+from evalstore.documents import read_yaml, write_yaml
+from evalstore.errors import LoadError
+from evalstore.store import Store
+from evalstore.store.settings import own_file
+from evalstore.validation import ACCEPTED, RULES
+from evalstore.validation.acceptances import form_notes
+from evalstore.versions import Bump, Version, parse_version
+
+_HEADER = (
+    "# yaml-language-server: $schema=schema/accepted.schema.json\n# Written by evalstore accept; review it like code.\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """One entry: which change (artifact, the release it changes since, fingerprint), and what people say of it."""
+
+    artifact: str
+    since: Version
+    fingerprint: str
+    rule: str
+    change: str
+    accepted: Accepted
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a store says of changes on a day: its terms, and what its people accepted.
+
+    `today` None is no day at all: then what was accepted until some day does not hold.
+    """
+
+    terms: Terms
+    acceptances: tuple[Acceptance, ...]
+    today: date | None
+
+    def of(self, artifact: str, since: Version) -> Terms:
+        """Return the terms for one artifact's change since one release; an acceptance of any other is not in them."""
+        mine = (one for one in self.acceptances if one.artifact == artifact and one.since == since)
+        return replace(self.terms, accepted={one.fingerprint: one.accepted for one in mine if self._holds(one)})
+
+    def _holds(self, acceptance: Acceptance) -> bool:
+        until = acceptance.accepted.until
+        return until is None or (self.today is not None and self.today <= until)
+
+
+def read_ruling(store: Store, today: date | None, profile: Profile | None = None) -> Ruling:
+    """Read what a store says of changes; `LoadError` for a word, or an entry, that cannot be taken as it stands."""
+    terms = replace(terms_of(store.settings, profile), locked=frozenset(store.lock.refs))
+    return Ruling(terms, read_acceptances(store), today)
+
+
+def read_acceptances(store: Store) -> tuple[Acceptance, ...]:
+    """Return the entries of the file; `LoadError` at the first place that is not as its schema says."""
+    return tuple(map(_acceptance, _read(store)["accepted"]))
+
+
+def with_acceptance(store: Store, acceptance: Acceptance) -> bytes:
+    """Return the bytes of the file with one more entry, or with this one in place of an older one of its change.
+
+    Entries take several lines each, in order, so that two branches seldom touch the same ones.
+    """
+    value = _read(store)
+    kept = [entry for entry in value["accepted"] if _order(entry) != _order(_entry(acceptance))]
+    entries = sorted([*kept, _entry(acceptance)], key=_order)
+    return write_yaml({**value, "accepted": entries}, header=_HEADER).encode()
+
+
+def _read(store: Store) -> Mapping[str, Any]:
+    data = own_file(store.repository, store.batch, root=store.root, prefix=store.prefix, name=ACCEPTED)
+    if data is None:
+        return {"accepted": []}
+    document = read_yaml(data, ACCEPTED)
+    for note in form_notes(document.value):
+        place = document.place(note.pointer, of_key=note.of_key)
+        rule = RULES[note.rule]
+        raise LoadError(rule.message.format(**note.facts), place=place, hint=rule.hint.format(**note.facts) or None)
+    value: Mapping[str, Any] = document.value
+    return value
+
+
+def _order(entry: Mapping[str, Any]) -> tuple[str, Version, str]:
+    return entry["artifact"], parse_version(entry["since"]), entry["fingerprint"]
+
+
+def _acceptance(entry: Mapping[str, Any]) -> Acceptance:
+    until = entry.get("until")
+    return Acceptance(
+        artifact=entry["artifact"],
+        since=parse_version(entry["since"]),
+        fingerprint=entry["fingerprint"],
+        rule=entry["rule"],
+        change=entry.get("change", ""),
+        accepted=Accepted(
+            level=Bump(entry["level"]),
+            was=Bump(entry["was"]),
+            reason=entry["reason"],
+            by=entry["by"],
+            on=date.fromisoformat(entry["on"]),
+            until=date.fromisoformat(until) if until else None,
+        ),
+    )
+
+
+def _entry(acceptance: Acceptance) -> dict[str, str]:
+    told = acceptance.accepted
+    return {
+        "artifact": acceptance.artifact,
+        "since": str(acceptance.since),
+        "fingerprint": acceptance.fingerprint,
+        "rule": acceptance.rule,
+        "change": acceptance.change,
+        "was": str(told.was),
+        "level": str(told.level),
+        "reason": told.reason,
+        **({"until": str(told.until)} if told.until else {}),
+        "by": told.by,
+        "on": str(told.on),
+    }

@@ -1,0 +1,141 @@
+"""The survey: every artifact that differs from its last release, the bump it needs, and if its version says so."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evalstore.errors import EvalstoreError, LoadError, RefusedError
+from evalstore.files import read_below
+from evalstore.model import Artifact, Ref
+from evalstore.release.acceptances import Ruling
+from evalstore.release.ledger import LIMIT, check_complete, ledger_path
+from evalstore.release.policy import judge_version
+from evalstore.release.references import dependents, loader
+from evalstore.release.standing import (
+    Load,
+    base_release,
+    difference,
+    differing,
+    find_head,
+    last_release,
+    releases_by_name,
+)
+from evalstore.release.validity import check_shape, version_of
+from evalstore.release.values import Standing, State
+from evalstore.store import Release, Store
+from evalstore.store.blobs import committed_blobs
+from evalstore.versions import Bump, Version, next_version
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Every artifact that differs, how many there are, and the last release of each that has one, by name."""
+
+    artifacts: tuple[Standing, ...]
+    total: int
+    last: Mapping[str, Version]
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How each file is looked at: in which store, how references are loaded, and how changes are ruled on."""
+
+    store: Store
+    load: Load
+    ruling: Ruling
+
+
+def survey(store: Store, ruling: Ruling) -> Survey:
+    """Compare every working file with its last release, as a ruling has it."""
+    if store.root is None:
+        raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
+    releases, refs = releases_by_name(store), store.working()
+    last = {name: release for name, all_ in releases.items() if (release := last_release(all_))}
+    changed = differing(store, refs, last)
+    look = _Look(store, loader(store, _drafts(store, changed)), ruling)
+    standings = [_stand(look, ref, releases.get(ref.name, ())) for ref in changed]
+    removed = list(_removed(store, {ref.name for ref in refs}, last))
+    standings += removed
+    users = dependents(store) if standings else {}
+    named = (replace(standing, dependents=users.get(standing.ref, ())) for standing in standings)
+    artifacts = tuple(sorted(named, key=lambda standing: standing.ref))
+    return Survey(artifacts, len(refs) + len(removed), {name: one.version for name, one in last.items()})
+
+
+def _drafts(store: Store, changed: Iterable[Ref]) -> dict[str, Artifact]:
+    # A rubric may pin a judge's next version before it is released: then the working file is what it means.
+    found: dict[str, Artifact] = {}
+    for ref in changed:
+        with suppress(EvalstoreError):
+            artifact = store.load(ref)
+            found[f"{ref.name}@{artifact.version}"] = artifact
+    return found
+
+
+def _stand(look: _Look, ref: Ref, releases: Sequence[Release]) -> Standing:
+    try:
+        return _judged(look, ref, releases)
+    except EvalstoreError as error:
+        # What cannot be read or compared counts as major: fail closed.
+        last = last_release(releases)
+        broken = Standing(ref.name, State.BROKEN, False, str(error), required_bump=Bump.MAJOR)
+        return replace(broken, released=str(last.version)) if last else broken
+
+
+def _judged(look: _Look, ref: Ref, releases: Sequence[Release]) -> Standing:
+    store = look.store
+    new = store.resolve(ref)
+    check_shape(new)
+    check_complete(ref.name, _ledger(store, ref), [release.version for release in releases])
+    working = version_of(new)
+    last = base_release(store, releases, working)
+    if last is None:
+        return Standing(ref.name, State.NEW, True, "new, never released", working=str(working))
+    diff = difference(store, last, new, look.load, ruling=look.ruling)
+    required = diff.required_bump if diff else Bump.NONE
+    judgement = judge_version(last.version, working, required)
+    return Standing(
+        ref.name,
+        State.CHANGED if required or last == last_release(releases) else State.BEHIND,
+        judgement.ok,
+        judgement.message + ("" if last == last_release(releases) else "; another branch has released since"),
+        released=str(last.version),
+        working=str(working),
+        required_bump=required,
+        next_version=str(next_version(last.version, required)) if required else None,
+        rule=judgement.rule,
+        findings=diff.findings if diff else (),
+    )
+
+
+def _ledger(store: Store, ref: Ref) -> bytes:
+    try:
+        return read_below(store.root, ledger_path(ref.name), LIMIT) if store.root else b""
+    except LoadError:
+        return b""
+
+
+def _removed(store: Store, present: set[str], last: Mapping[str, Release]) -> Iterator[Standing]:
+    gone = {name: release for name, release in last.items() if name not in present}
+    tip = find_head(store.git) if gone else None
+    if tip is None:
+        return
+    # Once its removal is committed it is history, and what HEAD never held belongs to another store or branch.
+    paths = [(tip, f"{store.prefix}{release.kind.folder}/{release.id}.yaml") for release in gone.values()]
+    for (name, release), blob in zip(gone.items(), committed_blobs(store.git, paths), strict=True):
+        if blob is not None:
+            yield _gone(store.root, name, release)
+
+
+def _gone(root: Path | None, name: str, release: Release) -> Standing:
+    path = f"{release.kind.folder}/{release.id}.yaml"
+    if root and os.path.lexists(root / path):
+        said, state, required = f"{path} is no regular file, and no link is followed", State.BROKEN, Bump.MAJOR
+    else:
+        said, state, required = "removed from the working tree; its releases stay", State.REMOVED, Bump.NONE
+    released = str(release.version)
+    return Standing(name, state, state is State.REMOVED, said, released=released, required_bump=required)
