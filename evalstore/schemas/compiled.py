@@ -98,7 +98,8 @@ def _compiled(schema: Any, guard: Guard) -> Schema | list[Flaw]:
     patterns = guard.patterns([pattern for _, pattern in written])
     unread = [(pointer, patterns.problems[pattern]) for pointer, pattern in written if pattern in patterns.problems]
     flaws = [*broken, *parts.flaws, *_mixed(parts, dialect), *(Flaw(*problem, _PATTERN) for problem in unread)]
-    return flaws or Schema(_validator(dialect, copy), lambda: Run(guard.steps, patterns.begin(), parts.targets))
+    validator = None if flaws else _validator(dialect, copy, literal=guard.literal)
+    return flaws or Schema(validator, lambda: Run(guard.steps, patterns.begin(), parts.targets))
 
 
 def _dialect(schema: Any) -> str:
@@ -120,16 +121,16 @@ def _broken(schema: Any, dialect: str, guard: Guard) -> list[Flaw]:
 def _meta(dialect: str) -> Any:
     import jsonschema
 
-    return _validator(dialect, getattr(jsonschema, dialect).META_SCHEMA)
+    return _validator(dialect, getattr(jsonschema, dialect).META_SCHEMA, literal=False)
 
 
-def _validator(dialect: str, schema: Any) -> Any:
+def _validator(dialect: str, schema: Any, *, literal: bool) -> Any:
     import jsonschema
     from referencing import Registry
 
     from evalstore.schemas.keywords import validator_class
 
-    return validator_class(getattr(jsonschema, dialect))(schema, registry=Registry())
+    return validator_class(getattr(jsonschema, dialect), literal=literal)(schema, registry=Registry())
 
 
 def _mixed(parts: Parts, dialect: str) -> Iterator[Flaw]:

@@ -31,11 +31,13 @@ class Patterns(Protocol):
 class Guard:
     """The steps that a schema's own check, and then each instance, may take, and who reads the patterns.
 
-    A step is about the application of one keyword; how many an instance takes is the same on every machine.
+    A step is about the application of one keyword; how many an instance takes is the same on every machine. With
+    `literal`, an integer is what is written as one: JSON Schema takes 2.0, which the code behind our schemas need not.
     """
 
     steps: float
     patterns: Callable[[Iterable[str]], Patterns]
+    literal: bool = False
 
 
 @dataclass(slots=True)
@@ -87,4 +89,4 @@ class _Trusted:
 
 
 # For the schemas that evalstore ships; a stranger's is compiled with a guard of `evalstore.checks`.
-TRUSTED = Guard(math.inf, lambda _: _Trusted())
+TRUSTED = Guard(math.inf, lambda _: _Trusted(), literal=True)

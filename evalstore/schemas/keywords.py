@@ -22,13 +22,14 @@ _ERROR_STEPS = 5
 
 
 @cache
-def validator_class(dialect: Any) -> Any:
-    """Return the library's validator of a dialect with our keywords in place of its own."""
+def validator_class(dialect: Any, *, literal: bool) -> Any:
+    """Return the library's validator of a dialect with our keywords in place of its own; `literal` as in `Guard`."""
     table = {name: _counted(_OURS.get(name, keyword), _COSTS.get(name)) for name, keyword in dialect.VALIDATORS.items()}
     for name in REFERENCES:
         if name in dialect.VALIDATORS:
             table[name] = _counted(_reference(name, dialect.VALIDATORS[name]), None)
-    types = dialect.TYPE_CHECKER.redefine("integer", lambda _, value: _is_integer(value))
+    types = dialect.TYPE_CHECKER
+    types = types if literal else types.redefine("integer", lambda _, value: _is_integer(value))
     made: Any = validators.extend(dialect, table, type_checker=types)  # type: ignore[no-untyped-call]  # has no types
     # The library's own goes by a part's `$schema` to a class of its own, and so to its own keywords.
     made.evolve = evolve

@@ -15,6 +15,7 @@ from evalstore.errors import SchemaError
 from evalstore.schemas import DEPTH, TRUSTED, Guard, compile_schema, find_flaws
 
 STRICT = Guard(20_000, TRUSTED.patterns)
+OPEN = Guard(math.inf, TRUSTED.patterns)
 
 
 def test_every_violation_with_its_pointer() -> None:
@@ -117,9 +118,15 @@ def test_a_schema_may_refer_to_itself_where_it_looks_deeper() -> None:
     ],
 )
 def test_values_are_compared_exactly(schema: Any, yes: Any, no: Any) -> None:
-    compiled = compile_schema(schema)
+    compiled = compile_schema(schema, OPEN)
     assert yes is None or compiled.accepts(yes)
     assert no is None or not compiled.accepts(no)
+
+
+def test_our_own_schemas_take_an_integer_as_it_is_written() -> None:
+    assert not compile_schema({"type": "integer"}).accepts(Decimal("2.0"))
+    assert compile_schema({"type": "integer"}).accepts(2)
+    assert compile_schema({"minLength": Decimal("2.0")}).accepts("ab")
 
 
 @pytest.mark.parametrize(
@@ -266,7 +273,7 @@ def test_the_same_value_takes_the_same_steps_each_time() -> None:
     enough = next(steps for steps in range(10_000) if _suffice(schema, value, steps))
     assert 200 < enough < 1000
     assert all(_suffice(schema, value, enough) for _ in range(3))
-    compiled = compile_schema(schema, Guard(math.inf, TRUSTED.patterns))
+    compiled = compile_schema(schema, OPEN)
     assert compiled.accepts(value)
     assert compiled.accepts(value)
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.reach import Grade, Reach
-from evalstore.documents import Pointer, read_json
-from evalstore.errors import LimitError, LoadError
+from evalstore.checks.strict import hold_json
+from evalstore.documents import Pointer
 from evalstore.model import Graded, Question, Sample
-from evalstore.model.outcome import binary, error, missing
+from evalstore.model.outcome import binary, missing
 
 _FORMATS = frozenset({"json", "text"})
 
@@ -17,8 +17,8 @@ _FORMATS = frozenset({"json", "text"})
 def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
     """Test the limits (code points of the stripped output), then the check's format, or else the question's.
 
-    Strict JSON has no key twice, no NaN, and no half of a surrogate pair. With neither a format nor a limit the check
-    is unscored (missing); JSON deeper or larger than evalstore reads leaves it unscored (error).
+    With neither a format nor a limit the check is unscored (missing); JSON deeper or larger than evalstore reads leaves
+    it unscored (error).
     """
     return lambda sample: _grade(params, sample)
 
@@ -43,18 +43,8 @@ def _grade(params: Mapping[str, Any], sample: Sample) -> Graded:
     if most is not None and len(text) > most:
         return binary(False, f"{len(text):,} characters, at most {most:,} wanted")
     if wanted == "json":
-        return _json(text)
+        return hold_json(text, lambda _: binary(True, "strict JSON"))
     return binary(bool(text) or wanted is None, f"{len(text):,} characters" if text else "the output is empty")
-
-
-def _json(text: str) -> Graded:
-    try:
-        read_json(text, "output")
-    except LimitError as limit:
-        return error(limit.message)
-    except LoadError as broken:
-        return binary(False, f"not JSON: {broken}")
-    return binary(True, "strict JSON")
 
 
 def _asked(question: Question | None) -> str | None:

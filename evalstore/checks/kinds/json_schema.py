@@ -8,8 +8,9 @@ from typing import Any
 from evalstore.checks.reach import Grade, Reach
 from evalstore.checks.shape import fences
 from evalstore.checks.strangers import read_schema, schema_flaws
-from evalstore.documents import Pointer, canonical, json_pointer, read_value
-from evalstore.errors import LimitError, LoadError, SchemaError
+from evalstore.checks.strict import hold_json
+from evalstore.documents import Pointer, canonical, json_pointer
+from evalstore.errors import LimitError, SchemaError
 from evalstore.model import Graded, Question, Sample
 from evalstore.model.outcome import binary, error, missing
 from evalstore.schemas import Violation, engine
@@ -76,23 +77,19 @@ def _by_fields(names: list[str], extract: str) -> Grade:
 
 def _held(text: str, extract: str, hold: Callable[[Any], Graded]) -> Graded:
     try:
-        return hold(read_value(_extracted(text, extract), "output"))
+        found = _extracted(text, extract)
+        return binary(False, "there is no fenced block") if found is None else hold_json(found, hold)
     except LimitError as limit:
         return error(limit.message)
-    except LoadError as broken:
-        line = f" (line {broken.place.line})" if broken.place else ""
-        return binary(False, f"not JSON{line}: {excerpt(broken.message.removeprefix('not JSON: '), _SHOWN)}")
     except SchemaError as stopped:
         return error(stopped.message, engine())
 
 
-def _extracted(text: str, extract: str) -> str:
+def _extracted(text: str, extract: str) -> str | None:
     fenced = extract != "whole" and any(mark in text for mark in _MARKS)
     blocks = fences(text) if fenced else []
-    if not blocks and extract == "fence":
-        raise LoadError("there is no fenced block")
     if not blocks:
-        return text.strip()
+        return None if extract == "fence" else text.strip()
     return next((content for info, content in blocks if info.lower().split()[:1] == ["json"]), blocks[0][1])
 
 

@@ -1,0 +1,29 @@
+"""JSON that a model wrote, read strictly: what holds it gets its value; where there is none, the answer says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from evalstore.documents import read_value
+from evalstore.errors import LimitError, LoadError
+from evalstore.model import Graded
+from evalstore.model.outcome import binary, error
+from evalstore.text import excerpt
+
+_SHOWN = 80
+
+
+def hold_json(text: str, hold: Callable[[Any], Graded]) -> Graded:
+    """Return what `hold` says of the JSON; text that is none fails, JSON beyond evalstore's limits is unscored (error).
+
+    Strict JSON has no key twice, no NaN, and no half of a surrogate pair.
+    """
+    try:
+        value = read_value(text, "output")
+    except LimitError as limit:
+        return error(excerpt(limit.message))
+    except LoadError as broken:
+        line = f" (line {broken.place.line})" if broken.place else ""
+        return binary(False, f"not JSON{line}: {excerpt(broken.message.removeprefix('not JSON: '), _SHOWN)}")
+    return hold(value)
