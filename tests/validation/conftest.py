@@ -39,12 +39,12 @@ def meets(ref: Ref, text: str) -> bool:
     return ref.floating
 
 
-def pending(file: Path) -> dict[tuple[str, str], bool] | None:
-    """Return the acceptances that stand, from `{artifact: {fingerprint: whether a change needs it}}`."""
+def pending(file: Path) -> dict[tuple[str, str, str], bool] | None:
+    """Return the acceptances since 1.0.0, from `{artifact: {fingerprint: whether a change needs it}}`."""
     if not file.exists():
         return None
     value = read_yaml(file.read_bytes(), file.name).value
-    return {(artifact, print_): used for artifact, prints in value.items() for print_, used in prints.items()}
+    return {(artifact, "1.0.0", print_): used for artifact, prints in value.items() for print_, used in prints.items()}
 
 
 @pytest.fixture
