@@ -8,7 +8,10 @@ from datetime import UTC, datetime
 import click
 
 from evalstore.cli.context import Settings, examples, options
-from evalstore.errors import UsageError
+from evalstore.errors import ExitCode, UsageError
+
+_CODES = {"rejected": ExitCode.NO, "failed": ExitCode.FAILED}  # of a push; what was released here stands
+_KINDS = ("rubric/", "judge/", "dataset/")
 
 
 @click.command(
@@ -16,7 +19,7 @@ from evalstore.errors import UsageError
         "evalstore bump rubric/answer_style",
         "evalstore bump --all --dry-run",
         'evalstore bump judge/tone --level minor -m "Ask for a rationale"',
-        "evalstore bump judge/tone --dependents",
+        "evalstore bump judge/tone --dependents --sign --push",
     )
 )
 @click.argument("refs", nargs=-1)
@@ -59,13 +62,16 @@ def command(  # noqa: PLR0913  # one a word of the command line
     """Release REFS (<kind>/<id>): set each version that its change needs, commit and tag, all or nothing.
 
     The working file is released, with its uncommitted edits; nothing else is committed, and what is staged stays
-    staged. An artifact that was never released gets the version its file has. Hooks and signing do not run.
+    staged. An artifact that was never released gets the version its file has. Hooks do not run. A push that does not
+    arrive undoes nothing here: exit code 1 when the remote refuses, 3 when it is not reached.
     """
     from evalstore.release import VARIABLES, bump
     from evalstore.versions import Bump
 
     if message is not None and not message.strip():
         raise UsageError("the message is empty", hint="leave -m out, and the release is described for you")
+    if push and push.startswith(_KINDS):  # the word after --push is its own, though it was meant as the first REF
+        refs, push = (push, *refs), ""
     with settings.store() as store:
         result = bump(
             store,

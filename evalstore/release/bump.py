@@ -9,7 +9,7 @@ from datetime import date
 from evalstore.errors import RefusedError, UsageError
 from evalstore.files import open_below, write_below
 from evalstore.model import Ref
-from evalstore.release.checkout import Checkout, find_branch, find_checkout
+from evalstore.release.checkout import Checkout, find_checkout
 from evalstore.release.hooks import find_hooks
 from evalstore.release.identity import signature as complete
 from evalstore.release.messages import commit_message, tag_message
@@ -18,7 +18,7 @@ from evalstore.release.parts import Part, parts_of
 from evalstore.release.plan import Plan, choose, make_plan
 from evalstore.release.policy import check_label
 from evalstore.release.publish import Words, prepare, publish
-from evalstore.release.push import find_cargo, find_remote, make_ready, send
+from evalstore.release.push import Route, find_cargo, find_route, make_ready, send
 from evalstore.release.settle import recover
 from evalstore.release.site import Site, locked
 from evalstore.release.standing import rows_path
@@ -39,6 +39,7 @@ class Request:
     message: str | None
     tag: bool
     sign: bool
+    push: bool
     today: date | None
 
 
@@ -71,32 +72,36 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     if bool(refs) == all_:
         raise UsageError("name the artifacts to release, or say --all", hint="evalstore status shows what changed")
     if (sign or push) and not commit:
-        raise UsageError(f"without a commit there is nothing to {'sign' if sign else 'push'}", hint="leave --no-commit out")
+        word = "sign" if sign else "push"
+        raise UsageError(f"without a commit there is nothing to {word}", hint="leave --no-commit out")
     check_label(pre)
     if store.root is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
-    branch = find_branch(store.git)
-    to = find_remote(store.git, push, branch) if commit else None
     chosen = choose(store, refs, all_=all_)
-    request = Request(chosen, Wish(level, pre, dependents), message, tag and commit, sign, today)
+    route = find_route(store.git, asked=push) if commit else None
+    request = Request(chosen, Wish(level, pre, dependents), message, tag and commit, sign, bool(push), today)
     if dry_run or not commit:
         foreseen = _unpublished(store, request, commit=commit, dry_run=dry_run)
-        return replace(foreseen, push=make_ready(store, to, foreseen, branch)) if to and branch and push else foreseen
+        return replace(foreseen, push=make_ready(store, route, foreseen) if push else None)
+    done, cargo = _locked(store, request, route, signature or {})
+    # The lock is free by now: a slow line keeps nobody from releasing, and what is pushed is what was there.
+    return replace(done, push=send(store, route, done.push, cargo)) if route and done.push and push else done
+
+
+def _locked(
+    store: Store, request: Request, route: Route | None, signature: Mapping[str, str]
+) -> tuple[Released, Mapping[str, str]]:
     try:
-        with locked(store, signature or {}) as site:
+        with locked(store, signature) as site:
             recovered = recover(site)
             store.forget()
             done = replace(_published(store, site, request), recovered=recovered)
-            if done.done:
-                done = replace(done, bypassed=find_hooks(site, push=bool(push)))
-            if to and branch and (push or done.done):
-                done = replace(done, push=make_ready(store, to, done, branch))
-            cargo = find_cargo(site.git, done.push) if done.push and push else {}
+            hooks = find_hooks(site, push=request.push) if done.done else ()
+            push = make_ready(store, route, done) if done.done or request.push else None
+            return replace(done, bypassed=hooks, push=push), find_cargo(site.git, push) if push else {}
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise RefusedError(f"the release cannot be written: {reason}", hint=_AGAIN) from None
-    # The lock is free by now: a slow line keeps nobody from releasing, and what is pushed is what was there.
-    return replace(done, push=send(store, to, done.push, cargo)) if to and done.push and cargo else done
 
 
 def _unpublished(store: Store, request: Request, *, commit: bool, dry_run: bool) -> Released:

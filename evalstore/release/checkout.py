@@ -40,10 +40,17 @@ def find_checkout(git: Git) -> Checkout:
     for file, what in _UNFINISHED.items():
         if (git.directory / file).exists():
             raise RefusedError(f"{what} is not finished", hint="finish it or abort it, then run the bump again")
-    answer = git.ask("symbolic-ref", "--quiet", "HEAD")
-    branch = (answer or b"").decode("utf-8", "surrogateescape").strip()
-    if not branch.startswith(_BRANCHES):
+    name = find_branch(git)
+    if name is None:
         raise RefusedError(
             "HEAD is detached, so no branch would hold the release", hint="git switch to a branch, then bump"
         )
+    branch = _BRANCHES + name
     return Checkout(branch, find_refs(git, [branch]).get(branch))
+
+
+def find_branch(git: Git) -> str | None:
+    """Return the name of the branch that is checked out; None on a detached HEAD."""
+    answer = git.ask("symbolic-ref", "--quiet", "HEAD")
+    branch = (answer or b"").decode("utf-8", "surrogateescape").strip()
+    return branch.removeprefix(_BRANCHES) if branch.startswith(_BRANCHES) else None

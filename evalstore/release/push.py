@@ -1,0 +1,153 @@
+"""Pushes of a release: the branch and the tags made, all or nothing, and what to do when they do not arrive."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from evalstore.errors import RefusedError
+from evalstore.model import parse_ref
+from evalstore.release.checkout import find_branch
+from evalstore.release.standing import last_release
+from evalstore.release.values import Outcome, Push, Released
+from evalstore.store import Store, remote
+from evalstore.store.git import CommandError, Git
+from evalstore.store.remote import Answer, Remote
+from evalstore.store.tags import TAGS
+from evalstore.store.writing import find_refs
+from evalstore.text import excerpt
+
+_HEADS = "refs/heads/"
+_CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
+
+# What a remote says of a ref that it does not take -> what has happened, and what to do before the same push.
+_REJECTED = (
+    (
+        "already exists",
+        "{ref} is there already, and it is another one",
+        "to take this one back: git tag -d {tags}; git reset --soft {commit}~1; git pull --tags; then bump again; or:",
+    ),
+    ("fetch first", "{branch} has moved on there", "{join}"),
+    ("non-fast-forward", "{branch} has moved on there", "{join}"),
+    ("hook declined", "a hook there refuses {ref}{said}", "when it accepts that:"),
+    ("checked out", "{branch} is checked out there", "push to a bare repository, or there: git switch --detach; then:"),
+    ("", "{ref} is refused there: {words}", "when that is settled:"),
+)
+_JOIN = "git pull --no-rebase {remote} {branch} joins both (a rebase would leave the tags behind); then:"
+# What git says when nothing was asked of any ref -> what has happened, and what to do.
+_FAILED = (
+    ("support --atomic", "it cannot take a branch and tags at once", "the branch may arrive without its tags, with:"),
+    ("' not allowed", "evalstore pushes over https and ssh and to folders, and nothing else", "git itself may do it:"),
+    ("Permission denied", "it does not let you in", "{in_}"),
+    ("Authentication failed", "it does not let you in", "{in_}"),
+    ("could not read", "it asks for a name or a password", "{in_}"),
+    ("Timeout:", "it did not answer", "git ls-remote {remote} shows what arrived; then:"),
+    ("", "it cannot be reached: {said}", "git remote -v says where it should be; then:"),
+)
+_IN = "passwords and keys of your global config are used, and none of this repository's; git itself uses both:"
+
+
+class Route(NamedTuple):
+    """From which branch to which remote."""
+
+    branch: str
+    to: Remote
+
+
+def find_route(git: Git, *, asked: bool | str) -> Route | None:
+    """Return the way to the remote that was asked for, else to the branch's own; refuses what cannot be pushed to."""
+    remotes, branch = remote.find_remotes(git), find_branch(git)
+    to = remotes.by_name.get(asked) if isinstance(asked, str) else remotes.of(branch or "")
+    if not asked:
+        return Route(branch, to) if branch and to else None
+    if branch is None:
+        raise RefusedError("HEAD is detached, so there is no branch to push", hint="git switch to a branch, then bump")
+    if to is None:
+        known = f"there is {', '.join(sorted(remotes.by_name))}" if remotes.by_name else "git remote add origin <url>"
+        name = f"remote named {asked!r}" if isinstance(asked, str) else "remote to push to"
+        raise RefusedError(f"there is no {name}", hint=known)
+    if len(to.urls) > 1:
+        message = f"{to.name} has {len(to.urls)} addresses, and a push to several is never one"
+        raise RefusedError(message, hint="name a remote with one")
+    return Route(branch, to)
+
+
+def make_ready(store: Store, route: Route | None, released: Released) -> Push | None:
+    """Return the push of what was made; where nothing was, of the tags that the named artifacts have already."""
+    if route is None:
+        return None
+    tags = [one.tag for one in released.done if one.tag]
+    if not released.done:
+        tags = [tag for name in released.unchanged if (tag := _current(store, name))]
+    return Push(route.to.name, route.branch, tuple(tags), Outcome.READY)
+
+
+def find_cargo(git: Git, ready: Push) -> Mapping[str, str]:
+    """Return the refs of a push and the objects that they are now."""
+    return find_refs(git, [_HEADS + ready.branch, *(TAGS + tag for tag in ready.tags)])
+
+
+def send(store: Store, route: Route, ready: Push, cargo: Mapping[str, str]) -> Push:
+    """Push, and say what became of it; nothing that happens there undoes what was released here."""
+    repository = store.repository
+    if repository.top is None:
+        return ready
+    try:
+        answers = remote.push(store.git, repository.top, route.to, cargo, hex_digits=repository.hex_digits)
+    except CommandError as failure:
+        return _not_sent(ready, cargo, failure)
+    remote.note(store.git, route.to, cargo)
+    same = all(answer.flag == "=" for answer in answers)
+    return replace(ready, outcome=Outcome.UP_TO_DATE if same else Outcome.PUSHED)
+
+
+def _current(store: Store, name: str) -> str | None:
+    ref = parse_ref(name)
+    releases = store.releases(ref.kind, ref.id)
+    version = store.load(ref.at("worktree")).version
+    found = next((one for one in releases if str(one.version) == version), None) or last_release(releases)
+    return found.tag if found else None
+
+
+def _not_sent(ready: Push, cargo: Mapping[str, str], failure: CommandError) -> Push:
+    answers = remote.read_answers(failure.stdout)
+    refused = [answer for answer in answers if answer.flag == "!"]
+    facts = {
+        "remote": ready.remote,
+        "branch": ready.branch,
+        "tags": " ".join(ready.tags),
+        "commit": cargo[_HEADS + ready.branch][:12],
+        "said": _said(failure.stderr, refused),
+    }
+    if refused:
+        return _rejected(ready, refused, facts)
+    _, message, hint = next(row for row in _FAILED if row[0] in failure.stderr)
+    return _worded(ready, Outcome.FAILED, (message, hint), facts)
+
+
+def _rejected(ready: Push, refused: Sequence[Answer], facts: Mapping[str, str]) -> Push:
+    # Of all that one push brings, the others are refused because one is.
+    first = next((answer for answer in refused if "atomic" not in answer.words), refused[0])
+    _, message, hint = next(row for row in _REJECTED if row[0] in first.words)
+    ref = first.ref.removeprefix(_HEADS).removeprefix(TAGS)
+    return _worded(ready, Outcome.REJECTED, (message, hint), {**facts, "ref": ref, "words": excerpt(first.words)})
+
+
+def _worded(ready: Push, outcome: Outcome, words: tuple[str, str], facts: Mapping[str, str]) -> Push:
+    more = {"join": _JOIN.format(**facts), "in_": _IN}
+    message, hint = (text.format(**facts, **more) for text in words)
+    atomic = "at once" not in message
+    return replace(ready, outcome=outcome, message=message, hint=hint, atomic=atomic)
+
+
+def _said(stderr: str, refused: Sequence[Answer]) -> str:
+    """Return what a hook there said last, or git's own last sentence."""
+    lines = [_CREDENTIALS.sub("", line.strip()) for line in stderr.splitlines() if line.strip()]
+    told = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
+    told = [line for line in told if line and not line.startswith("error: hook")]
+    if refused:
+        return f": {excerpt(told[-1])}" if told else ""
+    fatal = [line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")]
+    return excerpt((fatal or told or lines or ["git gives no reason"])[0])

@@ -1,0 +1,104 @@
+"""Remotes: what a repository's config says of them is data; a push starts in a repository of our own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from evalstore.errors import GitError
+from evalstore.store.git import OWN_CONFIG, CommandError, Git
+from evalstore.store.own import own_repository
+
+_HEADS = "refs/heads/"
+_PATIENCE = 600.0  # seconds: a slow line, or somebody who is asked for a password
+_HOST = re.compile(r"[^/:]+:")  # of an address as ssh has it; anything with a slash before its colon is a folder
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """One remote: where a push goes to, and whether git keeps its branches as `refs/remotes/<name>/*`."""
+
+    name: str
+    urls: tuple[str, ...]
+    tracked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Remotes:
+    """The remotes of a repository by name, and what its config says of where branches are pushed."""
+
+    by_name: Mapping[str, Remote]
+    settings: Mapping[str, str]
+
+    def of(self, branch: str) -> Remote | None:
+        """Return the remote that git pushes a branch to when it is told none; None when there is none to choose."""
+        keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
+        names = [*(self.settings.get(key, "") for key in keys), "origin"]
+        found = next((self.by_name[name] for name in names if name in self.by_name), None)
+        return found or (next(iter(self.by_name.values())) if len(self.by_name) == 1 else None)
+
+
+class Answer(NamedTuple):
+    """What a remote says of one ref: git's flag (`!` is no, `=` is "as it was") and its words."""
+
+    flag: str
+    ref: str
+    words: str
+
+
+def find_remotes(git: Git) -> Remotes:
+    """Return the remotes of a repository."""
+    settings = _settings(git)
+    values: dict[str, dict[str, list[str]]] = {}
+    for key, value in settings:
+        section, _, rest = key.partition(".")
+        name, dot, variable = rest.rpartition(".")
+        if section == "remote" and dot:
+            values.setdefault(name, {}).setdefault(variable, []).append(value)
+    remotes = {name: _remote(name, parts) for name, parts in values.items() if "url" in parts}
+    return Remotes(remotes, dict(settings))
+
+
+def push(git: Git, top: Path, remote: Remote, refs: Mapping[str, str], *, hex_digits: int) -> list[Answer]:
+    """Push objects to full ref names, all or none; `CommandError` holds the answers in its stdout when it is none."""
+    (url,) = remote.urls
+    address = url if "://" in url or _HOST.match(url) else str(top / url)
+    refspecs = [f"{oid}:{name}" for name, oid in refs.items()]
+    with own_repository(replace(git, timeout=_PATIENCE), hex_digits) as own:
+        out = own.run("push", "--atomic", "--porcelain", "--no-verify", "--", address, *refspecs)
+    return read_answers(out)
+
+
+def read_answers(porcelain: bytes) -> list[Answer]:
+    """Read what `git push --porcelain` prints."""
+    lines = (line.split("\t") for line in porcelain.decode("utf-8", "replace").split("\n"))
+    return [Answer(parts[0], parts[1].partition(":")[2], parts[2]) for parts in lines if len(parts) == 3]  # noqa: PLR2004
+
+
+def note(git: Git, remote: Remote, refs: Mapping[str, str]) -> None:
+    """Let the branches that the repository remembers of a remote be what was just pushed there."""
+    for name, oid in refs.items():
+        if remote.tracked and name.startswith(_HEADS):
+            # A fetch says the same later; what was pushed stands, whether or not this is noted.
+            with suppress(GitError):
+                git.run("update-ref", f"refs/remotes/{remote.name}/{name.removeprefix(_HEADS)}", oid)
+
+
+def _settings(git: Git) -> list[tuple[str, str]]:
+    try:
+        out = git.run("config", "--includes", "--null", "--get-regexp", r"^(branch|remote)\.", env=OWN_CONFIG)
+    except CommandError as failure:
+        if failure.status == 1:
+            return []
+        raise
+    pairs = (line.partition("\n")[::2] for line in out.decode("utf-8", "surrogateescape").split("\0") if line)
+    return [(key, value) for key, value in pairs]
+
+
+def _remote(name: str, parts: Mapping[str, list[str]]) -> Remote:
+    tracked = f"+{_HEADS}*:refs/remotes/{name}/*" in parts.get("fetch", ())
+    return Remote(name, tuple(parts.get("pushurl") or parts["url"]), tracked)
