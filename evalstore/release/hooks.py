@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from evalstore.release.site import Site
-from evalstore.store.git import OWN_CONFIG, CommandError
+from evalstore.store.git import OWN_CONFIG
 
 _COMMIT = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction")
 _PUSH = ("pre-push",)
@@ -14,16 +14,15 @@ _PUSH = ("pre-push",)
 
 def find_hooks(site: Site, *, push: bool) -> tuple[str, ...]:
     """Return the names of the hooks that are there and can run."""
-    folder = site.top / _configured(site) if _configured(site) else site.common / "hooks"
+    configured = _configured(site)
+    folder = site.top / configured if configured else site.common / "hooks"
     return tuple(name for name in (*_COMMIT, *(_PUSH if push else ())) if _runs(folder / name))
 
 
 def _configured(site: Site) -> str:
-    try:
-        answer = site.git.run("config", "--includes", "--type=path", "--get", "core.hooksPath", env=OWN_CONFIG)
-    except CommandError:
-        return ""
-    return os.fsdecode(answer).removesuffix("\n")
+    words = ("config", "--includes", "--null", "--type=path", "--get-all", "core.hooksPath")
+    answers = os.fsdecode(site.git.run(*words, env=OWN_CONFIG)).split("\0")[:-1]
+    return next(reversed(answers[:-1]), "")  # the last is our own, which sends git to no hook at all
 
 
 def _runs(path: Path) -> bool:

@@ -1,0 +1,469 @@
+"""`--push` to a real second repository: all of it arrives or none, and the release here stands either way."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.errors import RefusedError, UsageError
+from evalstore.release import Outcome, Push
+from evalstore.resources import folder
+from evalstore.schemas import compile_schema
+from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
+
+Cli = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Far:
+    """A bare repository somewhere else."""
+
+    path: Path
+    run: Callable[..., str]
+
+    def git(self, *argv: str) -> str:
+        return self.run(*argv, cwd=self.path)
+
+    def refs(self) -> str:
+        return self.git("for-each-ref", "--format=%(objectname) %(refname)")
+
+    def hook(self, name: str, text: str) -> None:
+        path = self.path / "hooks" / name
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+
+
+@pytest.fixture
+def far(released: Shop, git: Callable[..., str], tmp_path: Path) -> Far:
+    """The released shop's remote `origin`, to which main and rubric/tone@1.0.0 were pushed."""
+    git("init", "-q", "--bare", str(tmp_path / "far.git"))
+    released.git("remote", "add", "origin", str(tmp_path / "far.git"))
+    released.git("push", "-q", "-u", "origin", "main", "--tags")
+    return Far(tmp_path / "far.git", git)
+
+
+def push_of(shop: Shop, **options: Any) -> Push:
+    done = shop.bump(push=True, **options).push
+    assert done
+    return done
+
+
+def change(shop: Shop, word: str = "just") -> None:
+    shop.write("rubrics/tone.yaml", rubric(ban=word))
+
+
+def check_stands(shop: Shop, far: Far, before: str, version: str = "2.0.0") -> None:
+    """Nothing moved there, and everything is here."""
+    assert far.refs() == before
+    assert shop.git("rev-parse", f"rubric/tone@{version}^{{commit}}") == shop.git("rev-parse", "main")
+    assert shop.git("status", "--porcelain") == ""
+    check_sound(shop)
+
+
+def test_the_branch_and_the_tags_made_arrive_and_nothing_else(released: Shop, far: Far) -> None:
+    released.git("tag", "mine")
+    released.git("branch", "side")
+    released.write("judges/accuracy.yaml", JUDGE)
+    released.write("rubrics/reviewed.yaml", judged())
+    change(released)
+    push = push_of(released)
+    assert (push.outcome, push.remote, push.branch, len(push.tags)) == (Outcome.PUSHED, "origin", "main", 3)
+    assert far.git("for-each-ref", "--format=%(refname:short)").split() == [
+        "main",
+        "judge/accuracy@1.0.0",
+        "rubric/reviewed@1.0.0",
+        "rubric/tone@1.0.0",
+        "rubric/tone@2.0.0",
+    ]
+    for name in ("main", "rubric/tone@2.0.0"):
+        assert far.git("rev-parse", name) == released.git("rev-parse", name)
+    assert released.git("rev-parse", "origin/main") == released.git("rev-parse", "main")
+    assert "up to date" in released.git("status")
+    far.git("fsck", "--strict")
+
+
+def test_twice_is_once_and_again_is_up_to_date(released: Shop, far: Far) -> None:
+    change(released)
+    push_of(released)
+    before = far.refs()
+    again = released.bump("rubric/tone", push=True)
+    assert (again.released, again.push and again.push.outcome) == ((), Outcome.UP_TO_DATE)
+    assert far.refs() == before
+
+
+def test_what_was_released_before_is_pushed_when_it_is_named(released: Shop, far: Far) -> None:
+    change(released)
+    first = released.bump().push
+    assert (first and first.outcome, first and first.command) == (
+        Outcome.READY,
+        "git push --atomic origin main refs/tags/rubric/tone@2.0.0",
+    )
+    assert "rubric/tone@2.0.0" not in far.refs()
+    assert push_of(released) == replace(first, outcome=Outcome.PUSHED) if first else False
+    assert "rubric/tone@2.0.0" in far.refs()
+
+
+# The remote situations: nothing moved there, everything stands here, and one command is said that mends it.
+
+
+def test_a_tag_that_is_there_already(released: Shop, far: Far) -> None:
+    far.git("update-ref", "refs/tags/rubric/tone@2.0.0", released.git("rev-parse", "HEAD"))
+    before = far.refs()
+    change(released)
+    push = push_of(released)
+    assert (push.outcome, push.message) == (
+        Outcome.REJECTED,
+        "rubric/tone@2.0.0 is there already, and it is another one",
+    )
+    commit = released.git("rev-parse", "--short=12", "HEAD")
+    assert push.hint
+    assert f"git tag -d rubric/tone@2.0.0; git reset --soft {commit}~1;" in push.hint
+    check_stands(released, far, before)
+    far.git("update-ref", "-d", "refs/tags/rubric/tone@2.0.0")
+    released.git(*push.command.split()[1:])
+    assert "refs/tags/rubric/tone@2.0.0" in far.refs()
+
+
+def advance(far: Far, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    far.run("clone", "-q", str(far.path), str(other), cwd=tmp_path)
+    (other / "notes.txt").write_text("theirs\n")
+    far.run("add", ".", cwd=other)
+    far.run("commit", "-q", "-m", "Theirs", cwd=other)
+    far.run("push", "-q", cwd=other)
+
+
+def test_a_branch_that_has_moved_on_there(released: Shop, far: Far, tmp_path: Path) -> None:
+    advance(far, tmp_path)
+    before = far.refs()
+    change(released)
+    push = push_of(released)
+    assert (push.outcome, push.message) == (Outcome.REJECTED, "main has moved on there")
+    assert push.hint
+    assert push.hint.startswith("git pull --no-rebase origin main joins both")
+    check_stands(released, far, before)
+    released.git("pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+    released.git(*push.command.split()[1:])
+    assert far.git("rev-parse", "main") == released.git("rev-parse", "main")
+    assert far.git("merge-base", "--is-ancestor", "rubric/tone@2.0.0", "main") == ""
+    check_sound(released)
+
+
+def test_a_branch_that_has_moved_on_and_was_fetched(released: Shop, far: Far, tmp_path: Path) -> None:
+    advance(far, tmp_path)
+    released.git("fetch", "-q")
+    change(released)
+    before = far.refs()
+    assert push_of(released).message == "main has moved on there"
+    check_stands(released, far, before)
+
+
+@pytest.mark.parametrize(
+    ("hook", "text", "ref"),
+    [
+        ("pre-receive", "echo 'releases need a ticket'; exit 1", "main"),
+        ("update", 'case $1 in refs/tags/*) echo "releases need a ticket"; exit 1;; esac', "rubric/tone@2.0.0"),
+    ],
+)
+def test_a_hook_there_that_refuses(released: Shop, far: Far, hook: str, text: str, ref: str) -> None:
+    far.hook(hook, text)
+    before = far.refs()
+    change(released)
+    push = push_of(released)
+    assert (push.outcome, push.message) == (Outcome.REJECTED, f"a hook there refuses {ref}: releases need a ticket")
+    check_stands(released, far, before)
+
+
+def test_a_remote_that_is_gone(released: Shop, far: Far) -> None:
+    far.path.rename(far.path.with_name("moved.git"))
+    change(released)
+    push = push_of(released)
+    assert push.outcome is Outcome.FAILED
+    assert push.message
+    assert push.message.startswith("it cannot be reached: '")
+    moved = replace(far, path=far.path.with_name("moved.git"))
+    check_stands(released, moved, moved.refs())
+    moved.path.rename(far.path)
+    assert push_of(released).outcome is Outcome.PUSHED
+
+
+def test_a_remote_that_cannot_take_all_at_once(released: Shop, far: Far) -> None:
+    far.git("config", "receive.advertiseAtomic", "false")
+    before = far.refs()
+    change(released)
+    push = push_of(released)
+    assert (push.outcome, push.message) == (Outcome.FAILED, "it cannot take a branch and tags at once")
+    assert push.command == "git push origin main refs/tags/rubric/tone@2.0.0"
+    check_stands(released, far, before)
+    released.git(*push.command.split()[1:])
+    assert "rubric/tone@2.0.0" in far.refs()
+
+
+def test_a_branch_that_is_checked_out_there(released: Shop, far: Far, tmp_path: Path) -> None:
+    far.run("clone", "-q", str(far.path), str(tmp_path / "tree"), cwd=tmp_path)
+    released.git("remote", "set-url", "origin", str(tmp_path / "tree"))
+    tree = replace(far, path=tmp_path / "tree")
+    before = tree.refs()
+    change(released)
+    push = push_of(released)
+    assert (push.outcome, push.message) == (Outcome.REJECTED, "main is checked out there")
+    check_stands(released, tree, before)
+
+
+def test_a_remote_whose_disk_is_full_or_read_only(released: Shop, far: Far) -> None:
+    # Root is stopped by no permission, so a file stands where the objects arrive.
+    for name in ("incoming", "tmp_objdir-incoming"):
+        (far.path / "objects" / name).write_text("")
+    objects = far.path / "objects"
+    objects.rename(far.path / "kept")
+    objects.write_text("")
+    change(released)
+    push = push_of(released)
+    assert push.outcome is Outcome.FAILED
+    objects.unlink()
+    (far.path / "kept").rename(objects)
+    check_stands(released, far, far.refs())
+    assert "rubric/tone@2.0.0" not in far.refs()
+
+
+@pytest.mark.parametrize("url", ["ext::sh -c 'touch ran'", "git://127.0.0.1/far.git", "http://127.0.0.1:9/far.git"])
+def test_a_way_that_is_not_taken(released: Shop, far: Far, url: str, tmp_path: Path) -> None:
+    released.git("remote", "set-url", "origin", url)
+    released.git("config", "protocol.allow", "always")
+    change(released)
+    push = push_of(released)
+    assert (push.outcome, push.message) == (
+        Outcome.FAILED,
+        "evalstore pushes over https and ssh and to folders, and nothing else",
+    )
+    assert not list(tmp_path.rglob("ran"))
+
+
+def test_an_address_that_begins_like_an_option(released: Shop, far: Far, tmp_path: Path) -> None:
+    released.git("config", "remote.origin.url", "--receive-pack=touch ran;")
+    change(released)
+    assert push_of(released).outcome is Outcome.FAILED
+    released.git("config", "remote.origin.url", "ssh://-oProxyCommand=touch ran/x")
+    assert push_of(released).outcome is Outcome.FAILED
+    assert not list(tmp_path.rglob("ran"))
+
+
+def test_nothing_of_the_repository_runs_and_it_is_said_once(cli: Cli, released: Shop, far: Far, tmp_path: Path) -> None:
+    marker, script = tmp_path / "ran", tmp_path / "script"
+    script.write_text(f"#!/bin/sh\necho $0 >> {marker}\n")
+    script.chmod(0o755)
+    for name in ("pre-push", "pre-commit", "reference-transaction"):
+        (released.top / ".git/hooks" / name).write_bytes(script.read_bytes())
+        (released.top / ".git/hooks" / name).chmod(0o755)
+    for key in ("remote.origin.receivepack", "core.sshCommand", "core.gitProxy", "core.fsmonitor", "core.askPass"):
+        released.git("config", key, str(script))
+    released.git("config", "credential.helper", f"!{script}")
+    released.git("config", "push.gpgSign", "true")
+    released.git("config", f"url.ext::{script}.pushInsteadOf", str(far.path))
+    released.git("config", "protocol.ext.allow", "always")
+    released.git("config", "push.recurseSubmodules", "on-demand")
+    released.git("config", "push.followTags", "true")
+    marker.unlink(missing_ok=True)
+    change(released)
+    ran = cli("-C", released.root, "bump", "--all", "--push")
+    assert (ran.code, ran.err, marker.exists()) == (0, "", False)
+    said = [line for line in ran.out.split("\n") if "hook" in line]
+    assert said == ["The hooks pre-commit, reference-transaction and pre-push of this repository did not run."]
+    assert "rubric/tone@2.0.0" in far.refs()
+
+
+def test_hooks_are_looked_for_where_the_config_says(released: Shop, tmp_path: Path) -> None:
+    (released.top / "husky").mkdir()
+    released.git("config", "core.hooksPath", "husky")
+    for name in ("commit-msg", "pre-push", "pre-commit.sample"):
+        (released.top / "husky" / name).write_text("#!/bin/sh\n")
+        (released.top / "husky" / name).chmod(0o755)
+    change(released)
+    assert released.bump().bypassed == ("commit-msg",)
+
+
+# Which remote.
+
+
+def test_the_remote_of_the_branch_or_the_one_that_is_named(released: Shop, far: Far, tmp_path: Path) -> None:
+    far.run("init", "-q", "--bare", str(tmp_path / "second.git"), cwd=tmp_path)
+    released.git("remote", "add", "second", "../second.git")
+    change(released)
+    assert push_of(released).remote == "origin"
+    change(released, "only")
+    done = released.bump(push="second").push
+    assert (done and done.remote, done and done.outcome) == ("second", Outcome.PUSHED)
+    assert "rubric/tone@3.0.0" in replace(far, path=tmp_path / "second.git").refs()
+    released.git("config", "branch.main.pushRemote", "second")
+    assert push_of(released).remote == "second"
+    released.git("config", "--unset", "branch.main.pushRemote")
+    released.git("config", "remote.pushDefault", "second")
+    assert push_of(released).remote == "second"
+
+
+@pytest.mark.parametrize(
+    ("remotes", "name", "said"),
+    [
+        ({}, None, "there is no remote to push to"),
+        ({"a": "x", "b": "y"}, None, "there is no remote to push to"),
+        ({"a": "x"}, "b", "there is no remote named 'b'"),
+        ({"a": "x"}, "--all", "there is no remote named '--all'"),
+    ],
+)
+def test_without_a_remote_nothing_is_released(
+    released: Shop, remotes: dict[str, str], name: str | None, said: str
+) -> None:
+    for known, url in remotes.items():
+        released.git("remote", "add", known, url)
+    change(released)
+    before = released.snapshot()
+    with pytest.raises(RefusedError, match=said):
+        released.bump(push=name or True)
+    assert released.snapshot() == before
+
+
+def test_several_addresses_are_refused(released: Shop, far: Far) -> None:
+    released.git("remote", "set-url", "--add", "--push", "origin", "one")
+    released.git("remote", "set-url", "--add", "--push", "origin", "two")
+    change(released)
+    with pytest.raises(RefusedError, match="origin has 2 addresses"):
+        released.bump(push=True)
+
+
+def test_a_detached_head_has_no_branch_to_push(released: Shop, far: Far) -> None:
+    released.git("checkout", "-q", "--detach")
+    with pytest.raises(RefusedError, match="HEAD is detached, so there is no branch to push"):
+        released.bump(push=True)
+
+
+def test_without_a_commit_there_is_nothing_to_push(released: Shop, far: Far) -> None:
+    with pytest.raises(UsageError, match="without a commit there is nothing to push"):
+        released.bump(push=True, commit=False)
+
+
+def test_a_dry_run_pushes_nothing(released: Shop, far: Far) -> None:
+    change(released)
+    before = far.refs()
+    done = released.bump(push=True, dry_run=True).push
+    assert done == Push("origin", "main", ("rubric/tone@2.0.0",), Outcome.READY)
+    assert far.refs() == before
+    assert released.bump(dry_run=True).push is None
+
+
+def test_without_a_tag_the_branch_alone_is_pushed(released: Shop, far: Far) -> None:
+    change(released)
+    push = push_of(released, tag=False)
+    assert (push.outcome, push.tags) == (Outcome.PUSHED, ())
+    assert far.git("rev-parse", "main") == released.git("rev-parse", "main")
+    assert "rubric/tone@2.0.0" not in far.refs()
+
+
+# Clones of every kind.
+
+
+def test_from_a_sha256_repository(tmp_path: Path, git: Callable[..., str]) -> None:
+    (tmp_path / "repo").mkdir()
+    git("init", "-q", "--object-format=sha256", ".")
+    git("init", "-q", "--bare", "--object-format=sha256", str(tmp_path / "far.git"))
+    shop = Shop(tmp_path / "repo", git)
+    shop.git("remote", "add", "origin", str(tmp_path / "far.git"))
+    shop.write("rubrics/tone.yaml", rubric())
+    assert push_of(shop).outcome is Outcome.PUSHED
+    assert len(git("rev-parse", "main", cwd=tmp_path / "far.git")) == 64
+
+
+@pytest.mark.parametrize("option", ["--depth=1", "--filter=blob:none"])
+def test_from_a_shallow_or_partial_clone(released: Shop, far: Far, tmp_path: Path, option: str) -> None:
+    for number in range(3):
+        released.git("commit", "-q", "--allow-empty", "-m", str(number))
+    released.git("push", "-q")
+    far.git("config", "uploadpack.allowFilter", "true")
+    released.run("clone", "-q", option, f"file://{far.path}", str(tmp_path / "clone"), cwd=tmp_path)
+    clone = replace(released, top=tmp_path / "clone")
+    clone.git("fetch", "-q", "--tags")
+    change(clone)
+    assert push_of(clone).outcome is Outcome.PUSHED
+    assert far.git("rev-parse", "main") == clone.git("rev-parse", "main")
+    far.git("fsck", "--strict")
+
+
+def test_from_a_linked_worktree_and_a_subfolder(released: Shop, far: Far, tmp_path: Path) -> None:
+    released.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    side = replace(released, top=tmp_path / "side")
+    change(side)
+    push = push_of(side)
+    assert (push.branch, push.outcome) == ("side", Outcome.PUSHED)
+    assert far.git("rev-parse", "side") == side.git("rev-parse", "HEAD")
+
+
+# What is said.
+
+
+def document(cli: Cli, shop: Shop, *words: str) -> tuple[int, Any]:
+    ran = cli("-C", shop.root, "bump", *words, "--format", "json")
+    answer = json.loads(ran.out)
+    schema = json.loads((folder("schema") / "output/bump.schema.json").read_text())
+    assert list(compile_schema(schema).violations(answer)) == []
+    return ran.code, answer
+
+
+def test_the_command_and_its_answers(cli: Cli, released: Shop, far: Far) -> None:
+    change(released)
+    ran = cli("-C", released.root, "bump", "--all")
+    assert ran.out.split("\n")[-3:] == [
+        "Nothing was pushed; to push it:",
+        "  git push --atomic origin main refs/tags/rubric/tone@2.0.0",
+        "",
+    ]
+    ran = cli("-C", released.root, "bump", "--push", "rubric/tone")
+    assert (ran.code, ran.out.split("\n")[1]) == (0, "Pushed main and 1 tag to origin.")
+    ran = cli("-C", released.root, "bump", "rubric/tone", "--push=origin")
+    assert ran.out.split("\n")[1] == "origin has main and 1 tag already."
+    change(released, "only")
+    far.hook("pre-receive", "exit 1")
+    ran = cli("-C", released.root, "bump", "--all", "--push", "origin")
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.out.split("\n")[2:] == [
+        "Not pushed to origin: a hook there refuses main. What was released here stands.",
+        "  when it accepts that:",
+        "  git push --atomic origin main refs/tags/rubric/tone@3.0.0",
+        "",
+    ]
+
+
+def test_one_document_whatever_the_remote_says(cli: Cli, released: Shop, far: Far) -> None:
+    change(released)
+    far.hook("pre-receive", "exit 1")
+    code, answer = document(cli, released, "--all", "--push")
+    assert (code, answer["push"]["outcome"], answer["branch"]) == (1, "rejected", "main")
+    assert answer["released"][0]["tag"] == "rubric/tone@2.0.0"
+    (far.path / "HEAD").unlink()
+    code, answer = document(cli, released, "--all", "--push")
+    assert (code, answer["push"]["outcome"], answer["released"]) == (3, "failed", [])
+
+
+def test_a_password_in_an_address_is_not_shown(released: Shop, far: Far) -> None:
+    released.git("remote", "set-url", "origin", "https://ada:s3cret@127.0.0.1:9/far.git")
+    change(released)
+    push = push_of(released)
+    assert push.outcome is Outcome.FAILED
+    assert "s3cret" not in f"{push.message} {push.hint} {push.command}"
+
+
+def test_many_tags_make_a_command_that_fits_the_page(cli: Cli, shop: Shop, tmp_path: Path) -> None:
+    shop.git("init", "-q", "--bare", str(tmp_path / "far.git"))
+    shop.git("remote", "add", "origin", str(tmp_path / "far.git"))
+    for number in range(12):
+        shop.write(f"rubrics/rubric_number_{number}.yaml", rubric(f"rubric_number_{number}"))
+    ran = cli("-C", shop.root, "bump", "--all")
+    said = ran.out.split("to push it:\n")[1]
+    assert max(map(len, said.split("\n"))) <= 100
+    subprocess.run(["sh", "-e", "-c", said], cwd=shop.top, check=True, capture_output=True, env=os.environ)
+    assert len(shop.git("ls-remote", "--tags", "--refs", "origin").split("\n")) == 13
