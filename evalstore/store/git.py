@@ -30,10 +30,9 @@ _WORDED = (
         "if you trust it: git config --global --add safe.directory <folder>",
     ),
     ("not a git repository", "not a git repository", "evalstore init makes one"),
-    (
-        "bad ref name",
-        "the repository has dangerous ref names",
-        "look at .git/packed-refs; evalstore reads no tag until it is clean",
+    *(
+        (said, "the repository has dangerous ref names", "look at packed-refs; evalstore reads no tag until it is clean")
+        for said in ("bad ref name", "refname is dangerous")
     ),
     ("from promisor remote", "an object is missing from this clone", MISSING),
     ("shallow file has changed", "the repository changed while it was read", "run the command again"),
