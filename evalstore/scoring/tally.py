@@ -96,9 +96,10 @@ class Tally:
     def notes(self) -> Iterator[str]:
         """Say which checks could not grade, and the first reason of each."""
         broken = [(name, found) for name, found in self._named().items() if found.troubles]
+        broken.sort(key=lambda pair: -pair[1].troubles)
         for name, found in broken[:_TOLD]:
             of = f"{found.troubles:,} of {found.verdicts.total():,} outputs"
-            yield f"{excerpt(name, 60)} could not grade {of} (the first, {found.first_trouble})"
+            yield f"{excerpt(name, 60)} could not grade {of}, first {found.first_trouble}"
         if more := len(broken[_TOLD:]):
             yield f"further checks that could not grade some outputs: {more:,}"
 

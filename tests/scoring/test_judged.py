@@ -116,8 +116,8 @@ def test_every_kind_that_asks_is_scored_exactly(cli: Cli, judged: Path, write: W
 
 
 UNREAD = (
-    "facts could not grade 1 of 1 outputs (the first, 'three': 1 of 2 replies give no score, the first: "
-    "judge/fact@1.0.0: the reply is not JSON, and the judge has no reply_pattern to find the answer: 'NO')\n"
+    "facts could not grade 1 of 1 outputs, first 'three': 1 of 2 replies give no score, the first: "
+    "judge/fact@1.0.0: the reply is not JSON, and the judge has no reply_pattern to find the answer: 'NO'\n"
 )
 
 
@@ -213,8 +213,8 @@ def test_where_nobody_names_a_model_it_says_so_and_asks_nothing(
     assert (ran.code, judge_server.calls) == (0, 0)
     assert ran.err == (
         "warning: questions of dataset/three without an output: 1 of 3\n"
-        "warning: sound could not grade 2 of 2 outputs (the first, 'one': no model is named for judge/accuracy@1.0.0: "
-        "write `model: {id: …}` in the judge or the check, or name the run's (--judge-model, EVALSTORE_JUDGE_MODEL))\n"
+        "warning: sound could not grade 2 of 2 outputs, first 'one': no model is named for judge/accuracy@1.0.0: "
+        "write `model: {id: …}` in the judge or the check, or name the run's (--judge-model, EVALSTORE_JUDGE_MODEL)\n"
     )
 
 

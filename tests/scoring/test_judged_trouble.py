@@ -122,7 +122,7 @@ def test_what_an_endpoint_does_stands_in_the_row(cli: Cli, judged: Path, many: M
     _, _, _, unreadable, failed = lines(ran.err)
     errors, bodies = len(ROWS) - 2, 6
     assert unreadable.startswith(
-        f"warning: sound could not grade {errors} of {len(ROWS)} outputs (the first, 'q2': judge/acc"
+        f"warning: sound could not grade {errors} of {len(ROWS)} outputs, first 'q2': judge/acc"
     )
     assert failed.startswith(
         f"warning: judge calls that failed: {errors - bodies}; their checks are unscored, "
@@ -336,9 +336,7 @@ def test_a_judge_that_cannot_judge_is_an_error_of_the_check(
     argv = (*SCORE, write({"one": "x"}), "--rubric", "rubric/odd@1.0.0", "--judge-url", judge_server.url)
     ran = cli(*argv, cwd=judged)
     assert ran.code == 0
-    assert (f"warning: llm_judge could not grade 1 of 1 outputs (the first, 'one': {said}" in ran.err) is (
-        said is not None
-    )
+    assert (f"warning: llm_judge could not grade 1 of 1 outputs, first 'one': {said}" in ran.err) is (said is not None)
     (row,) = read_rows(read_run(judged / "runs/three-1.0.0-model_a.json"))
     assert row.checks[0].reason.startswith(said or "judge/odd@1.0.0 1")
 
