@@ -31,7 +31,7 @@ _WORDED = (
     ),
     ("not a git repository", "not a git repository", "evalstore init makes one"),
     *(
-        (said, "the repository has dangerous ref names", "look at packed-refs; evalstore reads no tag until it is clean")
+        (said, "the repository has dangerous ref names", "look at packed-refs; no tag is read until it is clean")
         for said in ("bad ref name", "refname is dangerous")
     ),
     ("from promisor remote", "an object is missing from this clone", MISSING),
