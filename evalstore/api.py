@@ -48,24 +48,36 @@ __all__ = [
 class Store(_Store):
     """A store, opened with `Store.open(path)`; a context manager, because it keeps a git process until it is closed."""
 
-    def release(
+    def release(  # noqa: PLR0913  # the words of the command line
         self,
         *refs: str,
         level: Bump | None = None,
+        pre: str | None = None,
+        dependents: bool = False,
+        sign: bool = False,
+        push: bool | str = False,
         message: str | None = None,
         dry_run: bool = False,
         signature: Mapping[str, str] | None = None,
     ) -> Released:
         """Release working files (`<kind>/<id>`; none named: all that changed) in one commit with their tags (SPEC 6).
 
-        `level` asks for at least this bump; `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables where
-        they should not come from the user's settings. Raises `RefusedError` or `ConflictError`; then nothing changed.
+        `level` asks for at least this bump, `pre` for a pre-release of this label. With `dependents` the pins of what
+        refers to them move along, and it is released, too. `sign` uses the key of git's global config. `push` sends
+        branch and tags to the branch's remote, or to the one named: `.push.outcome` says what became of it, and one
+        that does not arrive undoes nothing here. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables
+        where they should not come from the user's settings. Raises `RefusedError` or `ConflictError`; then nothing
+        changed.
         """
         return bump(
             self,
             refs,
             all_=not refs,
             level=level,
+            pre=pre,
+            dependents=dependents,
+            sign=sign,
+            push=push,
             message=message,
             dry_run=dry_run,
             signature=signature,

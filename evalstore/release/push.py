@@ -46,7 +46,7 @@ _FAILED = (
     ("Timeout:", "it did not answer", "git ls-remote {remote} shows what arrived; then:"),
     ("", "it cannot be reached: {said}", "git remote -v says where it should be; then:"),
 )
-_IN = "passwords and keys of your global config are used, and none of this repository's; git itself uses both:"
+_IN = "only your global config is asked for passwords and keys, this repository's is not; git itself asks both:"
 
 
 class Route(NamedTuple):

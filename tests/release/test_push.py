@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from evalstore.errors import RefusedError, UsageError
+from evalstore.errors import GitError, RefusedError, UsageError
 from evalstore.release import Outcome, Push
 from evalstore.resources import folder
 from evalstore.schemas import compile_schema
+from evalstore.store import Store
+from evalstore.store.own import own_repository
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 
 Cli = Callable[..., Any]
@@ -401,6 +403,20 @@ def test_from_a_linked_worktree_and_a_subfolder(released: Shop, far: Far, tmp_pa
     push = push_of(side)
     assert (push.branch, push.outcome) == ("side", Outcome.PUSHED)
     assert far.git("rev-parse", "side") == side.git("rev-parse", "HEAD")
+
+
+def test_a_token_that_a_build_server_put_into_the_clone_goes_along(released: Shop, far: Far) -> None:
+    header = 'AUTHORIZATION: basic "x\\y" # ; é'
+    released.git("config", "http.https://example.org/.extraheader", header)
+    change(released)
+    assert push_of(released).outcome is Outcome.PUSHED
+    headers = {"https://example.org/": header}
+    with Store.open(released.root) as store, own_repository(store.git, 40, headers) as own:
+        asked = ("config", "--get-urlmatch", "http.extraheader", "https://example.org/far.git")
+        assert own.run(*asked).decode() == f"{header}\n"
+        assert own.ask("config", "--get-urlmatch", "http.extraheader", "https://example.com/far.git") is None
+        with pytest.raises(GitError, match="what cannot be sent"), own_repository(store.git, 40, {"a": "x\n[y]"}):
+            pass
 
 
 # What is said.
