@@ -74,8 +74,10 @@ def hear(
     """Ask a judge about one output and yield what it says, as often as `times`; a failure is an answer like any."""
     try:
         prompt = render(juror.template, _values(juror.template, sample, variables))
-    except LimitError as limit:
-        yield Heard(juror, Reply(), Answer(None, limit.message))
+        prompt.encode()
+    except (LimitError, UnicodeEncodeError) as error:
+        said = error.message if isinstance(error, LimitError) else "the prompt holds half a surrogate pair, no text"
+        yield Heard(juror, Reply(), Answer(None, said))
         return
     for number in range(times):
         reply = reach.ask(Call(juror.name, prompt, juror.model, number))

@@ -52,6 +52,18 @@ def heard(
     return calls
 
 
+def test_half_a_character_is_no_prompt() -> None:
+    def never(_: Call) -> Reply:
+        raise AssertionError
+
+    rubric = {"checks": [ONE], "scoring": {"combine": "min"}}
+    (found,) = evaluate(rubric, "a\ud800b", reach=Reach(shelf(judge_j=JUDGE), never)).checks
+    assert (str(found.unscored), found.reason) == (
+        "error",
+        "judge/j@1.0.0: the prompt holds half a surrogate pair, no text",
+    )
+
+
 def test_the_model_is_the_checks_then_the_judges_then_the_runs_field_by_field() -> None:
     judge = {**JUDGE, "model": {"id": "of-the-judge", "temperature": 1, "seed": 7}}
     check = {**ONE, "model": {"temperature": 0, "top_p": None, "x_note": "why"}}
