@@ -134,7 +134,16 @@ class Range:
     comparators: tuple[tuple[str, Version], ...]
 
     def __contains__(self, version: object) -> bool:
-        return isinstance(version, Version) and all(_holds(op, version, bound) for op, bound in self.comparators)
+        return (
+            isinstance(version, Version)
+            and self._admits(version)
+            and all(_holds(op, version, bound) for op, bound in self.comparators)
+        )
+
+    def _admits(self, version: Version) -> bool:
+        # A pre-release is in a range only when the range names a pre-release of the same release (npm).
+        named = {bound.final for _, bound in self.comparators if bound.prerelease}
+        return not version.prerelease or version.final in named
 
 
 def find_range(text: str) -> Range | None:
@@ -170,9 +179,6 @@ def _caret(low: Version, minor: str | None, patch: str | None) -> Version:
 
 
 def _holds(op: str, version: Version, bound: Version) -> bool:
-    # A pre-release is in a range only when the range names a pre-release of the same release (npm).
-    if version.prerelease and not (bound.prerelease and version.final == bound.final):
-        return False
     return {
         ">=": version >= bound,
         "<=": version <= bound,

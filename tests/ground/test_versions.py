@@ -87,6 +87,8 @@ def test_a_prerelease_carries_no_bump() -> None:
         ("=1.2.3", "1.2.3", "1.2.4"),
         (">=1.0.0-rc.1", "1.0.0-rc.2 1.0.0", "1.0.0-alpha"),
         ("^0", "0.9.0", "1.0.0"),
+        ("^1.2.3-rc.1", "1.2.3-rc.1 1.2.3-rc.2 1.2.3 1.9.0", "1.2.3-beta 1.3.0-rc.1 2.0.0-rc.1"),
+        (">=1.2.3-rc.1 <2", "1.2.3-rc.1 1.9.0", "1.2.4-rc.1 2.0.0"),
     ],
 )
 def test_ranges(range_: str, inside: str, outside: str) -> None:
