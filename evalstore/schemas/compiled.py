@@ -92,7 +92,10 @@ def _compiled(schema: Any, guard: Guard) -> Schema | list[Flaw]:
     dialect = _DIALECTS.get(_dialect(copy))
     if dialect is None:
         return [Flaw(("$schema",), f"the dialect {copy['$schema']!r} is not known", _READ)]
-    broken = _broken(copy, dialect, guard)
+    try:
+        broken = _broken(copy, dialect, guard)
+    except SchemaError:
+        return [Flaw((), "the schema is too large or too deep to be checked", "make it smaller")]
     parts = take_apart(copy, "id" if dialect == "Draft4Validator" else "$id")
     written = [*_written(parts)]
     patterns = guard.patterns([pattern for _, pattern in written])
@@ -110,11 +113,8 @@ def _dialect(schema: Any) -> str:
 def _broken(schema: Any, dialect: str, guard: Guard) -> list[Flaw]:
     """Return what the dialect's own schema has against a schema."""
     meta = Schema(_meta(dialect), lambda: Run(guard.steps, TRUSTED.patterns(()).begin()))
-    try:
-        told = [Flaw(one.pointer, f"the schema is broken: {one.message}", "mend it") for one in meta.violations(schema)]
-        return [*dict.fromkeys(told)]  # several parts of a dialect may say the same
-    except SchemaError:
-        return [Flaw((), "the schema is too large or too deep to be checked", "make it smaller")]
+    told = [Flaw(one.pointer, f"the schema is broken: {one.message}", "mend it") for one in meta.violations(schema)]
+    return [*dict.fromkeys(told)]  # several parts of a dialect may say the same
 
 
 @cache
@@ -145,7 +145,7 @@ def _written(parts: Parts) -> Iterator[tuple[Pointer, str]]:
         if isinstance(pattern := part.schema.get("pattern"), str):
             yield (*part.pointer, "pattern"), pattern
         if isinstance(named := part.schema.get("patternProperties"), dict):
-            yield from (((*part.pointer, "patternProperties", pattern), pattern) for pattern in named)
+            yield from (((*part.pointer, "patternProperties", name), name) for name in named if isinstance(name, str))
 
 
 def _tamed(answer: Callable[[], _Answer]) -> _Answer:

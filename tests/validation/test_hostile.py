@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import pytest
 
@@ -134,6 +136,31 @@ def test_a_hostile_bundle_is_one_finding(schema: str, tmp_path: Path, check: Cal
     found = check(folder_sources(tmp_path)).findings
     assert {one.rule for one in found} == {"bundle-broken", "value-malformed"}
     assert not any("passwd:" in one.message for one in found)
+
+
+SIXFOLD = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 6} for n in range(8)}
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"properties": {"y": {"pattern": "^(a|aa)+$"}}}, "did not finish within 1 s"),
+        ({"patternProperties": {"y": {"pattern": "(a"}}}, "does not compile"),
+        ({"$defs": {**SIXFOLD, "d8": {}}, "$ref": "#/$defs/d0"}, "too many steps"),
+    ],
+    ids=["pattern", "broken_pattern", "a_million_parts"],
+)
+def test_a_bundle_that_never_ends_is_one_finding(
+    schema: dict[str, Any], said: str, tmp_path: Path, check: Callable[..., Findings]
+) -> None:
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "bundles").mkdir()
+    row = f"{{id: a, input: b, bundle: x, y: {'a' * 70}b}}"
+    (tmp_path / "datasets" / "q.yaml").write_text(f"id: q\nversion: 1.0.0\nquestions: [{row}]\n")
+    (tmp_path / "bundles" / "x.schema.json").write_text(json.dumps(schema))
+    (found,) = check(folder_sources(tmp_path)).findings
+    assert found.rule == "bundle-broken"
+    assert said in found.message
 
 
 def test_twins_by_case_are_told_of_each_other(tmp_path: Path, check: Callable[..., Findings]) -> None:
