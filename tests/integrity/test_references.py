@@ -1,0 +1,308 @@
+"""The forty scenarios of table B: a pin resolves to the one tag of that exact name, right or refused, never to another."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import zlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from evalstore.errors import EvalstoreError, GitError
+from evalstore.store import Store
+
+from .conftest import FORMATS, TONE, World, rubric, rules
+
+TAG = f"refs/tags/{TONE}"
+NEW = "rubric/tone@9.0.0"
+
+
+class Scenario(NamedTuple):
+    """How a repository is made odd, which pin is asked for, and what is answered: "" is the right one, else why not."""
+
+    make: Callable[[World], World | None]
+    says: str = ""
+    ref: str = TONE
+    found: str = ""  # by verify, without a lock
+
+
+def at(name: str) -> Callable[[World], None]:
+    """Put a ref of this name on other content, version 9.0.0."""
+    return lambda world: void(world.git("update-ref", name, world.evil("9.0.0")))
+
+
+def file(name: str, version: str = "9.0.0") -> Callable[[World], None]:
+    return lambda world: world.write(f".git/{name}", world.evil(version) + "\n")
+
+
+def shadow(space: str) -> Callable[[World], None]:
+    return lambda world: void(world.git("update-ref", f"{space}{TONE}", world.evil()))
+
+
+def void(_: object) -> None:
+    return None
+
+
+def replace(what: str) -> Callable[[World], None]:
+    def make(world: World) -> None:
+        void(world.git("replace", *(world.git("rev-parse", f"rubric/tone@{v}{what}") for v in ("1.0.0", "2.0.0"))))
+
+    return make
+
+
+def tag(*argv: str) -> Callable[[World], None]:
+    return lambda world: void(world.git("tag", "-f", *argv))
+
+
+def moved(*argv: str) -> Callable[[World], None]:
+    return lambda world: void(world.git("tag", "-f", *argv, TONE, world.evil()))
+
+
+def chain(world: World) -> None:
+    """Tag a tag of a tag … two thousand deep."""
+    digits = len(world.git("rev-parse", "HEAD"))
+    algorithm = hashlib.sha256 if digits == 64 else hashlib.sha1
+    oid, type_, texts = world.git("rev-parse", "HEAD"), "commit", []
+    for _ in range(2000):
+        text = f"object {oid}\ntype {type_}\ntag {NEW}\ntagger Ada <ada@example.org> 1760000000 +0000\n\nx\n".encode()
+        oid, type_ = algorithm(b"tag %d\0" % len(text) + text).hexdigest(), "tag"
+        texts.append(text)
+    folder = world.path.parent / "chain"
+    folder.mkdir()
+    for number, text in enumerate(texts):
+        (folder / str(number)).write_bytes(text)
+    paths = "".join(f"{folder / str(number)}\n" for number in range(len(texts)))
+    assert world.git("hash-object", "-w", "-t", "tag", "--literally", "--stdin-paths", stdin=paths).split()[-1] == oid
+    world.git("update-ref", f"refs/tags/{NEW}", oid)
+
+
+def linked_ref(world: World) -> None:
+    """Put a link of the file system in place of the tag's file."""
+    (world.path.parent / "outside").write_text(world.evil() + "\n")
+    path = world.path / ".git" / TAG
+    path.unlink()
+    path.symlink_to(world.path.parent / "outside")
+
+
+def alternates(world: World) -> None:
+    """Let a tag name what lies in another repository's objects."""
+    other = World(world.path.parent / "other")
+    shutil.copytree(world.path, other.path, symlinks=True)
+    evil = other.evil()
+    world.write(".git/objects/info/alternates", f"{other.path}/.git/objects\n")
+    world.git("update-ref", TAG, evil)
+
+
+def forged(world: World) -> None:
+    path = world.loose(world.git("rev-parse", f"{TONE}:rubrics/tone.yaml"))
+    path.chmod(0o644)
+    path.write_bytes(zlib.compress(zlib.decompress(path.read_bytes()).replace(b"please", b"plaese")))
+
+
+def stand_in(mode: str, what: str) -> Callable[[World], None]:
+    def make(world: World) -> None:
+        oid = world.git("rev-parse", {"blob": "HEAD:rubrics/tone.yaml", "commit": "HEAD", "tree": "HEAD^{tree}"}[what])
+        folder = world.git("mktree", stdin=f"{mode} {what} {oid}\ttone.yaml\n")
+        commit_tree(world, world.git("mktree", stdin=f"040000 tree {folder}\trubrics\n"))
+
+    return make
+
+
+def linked_folder(world: World) -> None:
+    blob = world.git("hash-object", "-w", "--stdin", stdin="elsewhere")
+    commit_tree(world, world.git("mktree", stdin=f"120000 blob {blob}\trubrics\n"))
+
+
+def commit_tree(world: World, tree: str) -> None:
+    world.git("tag", "-f", "-a", "-m", "x", NEW, world.git("commit-tree", "-m", "x", tree))
+
+
+def bomb(world: World) -> None:
+    world.git("tag", "-a", "-m", "x", NEW, world.aside(rubrics__tone="#" * (8 << 20)))
+
+
+def packed(line: bytes) -> Callable[[World], None]:
+    def make(world: World) -> None:
+        world.git("pack-refs", "--all")
+        path = world.path / ".git/packed-refs"
+        path.write_bytes(path.read_bytes() + world.evil().encode() + b" " + line + b"\n")
+
+    return make
+
+
+def cloned(*options: str) -> Callable[[World], World]:
+    def make(world: World) -> World:
+        world.git("config", "uploadpack.allowFilter", "true")
+        target = world.path.parent / "clone"
+        world.git("clone", "-q", *options, f"file://{world.path}", str(target))
+        return World(target)
+
+    return make
+
+
+def twins(world: World) -> None:
+    for build, word in (("a", "one"), ("b", "two")):
+        commit = world.aside(rubrics__tone=rubric(version=f"1.0.0+{build}", word=word))
+        world.git("tag", "-a", "-m", "x", f"rubric/tone@1.0.0+{build}", commit)
+
+
+NONE, NOT_VALID, DANGEROUS = "has no version", "is not valid", "dangerous ref names"
+SCENARIOS = {
+    # B1 to B3 and B11: what git would take for the tag.
+    "a branch of that name, no tag": Scenario(at(f"refs/heads/{NEW}"), NONE, NEW),
+    "a remote branch of that name, no tag": Scenario(at(f"refs/remotes/{NEW}"), NONE, NEW),
+    "a ref outside of the spaces, no tag": Scenario(at(f"refs/{NEW}"), NONE, NEW),
+    "a file in the git folder, no tag": Scenario(file(NEW), NONE, NEW),
+    "a ref outside of the spaces beside the tag": Scenario(shadow("refs/")),
+    "a file in the git folder beside the tag": Scenario(file(TONE, "1.0.0")),
+    "a branch beside the tag": Scenario(shadow("refs/heads/")),
+    "a missing tag that reads like git describe": Scenario(lambda _: None, NONE, "rubric/tone@9.0.0-g{head}"),
+    # B4: replace refs.
+    "a replace ref for the tag object": Scenario(replace("")),
+    "a replace ref for the commit": Scenario(replace("^{commit}")),
+    "a replace ref for the tree": Scenario(replace("^{tree}")),
+    "a replace ref for the blob": Scenario(replace(":rubrics/tone.yaml")),
+    # B5 and B6: tags that name no commit under their own name.
+    "a tag object of another name": Scenario(
+        lambda world: void(world.git("update-ref", TAG, world.git("rev-parse", "rubric/tone@2.0.0"))),
+        NOT_VALID,
+        found="tag-invalid",
+    ),
+    "a tag of a tag": Scenario(tag("-a", "-m", "x", TONE, "rubric/tone@2.0.0"), NOT_VALID, found="tag-invalid"),
+    "a chain of two thousand tags": Scenario(chain, NOT_VALID, NEW, "tag-invalid"),
+    "a symbolic ref to a branch": Scenario(
+        lambda world: void(world.git("symbolic-ref", TAG, "refs/heads/main")), NOT_VALID, found="tag-invalid"
+    ),
+    "a symbolic ref to another tag": Scenario(
+        lambda world: void(world.git("symbolic-ref", TAG, "refs/tags/rubric/tone@2.0.0")),
+        NOT_VALID,
+        found="tag-invalid",
+    ),
+    "a lightweight tag of a tree": Scenario(tag(TONE, "HEAD^{tree}"), NOT_VALID, found="tag-invalid"),
+    "a lightweight tag of a blob": Scenario(tag(TONE, "HEAD:rubrics/tone.yaml"), NOT_VALID, found="tag-invalid"),
+    "an annotated tag of a tree": Scenario(tag("-a", "-m", "x", TONE, "HEAD^{tree}"), NOT_VALID, found="tag-invalid"),
+    "an annotated tag of a blob": Scenario(
+        tag("-a", "-m", "x", TONE, "HEAD:rubrics/tone.yaml"), NOT_VALID, found="tag-invalid"
+    ),
+    # B7 and B8: the five that no exact name tells, and a ledger or a hash does.
+    "an annotated tag that moved": Scenario(moved("-a", "-m", "x"), NOT_VALID, found="tag-moved"),
+    "a lightweight tag that moved": Scenario(moved(), NOT_VALID, found="tag-moved"),
+    "a link in place of the ref": Scenario(linked_ref, NOT_VALID, found="tag-moved"),
+    "a tag into another repository's objects": Scenario(alternates, NOT_VALID, found="tag-moved"),
+    "a loose blob with other bytes": Scenario(forged, "is not what its id says", found="object-damaged"),
+    # B9 and B10: what stands in place of the file.
+    "a symbolic link as the file": Scenario(stand_in("120000", "blob"), "is a symbolic link", NEW, "release-invalid"),
+    "a submodule as the file": Scenario(stand_in("160000", "commit"), "is a submodule", NEW, "release-invalid"),
+    "a folder as the file": Scenario(stand_in("040000", "tree"), "is a folder", NEW, "release-invalid"),
+    "a symbolic link as its folder": Scenario(linked_folder, "is a symbolic link", NEW, "release-invalid"),
+    "a blob of many megabytes": Scenario(bomb, "larger than", NEW, "release-invalid"),
+    # B12 and B13: names.
+    "a packed ref that climbs out": Scenario(packed(b"refs/tags/rubric/../../evil@1.0.0"), found=DANGEROUS),
+    "a packed ref with an escape": Scenario(packed(b"refs/tags/rubric/tone\x1b[2J@1.0.0")),
+    "a name with a line separator": Scenario(tag("rubric/tone@1.0.0\u2028refs"), found="tag-ignored"),
+    "a name that reads right to left": Scenario(tag("rubric/tone@1.0.0\u202e"), found="tag-ignored"),
+    # B14 and B15: clones that lack something.
+    "a shallow clone without the tag": Scenario(cloned("--depth=1"), "shallow", found="tags-missing"),
+    "a clone without tags": Scenario(cloned("--no-tags"), "git fetch --tags", found="tags-missing"),
+    "a partial clone without the blob": Scenario(
+        cloned("--filter=blob:none", "--no-checkout"), "is missing from this clone", found="object-missing"
+    ),
+    # B16 and B17: versions that are alike, or none to git.
+    "two tags that differ after the plus": Scenario(twins, found="release-unlisted"),
+    "a version that git cannot tag": Scenario(lambda _: None, NONE, "rubric/tone@1.0.0-rc.lock"),
+}
+FILES = {"a file in the git folder, no tag", "a file in the git folder beside the tag", "a link in place of the ref",
+         "a packed ref that climbs out", "a packed ref with an escape"}  # fmt: skip
+
+
+def test_there_are_forty() -> None:
+    assert len(SCENARIOS) == 40
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_pin_is_right_or_refused(of_format: Callable[[str], World], format_: str, name: str) -> None:
+    if format_ == "reftable" and name in FILES:
+        pytest.skip("refs are no files there")
+    world, scenario = of_format(format_), SCENARIOS[name]
+    right = world.answer(TONE)
+    world = scenario.make(world) or world
+    ref = scenario.ref.format(head=world.git("rev-parse", "HEAD")[:7])
+    for locked in (False, True):
+        said = answer(world, ref, locked=locked)
+        expected = scenario.says or right
+        assert expected in said or (locked and scenario.says and "is locked at" in said), said
+    if scenario.found == DANGEROUS:  # git lists nothing then; a pin of its own it finds without reading that line
+        with pytest.raises(GitError, match=DANGEROUS):
+            world.verify()
+        return
+    found = rules(world.alone())
+    assert (scenario.found in found) if scenario.found else (found == [])
+
+
+def answer(world: World, ref: str, *, locked: bool) -> str:
+    """Return the digest of a reference, or what is said when it is refused."""
+    with Store.open(world.path) as store:
+        try:
+            return (store if locked else store.without_lock()).resolve(ref).digest
+        except EvalstoreError as error:
+            return f"{error} {error.hint}"
+
+
+# "Grafts, worktrees, bare, dup or unsorted packed-refs: right answers everywhere", and the peeled lines of B18.
+
+
+def grafted(world: World) -> None:
+    world.write(".git/info/grafts", f"{world.git('rev-parse', TONE + '^{}')} {world.evil()}\n")
+
+
+def unsorted(world: World) -> None:
+    world.git("pack-refs", "--all")
+    path = world.path / ".git/packed-refs"
+    head, *lines = path.read_text().splitlines()
+    pairs = [
+        f"{line}\n{lines[i + 1]}" if lines[i + 1 : i + 2] and lines[i + 1][0] == "^" else line
+        for i, line in enumerate(lines)
+        if line[0] != "^"
+    ]
+    path.write_text("\n".join([head.replace(" sorted", ""), *reversed(pairs)]) + "\n")
+
+
+def doubled(world: World) -> None:
+    world.git("pack-refs", "--all")
+    path = world.path / ".git/packed-refs"
+    head, *lines = path.read_text().splitlines()
+    path.write_text("\n".join([head.replace(" sorted", ""), *lines, *lines]) + "\n")
+
+
+def worktree(world: World) -> World:
+    world.git("worktree", "add", "-q", "--detach", str(world.path.parent / "second"))
+    return World(world.path.parent / "second")
+
+
+RIGHT = {
+    "grafts": grafted,
+    "packed refs, peeled": lambda world: void(world.git("pack-refs", "--all")),
+    "packed refs out of order": unsorted,
+    "packed refs twice": doubled,
+    "objects in a pack": lambda world: void(world.git("gc", "-q")),
+    "a worktree": worktree,
+    "a bare clone": cloned("--bare"),
+    "a full clone": cloned(),
+    "a detached head": lambda world: void(world.git("checkout", "-q", "--detach")),
+    "an older commit checked out": lambda world: void(world.git("checkout", "-q", "rubric/other@1.0.0")),
+}
+
+
+@pytest.mark.parametrize("format_", FORMATS[:2])
+@pytest.mark.parametrize("name", RIGHT)
+def test_odd_but_honest_repositories_answer_right(of_format: Callable[[str], World], format_: str, name: str) -> None:
+    world = of_format(format_)
+    right = world.answer(TONE)
+    world = RIGHT[name](world) or world
+    assert world.answer(TONE) == world.answer(TONE, locked=False) == right
+    assert rules(world.verify()) == []
+    if name != "an older commit checked out":  # which has no lock yet
+        assert rules(world.check()) == []

@@ -1,0 +1,224 @@
+"""The sixteen ways to tamper with a release (threats, 5): what each layer says, here and after a fetch."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from .conftest import FORMATS, TONE, World, rubric, rules
+
+TAG = f"refs/tags/{TONE}"
+PINS = (
+    TONE,
+    "rubric/tone@^1",
+    "rubric/tone@2.0.0",
+    "rubric/tone@latest",
+    "judge/accuracy@1.0.0",
+    "dataset/answers@1.0.0",
+)
+
+
+def move(world: World, commit: str, tag: str = TONE) -> None:
+    world.git("tag", "-f", "-a", "-m", "release", tag, commit)
+
+
+def delete(world: World) -> None:
+    world.git("tag", "-d", TONE)
+
+
+def other_version(world: World) -> None:
+    move(world, world.git("rev-parse", "rubric/tone@1.1.0^{}"))
+
+
+def other_id(world: World) -> None:
+    move(world, world.evil(id_="other"))
+
+
+def foreign_object(world: World) -> None:
+    world.git("update-ref", TAG, world.git("rev-parse", "rubric/tone@1.1.0"))
+
+
+def nested(world: World) -> None:
+    move(world, "rubric/tone@1.1.0")
+
+
+def no_commit(world: World) -> None:
+    move(world, "HEAD^{tree}")
+
+
+def symbolic(world: World) -> None:
+    world.git("tag", "-d", TONE)
+    world.git("symbolic-ref", TAG, "refs/heads/main")
+
+
+def forged_blob(world: World) -> None:
+    path = world.loose(world.git("rev-parse", f"{TONE}:rubrics/tone.yaml"))
+    path.chmod(0o644)
+    path.write_bytes(zlib.compress(zlib.decompress(path.read_bytes()).replace(b"please", b"plaese")))
+
+
+def moved(world: World) -> None:
+    move(world, world.evil())
+
+
+def unlisted(world: World) -> None:
+    move(world, world.evil("9.9.9"), "rubric/tone@9.9.9")
+
+
+def another_deleted(world: World) -> None:
+    world.git("tag", "-d", "rubric/other@1.0.0")
+
+
+def withdrawn(world: World) -> None:
+    world.git("tag", "-d", "rubric/tone@2.0.0")
+    world.write(".evalstore/sums/rubric/tone", "\n".join(world.lines("rubric/tone")[:-1]) + "\n")
+    world.commit(".evalstore/sums/rubric/tone")
+
+
+def rewritten(world: World) -> None:
+    """Make all of history again, with other words in the same version, its line and its tags."""
+    text = rubric(word="evil")
+    first = world.lines("rubric/tone")[0]
+    world.write("rubrics/tone.yaml", text)
+    line = f"1.0.0 {hashlib.sha256(text.encode()).hexdigest()}"
+    world.write(".evalstore/sums/rubric/tone", "\n".join([line, *world.lines("rubric/tone")[1:]]) + "\n")
+    assert line != first
+    world.git("add", "rubrics", ".evalstore")
+    root = world.git("commit-tree", "-m", "All of it", world.git("write-tree"))
+    move(world, root)
+    world.git("checkout", "-q", "HEAD", "--", "rubrics")
+    world.git("add", "rubrics")
+    world.git(
+        "update-ref", "refs/heads/main", world.git("commit-tree", "-p", root, "-m", "The rest", world.git("write-tree"))
+    )
+
+
+def rolled_back(world: World) -> None:
+    old = world.git("rev-parse", "rubric/tone@1.1.0^{}")
+    for tag in ("rubric/tone@2.0.0", "rubric/other@1.0.0", "dataset/answers@1.0.0"):
+        world.git("tag", "-d", tag)
+    world.git("update-ref", "refs/heads/main", old)
+
+
+def replaced(world: World) -> None:
+    names = ("", "^{commit}", "^{tree}", ":rubrics/tone.yaml")
+    pairs = [
+        [world.git("rev-parse", f"rubric/tone@{version}{name}") for version in ("1.0.0", "2.0.0")] for name in names
+    ]
+    for old, new in pairs:
+        world.git("replace", old, new)
+
+
+def shadowed(world: World) -> None:
+    evil = world.evil()
+    for space in ("refs/heads/", "refs/remotes/", "refs/"):
+        world.git("update-ref", f"{space}{TONE}", evil)
+    world.write(f".git/{TONE}", f"{evil}\n")
+    world.write(".git/info/grafts", f"{world.git('rev-parse', TONE + '^{}')} {evil}\n")
+
+
+class Attack(NamedTuple):
+    """One way to tamper: what verify finds without a lock, with one, and what the lock itself says."""
+
+    do: Callable[[World], None]
+    alone: list[str]
+    locked: list[str]
+    checked: list[str]
+
+
+def seen(rule: str) -> dict[str, list[str]]:
+    """Return what is found by all three."""
+    return {"alone": [rule], "locked": [rule], "checked": [rule]}
+
+
+# By the layer that is the first to see them: eight by exact resolution, three by the ledger, three only by a lock.
+RESOLUTION = {
+    "the pinned tag is deleted": Attack(delete, **seen("tag-missing")),
+    "it names a commit of another version": Attack(other_version, **seen("release-invalid")),
+    "it names a commit with another id in the file": Attack(other_id, **seen("release-invalid")),
+    "it is the tag object of another name": Attack(foreign_object, **seen("tag-invalid")),
+    "it is a tag of a tag": Attack(nested, **seen("tag-invalid")),
+    "it names a tree": Attack(no_commit, **seen("tag-invalid")),
+    "it is a symbolic ref": Attack(symbolic, **seen("tag-invalid")),
+    "its blob holds other bytes under its id": Attack(forged_blob, **seen("object-damaged")),
+}
+LEDGER = {
+    "it moved to other content of the same id and version": Attack(moved, **seen("tag-moved")),
+    "a version is tagged that nobody released": Attack(unlisted, ["release-unlisted"], ["release-unlisted"], []),
+    "a tag is deleted that nothing pins": Attack(another_deleted, ["tag-missing"], ["tag-missing"], []),
+}
+LOCK = {
+    "the ledger's line and the tag are removed together": Attack(
+        withdrawn, [], ["ledger-rewritten"], ["ledger-rewritten"]
+    ),
+    "all of history is rewritten, ledger and tags too": Attack(
+        rewritten, [], ["ledger-rewritten", "tag-moved"], ["ledger-rewritten", "tag-moved"]
+    ),
+    "branch and tags are set back to what they once were": Attack(
+        rolled_back, [], ["ledger-rewritten"], ["ledger-rewritten"]
+    ),
+}
+HARMLESS = {
+    "replace refs for tag, commit, tree and blob": Attack(replaced, [], [], []),
+    "branches, refs, a file and a graft shadow it": Attack(shadowed, [], [], []),
+}
+ATTACKS = RESOLUTION | LEDGER | LOCK | HARMLESS
+LOCAL_FILES = {"its blob holds other bytes under its id"}  # no transport carries these
+attacks = pytest.mark.parametrize("name", ATTACKS)
+
+
+def test_there_are_sixteen_and_each_layer_sees_what_the_threats_say() -> None:
+    assert [len(layer) for layer in (RESOLUTION, LEDGER, LOCK, HARMLESS)] == [8, 3, 3, 2]
+    for layer in (RESOLUTION, LEDGER):
+        assert all(attack.alone for attack in layer.values())
+    assert not any(attack.alone for attack in (LOCK | HARMLESS).values())
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@attacks
+def test_it_is_found_and_nothing_wrong_is_answered(of_format: Callable[[str], World], format_: str, name: str) -> None:
+    world, attack = of_format(format_), ATTACKS[name]
+    before = {pin: world.answer(pin) for pin in PINS}
+    assert rules(world.verify()) == rules(world.check()) == []
+    attack.do(world)
+    assert (rules(world.alone()), rules(world.verify()), rules(world.check())) == attack[1:]
+    after = {pin: world.answer(pin) for pin in before if pin != "rubric/tone@latest"}
+    assert [pin for pin, answer in after.items() if answer not in {before[pin], "refused"}] == []
+    if name in RESOLUTION | LEDGER:  # without a lock too, but for what floats
+        assert world.answer(TONE, locked=False) in {before[TONE], "refused"}
+    if name in RESOLUTION:
+        assert after[TONE] == world.answer(TONE, locked=False) == "refused"
+
+
+@pytest.mark.parametrize("name", [name for name in ATTACKS if name not in LOCAL_FILES])
+def test_it_is_found_after_a_fetch_from_a_remote_that_did_it(
+    world: World, clone: Callable[..., World], name: str
+) -> None:
+    attack, mine = ATTACKS[name], clone(world)
+    before, held = {pin: mine.answer(pin) for pin in PINS}, mine.held()
+    assert rules(mine.verify()) == []
+    attack.do(world)
+    spaces = ("+refs/tags/*:refs/tags/*", "+refs/replace/*:refs/replace/*", "+refs/heads/*:refs/remotes/origin/*")
+    mine.git("fetch", "-q", "--force", "--prune", "origin", *spaces)
+    # HEAD is still the honest one, so that its ledgers alone tell of every tag that is no longer what it was.
+    assert bool(mine.alone().findings) == (name not in HARMLESS)
+    assert bool(mine.verify().findings) == (name not in HARMLESS)
+    for pin in (pin for pin in PINS if pin != "rubric/tone@latest"):
+        assert mine.answer(pin) in {before[pin], "refused"}
+    # And now somebody takes the branch as well, which has a lock of its own: the lock that was kept elsewhere tells.
+    mine.git("reset", "-q", "--hard", "origin/main")
+    assert bool(mine.verify(held=held).findings) == (name not in HARMLESS)
+
+
+def test_a_forged_object_of_a_remote_does_not_travel(world: World, clone: Callable[..., World], tmp_path: Path) -> None:
+    mine = clone(world)
+    forged_blob(world)
+    mine.git("fetch", "-q", "--force", "origin", "+refs/tags/*:refs/tags/*")
+    assert rules(mine.verify()) == []
+    world.git("clone", "-q", f"file://{world.path}", str(tmp_path / "second"), check=False)
+    assert not (tmp_path / "second").exists()
