@@ -125,6 +125,8 @@ class _Reader:
                 raise LoadError(said, place=Place(self.file, line), hint=_HINT)
             found[match["key"]] = (match["key"], line, match)
             self.at, line = match.end(), line + match[0].count("\n")
+        if not found:
+            raise self.odd()
         return list(found.values())
 
     def odd(self) -> LoadError:

@@ -1,0 +1,357 @@
+"""The lock: what it holds, that it is written in one way and read in no other, and what moves it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from evalstore.documents import read_yaml
+from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
+from evalstore.model.lock import Held, Lock, Seen, read_lock, write_lock
+from evalstore.resources import folder
+from evalstore.store import Store
+from evalstore.validation import store_sources, validate
+
+from .conftest import DATASET, JUDGE, TONE, World, only, rubric, rules
+
+LOCK = "evalstore.lock"
+OID, SHA = "7" * 40, "ab" * 32
+HELD = Held("1.2.0", OID, OID, OID, SHA, SHA)
+FULL = Lock(
+    {"judge/accuracy@^1": HELD, "rubric/tone@>=1.2 <2": Held("1.2.0", None, OID, OID, SHA, SHA, OID)},
+    {"judge/accuracy": Seen(3, SHA)},
+)
+
+
+def text(world: World) -> str:
+    return (world.path / LOCK).read_text()
+
+
+def findings(world: World, *, strict: bool = False) -> list[str]:
+    """Return the rules that validate finds broken."""
+
+    def look(store: Store) -> Any:
+        sources = list(store_sources(world.path))
+        return validate(sources, load=store.load, today=datetime.now(UTC).date(), strict=strict, locked=store.lock.refs)
+
+    return [one.rule for one in world.ask(look).findings if one.rule.startswith("reference")]
+
+
+def test_it_holds_version_tag_object_commit_blob_digests_rows_and_the_ledgers(world: World) -> None:
+    held = world.held()
+    assert list(held.refs) == ["judge/accuracy@1.0.0", TONE, "rubric/tone@^1"]
+    names = ("rubric/tone@1.1.0", "rubric/tone@1.1.0^{}", "rubric/tone@1.1.0:rubrics/tone.yaml")
+    one = held.refs["rubric/tone@^1"]
+    assert (one.version, one.tag_object, one.commit, one.blob) == (
+        "1.1.0",
+        *(world.git("rev-parse", name) for name in names),
+    )
+    assert (one.digest, one.scoring_digest) == world.ask(
+        lambda s: (s.resolve("rubric/tone@1.1.0").digest, s.resolve("rubric/tone@1.1.0").scoring_digest)
+    )
+    assert {name: seen.lines for name, seen in held.ledgers.items()} == {
+        "dataset/answers": 1, "judge/accuracy": 1, "rubric/other": 1, "rubric/tone": 3
+    }  # fmt: skip
+
+
+def test_running_it_twice_changes_nothing(world: World) -> None:
+    before = (world.path / LOCK).stat()
+    again = world.lock()
+    assert not again.written
+    assert not [one for one in again.refs if one.changed]
+    assert (world.path / LOCK).stat().st_mtime_ns == before.st_mtime_ns
+    (world.path / LOCK).write_text(text(world).replace("\n", "\r\n"))
+    assert world.lock().written
+    assert "\r" not in text(world)
+
+
+def test_the_rows_beside_a_dataset_are_held_too(world: World) -> None:
+    world.write("evalstore.yaml", "targets: {nightly: {dataset: dataset/answers@1.0}}\n")
+    world.lock()
+    held = world.held().refs["dataset/answers@1.0"]
+    assert held.rows == world.git("rev-parse", "dataset/answers@1.0.0:datasets/answers.jsonl")
+    # The same YAML beside other rows, under the same tag: no digest and no ledger tells.
+    evil = world.aside(datasets__answers='{"id": "a", "input": "Evil?"}\n')
+    world.git("tag", "-f", "-a", "-m", "x", "dataset/answers@1.0.0", evil)
+    assert rules(world.alone()) == []
+    assert rules(world.verify()) == ["tag-moved"]
+    with pytest.raises(RefusedError, match=r"the rows of dataset/answers@1\.0 are not those that were locked"):
+        world.ask(lambda store: store.resolve("dataset/answers@1.0"))
+
+
+def test_what_is_referred_to_is_followed_as_it_was_released(world: World) -> None:
+    """The working rubric pins a judge of its own; scoring by the released dataset reads the released rubric's."""
+    world.release("judge/accuracy", "2.0.0", JUDGE.format(version="2.0.0", word="then"))
+    world.write("rubrics/tone.yaml", rubric(version="3.0.0").replace("accuracy@1.0.0", "accuracy@2.0.0"))
+    assert [one.ref for one in world.lock().refs] == [
+        "judge/accuracy@1.0.0",
+        "judge/accuracy@2.0.0",
+        TONE,
+        "rubric/tone@^1",
+    ]
+
+
+def test_a_reference_that_is_held_does_not_float(world: World) -> None:
+    world.release("rubric/tone", "1.2.0", rubric(version="1.2.0", word="later"))
+    held, free = (
+        world.ask(lambda store, lock=lock: (store if lock else store.without_lock()).resolve("rubric/tone@^1"))
+        for lock in (True, False)
+    )
+    assert (held.version, held.floating, held.locked) == ("1.1.0", False, True)
+    assert (free.version, free.floating, free.locked) == ("1.2.0", True, False)
+    assert findings(world, strict=True) == []
+    (world.path / LOCK).unlink()
+    assert findings(world) == ["reference-floating"]
+
+
+def test_it_keeps_what_it_held_and_moves_only_what_it_is_told_to(world: World) -> None:
+    world.write("rubrics/other.yaml", rubric("other", "1.1.0").replace("accuracy@1.0.0", "accuracy@latest"))
+    world.lock()
+    world.release("rubric/tone", "1.2.0", rubric(version="1.2.0", word="later"))
+    world.release("judge/accuracy", "1.1.0", JUDGE.format(version="1.1.0", word="then"))
+    held = {one.ref: one.version for one in world.lock().refs}
+    assert (held["rubric/tone@^1"], held["judge/accuracy@latest"]) == ("1.1.0", "1.0.0")
+    assert rules(world.check()) == []
+    moved = world.lock("rubric/tone", update=True)
+    assert [(one.ref, one.previous, one.version) for one in moved.refs if one.changed] == [
+        ("rubric/tone@^1", "1.1.0", "1.2.0")
+    ]
+    moved = world.lock(update=True)
+    assert [(one.ref, one.previous, one.version) for one in moved.refs if one.changed] == [
+        ("judge/accuracy@latest", "1.0.0", "1.1.0")
+    ]
+    with pytest.raises(RefError, match="nothing in this store refers to judge/nobody"):
+        world.lock("judge/nobody", update=True)
+
+
+def test_a_branch_is_held_at_its_commit_until_it_is_moved(world: World) -> None:
+    world.write("rubrics/other.yaml", rubric("other", "1.1.0").replace("accuracy@1.0.0", "accuracy@git:main"))
+    commit = world.git("rev-parse", "HEAD")
+    world.lock()
+    world.release("judge/accuracy", "1.1.0", JUDGE.format(version="1.1.0", word="then"))
+    found = world.ask(lambda store: store.resolve("judge/accuracy@git:main"))
+    assert (found.version, found.commit, found.locked) == ("1.0.0", commit, True)
+    assert rules(world.check()) == rules(world.verify()) == []
+    world.lock("judge/accuracy@git:main", update=True)
+    assert world.held().refs["judge/accuracy@git:main"].version == "1.1.0"
+
+
+def test_what_changed_since_is_refused_and_never_locked_again_by_itself(world: World) -> None:
+    before = text(world)
+    world.git("tag", "-f", "-a", "-m", "x", "rubric/tone@1.1.0", world.evil("1.1.0"))
+    world.write(".evalstore/sums/rubric/tone", "")
+    world.commit(".evalstore/sums/rubric/tone")
+    for update in (False, True):
+        with pytest.raises(RefusedError, match=r"does not go on from what was locked|has other content than it had"):
+            world.lock(update=update)
+    assert text(world) == before
+
+
+def test_a_pin_that_changed_is_refused_even_where_it_is_told_to_update(world: World) -> None:
+    world.git("tag", "-f", "-a", "-m", "x", TONE, world.evil())
+    world.write(".evalstore/sums/rubric/tone", "\n".join(world.lines("rubric/tone")) + "\n")
+    with pytest.raises(RefusedError) as caught:
+        world.lock("rubric/tone", update=True)
+    assert caught.value.hint
+    assert "evalstore verify rubric/tone" in caught.value.hint
+
+
+def test_a_reference_that_is_not_released_cannot_be_locked_and_nothing_is_written(world: World) -> None:
+    before = text(world)
+    world.write("rubrics/other.yaml", rubric("other").replace("accuracy@1.0.0", "accuracy@7.0.0"))
+    with pytest.raises(RefError, match=r"^rubrics/other\.yaml:6:\d+: judge/accuracy has no version 7\.0\.0"):
+        world.lock()
+    assert text(world) == before
+    assert [(one.rule, one.file, one.line) for one in world.check().findings] == [
+        ("reference-unlocked", "rubrics/other.yaml", 6)
+    ]
+
+
+def test_a_working_file_is_none_that_a_lock_could_hold(world: World) -> None:
+    world.write("rubrics/other.yaml", rubric("other").replace("accuracy@1.0.0", "accuracy@worktree"))
+    assert "judge/accuracy@worktree" not in [one.ref for one in world.lock().refs]
+    assert rules(world.check()) == []
+
+
+def test_a_lock_that_is_behind_is_said_with_place_and_next_step(world: World) -> None:
+    world.write("datasets/answers.yaml", DATASET.replace("tone@^1", "other@1.0.0"))
+    said = {one.rule: (one.file, one.line, one.hint) for one in world.check().findings}
+    again = "evalstore lock brings the file up to date"
+    assert said == {"reference-unlocked": ("datasets/answers.yaml", 3, again), "lock-unused": (LOCK, 18, again)}
+    assert world.lock().removed == ("rubric/tone@^1",)
+    assert rules(world.check()) == []
+    (world.path / LOCK).unlink()
+    assert only(world.check()).hint == "evalstore lock writes it; commit it"
+
+
+def test_blocks_are_sorted_so_that_two_branches_merge(world: World) -> None:
+    """One branch refers to something more, another to something else: git merges their locks without a conflict."""
+    for branch, check in (
+        ("one", "kind: llm_judge, judge_prompt_ref: judge/accuracy@^1"),
+        ("two", "kind: composite, rubric_ref: rubric/tone@latest"),
+    ):
+        world.git("checkout", "-q", "-b", branch, "main")
+        body = f"checks:\n  - {{{check}}}\nscoring: {{combine: all_pass}}\n"
+        world.write(f"rubrics/{branch}.yaml", f'id: {branch}\nversion: "1.0.0"\n{body}')
+        world.lock()
+        world.commit("rubrics", LOCK)
+    world.git("merge", "-q", "--no-edit", "one")
+    assert list(world.held().refs) == sorted(world.held().refs)
+    assert rules(world.check()) == rules(world.verify()) == []
+    assert not world.lock().written
+
+
+# The file itself.
+
+
+@pytest.mark.parametrize("lock", [Lock(), FULL], ids=["empty", "full"])
+def test_what_is_written_reads_back_and_meets_its_schema(lock: Lock) -> None:
+    data = write_lock(lock)
+    assert read_lock(data) == lock
+    schema = json.loads((folder("schema") / "lock.schema.json").read_text())
+    value = read_yaml(data, LOCK).value
+    assert not list(Draft202012Validator(schema).iter_errors(value))
+    assert list(value["refs"]) == sorted(lock.refs)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "says"),
+    [
+        ("lock: 1", "lock: 2", 1, "is a lock of form 2"),
+        ("lock: 1\n", "", 1, "is no lock of evalstore"),
+        ('  "judge/accuracy@^1":', '<<<<<<< HEAD\n  "judge/accuracy@^1":', 4, "holds a merge conflict"),
+        ('"rubric/tone@>=1.2 <2"', '"judge/accuracy@^1"', 11, "judge/accuracy@^1 stands twice (first on line 4)"),
+        ('    version: "1.2.0"', "    version: 1.2.0", 4, "not in the form of a lock"),
+        ('    version: "1.2.0"\n', "", 4, "not in the form of a lock"),
+        ('    version: "1.2.0"\n', '    version: "1.2.0"\n    note: "x"\n', 4, "not in the form of a lock"),
+        ("    tag_object: null", "    tag_object: ~", 11, "not in the form of a lock"),
+        (OID, OID[:-1], 4, "not in the form of a lock"),
+        (SHA, SHA.upper(), 4, "not in the form of a lock"),
+        ("lines: 3", "lines: 0", 20, "not in the form of a lock"),
+        ("ledgers:", "ledger:", 19, "not in the form of a lock"),
+        ("refs:", "refs: {}", 4, "not in the form of a lock"),
+        ("refs:\n", "refs:\n# mine\n", 4, "not in the form of a lock"),
+    ],
+)  # fmt: skip
+def test_another_form_is_refused_at_its_line(old: str, new: str, line: int, says: str) -> None:
+    data = write_lock(FULL).decode()
+    assert old in data
+    with pytest.raises(LoadError) as caught:
+        read_lock(data.replace(old, new, 1).encode())
+    assert caught.value.place
+    assert (caught.value.place.file, caught.value.place.line) == (LOCK, line), caught.value
+    assert says in caught.value.message
+    assert caught.value.hint
+
+
+def test_every_cut_and_every_line_taken_out_is_another_lock_or_refused() -> None:
+    data = write_lock(FULL)
+    lines = data.splitlines(keepends=True)
+    for cut in range(len(data)):
+        with pytest.raises(LoadError):
+            read_lock(data[:cut])
+    for gone in range(1, len(lines)):
+        try:
+            assert read_lock(b"".join([*lines[:gone], *lines[gone + 1 :]])) != FULL
+        except LoadError:
+            continue
+
+
+@pytest.mark.parametrize("stand_in", ["link", "folder", "conflict"])
+def test_a_lock_that_cannot_be_read_holds_everything_up(world: World, tmp_path: Path, stand_in: str) -> None:
+    """Else a store would be read as if nothing was held."""
+    path = world.path / LOCK
+    held = path.read_text()
+    path.unlink()
+    if stand_in == "link":
+        (tmp_path / "outside").write_text(held)
+        path.symlink_to(tmp_path / "outside")
+    elif stand_in == "folder":
+        path.mkdir()
+    else:
+        path.write_text(f"<<<<<<< HEAD\n{held}=======\n{held}>>>>>>> other\n")
+    with pytest.raises(LoadError, match=r"^evalstore\.lock"):
+        world.ask(lambda store: store.resolve(TONE))
+    with pytest.raises(LoadError, match=r"^evalstore\.lock"):
+        world.lock()
+    assert rules(world.check()) == rules(world.verify()) == ["lock-unreadable"]
+
+
+def test_validate_names_a_broken_lock_once(cli: Callable[..., Any], world: World) -> None:
+    (world.path / LOCK).write_text(text(world).replace("digest", "digests", 1))
+    ran = cli("-C", world.path, "validate", "--format", "json")
+    assert ran.code == 1
+    found = [
+        (one["rule"], one["file"], one["line"]) for one in json.loads(ran.out)["findings"] if one["severity"] == "error"
+    ]
+    assert found == [("document-malformed", LOCK, 4)]
+
+
+@pytest.mark.parametrize("ref", ["rubric/tone@^1\n", 'rubric/tone@^1"', "rubric/tone@>=1\t<2"])
+def test_a_reference_that_yaml_would_escape_is_not_locked(ref: str) -> None:
+    with pytest.raises(RefError, match="cannot be locked as it is written"):
+        write_lock(Lock({ref: HELD}))
+
+
+# What reads the lock.
+
+
+def test_score_reads_what_is_held(cli: Callable[..., Any], world: World, tmp_path: Path) -> None:
+    world.write("evalstore.yaml", "unpinned: forbid\n")
+    world.release("rubric/tone", "1.2.0", rubric(version="1.2.0", word="later"))
+    (tmp_path / "outputs.jsonl").write_text('{"id": "a", "output": "please"}\n{"id": "b", "output": "thanks"}\n')
+    ran = cli(
+        "-C",
+        world.path,
+        "score",
+        "dataset/answers@1.0.0",
+        tmp_path / "outputs.jsonl",
+        "--out",
+        tmp_path / "runs",
+        "--format",
+        "json",
+    )
+    assert ran.code == 0, ran.err
+    used = (tmp_path / "runs").rglob("*.json")
+    assert [
+        name for path in used for name in ("rubric/tone@1.1.0", "rubric/tone@1.2.0") if name in path.read_text()
+    ] == ["rubric/tone@1.1.0"]
+    (world.path / LOCK).unlink()
+    ran = cli(
+        "-C", world.path, "score", "dataset/answers@1.0.0", tmp_path / "outputs.jsonl", "--out", tmp_path / "runs"
+    )
+    assert (ran.code, "floats" in ran.err) == (3, True)
+
+
+def test_diff_without_a_pin_compares_with_the_last_release_whatever_is_held(
+    cli: Callable[..., Any], world: World
+) -> None:
+    world.write("rubrics/other.yaml", rubric("other").replace("judge/accuracy@1.0.0", "judge/accuracy"))
+    world.lock()
+    world.release("judge/accuracy", "1.1.0", JUDGE.format(version="1.1.0", word="then"))
+    ran = cli("-C", world.path, "diff", "judge/accuracy", "--format", "json")
+    assert json.loads(ran.out)["old"]["ref"] == "judge/accuracy@1.1.0"
+
+
+def test_a_block_that_its_reference_cannot_mean_is_refused(world: World) -> None:
+    held = world.held()
+    wrong = {
+        **held.refs,
+        "rubric/tone@^1": held.refs[TONE].__class__(**{**_fields(held.refs["rubric/tone@^1"]), "version": "2.0.0"}),
+    }
+    (world.path / LOCK).write_bytes(write_lock(Lock(wrong, held.ledgers)))
+    with pytest.raises(
+        EvalstoreError, match=r"evalstore\.lock:18: rubric/tone@\^1 is locked at 2\.0\.0, which it cannot mean"
+    ):
+        world.ask(lambda store: store.resolve("rubric/tone@^1"))
+    assert rules(world.check()) == ["lock-edited"]
+
+
+def _fields(held: Held) -> dict[str, Any]:
+    return {name: getattr(held, name) for name in Held.__dataclass_fields__}
