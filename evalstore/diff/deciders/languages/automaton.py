@@ -1,0 +1,153 @@
+"""Reads texts letter by letter: from a statement about the rest to the statement about the rest after it.
+
+Look-ahead makes "and" and "not" of statements, so one state is a whole statement (an alternating automaton). A place
+asks what stands before and behind it: as much of a letter is kept as a place can ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from evalstore.diff.deciders.languages.alphabet import NEWLINE, NOTHING, WORD, Beside
+from evalstore.diff.deciders.languages.formula import FALSE, TRUE, Clause, Formula, literal
+from evalstore.diff.deciders.languages.graph import Graph, Op
+from evalstore.diff.deciders.languages.tree import Place
+
+_Moment = tuple[int, Beside, Beside]
+
+
+@dataclass(slots=True)
+class Automaton:
+    """The graph at work; keeps what it has found."""
+
+    graph: Graph
+    _negated: list[Formula] = field(default_factory=list)
+    _numbers: dict[Formula, int] = field(default_factory=dict)
+    _opened: dict[_Moment, Formula] = field(default_factory=dict)
+    _read: dict[tuple[Formula, int], Formula] = field(default_factory=dict)
+
+    def open(self, state: Formula, before: Beside, behind: Beside) -> Formula:
+        """Return a state as a statement of CHAR nodes, at a place between two letters."""
+        parts = [self._clause(clause, before, behind) for clause in state]
+        return self._simple(clause for part in parts for clause in part)
+
+    def accepts(self, state: Formula, before: Beside) -> bool:
+        """Whether the text may end here."""
+        return self.open(state, before, NOTHING) == TRUE
+
+    def read(self, opened: Formula, letter: int) -> Formula:
+        """Return the state after a letter."""
+        key = (opened, letter)
+        if key not in self._read:
+            self.graph.budget.spend(1 + len(opened))
+            parts = [self._read_clause(clause, letter) for clause in opened]
+            self._read[key] = self._smallest(clause for part in parts for clause in part)
+        return self._read[key]
+
+    def _clause(self, clause: frozenset[int], before: Beside, behind: Beside) -> Formula:
+        result = TRUE
+        for number in clause:
+            result = self._both(result, self._number(number, before, behind))
+        return result
+
+    def _number(self, number: int, before: Beside, behind: Beside) -> Formula:
+        key = (number, before, behind)
+        if key not in self._opened:
+            self._opened[key] = (
+                self._node(number, before, behind, frozenset())
+                if number >= 0
+                else self._not(self.open(self._negated[~number], before, behind))
+            )
+        return self._opened[key]
+
+    def _node(self, start: int, before: Beside, behind: Beside, within: frozenset[int]) -> Formula:
+        """Follow all ways from a node up to the next letter; a way that returns to a look-ahead says nothing new."""
+        waiting, seen, found = [start], {start}, []
+        while waiting:
+            number = waiting.pop()
+            op, arg, follow = self.graph.nodes[number]
+            self.graph.budget.spend()
+            if op is Op.ALL:
+                return TRUE
+            if op is Op.CHAR and not behind & NOTHING:
+                found.append(frozenset({number}))
+            elif op in {Op.AHEAD, Op.NOT_AHEAD} and number not in within:
+                found += self._ahead(number, before, behind, within | {number})
+            elif op is Op.ANY_OF or (op is Op.AT and _is_at(arg, before, behind)):
+                fresh = [one for one in follow if one not in seen]
+                seen.update(fresh)
+                waiting += fresh
+        return self._simple(found)
+
+    def _ahead(self, number: int, before: Beside, behind: Beside, within: frozenset[int]) -> Formula:
+        op, _, (ahead, follow) = self.graph.nodes[number]
+        condition = self._number(ahead, before, behind)
+        condition = self._not(condition) if op is Op.NOT_AHEAD else condition
+        if condition == FALSE:
+            return FALSE
+        return self._both(condition, self._node(follow, before, behind, within))
+
+    def _not(self, statement: Formula) -> Formula:
+        if statement in {TRUE, FALSE}:
+            return FALSE if statement == TRUE else TRUE
+        if statement not in self._numbers:
+            self._numbers[statement] = ~len(self._negated)
+            self._negated.append(statement)
+        return literal(self._numbers[statement])
+
+    def _read_clause(self, clause: frozenset[int], letter: int) -> Formula:
+        result = TRUE
+        for number in clause:
+            if number < 0:
+                result = self._both(result, self._not(self.read(self._negated[~number], letter)))
+                continue
+            _, mask, (follow,) = self.graph.nodes[number]
+            if not mask >> letter & 1:
+                return FALSE
+            if self.graph.nodes[follow].op is not Op.ALL:
+                result = self._both(result, literal(follow))
+        return result
+
+    def _both(self, one: Formula, other: Formula) -> Formula:
+        if TRUE in {one, other}:
+            return other if one == TRUE else one
+        self.graph.budget.spend(len(one) * len(other))
+        return self._smallest(left | right for left in one for right in other)
+
+    def _smallest(self, clauses: Iterable[Clause]) -> Formula:
+        found = frozenset(clauses)
+        self.graph.budget.spend(len(found))
+        if frozenset() in found:
+            return TRUE
+        longer = [clause for clause in found if len(clause) > 1]
+        self.graph.budget.spend(len(longer) * len(found) // 8)
+        return found - {clause for clause in longer if any(other < clause for other in found)} if longer else found
+
+    def _simple(self, clauses: Iterable[Clause]) -> Formula:
+        found = self._smallest(clauses)
+        return found if len(found) == 1 else self._highest(found)
+
+    def _highest(self, statement: Formula) -> Formula:
+        """Leave out what a node of the same family and a higher rank matches too."""
+        best: dict[int, tuple[int, int]] = {}
+        for clause in statement:
+            if len(clause) == 1 and (number := min(clause)) >= 0:
+                family, rank = self.graph.kin[number]
+                best[family] = max(best.get(family, (-1, -1)), (rank, number))
+        kept = {number for _, number in best.values()}
+        return frozenset(
+            clause for clause in statement if len(clause) > 1 or min(clause) < 0 or not clause.isdisjoint(kept)
+        )
+
+
+def _is_at(place: Place, before: Beside, behind: Beside) -> bool:
+    if place is Place.TEXT_START:
+        return bool(before & NOTHING)
+    if place is Place.LINE_START:
+        return bool(before & (NOTHING | NEWLINE))
+    if place is Place.TEXT_END:
+        return bool(behind & NOTHING)
+    if place is Place.LINE_END:
+        return bool(behind & (NOTHING | NEWLINE))
+    return bool((before ^ behind) & WORD) is (place is Place.WORD_EDGE)

@@ -1,0 +1,61 @@
+"""Texts that hold one of some phrases, as a tree: as written, or as `str.lower()` makes both sides equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from sys import maxunicode
+
+from evalstore.diff.deciders.languages.budget import UndecidedError
+from evalstore.diff.deciders.languages.tree import ANYTHING, Chars, Choice, Row, Tree
+
+# How Python lowers a capital sigma depends on the letters around it.
+_SIGMAS = frozenset("\N{GREEK SMALL LETTER SIGMA}\N{GREEK SMALL LETTER FINAL SIGMA}")
+
+
+def contains_any(phrases: Iterable[str], *, case_sensitive: bool) -> Tree:
+    """Return the tree of all texts with one of the phrases; raises `UndecidedError` where lowering looks around."""
+    spelled = _as_written if case_sensitive else _lowered
+    return Row((ANYTHING, Choice(tuple(map(spelled, phrases)))))
+
+
+def _as_written(phrase: str) -> Tree:
+    return Row(tuple(map(Chars, phrase)))
+
+
+def _lowered(phrase: str) -> Tree:
+    wanted = phrase.lower()
+    if not (_SIGMAS | _tails()).isdisjoint(wanted):
+        raise UndecidedError("a phrase has a letter whose lower case depends on its neighbours")
+    singles = [Chars(_sources().get(char, char)) for char in wanted]
+    if wanted:
+        singles[-1] = Chars(singles[-1].chars + _heads().get(wanted[-1], ""))
+    return Row(tuple(singles))
+
+
+def _sources() -> Mapping[str, str]:
+    """Return for a lower-case letter all that is lowered to it alone."""
+    return _table()[0]
+
+
+def _heads() -> Mapping[str, str]:
+    """Return for a letter what is lowered to it and more: a phrase may end in the middle of that."""
+    return _table()[1]
+
+
+def _tails() -> frozenset[str]:
+    """Return what such letters are lowered to beside the first: the capital I with dot has a combining dot."""
+    return frozenset(_table()[2])
+
+
+@cache
+def _table() -> tuple[Mapping[str, str], Mapping[str, str], str]:
+    sources: dict[str, str] = {}
+    heads: dict[str, str] = {}
+    tails = ""
+    for char, lower in ((char, char.lower()) for char in map(chr, range(maxunicode + 1))):
+        if char != lower[0]:
+            table = heads if lower[1:] else sources
+            table[lower[0]] = table.get(lower[0], lower[0] if table is sources else "") + char
+            tails += lower[1:]
+    return sources, heads, tails

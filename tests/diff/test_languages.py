@@ -1,0 +1,381 @@
+"""Patterns compared by their languages: what is claimed of two is held against the engine that runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from evalstore.checks import evaluate
+from evalstore.checks.patterns import compile_pattern, matches
+from evalstore.diff.deciders.languages import (
+    Budget,
+    Comparison,
+    Expression,
+    Relation,
+    Side,
+    UndecidedError,
+    compare_patterns,
+    compare_sides,
+    contains_any,
+    language,
+)
+from evalstore.diff.deciders.languages.alphabet import NOTHING, alphabet_of
+from evalstore.diff.deciders.languages.automaton import Automaton
+from evalstore.diff.deciders.languages.formula import literal
+from evalstore.diff.deciders.languages.graph import Graph
+from evalstore.diff.deciders.languages.pace import may_explode
+from evalstore.diff.deciders.languages.sets import members
+from evalstore.diff.deciders.languages.tree import Chars, Folded, Set, Tree
+
+EQUAL, NARROWER, WIDER, APART, OPEN = Relation
+
+# Letters with odd relatives: both Turkish i, the long s, the kelvin sign, both sharp s, sigma in three forms; a combining
+# mark, which is part of a word; a superscript, which is no digit; a separator that is a blank for some.
+ODD = "\u0130\u0131\u017f\u212a\u00df\u1e9e\u03a3\u03c3\u03c2\u0301\u00b2\u001c\U0001f600"
+CHARS = [*"aabbikIKsSAB1_ #-]{}\n\n\t", *ODD]
+
+
+def expression(spec: str | tuple[str, ...]) -> Expression:
+    return Expression(spec) if isinstance(spec, str) else Expression(*spec)
+
+
+def found(one: Expression, text: str) -> bool | None:
+    compiled = compile_pattern(one.pattern, one.flags)
+    assert not isinstance(compiled, str)
+    return matches(compiled, one.mode, text)
+
+
+EQUALS: list[tuple[Any, Any]] = [
+    ("abc", "(?:a)(b)c"), ("a|b", "[ab]"), ("a|b", "b|a"), ("aa*", "a+"), ("a{2,3}", "aaa?"), ("a*?b", "a*b"),
+    ("(?P<n>a)", "a"), (r"\.", "[.]"), (r"\x61", "a"), (r"\u00e9", "é"), ("a{1}", "a"), ("a{0}b", "b"), ("a{,2}", "a{0,2}"),
+    ("(?i)foo", ("foo", "i")), ("(?i)foo", "[fF][oO][oO]"), ("(?i)k", "[kK\u212a]"), ("(?i)s", "[sS\u017f]"),
+    ("(?i)#1.", ("#1.", "")), ("(?i:a)b", "[aA]b"), ("(?s).", "[\\s\\S]"), (".", "[^\\n]"), ("(?x) a b # c", "ab"),
+    ("(?m)^a", r"(?:\A|\n)a"), ("^$", r"\A\n?\Z"), (r"a\Z", ("(?s).*a", "", "fullmatch")), ("^a", ("a", "", "match")),
+    ((r"\Aa\Z", "", "search"), ("a", "", "fullmatch")), ("a*", ""), ("(?s)(?=.*a)(?=.*b)", "(?s)a.*b|b.*a"),
+    ("a(?!b)", r"a(?:\Z|[^b])"), (r"a\b", r"a(?!\w)"), (r"\Ba", r"(?:\A(?!a)|\w)a"), ("(?=a)a", "a"), ("(?!)|a", "a"),
+    (("a", "s"), ("a", "m")), ("x(?:ab|ac)", "xa[bc]"), ("(a|ab)(c|bcd)", "ac|abcd|abc|abbcd"), ("[]a]", r"[a\]]"), ('{"a', r'\{"a'),
+]  # fmt: skip
+DIFFERENT: list[tuple[Any, Any, Relation, str | None, str | None]] = [
+    ("cim", "cim|deploy", WIDER, None, "deploy"),
+    ("cache tag", "cache tags", NARROWER, "cache tag", None),
+    (r"\d", "[0-9]", NARROWER, "\u0669", None),
+    ("^x$", ("x", "", "fullmatch"), NARROWER, "x\n", None),
+    (("a", ""), ("a", "i"), WIDER, None, "A"),
+    (("[^a]", ""), ("[^a]", "i"), NARROWER, "A", None),
+    (("a(?!b)", ""), ("a(?!b)", "i"), APART, "aB", "A"),
+    (("a.b", ""), ("a.b", "s"), WIDER, None, "a\nb"),
+    (("^a", ""), ("^a", "m"), WIDER, None, "\na"),
+    ("a$", r"a\Z", NARROWER, "a\n", None),
+    (r"\bfoo\b", "foo", WIDER, None, "afoo"),
+    ("(?i)i", "[iI]", NARROWER, "\u0130", None),
+    ("(?i)\u0131", "[I\u0131]", EQUAL, None, None),
+    ("(?i)ß", "ß", NARROWER, "\u1e9e", None),
+    (r"\s", r"[ \t\n\r\f\v]", NARROWER, "\u0085", None),
+    ("foo.{0,40}bar", "foo.{0,60}bar", WIDER, None, "foo" + "a" * 41 + "bar"),
+    ("a{2,4}", "a{3}", NARROWER, "aa", None),
+    ("(a*)b", "(a+)b", NARROWER, "b", None),
+    ("a.*b", "b.*a", APART, "ab", "ba"),
+]
+REFUSED = [
+    r"(a)\1", "(?P<n>a)(?P=n)", "(?<=a)b", "(?<!a)b", "a++", "(?>a)", "(a)?(?(1)b|c)", "a{e<=1}", r"\p{L}", "[[:alpha:]]",
+    "(?|a|b)", r"\X", r"\R", r"\0", r"\101", r"\N{DIGIT ONE}", "(?a)a", "(?r)a", "(?V1)a", "a(?i)b", "(?#note)a", "^*", r"\b+",
+    "(?=a)*", "(?<n>a)", "(*FAIL)", r"\K", r"\G", r"\m", "a" * 1001, "(?:a{50}){50}", "(", "a{e}", "(?:" * 60 + "a" + ")" * 60, "(?=a)" * 31,
+]  # fmt: skip
+SLOW = [
+    "(a+)+b",
+    "(?:a|aa)+$",
+    "(a*)*b",
+    "(x+x+)+y",
+    "(?:a?){30}a{30}",
+    r"(\w+\s?)*$",
+    "(?:ab?b?)*c",
+    "(a|a)*b",
+    "(?:.*,)*x",
+]
+CALM = [
+    "a+b",
+    r"\w+\s+\w+",
+    "(?:foo|bar)+",
+    r"\d{1,3}(?:,\d{3})*",
+    "(?s)a.*b.*c",
+    r'"(?:[^"\\]|\\.)*"',
+    "(?:ab|ac)*",
+    "(a|b)*c",
+]
+
+
+@pytest.mark.parametrize(("old", "new"), EQUALS)
+def test_equal_languages_are_found_equal(old: Any, new: Any) -> None:
+    assert compare_patterns(expression(old), expression(new)) == Comparison(EQUAL)
+
+
+@pytest.mark.parametrize(("old", "new", "relation", "only_old", "only_new"), DIFFERENT)
+def test_the_shortest_texts_show_what_differs(
+    old: Any, new: Any, relation: Relation, only_old: str | None, only_new: str | None
+) -> None:
+    assert compare_patterns(expression(old), expression(new)) == Comparison(relation, only_old, only_new)
+    mirror = {NARROWER: WIDER, WIDER: NARROWER}.get(relation, relation)
+    assert compare_patterns(expression(new), expression(old)) == Comparison(mirror, only_new, only_old)
+
+
+@pytest.mark.parametrize("pattern", REFUSED)
+def test_what_is_not_known_for_sure_is_left_open(pattern: str) -> None:
+    for old, new in ((pattern, "a"), ("a", pattern)):
+        answer = compare_patterns(Expression(old), Expression(new))
+        assert answer.relation is OPEN
+        assert answer.why
+
+
+@pytest.mark.parametrize("pattern", SLOW)
+def test_what_may_take_exponential_time_is_left_open_and_still_shown(pattern: str) -> None:
+    tree = language(Expression(pattern))
+    assert may_explode(tree, alphabet_of([tree], Budget()).masks, Budget())
+    answer = compare_patterns(Expression(pattern), Expression("zz"))
+    assert answer.relation is OPEN
+    assert "time" in answer.why
+    assert answer.only_old is not None
+
+
+@pytest.mark.parametrize("pattern", CALM)
+def test_ordinary_repeats_are_not_taken_for_slow_ones(pattern: str) -> None:
+    tree = language(Expression(pattern))
+    assert not may_explode(tree, alphabet_of([tree], Budget()).masks, Budget())
+
+
+def test_a_slow_pattern_that_is_read_alike_is_equal() -> None:
+    assert compare_patterns(Expression("(a+)+b"), Expression("(?:a+)+b", "m")).relation is EQUAL
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("a.{20}b", "a.{20}c"), ("(?:a|b)*a(?:a|b){15}", "(?:a|b)*b(?:a|b){15}"), ("(?=.*a.{9}b)(?!.*c.{9}d)", "x")]
+)  # fmt: skip
+def test_the_budget_ends_what_explodes_at_the_same_step_every_time(old: str, new: str) -> None:
+    answers = set()
+    for _ in range(2):
+        budget = Budget(20_000)
+        answer = compare_patterns(Expression(old), Expression(new), budget)
+        assert answer.relation is OPEN
+        assert "steps" in answer.why
+        answers.add(budget.left)
+    assert len(answers) == 1
+
+
+def test_a_replay_that_disagrees_leaves_the_question_open() -> None:
+    liar = Side(lambda: language(Expression("a")), lambda _: False)
+    honest = Side(lambda: language(Expression("b")), lambda text: "b" in text)
+    assert compare_sides(liar, honest, Budget()).relation is OPEN
+    assert compare_sides(honest, liar, Budget()).relation is OPEN
+
+
+@pytest.mark.parametrize(
+    ("atom", "source", "flags"),
+    [
+        *((Folded(char), char, "i") for char in "kKsiI1é" + ODD),
+        *((Set(source, ""), source, "") for source in (r"\w", r"\D", ".", "[^a-c]", r"[\s-]")),
+        (Set("[^k]", "i"), "[^k]", "i"),
+        (Set("[h-k\u0131]", "i"), "[h-k\u0131]", "i"),
+        (Set(".", "s"), ".", "s"),
+        (Chars("ab\n"), "[ab\\n]", ""),
+    ],
+)
+def test_an_atom_is_what_the_engine_matches_one_by_one(atom: Any, source: str, flags: str) -> None:
+    compiled = compile_pattern(source, flags)
+    assert not isinstance(compiled, str)
+    ranges = members([atom], Budget())[atom]
+    held = {code for start, end in ranges for code in range(start, end)}
+    codes = {
+        0,
+        9,
+        10,
+        0xD7FF,
+        0xE000,
+        0x10FFFF,
+        *range(0x250),
+        *map(ord, ODD),
+        *(end for pair in ranges for end in pair),
+    }
+    for code in codes - {0x110000}:
+        assert (compiled.fullmatch(chr(code)) is not None) is (code in held), hex(code)
+
+
+def test_a_word_ends_where_the_engine_says() -> None:
+    edge, word = compile_pattern(r"a\b(?s:.)", ""), compile_pattern(r"\w", "")
+    assert not isinstance(edge, str)
+    assert not isinstance(word, str)
+    for char in map(chr, range(0x3000)):
+        assert (edge.fullmatch("a" + char) is None) is (word.fullmatch(char) is not None)
+
+
+# Random patterns: their trees against the engine, and every claim about two of them.
+PLAIN = st.sampled_from([*"aabbikIKsS1_ #", "\\n", *ODD, "é", r"\.", r"\x61", r"\u0062", r"\ ", r"\t", "{}", "}", "]"])
+CLASS = st.sampled_from(
+    ["[ab]", "[^a]", "[a-k]", "[^\\n]", "[iı]", "[^İ]", "[^\\W_]", "[\\s\\d]", "[]a]", "[^]]", "[a-]", "[k-s]", "[^K]", "[ß]",
+     "[^\\s\\S]", "[\\b\\t]", "[a--b]", "[[]", "[&&a]", ".", ".", r"\d", r"\D", r"\w", r"\W", r"\s", r"\S"]
+)  # fmt: skip
+PLACE = st.sampled_from(["^", "$", r"\A", r"\Z", r"\b", r"\B"])
+COUNT = st.sampled_from(
+    ["*", "+", "?", "*?", "+?", "??", "{2}", "{1}", "{0}", "{0,2}", "{1,2}?", "{,2}", "{2,}", "{,}", "{0,3}"]
+)
+SCOPE = st.sampled_from(["", "?:", "?i:", "?-i:", "?s:", "?m:", "?-m:", "?x:", "?i-s:", "?im:", "?=", "?!"])
+
+
+def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        st.lists(inner, min_size=2, max_size=3).map("".join),
+        st.lists(inner, min_size=2, max_size=3).map("|".join),
+        st.tuples(SCOPE, inner).map(lambda pair: f"({pair[0]}{pair[1]})"),
+        st.tuples(PLAIN | CLASS | inner.map("(?:{})".format), COUNT).map("".join),
+    )
+
+
+PATTERNS = st.recursive(PLAIN | CLASS | PLACE, _larger, max_leaves=8)
+FLAGS = st.sampled_from(["", "", "i", "i", "m", "s", "x", "im", "is", "imsx"])
+MODES = st.sampled_from(["search", "search", "match", "fullmatch"])
+EXPRESSIONS = st.builds(Expression, PATTERNS, FLAGS, MODES)
+TEXTS = st.lists(st.text(st.sampled_from(CHARS), max_size=6), min_size=12, max_size=12)
+
+
+@st.composite
+def edited(draw: st.DrawFn) -> tuple[Expression, Expression]:
+    """Return an expression, and one that is near it."""
+    old = draw(EXPRESSIONS)
+    pattern, flags, mode = old
+    at = draw(st.integers(0, len(pattern)))
+    new = draw(
+        st.one_of(
+            st.builds(lambda more: pattern[:at] + more + pattern[at:], PATTERNS | COUNT),
+            st.just(pattern[:at] + pattern[at + 1 :]),
+            st.builds(lambda more: f"{pattern}|{more}", PATTERNS),
+            st.builds(lambda count: f"(?:{pattern}){count}", COUNT),
+            st.just(f"(?:{pattern}|{pattern})"),
+            st.just(f"({pattern})"),
+            st.just(pattern),
+        )
+    )
+    return old, Expression(new, draw(st.just(flags) | FLAGS), draw(st.just(mode) | MODES))
+
+
+def reader(tree: Tree, chars: list[str]) -> Callable[[str], bool]:
+    """Return a reader of texts of `chars` by the automaton of a tree."""
+    budget = Budget()
+    # Each of the characters is a letter of its own.
+    alphabet = alphabet_of([tree, *map(Chars, chars)], budget)
+    graph = Graph(alphabet.masks, budget)
+    start, automaton = literal(graph.build(tree, graph.all)), Automaton(graph)
+    numbers = {char: alphabet.masks[Chars(char)].bit_length() - 1 for char in chars}
+
+    def read(text: str) -> bool:
+        state, before = start, NOTHING
+        for char in text:
+            beside = alphabet.letters[numbers[char]].beside
+            state = automaton.read(automaton.open(state, before, beside), numbers[char])
+            before = beside
+        return automaton.accepts(state, before)
+
+    return read
+
+
+QUICK = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+LONG = settings(QUICK, max_examples=20_000)
+
+
+def holds_as_the_engine_does(one: Expression, texts: list[str]) -> None:
+    try:
+        read = reader(language(one), CHARS)
+        for text in texts:
+            assert read(text) is found(one, text), (one, text)
+    except UndecidedError:
+        assume(False)
+
+
+def holds_for_all_texts(old: Expression, new: Expression, texts: list[str]) -> None:
+    answer = compare_patterns(old, new)
+    assert "otherwise" not in answer.why, (old, new)
+    shown = [text for text in (answer.only_old, answer.only_new) if text is not None]
+    if answer.only_old is not None:
+        assert (found(old, answer.only_old), found(new, answer.only_old)) == (True, False)
+    if answer.only_new is not None:
+        assert (found(old, answer.only_new), found(new, answer.only_new)) == (False, True)
+    if answer.relation in {OPEN, APART}:
+        return
+    assert (answer.only_old is not None) is (answer.relation is NARROWER)
+    assert (answer.only_new is not None) is (answer.relation is WIDER)
+    near = [more for one in shown for more in (one + "\n", "\n" + one, one + "a", "a" + one, one * 2)]
+    for text in (*texts, *near):
+        before, after = found(old, text), found(new, text)
+        assert before is after or (answer.relation is (WIDER if after else NARROWER)), (old, new, answer, text)
+
+
+@QUICK
+@given(EXPRESSIONS, TEXTS)
+def test_a_tree_reads_a_text_as_the_engine_does(one: Expression, texts: list[str]) -> None:
+    holds_as_the_engine_does(one, texts)
+
+
+@QUICK
+@given(edited(), TEXTS)
+def test_no_text_contradicts_what_is_claimed_of_two_patterns(
+    pair: tuple[Expression, Expression], texts: list[str]
+) -> None:
+    holds_for_all_texts(*pair, texts)
+
+
+@pytest.mark.slow
+@LONG
+@given(EXPRESSIONS, TEXTS)
+def test_many_trees_read_texts_as_the_engine_does(one: Expression, texts: list[str]) -> None:
+    holds_as_the_engine_does(one, texts)
+
+
+@pytest.mark.slow
+@LONG
+@given(edited(), TEXTS)
+def test_no_text_contradicts_what_is_claimed_of_many_patterns(
+    pair: tuple[Expression, Expression], texts: list[str]
+) -> None:
+    holds_for_all_texts(*pair, texts)
+
+
+@pytest.mark.slow
+@settings(LONG, max_examples=2_000)
+@given(st.lists(st.sampled_from(["a", "ab", "[ab]", ".", "a|b", "a|ab", "aa", "b"]), min_size=1, max_size=3), st.data())
+def test_a_pattern_that_is_not_slow_by_the_test_is_not_slow(parts: list[str], data: st.DataObject) -> None:
+    counts = st.sampled_from(["*", "+", "?", "{1,20}", "{0,30}", "{3}", ""])
+    pattern = "".join(f"(?:{part}){data.draw(counts)}" for part in parts)
+    pattern = f"(?:{pattern}){data.draw(counts)}{data.draw(st.sampled_from(['c', '$', 'b', 'c$']))}"
+    tree = language(Expression(pattern))
+    assume(not may_explode(tree, alphabet_of([tree], Budget()).masks, Budget()))
+    for text in ("a" * 60, "ab" * 30, "a" * 60 + "d", "ab" * 30 + "d", "aab" * 20 + "d"):
+        assert found(Expression(pattern), text) is not None, pattern
+
+
+# Phrases, as a language of their own.
+PHRASES = st.lists(
+    st.text(st.sampled_from([*"abikKs\n ", "\u0130", "\u0307", "\u017f", "\u212a", "ß", "ẞ"]), max_size=3), max_size=3
+)
+
+
+@QUICK
+@given(
+    PHRASES, st.booleans(), st.lists(st.text(st.sampled_from([*CHARS, "\u0307"]), max_size=5), min_size=12, max_size=12)
+)
+def test_phrases_are_found_as_the_check_finds_them(values: list[str], case_sensitive: bool, texts: list[str]) -> None:  # noqa: FBT001  # drawn
+    check = {"kind": "must_not_contain", "values": values, "case_sensitive": case_sensitive}
+    rubric = {"checks": [check], "scoring": {"combine": "all_pass"}}
+    try:
+        read = reader(contains_any(values, case_sensitive=case_sensitive), [*CHARS, "\u0307"])
+    except UndecidedError:
+        assume(False)
+    for text in texts:
+        assert read(text) is (evaluate(rubric, text).score == 0), (values, text)
+
+
+@pytest.mark.parametrize("phrase", ["Σ", "ΑΣ", "ς", "a\u0307", "\u0130"])
+def test_a_phrase_whose_lower_case_looks_around_is_left_open(phrase: str) -> None:
+    with pytest.raises(UndecidedError):
+        contains_any([phrase], case_sensitive=False)
+    assert contains_any([phrase], case_sensitive=True)
