@@ -57,12 +57,12 @@ def _audit(
         raise RefusedError("no question was scored in both runs, so nothing can be compared")
     pairs = Pairs(a, b, rulers, grader, read_history(a, b, both, rulers))
     commons = [pairs.common(id_) for id_ in both]
-    if panel.waiting:
-        return None
-    if panel.missing:
-        raise _missing(panel)
     if drifted and not allow_drift:
         raise _drifted(drifted)
+    if panel.waiting:
+        return None
+    if panel.missing or panel.failed:
+        raise _missing(panel)
     return _sum(pairs, commons, drifted)
 
 
@@ -137,6 +137,12 @@ def _side(stored: Stored) -> Side:
 
 
 def _missing(panel: Panel) -> RefusedError:
+    if panel.failed:
+        first = next(iter(panel.failed.values()))
+        return RefusedError(
+            f"to tell the shares apart, replies of judges are needed, and {len(panel.failed):,} calls failed: {first}",
+            hint="the replies that came are kept, and the same command asks for the rest",
+        )
     return RefusedError(
         f"to tell the shares apart, replies of judges are needed that are not kept: {len(panel.missing):,}",
         hint="name an endpoint that answers them: --judge-url, EVALSTORE_JUDGE_URL",

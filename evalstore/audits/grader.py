@@ -32,8 +32,8 @@ _Key = tuple[str, str, str, str]
 class Grader:
     """Grades checks; what the rubrics of the runs gave is remembered, because the hybrids hold the same checks.
 
-    A check that asks judges is graded from kept replies; where they are not kept, as a run recorded the same check on
-    the same output (`borrowed` counts those); else its calls are noted as missing.
+    A check that asks judges is graded from kept replies; where those that a run saw are not kept, as it recorded the
+    same check on the same output (`borrowed` counts those); else its calls are noted as missing.
     """
 
     load: Callable[[str], Artifact]
@@ -52,18 +52,14 @@ class Grader:
             if row.rubric in stored.rulers and id_ in stored.asked:
                 about, results = _about(stored.asked[id_], row), {check.id: check for check in row.checks}
                 for check, content in stored.rulers[row.rubric].checks:
-                    if (
-                        check.id in results
-                        and results[check.id].score is not None
-                        and any(check_pins((), check.params))
-                    ):
+                    if check.id in results and any(check_pins((), check.params)):
                         self._recorded[content, *about] = results[check.id]
 
     def notes(self) -> Iterator[str]:
         """Say what was not graded again."""
         if self.borrowed:
             count = len(self.borrowed)
-            yield f"results of judges that were taken as recorded, because their replies are not kept: {count:,}"
+            yield f"results of judges that were taken as recorded, because the replies they saw are not kept: {count:,}"
 
     def rubric(self, ruler: Ruler, asked: Asked, row: Row) -> RubricResult:
         """Return what `evaluate` answers for one row."""
@@ -89,19 +85,25 @@ class Grader:
 
     def _result(self, key: _Key, sample: Sample) -> CheckResult:
         self._wanted.clear()
-        result = self._ready[key[0]](sample)
-        if self._wanted and key in self._recorded:
+        result, recorded = self._ready[key[0]](sample), self._recorded.get(key)
+        if recorded and (self._wanted or _saw_others(recorded, result)):
             self.borrowed.add(key)
-            return self._recorded[key]
+            return recorded
         for call in self._wanted:
             self.panel.ask(call)
         return result
 
     def _ask(self, call: Call) -> Reply:
         reply = self.panel.find(call)
-        if reply is None:
+        if reply is None or reply.problem:
             self._wanted.append(call)
         return reply or NOT_KEPT
+
+
+def _saw_others(recorded: CheckResult, result: CheckResult) -> bool:
+    """Whether a recorded result rests on other replies: on none, or on some that were lost and asked for again."""
+    known = bool(recorded.replies) or recorded.score is None
+    return known and recorded.replies != result.replies
 
 
 def drift(stored: Stored, grader: Grader, name: str) -> Iterator[Drift]:

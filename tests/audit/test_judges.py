@@ -108,6 +108,65 @@ def test_what_no_run_has_asked_is_refused_or_asked(store: Repo, scored: Scored, 
     assert audited(store, a, b) == found  # now everything is kept
 
 
+def test_a_model_that_says_otherwise_now_does_not_change_what_was_recorded(
+    store: Repo, scored: Scored, judge_server: Any
+) -> None:
+    store.release("rubrics/answer", RUBRIC.format(version="3.0.0", pin="1.0.0", most=40).replace("max", "min"))
+    store.release("datasets/small", DATASET.format(version="3.0.0"))
+    a, b = scored("1.0.0", "thank you", "no"), scored("3.0.0", "thank you so", "no, never")
+    forget(store)
+    judge_server.text = lambda _: '{"score": 0.5}'
+    found = audited(store, a, b, Judges(Endpoint(judge_server.url)))
+    assert found.drift == ()
+    assert sum(shares(found).values()) == found.delta
+    forget(store)
+    with Store.open(store.root) as opened:  # the calls of both runs, asked anew
+        for run in (a, b):
+            score(
+                run.dataset.ref,
+                run.path,
+                store=opened,
+                out=run.path.parent,
+                at=AT,
+                judges=Judges(Endpoint(judge_server.url)),
+            )
+    again = audited(store, a, b)
+    assert (again.drift, shares(again)) == ((), shares(found))
+    assert again.notes == (
+        "results of judges that were taken as recorded, because the replies they saw are not kept: 4",
+    )
+
+
+def test_a_check_that_had_no_reply_stays_unscored_when_there_is_one(
+    store: Repo, scored: Scored, judge_server: Any
+) -> None:
+    judge_server.play("400", prompt="no$")
+    a = scored("1.0.0", "thank you", "no")
+    assert a.checks["kind"].errors == 1
+    judge_server.plays = {"": ["ok"]}
+    assert scored("1.0.0", "thank you", "no").checks["kind"].errors == 0  # now its reply is kept
+    found = audited(store, a, scored("1.0.0", "thank you", "never"))
+    assert found.drift == ()
+    assert found.notes[0].endswith("because the replies they saw are not kept: 1")
+
+
+def test_calls_that_fail_are_no_results(store: Repo, scored: Scored, judge_server: Any) -> None:
+    a, b = scored("1.0.0", "thank you", "no"), scored("2.0.0", "thank you so", "no, never")
+    judge_server.play("400", prompt="no$")
+    with pytest.raises(
+        RefusedError, match=r"needed, and 1 calls failed: the endpoint refuses the request \(400: "
+    ) as caught:
+        audited(store, a, b, Judges(Endpoint(judge_server.url)))
+    assert "asks for the rest" in str(caught.value.hint)
+    forget(store)
+    with pytest.raises(RefusedError, match="calls failed"):
+        audited(store, a, b, Judges(Endpoint(judge_server.url)))
+    judge_server.plays = {"": ["ok"]}
+    asked = judge_server.calls
+    assert audited(store, a, b, Judges(Endpoint(judge_server.url))).drift == ()
+    assert judge_server.calls == asked + 1
+
+
 def test_judges_by_two_models_cannot_be_told_apart(store: Repo, scored: Scored, judge_server: Any) -> None:
     store.release("judges/tone", JUDGE.format(version="3.0.0", words="Kind?").replace("model: {id: m}\n", ""))
     store.release("rubrics/answer", RUBRIC.format(version="3.0.0", pin="3.0.0", most=20))
