@@ -159,7 +159,7 @@ JURY = {"members": [{"judge_prompt_ref": REF}], "aggregate": "mean"}
         ({"samples": 0}, "minimum of 1"),
         ({"samples": 1.5}, "integer"),
         ({"samples": True}, "integer"),
-        ({"jury": JURY}, "should not be valid"),
+        ({"jury": JURY}, "cannot stand beside the other parameters"),
         ({"judge_prompt_ref": None, "jury": {**JURY, "aggregate": "unanimous"}}, "unanimous"),
         ({"judge_prompt_ref": None, "jury": {**JURY, "members": [{"judge_prompt_ref": REF, "weight": -1}]}}, "-1"),
         ({"judge_prompt_ref": None, "jury": {**JURY, "members": [{"judge_prompt_ref": REF, "weight": "1"}]}}, "'1'"),
@@ -168,7 +168,7 @@ JURY = {"members": [{"judge_prompt_ref": REF}], "aggregate": "mean"}
 )
 def test_what_the_schema_refuses_is_refused_in_its_words(params: Mapping[str, Any], said: str) -> None:
     check = {key: value for key, value in {**ONE, **params}.items() if value is not None}
-    with pytest.raises(SchemaError, match=r"^check llm_judge: ") as refused:
+    with pytest.raises(SchemaError, match=r"^check llm_judge[a-z_/0-9]*: ") as refused:
         answer(check, Reach(shelf(judge_j=JUDGE), lambda _: Reply(FULL)))
     assert said in refused.value.message
 
