@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -20,6 +21,8 @@ from evalstore.store.writing import find_refs
 from evalstore.text import excerpt
 
 _HEADS = "refs/heads/"
+_TRIES, _PAUSE = 4, 0.5  # while somebody else pushes to the same place
+_BUSY = ("transaction failed", "failed to update ref", "lock", "incorrect old value")
 _CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
 
 # What a remote says of a ref that it does not take -> what has happened, and what to do before the same push.
@@ -91,16 +94,26 @@ def find_cargo(git: Git, ready: Push) -> Mapping[str, str]:
 
 def send(store: Store, route: Route, ready: Push, cargo: Mapping[str, str]) -> Push:
     """Push, and say what became of it; nothing that happens there undoes what was released here."""
-    repository = store.repository
-    if repository.top is None:
-        return ready
-    try:
-        answers = remote.push(store.git, repository.top, route.to, cargo, hex_digits=repository.hex_digits)
-    except CommandError as failure:
-        return _not_sent(ready, cargo, failure)
-    remote.note(store.git, route.to, cargo)
-    same = all(answer.flag == "=" for answer in answers)
-    return replace(ready, outcome=Outcome.UP_TO_DATE if same else Outcome.PUSHED)
+    for left in reversed(range(_TRIES)):
+        try:
+            answers = remote.push(store.git, store.repository, route.to, cargo)
+        except CommandError as failure:
+            now = find_cargo(store.git, ready)
+            if not left or not _worth_again(failure, moved=now != cargo):
+                return _not_sent(ready, cargo, failure)
+            cargo = now
+            time.sleep(_PAUSE)
+            continue
+        remote.note(store.git, route.to, cargo)
+        same = all(answer.flag == "=" for answer in answers)
+        return replace(ready, outcome=Outcome.UP_TO_DATE if same else Outcome.PUSHED)
+    return ready
+
+
+def _worth_again(failure: CommandError, *, moved: bool) -> bool:
+    # Another bump of this repository pushed the branch with a commit on top of ours, or is about to: both can be true.
+    said = " ".join(answer.words for answer in remote.read_answers(failure.stdout) if answer.flag == "!")
+    return ("non-fast-forward" in said and moved) or any(word in said for word in _BUSY)
 
 
 def _current(store: Store, name: str) -> str | None:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 from evalstore.errors import GitError
 from evalstore.store.git import OWN_CONFIG, CommandError, Git
+from evalstore.store.locate import Repository
 from evalstore.store.own import own_repository
 
 _HEADS = "refs/heads/"
@@ -63,12 +63,12 @@ def find_remotes(git: Git) -> Remotes:
     return Remotes(remotes, dict(settings))
 
 
-def push(git: Git, top: Path, remote: Remote, refs: Mapping[str, str], *, hex_digits: int) -> list[Answer]:
+def push(git: Git, repository: Repository, remote: Remote, refs: Mapping[str, str]) -> list[Answer]:
     """Push objects to full ref names, all or none; `CommandError` holds the answers in its stdout when it is none."""
     (url,) = remote.urls
-    address = url if "://" in url or _HOST.match(url) else str(top / url)
+    address = url if "://" in url or _HOST.match(url) else str((repository.top or git.directory) / url)
     refspecs = [f"{oid}:{name}" for name, oid in refs.items()]
-    with own_repository(replace(git, timeout=_PATIENCE), hex_digits, _headers(git)) as own:
+    with own_repository(replace(git, timeout=_PATIENCE), repository.hex_digits, _headers(git)) as own:
         out = own.run("push", "--atomic", "--porcelain", "--no-verify", "--", address, *refspecs)
     return read_answers(out)
 

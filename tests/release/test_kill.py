@@ -9,27 +9,60 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.release.conftest import JUDGE, Shop, check_sound, rubric
+from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
+from tests.release.line import serving
 
 Cli = Callable[..., Any]
 CALLS = ("rename", "renameat", "link", "unlink", "unlinkat", "mkdir", "fsync", "utimensat", "ftruncate")
 
 
+@dataclass(frozen=True)
+class Room:
+    """A store, the words of every bump in it, what one releases, and the remote to which it goes."""
+
+    shop: Shop
+    words: tuple[str, ...] = ()
+    releases: int = 3
+    far: Path | None = None
+
+
 @pytest.fixture
-def busy(shop: Shop) -> Shop:
+def busy(shop: Shop) -> Room:
     """A store in which every bump releases three artifacts, beside somebody's staged work."""
     shop.write("judges/accuracy.yaml", JUDGE)
     shop.write("rubrics/voice.yaml", rubric("voice"))
     shop.write("kept.txt", "staged\n")
     shop.git("add", "kept.txt")
     shop.bump()
-    return shop
+    return Room(shop)
+
+
+@pytest.fixture
+def whole(
+    busy: Room, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Room]:
+    """The same with a rubric and a dataset that follow the judge, a key, and a remote on another machine."""
+    shop, far, key = busy.shop, tmp_path / "far.git", tmp_path / "key"
+    shop.write("rubrics/reviewed.yaml", judged())
+    shop.write("datasets/web.yaml", "id: web\nversion: 1.0.0\nrows: web.jsonl\n")
+    shop.write("datasets/web.jsonl", '{"id": "one", "input": "Why?", "rubric_ref": "rubric/reviewed@1.0.0"}\n')
+    shop.bump()
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    for setting in (("gpg.format", "ssh"), ("user.signingKey", f"{key}.pub")):
+        subprocess.run(["git", "config", "--global", *setting], check=True)
+    shop.git("init", "-q", "--bare", str(far))
+    shop.git("remote", "add", "origin", f"ssh://far{far}")
+    with serving(tmp_path_factory.mktemp("l")) as line:
+        monkeypatch.setenv("GIT_SSH_COMMAND", str(line.ssh))
+        yield Room(shop, ("--dependents", "--sign", "--push"), 5, far)
 
 
 def change(shop: Shop, number: int) -> None:
@@ -39,30 +72,50 @@ def change(shop: Shop, number: int) -> None:
     shop.write("rubrics/voice.yaml", rubric("voice", ban=f"word{number}", version=version))
 
 
-def command(shop: Shop) -> list[str]:
-    return [sys.executable, "-m", "evalstore", "-C", str(shop.root), "bump", "--all"]
+def command(room: Room) -> list[str]:
+    return [sys.executable, "-m", "evalstore", "-C", str(room.shop.root), "bump", "--all", *room.words]
 
 
-def check_round(cli: Cli, shop: Shop, number: int) -> None:
+def check_round(cli: Cli, room: Room, number: int) -> None:
     """The same command again finishes the job, and nobody has to mend anything."""
-    again = cli("-C", shop.root, "bump", "--all")
-    assert (again.code, again.err) == (0, "")
+    shop = room.shop
+    again = cli("-C", shop.root, "bump", "--all", *room.words)
+    assert (again.code, again.err) == (0, ""), again.out
     tags = shop.git("for-each-ref", "--format=%(*objectname)", f"refs/tags/*/*@{number + 1}.0.0").split()
-    assert tags == [shop.git("rev-parse", "HEAD")] * 3
-    assert shop.git("rev-list", "--count", "HEAD") == str(number + 1)
+    assert tags == [shop.git("rev-parse", "HEAD")] * room.releases
+    assert shop.git("rev-list", "--count", "rubric/tone@1.0.0..rubric/tone@2.0.0") in {"1", "2"}
+    assert shop.git("rev-list", "--count", "rubric/tone@2.0.0..HEAD") == str(number - 1)
     assert shop.git("status", "--porcelain") == "A  kept.txt"
+    if room.far:
+        assert f'"rubric/reviewed@{number + 1}.0.0"' in shop.read("datasets/web.jsonl").decode()
+        check_arrived(shop, room.far, number)
 
 
-def storm(cli: Cli, shop: Shop, rounds: int) -> int:
+def check_arrived(shop: Shop, far: Path, number: int) -> None:
+    """Branch and tags of this round are there, or nothing of it would be."""
+    there = shop.run("for-each-ref", "--format=%(objectname) %(refname)", cwd=far).split("\n")
+    here = shop.git("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags").split("\n")
+    wanted = {line for line in here if line.endswith((f"@{number + 1}.0.0", "refs/heads/main"))}
+    assert wanted <= set(there)
+
+
+def check_signed(room: Room) -> None:
+    for tag in room.shop.tags() if room.far else ():
+        if not tag.endswith("@1.0.0"):
+            assert "BEGIN SSH SIGNATURE" in room.shop.git("cat-file", "tag", tag)
+
+
+def storm(cli: Cli, room: Room, rounds: int) -> int:
+    shop = room.shop
     chance = random.Random(20260907)  # noqa: S311  # the same storm every time
     began = time.monotonic()
     cli("-C", shop.root, "bump", "--all", "--dry-run")
-    usual = 3 * (time.monotonic() - began)
+    usual = (6 if room.far else 3) * (time.monotonic() - began)
     died = 0
     for number in range(1, rounds + 1):
         change(shop, number)
         process = subprocess.Popen(
-            command(shop), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            command(room), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
         time.sleep(chance.uniform(0.1, 1) * usual)
         if process.poll() is None:
@@ -72,43 +125,69 @@ def storm(cli: Cli, shop: Shop, rounds: int) -> int:
                 os.killpg(process.pid, signal.SIGKILL)
             process.kill()
         process.wait()
-        check_round(cli, shop, number)
+        check_round(cli, room, number)
     check_sound(shop)
+    check_signed(room)
     return died
 
 
-def test_killed_at_random(cli: Cli, busy: Shop) -> None:
+def test_killed_at_random(cli: Cli, busy: Room) -> None:
     storm(cli, busy, rounds=4)
 
 
+def test_killed_at_random_with_dependents_a_key_and_a_remote(cli: Cli, whole: Room) -> None:
+    storm(cli, whole, rounds=4)
+
+
 @pytest.mark.slow
-def test_killed_at_random_many_times(cli: Cli, busy: Shop) -> None:
+def test_killed_at_random_many_times(cli: Cli, busy: Room) -> None:
     assert storm(cli, busy, rounds=100) > 50
 
 
-def struck(cli: Cli, shop: Shop, points: Iterable[tuple[str, int]]) -> int:
+@pytest.mark.slow
+def test_killed_at_random_many_times_with_dependents_a_key_and_a_remote(cli: Cli, whole: Room) -> None:
+    assert storm(cli, whole, rounds=60) > 30
+
+
+def struck(cli: Cli, room: Room, points: Iterable[tuple[str, int]]) -> int:
     """Kill whichever process, ours or git's, makes its n-th call of a kind; how often one was killed."""
+    shop = room.shop
     died, log = 0, shop.top.parent / "strace.log"
     for number, (call, nth) in enumerate(points, start=1):
         change(shop, number)
         inject = ["-f", "-o", str(log), "-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={nth}"]
         # Written bytecode would be renamed into place, too.
         env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-        ran = subprocess.run(["strace", *inject, *command(shop)], capture_output=True, env=env, check=False)
+        ran = subprocess.run(["strace", *inject, *command(room)], capture_output=True, env=env, check=False)
         assert b"Traceback" not in ran.stderr, ran.stderr
         died += "killed by SIGKILL" in log.read_text()
-        check_round(cli, shop, number)
+        check_round(cli, room, number)
     check_sound(shop)
+    check_signed(room)
     return died
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
-def test_killed_within_git(cli: Cli, busy: Shop) -> None:
+STRACE = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+
+
+@STRACE
+def test_killed_within_git(cli: Cli, busy: Room) -> None:
     # The second to the fourth renaming of one process is a transaction torn between its tags and its branch.
     assert struck(cli, busy, [("rename", 2), ("rename", 4)]) == 2
 
 
+@STRACE
+def test_killed_within_git_that_signs_and_pushes(cli: Cli, whole: Room) -> None:
+    assert struck(cli, whole, [("rename", 3), ("connect", 1), ("link", 1)]) == 3
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
-def test_killed_at_every_change_on_disk(cli: Cli, busy: Shop) -> None:
+@STRACE
+def test_killed_at_every_change_on_disk(cli: Cli, busy: Room) -> None:
     assert struck(cli, busy, product(CALLS, range(1, 10))) > 30
+
+
+@pytest.mark.slow
+@STRACE
+def test_killed_at_every_change_with_dependents_a_key_and_a_remote(cli: Cli, whole: Room) -> None:
+    assert struck(cli, whole, product((*CALLS, "connect", "sendto"), range(1, 10))) > 30

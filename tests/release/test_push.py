@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from evalstore.schemas import compile_schema
 from evalstore.store import Store
 from evalstore.store.own import own_repository
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
+from tests.release.line import Line, serving
 
 Cli = Callable[..., Any]
 
@@ -417,6 +418,50 @@ def test_a_token_that_a_build_server_put_into_the_clone_goes_along(released: Sho
         assert own.ask("config", "--get-urlmatch", "http.extraheader", "https://example.com/far.git") is None
         with pytest.raises(GitError, match="what cannot be sent"), own_repository(store.git, 40, {"a": "x\n[y]"}):
             pass
+
+
+# A line to another machine.
+
+
+@pytest.fixture
+def line(
+    released: Shop, far: Far, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Line]:
+    released.git("remote", "set-url", "origin", f"ssh://far{far.path}")
+    with serving(tmp_path_factory.mktemp("l")) as line:
+        monkeypatch.setenv("GIT_SSH_COMMAND", str(line.ssh))
+        yield line
+
+
+def test_over_ssh_as_the_user_has_it(released: Shop, far: Far, line: Line) -> None:
+    change(released)
+    assert push_of(released).outcome is Outcome.PUSHED
+    assert far.git("rev-parse", "rubric/tone@2.0.0") == released.git("rev-parse", "rubric/tone@2.0.0")
+
+
+def test_a_line_that_is_cut(released: Shop, far: Far, line: Line) -> None:
+    change(released)
+    released.bump()
+    before = far.refs()
+    for budget in (1, 100, 400, 800, 1000):
+        line.budget = budget
+        done = released.bump("rubric/tone", push=True).push
+        assert done
+        assert (done.outcome, far.refs()) == (Outcome.FAILED, before), budget
+    line.budget = None
+    assert push_of(released).outcome is Outcome.PUSHED
+    assert line.carried > 1000
+    far.git("fsck", "--strict")
+    check_sound(released)
+
+
+def test_nobody_to_let_us_in(released: Shop, far: Far, line: Line) -> None:
+    line.ssh.write_text("#!/bin/sh\necho 'far: Permission denied (publickey).' >&2\nexit 255\n")
+    change(released)
+    push = push_of(released)
+    assert (push.outcome, push.message) == (Outcome.FAILED, "it does not let you in")
+    assert push.hint
+    assert push.hint.startswith("only your global config is asked for passwords and keys")
 
 
 # What is said.
