@@ -56,7 +56,7 @@ _ROWS = (
         "tags-missing",
         _ERROR,
         "{count} of {all} releases have no tag here, as in a {clone} clone",
-        "git fetch {fetch} --tags, then verify again",
+        "git fetch {fetch}, then verify again",
         "What is not here is never guessed.",
     ),
     Rule(
