@@ -46,7 +46,7 @@ class Judges:
 
     def __post_init__(self) -> None:
         name = self.model.get("id", "")
-        if not (isinstance(name, str) and name.isprintable()):
+        if not (isinstance(name, str) and name.isprintable() and name == name.strip()):
             raise UsageError(f"{printable(repr(name))} is no name of a model for judges")
 
 
