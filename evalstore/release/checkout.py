@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from evalstore.errors import RefusedError
 from evalstore.store.git import Git
-from evalstore.store.index import check_free
+from evalstore.store.index import check_free, unmerged
 from evalstore.store.writing import find_refs
 
 _BRANCHES = "refs/heads/"
@@ -40,6 +40,8 @@ def find_checkout(git: Git) -> Checkout:
     for file, what in _UNFINISHED.items():
         if (git.directory / file).exists():
             raise RefusedError(f"{what} is not finished", hint="finish it or abort it, then run the bump again")
+    if conflict := unmerged(git):
+        raise RefusedError(f"{conflict} has a conflict that is not resolved", hint="resolve it, git add it, then bump")
     name = find_branch(git)
     if name is None:
         raise RefusedError(

@@ -25,6 +25,12 @@ def staged(git: Git, paths: Iterable[str]) -> dict[str, str]:
     return {path: head.split(" ")[1] for head, path in entries if path in wanted}
 
 
+def unmerged(git: Git) -> str | None:
+    """Return a file that a merge left in conflict, None when there is none."""
+    out = git.run("ls-files", "--unmerged", "--full-name", "-z").decode("utf-8", "surrogateescape")
+    return out.partition("\0")[0].partition("\t")[2] or None
+
+
 def stage(git: Git, files: Mapping[str, TreeEntry]) -> None:
     """Replace index entries; what else is staged stays as it is."""
     index, copy = git.directory / "index", git.directory / "index.evalstore.new"

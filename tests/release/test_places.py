@@ -187,6 +187,81 @@ def test_an_unfinished_merge_and_the_like_are_refused(released: Shop, command: l
     assert released.git("for-each-ref") == before
 
 
+def test_a_conflict_that_a_stash_left_is_refused(released: Shop) -> None:
+    released.write("notes.txt", "one\n")
+    released.git("add", "notes.txt")
+    released.git("commit", "-q", "-m", "Notes")
+    released.write("notes.txt", "mine\n")
+    released.git("stash", "-q")
+    released.write("notes.txt", "theirs\n")
+    released.git("commit", "-q", "-a", "-m", "Theirs")
+    subprocess.run(["git", "stash", "pop"], cwd=released.top, capture_output=True, check=False)
+    released.write("rubrics/tone.yaml", rubric(ban="just"))
+    with pytest.raises(RefusedError, match=r"notes\.txt has a conflict that is not resolved"):
+        released.bump()
+    released.git("add", "notes.txt")
+    assert released.bump().released[0].ref == "rubric/tone@2.0.0"
+    assert "rubrics/tone.yaml" in released.committed()
+    assert "notes.txt" not in released.committed()
+
+
+def test_a_dirty_tree_stays_as_dirty(released: Shop) -> None:
+    for name in ("kept", "gone", "moved", "mode"):
+        released.write(f"{name}.txt", f"{name}\n")
+    released.git("add", ".")
+    released.git("commit", "-q", "-m", "Files")
+    released.write("kept.txt", "edited\n")
+    (released.top / "gone.txt").unlink()
+    released.git("mv", "moved.txt", "renamed.txt")
+    (released.top / "mode.txt").chmod(0o755)
+    released.write("new.txt", "new\n")
+    released.write("half.txt", "half\n")
+    released.git("add", "--intent-to-add", "half.txt")
+    released.git("update-index", "--skip-worktree", "rubrics/tone.yaml")
+    before = released.git("status", "--porcelain")
+    released.write("rubrics/tone.yaml", rubric(ban="just"))
+    released.bump()
+    assert released.git("status", "--porcelain") == before
+    assert released.committed() == [".evalstore/sums/rubric/tone", "rubrics/tone.yaml"]
+
+
+def test_a_submodule_beside_the_store_and_a_store_in_a_submodule(
+    released: Shop, tmp_path: Path, git: Callable[..., str]
+) -> None:
+    git("init", "-q", str(tmp_path / "outer"))
+    outer = Shop(tmp_path / "outer", git)
+    outer.write("rubrics/voice.yaml", rubric("voice"))
+    outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(released.top), "lib")
+    outer.git("commit", "-q", "-m", "Add a submodule")
+    outer.bump()
+    assert outer.git("ls-tree", "HEAD", "lib").startswith("160000 commit ")
+    assert (outer.committed(), outer.git("status", "--porcelain")) == (
+        [".evalstore/sums/rubric/voice", "rubrics/voice.yaml"],
+        "",
+    )
+    inner = Shop(outer.top / "lib", git)
+    inner.git("checkout", "-q", "-B", "main")
+    inner.write("rubrics/tone.yaml", rubric(ban="just"))
+    (one,) = inner.bump().released
+    assert (one.ref, one.commit) == ("rubric/tone@2.0.0", inner.git("rev-parse", "HEAD"))
+    assert inner.git("status", "--porcelain") == ""
+    assert outer.git("status", "--porcelain") == "M lib"
+    assert [ref.name for ref in Store.open(outer.root).working()] == ["rubric/voice"]
+
+
+@pytest.mark.parametrize("where", ["unborn", "orphan"])
+def test_a_branch_without_a_commit(shop: Shop, where: str) -> None:
+    if where == "orphan":
+        shop.git("commit", "-q", "--allow-empty", "-m", "Elsewhere")
+        shop.git("checkout", "-q", "--orphan", "fresh")
+    else:
+        shop.git("symbolic-ref", "HEAD", "refs/heads/fresh")
+    assert shop.bump().branch == "fresh"
+    assert shop.git("rev-list", "--count", "fresh") == "1"
+    assert shop.git("status", "--porcelain") == ""
+    check_sound(shop)
+
+
 def test_a_bare_repository_has_nothing_to_release(released: Shop, tmp_path: Path) -> None:
     released.git("clone", "-q", "--bare", ".", str(tmp_path / "bare.git"))
     with Store.open(tmp_path / "bare.git") as store, pytest.raises(RefusedError, match="a bare repository"):
