@@ -28,8 +28,8 @@ class Channel(StrEnum):
 class Change:
     """One edit: its values and places on both sides; a rubric's edit also has the rubric just before and just after.
 
-    `proof` is there where the fact itself moves nothing, whatever its rule's deciders know; `more` is what else tells
-    the edit from another one, where `old` and `new` do not say it all.
+    `proof` is there where the fact itself moves nothing, whatever its rule's deciders know; `decided` where a decider
+    chose the rule; `more` is what else tells the edit from another one, where `old` and `new` do not say it all.
     """
 
     rule: str
@@ -44,6 +44,7 @@ class Change:
     imported: Diff | None = None
     words: Mapping[str, str] = field(default_factory=dict)
     proof: Proof | None = None
+    decided: Decided | None = None
     more: Any = None
 
     @property
@@ -67,6 +68,14 @@ class Proof(NamedTuple):
     level: Bump = Bump.PATCH
     rule: str | None = None
     certainty: Certainty = Certainty.PROVED
+
+
+class Decided(NamedTuple):
+    """What a decider knows of an edit that may move a score: how surely, why, and outputs that it expects to move."""
+
+    certainty: Certainty
+    reason: str
+    outputs: tuple[str, ...] = ()
 
 
 class Law(NamedTuple):

@@ -43,7 +43,8 @@ def classify(change: Change, profile: Profile = Profile.SCORE) -> Judgement:
 def _unproved(change: Change, rule: Rule) -> Judgement:
     directions = _directions(change, rule)
     shift = _shift(change, rule, directions[0])
-    return Judgement(rule, rule.level, directions, _certainty(change, rule), _message(change, rule), rule.reason, shift)
+    reason = change.decided.reason if change.decided else rule.reason
+    return Judgement(rule, rule.level, directions, _certainty(change, rule), _message(change, rule), reason, shift)
 
 
 def _proved(change: Change, rule: Rule, proof: Proof) -> Judgement:
@@ -87,7 +88,7 @@ def _shift(change: Change, rule: Rule, score: Direction) -> Fraction | None:
 
 def _certainty(change: Change, rule: Rule) -> Certainty:
     if change.imported is None:
-        return rule.certainty
+        return change.decided.certainty if change.decided else rule.certainty
     unsure = any(finding.certainty is Certainty.ASSUMED for finding in change.imported.findings)
     return Certainty.ASSUMED if unsure else Certainty.BY_DEFINITION
 

@@ -43,6 +43,15 @@ def lift(check: CheckState, rubric: RubricState, score: Direction, verdict: Dire
     return total, verdict if total is NONE else total
 
 
+def left_out(check: CheckState, rubric: RubricState) -> Direction:
+    """Return what it does to the score when a check has nothing to grade any more; no score is compared with none."""
+    if rubric.missing == "zero":
+        return STRICTER
+    if len(rubric.checks) == 1:
+        return NONE
+    return join(flip(ADDED[rubric.combine]), LOOSER if check.gated else NONE)  # a gate that is not scored is open
+
+
 def advisory(check: CheckState, rubric: RubricState) -> bool:
     """Whether the rubric reads neither the check's score nor its verdict."""
     fatal = check.may_err and rubric.errors == "fail"

@@ -100,6 +100,11 @@ def facts(value: Any) -> list[str]:
     return texts([fact.get("value") if isinstance(fact, dict) else fact for fact in _typed(value, list)])
 
 
+def schema(value: Any) -> Any:
+    """Read a JSON Schema as it is."""
+    return value if isinstance(value, bool) else _typed(value, dict)
+
+
 def anything(value: Any) -> Any:
     """Read any value as it is."""
     return value
@@ -171,7 +176,11 @@ KINDS: Mapping[str, KindFacts] = {
         _always,
     ),
     "json_schema": KindFacts(
-        {"schema": _OPTIONAL, "expected_fields": _OPTIONAL, "extract": Param("auto", one_of("auto", "whole", "fence"))},
+        {
+            "schema": Param(None, schema),
+            "expected_fields": Param(None, texts),
+            "extract": Param("auto", one_of("auto", "whole", "fence")),
+        },
         _always,
         lambda params: params["expected_fields"] is not None,  # a question need not say what they should be
         _always,

@@ -7,7 +7,7 @@ from evalstore.diff.deciders.bounds import effective
 from evalstore.diff.deciders.case import case_direction
 from evalstore.diff.deciders.modes import order_of_modes
 from evalstore.diff.deciders.phrases import rewording
-from evalstore.diff.direction import ADDED, EITHER, NONE, STRICTER, flip, join
+from evalstore.diff.direction import ADDED, EITHER, NONE, STRICTER, flip, join, left_out
 from evalstore.diff.findings import Direction
 
 NEVER = Law("none", lambda _: NONE)
@@ -37,6 +37,21 @@ def ordered(*words: str) -> Law:
         return STRICTER if words.index(change.new) > words.index(change.old) else flip(STRICTER)
 
     return Law(f"{' to '.join(words)} stricter, back looser, else either", of)
+
+
+def asking(direction: Direction) -> Law:
+    """Return the law of a demand on JSON; one more field, or one less, is one that a question need not know."""
+
+    def of(change: Change) -> Direction:
+        if change.name != "expected_fields":
+            return direction
+        check, rubric = change.checks[1], change.states[1]
+        unsaid = left_out(check, rubric)
+        asked = flip(direction) if check.negate else direction
+        total = join(asked, unsaid if direction is STRICTER else flip(unsaid))
+        return flip(total) if check.negate else total
+
+    return Law(f"{direction}; for a field either, where what is not scored can raise the score", of)
 
 
 def _one_more(change: Change) -> Direction:

@@ -10,19 +10,23 @@ from evalstore.diff.change import Change
 from evalstore.diff.findings import Witness
 from evalstore.diff.kinds import DEEPEST_HEADING
 from evalstore.diff.state import CheckState, RubricState
+from evalstore.documents import canonical
 from evalstore.errors import EvalstoreError
 from evalstore.model import Output, RubricResult, Sample, Unscored
 
 # Kinds that a text alone decides, at once and on any machine.
-PLAYABLE = frozenset({"must_contain_any", "must_not_contain", "regex", "markdown_structure", "format", "php_lint"})
+PLAYABLE = frozenset(
+    {"must_contain_any", "must_not_contain", "regex", "json_schema", "markdown_structure", "format", "php_lint"}
+)
 _TRIED = 400
 _OPTIONS = 6
 _CHECKS = 16
 _BUILT = 4096
 # What a comparison spends on playing, counted so that every machine stops at the same place; well under a second.
 _BUDGET = 400_000
-_PRICES = {"markdown_structure": 150, "php_lint": 100}
+_PRICES = {"markdown_structure": 150, "php_lint": 100, "json_schema": 100}
 _PRICE = 10
+_CHARS = 20  # of a schema, for one more
 _REPEATED = 20
 _LONGEST = 2000
 _CODE = "```php\n$x = 1;\n```"
@@ -40,12 +44,12 @@ class Replay:
     new: RubricState
     _said: dict[tuple[int, str], RubricResult] = field(default_factory=dict)
     _spent: int = 0
-    _played: dict[int, tuple[RubricState, Callable[[Sample], RubricResult]]] = field(default_factory=dict)
+    _played: dict[int, tuple[RubricState, int, Callable[[Sample], RubricResult]]] = field(default_factory=dict)
 
     def find(self, change: Change) -> Witness | None:
         """Return the shortest text found that moves under this one edit and also between the two rubrics."""
         states = (self.old, self.new, *change.states)
-        if self._spent > _BUDGET or not all(check.kind in PLAYABLE for state in states for check in state.checks):
+        if self._spent > _BUDGET or not all(_is_playable(check) for state in states for check in state.checks):
             return None
         try:
             return next(filter(None, (self._moves(change, text) for text in candidates(change))), None)
@@ -64,20 +68,27 @@ class Replay:
 
         key = (id(state), text)
         if key not in self._said:
-            self._spent += sum(map(_price, state.checks))
-            if self._spent > _BUDGET:
-                raise _EnoughError
             # The state is kept with its rubric, so that its id stays its own.
             if id(state) not in self._played:
-                self._played[id(state)] = state, prepare(state.rubric())
-            self._said[key] = result = self._played[id(state)][1](Sample(Output(text)))
+                self._played[id(state)] = state, sum(map(_price, state.checks)), prepare(state.rubric())
+            _, price, grade = self._played[id(state)]
+            self._spent += price
+            if self._spent > _BUDGET:
+                raise _EnoughError
+            self._said[key] = result = grade(Sample(Output(text)))
             if any(check.unscored is Unscored.ERROR for check in result.checks):
                 raise _EnoughError  # a pattern out of time, or no PHP: no witness for other machines, and slow to try
         return self._said[key]
 
 
+def _is_playable(check: CheckState) -> bool:
+    # Fields are held against a question.
+    return check.kind in PLAYABLE and check.params.get("expected_fields") is None
+
+
 def _price(check: CheckState) -> int:
-    return _PRICES.get(check.kind, _PRICE) + len(check.params.get("values", ()))
+    written = len(canonical(check.params["schema"])) if check.kind == "json_schema" else 0
+    return _PRICES.get(check.kind, _PRICE) + len(check.params.get("values", ())) + written // _CHARS
 
 
 def candidates(change: Change) -> Iterator[str]:
@@ -86,7 +97,8 @@ def candidates(change: Change) -> Iterator[str]:
     checks: dict[str, list[CheckState]] = {}
     for check in (*before.checks, *after.checks):
         checks.setdefault(check.token, []).append(check)
-    changed = _parts(checks.pop(change.token, []))[: _OPTIONS * 8]
+    mine = checks.pop(change.token, [])
+    changed = list(change.decided.outputs) if change.decided else _parts(mine)[: _OPTIONS * 8]
     others = list(checks.values())[:_CHECKS]
     plenty = [_joined(map(_passing, (states[-1] for states in checks.values())))]
     parts = [*(_parts(states)[:_OPTIONS] for states in others), changed]
@@ -129,6 +141,8 @@ def _wanted(check: CheckState) -> Iterator[str]:
         yield from _literals(params["pattern"])
     elif check.kind == "php_lint":
         yield _CODE
+    elif check.kind == "json_schema":
+        yield from _json(check)
 
 
 def _structures(check: CheckState) -> Iterator[str]:
@@ -147,6 +161,14 @@ def _structures(check: CheckState) -> Iterator[str]:
     for more in (deeper, *params["forbidden_patterns"]):
         yield more
         yield "\n\n".join([*whole, more])
+
+
+def _json(check: CheckState) -> Iterator[str]:
+    from evalstore.diff.deciders.json_schema import instances_of
+    from evalstore.diff.deciders.json_schema.outputs import outputs_of
+
+    texts = [outputs_of(value, check.params["extract"]) for value in instances_of(check.params["schema"])]
+    yield from (text for ways in texts for text in reversed(ways))  # a fenced one can stand beside other texts
 
 
 def _limits(check: CheckState) -> Iterator[int]:

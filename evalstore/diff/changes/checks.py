@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from evalstore.diff.change import Change
 from evalstore.diff.changes.loose import loose_changes
+from evalstore.diff.changes.schemas import schema_changes
 from evalstore.diff.changes.walk import Walk, pointer_of, with_param
 from evalstore.diff.pair import content
 from evalstore.diff.plain import same
@@ -24,6 +25,7 @@ WHOLE = {
     ("regex", "flags"): "regex-flags-changed",
     ("regex", "mode"): "regex-mode-changed",
     ("json_schema", "schema"): "json-schema-changed",
+    ("json_schema", "expected_fields"): "json-schema-changed",
     ("json_schema", "extract"): "check-target-changed",
     ("php_lint", "on_no_code"): "php-lint-options-changed",
     ("markdown_structure", "dialect"): "check-engine-changed",
@@ -51,6 +53,11 @@ LISTS = {
     ("must_not_contain", "values"): ("ban-phrase-added", "ban-phrase-removed"),
     ("markdown_structure", "required_sections"): ("markdown-requirement-changed", "markdown-requirement-changed"),
     ("markdown_structure", "forbidden_patterns"): ("markdown-requirement-changed", "markdown-requirement-changed"),
+}
+# (kind, parameter) -> what reads its changes itself.
+DECIDED: Mapping[tuple[str, str], Callable[[Walk, str], Iterator[Change]]] = {
+    ("json_schema", "schema"): schema_changes,
+    ("json_schema", "expected_fields"): schema_changes,
 }
 # More items than this are not compared one by one.
 _ITEMS = 100
@@ -81,12 +88,14 @@ def _turn(old: CheckState, goal: CheckState, name: str) -> int:
         return -1 if old.params[name] else 1
     if name == "min_matches":
         return -1 if goal.params[name] == 1 else 1
-    # Of two that exclude each other the new one comes first: a check without either cannot be read.
-    return 1 if goal.params[name] is None else 0
+    return 0
 
 
 def _param_changes(walk: Walk, token: str, name: str) -> Iterator[Change]:
     check, goal = walk.here[token], walk.goal[token]
+    if (goal.kind, name) in DECIDED:
+        yield from DECIDED[goal.kind, name](walk, token)
+        return
     if (goal.kind, name) in LISTS:
         yield from _list_changes(walk, token, name)
         walk.settle(with_param(walk.here[token], name, goal.params[name]))

@@ -1,4 +1,4 @@
-"""Rules for the other check kinds: php_lint, markdown_structure, format (catalogue E), and thin ones for C, D and F."""
+"""Rules for the other check kinds: php_lint, markdown_structure, format (catalogue E), and thin ones for C and F."""
 
 from __future__ import annotations
 
@@ -102,20 +102,6 @@ ROWS = (
         mirror="regex-mode-changed",
         example="mode: search → mode: fullmatch",
         deciders=(weightless,),
-    ),
-    Rule(
-        id="json-schema-changed",
-        number="42",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.CHECK,
-        message="{check} has another schema ({what})",
-        reason="the two schemas were not compared",
-        mirror="json-schema-changed",
-        example="required: [route] → required: [route, title]",
-        deciders=(weightless,),
-        certainty=Certainty.ASSUMED,
     ),
     Rule(
         id="tool-required-changed",

@@ -1,0 +1,121 @@
+"""Changes of what a json_schema check asks for: a schema, compared by what it lets through, or fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from evalstore.diff.change import Change, Decided, Proof
+from evalstore.diff.changes.walk import Walk
+from evalstore.diff.deciders.json_schema import Comparison, Relation, compare_schemas
+from evalstore.diff.deciders.json_schema.dialects import dialect
+from evalstore.diff.deciders.json_schema.edits import edits, telling
+from evalstore.diff.deciders.json_schema.outputs import outputs_of
+from evalstore.diff.findings import Certainty
+from evalstore.diff.plain import same
+from evalstore.diff.state import CheckState
+from evalstore.documents import Pointer, json_pointer
+
+_SCHEMA, _FIELDS = "schema", "expected_fields"
+_LISTED = 2
+_SAME_VIEW = Proof("nothing that decides differs: notes, order and names of definitions are not read")
+_EQUIVALENT = Proof("both schemas let the same JSON through")
+_UNSHOWN = "; no JSON was found that shows it"
+
+
+class _Decision(NamedTuple):
+    rule: str
+    reason: str = ""
+    certainty: Certainty = Certainty.PROVED
+    proof: Proof | None = None
+
+
+_DECISIONS = {
+    Relation.SAME_VIEW: _Decision("json-schema-annotation-changed", proof=_SAME_VIEW),
+    Relation.EQUIVALENT: _Decision("json-schema-changed", proof=_EQUIVALENT),
+    Relation.TIGHTENED: _Decision("json-schema-tightened", "all JSON that passes now passed before"),
+    Relation.LOOSENED: _Decision("json-schema-loosened", "all JSON that passed before passes now"),
+    Relation.INCOMPARABLE: _Decision("json-schema-changed", "some JSON passes before only, and other JSON now only"),
+    Relation.ASSUMED: _Decision("json-schema-changed", "the two could not be compared", Certainty.ASSUMED),
+}
+
+
+def schema_changes(walk: Walk, token: str) -> Iterator[Change]:
+    """Yield the edit of what a check asks of JSON; its schema and its fields change together, as one takes turns."""
+    check, goal = walk.here[token], walk.goal[token]
+    if all(same(check.params[name], goal.params[name]) for name in (_SCHEMA, _FIELDS)):
+        return
+    asks = {_asks(check), _asks(goal)}
+    if asks == {_SCHEMA}:
+        yield _of_schemas(walk, check, goal)
+    elif asks == {_FIELDS}:
+        yield _of_fields(walk, check, goal)
+    else:
+        old, new = ({name: one.params[name] for name in (_SCHEMA, _FIELDS)} for one in (check, goal))
+        name = _SCHEMA if goal.params[_FIELDS] is None else _FIELDS
+        before = _SCHEMA if check.params[_FIELDS] is None else _FIELDS
+        yield _edit(walk, goal, "json-schema-changed", name, old=old, new=new, at=((before,), (name,)))
+
+
+def _asks(check: CheckState) -> str:
+    # The check's own schema refuses both together, and neither.
+    if check.params[_FIELDS] is None:
+        return _SCHEMA
+    return _FIELDS if check.params[_SCHEMA] is None else ""
+
+
+def _of_schemas(walk: Walk, check: CheckState, goal: CheckState) -> Change:
+    old, new = check.params[_SCHEMA], goal.params[_SCHEMA]
+    if dialect(old) != dialect(new):
+        at: Pointer = (_SCHEMA, "$schema")
+        change = _edit(walk, goal, "check-engine-changed", _SCHEMA, old=dialect(old), new=dialect(new), at=(at, at))
+        return replace(change, more=[old, new])
+    compared = compare_schemas(old, new)
+    decision = _DECISIONS[compared.relation]
+    pointers = edits(old, new)
+    told = telling(pointers)
+    at = (_SCHEMA, *told[0])
+    change = _edit(walk, goal, decision.rule, _SCHEMA, old=old, new=new, at=(at, at))
+    ways = dict.fromkeys((check.params["extract"], goal.params["extract"]))
+    outputs = tuple(text for value in compared.shown for way in ways for text in outputs_of(value, way))
+    return replace(
+        change,
+        words={**change.words, "keywords": _listed(told)},
+        proof=decision.proof,
+        decided=Decided(decision.certainty, _reason(decision, compared), tuple(dict.fromkeys(outputs))),
+    )
+
+
+def _reason(decision: _Decision, compared: Comparison) -> str:
+    why = f": {compared.why}" if compared.why else ""
+    return f"{decision.reason}{why}{'' if compared.shown else _UNSHOWN}"
+
+
+def _listed(pointers: list[Pointer]) -> str:
+    more = len(pointers) - _LISTED
+    told = ", ".join(json_pointer(pointer) or "all of it" for pointer in pointers[:_LISTED])
+    return f"{told} and {more} more" if more > 0 else told
+
+
+def _of_fields(walk: Walk, check: CheckState, goal: CheckState) -> Change:
+    old, new = check.params[_FIELDS], goal.params[_FIELDS]
+    more, less = ([name for name in one if name not in other] for one, other in ((new, old), (old, new)))
+    if not (more or less):
+        return _edit(walk, goal, "list-reordered", _FIELDS, old=old, new=new)
+    rule = "json-schema-changed"
+    if not (more and less):
+        rule = "json-schema-tightened" if more else "json-schema-loosened"
+    at = ((_FIELDS, *([old.index(less[0])] if less else [])), (_FIELDS, *([new.index(more[0])] if more else [])))
+    change = _edit(walk, goal, rule, _FIELDS, old=old, new=new, at=at)
+    keywords = ", ".join([*(f"+{name}" for name in more), *(f"-{name}" for name in less)])
+    decided = Decided(Certainty.BY_DEFINITION, "each named field has to be as the question expects it")
+    return replace(change, words={**change.words, "keywords": keywords}, decided=decided)
+
+
+def _edit(walk: Walk, goal: CheckState, rule: str, name: str, **facts: Any) -> Change:
+    check = walk.here[goal.token]
+    asked = {name: goal.params[name] for name in (_SCHEMA, _FIELDS)}
+    done = replace(check, params={**check.params, **asked})
+    change = walk.edit_check(rule, name, done, **facts)
+    return replace(change, words={"keywords": "a schema, or fields", **change.words})

@@ -1,0 +1,68 @@
+"""Rules for what json_schema checks ask of JSON (catalogue D)."""
+
+from __future__ import annotations
+
+from evalstore.diff.change import Channel, Rule
+from evalstore.diff.deciders.weights import weightless
+from evalstore.diff.direction import LOOSER, STRICTER
+from evalstore.diff.findings import Certainty
+from evalstore.diff.laws import NEVER, UNKNOWN, asking
+from evalstore.versions import Bump
+
+ROWS = (
+    Rule(
+        id="json-schema-tightened",
+        number="39",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        law=asking(STRICTER),
+        channel=Channel.CHECK,
+        message="{check} asks more of the JSON ({keywords})",
+        reason="all JSON that passes now passed before, and some that passed does not",
+        mirror="json-schema-loosened",
+        example="required: [route] → required: [route, title]",
+        deciders=(weightless,),
+        certainty=Certainty.PROVED,
+    ),
+    Rule(
+        id="json-schema-loosened",
+        number="40",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        law=asking(LOOSER),
+        channel=Channel.CHECK,
+        message="{check} asks less of the JSON ({keywords})",
+        reason="all JSON that passed before passes now, and some that did not does",
+        mirror="json-schema-tightened",
+        example="enum: [low, high] → enum: [low, high, urgent]",
+        deciders=(weightless,),
+        certainty=Certainty.PROVED,
+    ),
+    Rule(
+        id="json-schema-annotation-changed",
+        number="41",
+        artifact="rubric",
+        level=Bump.PATCH,
+        law=NEVER,
+        channel=Channel.NOTHING,
+        message="{check} has its schema written otherwise ({keywords})",
+        reason="nothing that decides differs: notes, order and the names of definitions are not read",
+        mirror="json-schema-annotation-changed",
+        example="title: Route → title: The route",
+        certainty=Certainty.PROVED,
+    ),
+    Rule(
+        id="json-schema-changed",
+        number="42",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        law=UNKNOWN,
+        channel=Channel.CHECK,
+        message="{check} asks for other JSON ({keywords})",
+        reason="the old demand and the new one cannot be compared",
+        mirror="json-schema-changed",
+        example="required: [route] → enum: [1, 2]",
+        deciders=(weightless,),
+        certainty=Certainty.ASSUMED,
+    ),
+)
