@@ -1,10 +1,11 @@
-"""Times listing and resolving in a store of 1,000 rubrics with 10 versions each, against raw git in the same run.
+"""Times listing, resolving and verifying a store of 1,000 rubrics with 10 versions each, against raw git in one run.
 
 Ratios travel, absolute times do not: `python benchmarks/bench_store.py [rubrics] [versions]`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import statistics
 import subprocess
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from evalstore.integrity import verify
 from evalstore.store import Store
 from evalstore.store.catalog import read_listing
 
@@ -24,6 +26,7 @@ PEELED = "--format=%(refname) %(objecttype) %(*objectname)"
 def stream(rubrics: int, versions: int) -> Iterator[str]:
     """Yield a fast-import stream: every version is a commit of its own with an annotated tag."""
     person = "Bench <bench@example.org> 1760000000 +0000"
+    ledgers: dict[str, str] = {}
     for version in range(versions):
         for number in range(rubrics):
             name = f"rule_{number:04}"
@@ -33,6 +36,9 @@ def stream(rubrics: int, versions: int) -> Iterator[str]:
             )
             yield f"commit refs/heads/main\ncommitter {person}\ndata 7\nrelease\n"
             yield f"M 100644 inline rubrics/{name}.yaml\ndata {len(text)}\n{text}\n"
+            ledger = f"{ledgers.get(name, '')}1.{version}.0 {hashlib.sha256(text.encode()).hexdigest()}\n"
+            yield f"M 100644 inline .evalstore/sums/rubric/{name}\ndata {len(ledger)}\n{ledger}\n"
+            ledgers[name] = ledger
             yield f"tag rubric/{name}@1.{version}.0\nfrom refs/heads/main\ntagger {person}\ndata 7\nrelease\n"
     yield "done\n"
 
@@ -73,6 +79,22 @@ def process(*argv: str) -> Callable[[], object]:
     return lambda: subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
 
 
+def everything(folder: Path) -> Callable[[], object]:
+    """Return an action that lets git print every object that a verification reads: nothing is parsed or hashed."""
+    git = ["git", "-C", str(folder)]
+    listed = subprocess.run(
+        [*git, "for-each-ref", "--format=%(objectname) %(object) %(refname:lstrip=3)", "refs/tags"],
+        check=True, capture_output=True, text=True,
+    ).stdout.split("\n")[:-1]  # fmt: skip
+    names = []
+    for tag, commit, name in (line.split(" ") for line in listed):
+        file = f"{commit}:rubrics/{name.partition('@')[0]}.yaml"
+        names += [tag, commit, f"{commit}^{{tree}}", f"{commit}:rubrics", file]
+    check = [*git, "cat-file", "--batch-check=%(objectname)"]
+    oids = subprocess.run(check, input="\n".join(names).encode(), check=True, capture_output=True).stdout
+    return lambda: subprocess.run([*git, "cat-file", "--batch"], input=oids, check=True, stdout=subprocess.DEVNULL)
+
+
 def main() -> None:
     """Build the store, time everything in one run, and print the ratios to raw git."""
     rubrics, versions = (int(word) for word in [*sys.argv[1:], "1000", "10"][:2])
@@ -91,6 +113,8 @@ def main() -> None:
             "open + all releases": within(store, lambda store: store.releases()),
             "open + whole listing": within(store, read_listing),
             f"open + {rubrics:,} references": within(store, lambda store: [store.resolve(name) for name in every]),
+            "git cat-file, all objects": everything(store),
+            "open + verify all": within(store, verify),
             "process: evalstore --version": process(sys.executable, "-m", "evalstore", "--version"),
             "process: evalstore resolve": process(*evalstore, "resolve", "rubric/rule_0007@1.3.0"),
             "process: evalstore list": process(*evalstore, "list"),

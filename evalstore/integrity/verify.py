@@ -101,7 +101,7 @@ def _covers(one: Ref, version: Version) -> bool:
 
 
 def _check_known(store: Store, chosen: Sequence[Ref], tags: Iterable[str]) -> None:
-    known = [store.tags.grammar.read(tag) for tag in tags]
+    known = [store.tags.grammar.read(tag) for tag in tags] if chosen else []
     for one in chosen:
         if not any(named and f"{named[0]}/{named[1]}" == one.name and _covers(one, named[2]) for named in known):
             raise unknown(store, one)
