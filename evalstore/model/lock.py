@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from evalstore.documents.source import check_text, place_of
@@ -61,11 +61,15 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """All that a lock holds: references as they are written, and ledgers by `<kind>/<id>`."""
+    """All that a lock holds: references as they are written, and ledgers by `<kind>/<id>`.
+
+    `releases` are the same blocks by `<kind>/<id>@<version>`: a range that is held holds the version it means, too.
+    """
 
     refs: Mapping[str, Held] = field(default_factory=dict)
     ledgers: Mapping[str, Seen] = field(default_factory=dict)
     exists: bool = True
+    releases: Mapping[str, Held] = field(default_factory=dict, compare=False)
 
 
 NO_LOCK = Lock(exists=False)
@@ -90,7 +94,7 @@ def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
     }
     if reader.at != len(text):
         raise reader.odd()
-    return Lock(refs, ledgers)
+    return Lock(refs, ledgers, releases=dict(_releases(refs)))
 
 
 def write_lock(lock: Lock) -> bytes:
@@ -132,6 +136,13 @@ class _Reader:
     def odd(self) -> LoadError:
         place = place_of(self.text, self.at, self.file)
         return LoadError("is not in the form of a lock from here on", place=Place(self.file, place.line), hint=_HINT)
+
+
+def _releases(refs: Mapping[str, Held]) -> Iterator[tuple[str, Held]]:
+    for ref, held in refs.items():
+        name, _, pin = ref.partition("@")
+        if not pin.startswith("git:"):
+            yield f"{name}@{held.version}", held
 
 
 def _held(match: re.Match[str], line: int) -> Held:

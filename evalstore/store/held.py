@@ -20,7 +20,7 @@ def resolve(store: Store, ref: Ref) -> Resolved:
     """Resolve one reference: as the lock holds it, else as it is today."""
     if ref.type is PinType.WORKTREE:
         return resolve_today(store, ref)
-    held = store.lock.refs.get(str(ref))
+    held = store.lock.refs.get(str(ref)) or store.lock.releases.get(f"{ref.name}@{ref.version}")
     return resolve_today(store, ref) if held is None else _as_held(store, ref, held)
 
 

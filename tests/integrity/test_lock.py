@@ -355,3 +355,14 @@ def test_a_block_that_its_reference_cannot_mean_is_refused(world: World) -> None
 
 def _fields(held: Held) -> dict[str, Any]:
     return {name: getattr(held, name) for name in Held.__dataclass_fields__}
+
+
+def test_a_range_that_is_held_holds_the_version_that_it_means(world: World) -> None:
+    assert "rubric/tone@1.1.0" not in world.held().refs
+    world.git("checkout", "-q", "rubric/tone@1.0.0")  # whose ledger does not know the version yet
+    world.write(LOCK, world.git("show", "main:evalstore.lock") + "\n")
+    right = world.answer("rubric/tone@1.1.0")
+    assert world.ask(lambda store: store.resolve("rubric/tone@1.1.0").locked)
+    world.git("tag", "-f", "-a", "-m", "x", "rubric/tone@1.1.0", world.evil("1.1.0"))
+    assert world.answer("rubric/tone@1.1.0", locked=False) not in {right, "refused"}
+    assert world.answer("rubric/tone@1.1.0") == "refused"
