@@ -1,19 +1,14 @@
-"""The ledger of an artifact: a line a release, `<version> <SHA-256 of the file's bytes>`, only ever added to; pure."""
+"""The ledger of an artifact as a release writes it: a line more, and none after one that the tags do not know; pure."""
 
 from __future__ import annotations
 
 import hashlib
 
 from evalstore.errors import RefusedError
+from evalstore.store.ledger import ledger_path
 from evalstore.versions import Version, find_version
 
 LIMIT = 1 << 20
-FOLDER = ".evalstore/sums"
-
-
-def ledger_path(name: str) -> str:
-    """Return where the ledger of `<kind>/<id>` lies in a store."""
-    return f"{FOLDER}/{name}"
 
 
 def extend(ledger: bytes, version: Version, content: bytes) -> bytes:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.files import read_below
-from evalstore.release.ledger import LIMIT, check_complete, extend, ledger_path
+from evalstore.release.ledger import LIMIT, check_complete, extend
 from evalstore.release.moves import Moves
 from evalstore.release.standing import rows_path
 from evalstore.release.step import Step
 from evalstore.store import Store
 from evalstore.store.batch import blob_id
 from evalstore.store.blobs import working_blob
+from evalstore.store.ledger import ledger_path
 from evalstore.store.objects import find_file
 
 
