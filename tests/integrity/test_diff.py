@@ -1,0 +1,57 @@
+"""A reference that begins to float (rule 52): major, minor where the lock holds what moves no score, else what it imports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evalstore.diff import Terms, compare
+from evalstore.store import Store
+
+from .conftest import JUDGE, World, rubric
+
+RANGE = "judge/accuracy@^1"
+
+
+def findings(world: World, new: str, *, locked: bool) -> list[tuple[str, str, str]]:
+    """Compare the released rubric with one that refers to the judge in another way."""
+
+    def ask(store: Store) -> Any:
+        world.write("rubrics/other.yaml", rubric("other").replace("judge/accuracy@1.0.0", new))
+        terms = Terms(locked=frozenset(store.lock.refs if locked else ()))
+        return compare(
+            store.load("rubric/other@1.0.0"), store.load("rubric/other@worktree"), load=store.load, terms=terms
+        )
+
+    return [(one.rule, str(one.level), str(one.certainty)) for one in world.ask(ask).findings]
+
+
+@pytest.fixture
+def held(world: World) -> World:
+    """Lock the range at 1.0.0, and release two more versions: one that moves scores, and one that does not."""
+    world.write("rubrics/other.yaml", rubric("other").replace("judge/accuracy@1.0.0", RANGE))
+    world.lock()
+    world.release("judge/accuracy", "1.1.0", JUDGE.format(version="1.1.0", word="now") + "title: Accuracy\n")
+    world.release("judge/accuracy", "1.2.0", JUDGE.format(version="1.2.0", word="then"))
+    return world
+
+
+def test_a_range_that_nothing_holds_is_major(held: World) -> None:
+    assert findings(held, RANGE, locked=False) == [("ref-unpinned", "major", "assumed")]
+    assert findings(held, "judge/accuracy@~1.0", locked=True) == [("ref-unpinned", "major", "assumed")]
+
+
+def test_a_range_that_is_held_at_the_same_content_is_minor(held: World) -> None:
+    assert findings(held, RANGE, locked=True) == [("ref-unpinned", "minor", "proved")]
+
+
+def test_a_range_that_is_held_at_what_moves_a_score_imports_it(held: World) -> None:
+    held.lock(update=True)
+    assert findings(held, RANGE, locked=True) == [("judge-ref-changed", "major", "assumed")]
+
+
+def test_a_range_that_is_held_at_what_moves_no_score_is_minor_and_no_patch(held: World) -> None:
+    held.write("rubrics/other.yaml", rubric("other").replace("judge/accuracy@1.0.0", "judge/accuracy@~1.1"))
+    held.lock()
+    assert findings(held, "judge/accuracy@~1.1", locked=True) == [("ref-unpinned", "minor", "proved")]
