@@ -33,7 +33,7 @@ def ledger_findings(books: Books, name: str) -> Iterator[Finding]:
 def untagged(books: Books, name: str, line: Line) -> Finding:
     """Return the finding of a line whose release has no tag."""
     ref = f"{name}@{line.version}"
-    back = f"git fetch --tags; or {books.back(books.store.tag_prefix + ref, ref, line.sha256)}"
+    back = f"git fetch --tags; or {books.back(books.store.tag_prefix + ref, ref, line.sha256)}; or withdraw its line"
     return found("tag-missing", Place(ledger_path(name), line.number), ref=ref, back=back)
 
 

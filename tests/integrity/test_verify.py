@@ -51,7 +51,7 @@ def test_a_locked_tag_is_put_back_by_what_is_said(world: World, what: str) -> No
         world.git("tag", "-d", TONE)
     for finding in world.verify().findings:
         _, _, command = finding.hint.rpartition("put it back: git ")
-        world.git(*command.split(" "))
+        world.git(*command.partition(";")[0].split(" "))
     assert rules(world.verify()) == []
 
 
@@ -291,7 +291,7 @@ def test_a_store_in_a_subfolder_under_a_prefix(git: Callable[..., str], tmp_path
     assert (store.verify().releases, rules(store.verify())) == (1, [])
     world.git("tag", "-d", "web/rubric/tone@1.0.0")
     finding = only(store.verify())
-    assert finding.hint.endswith("-- evals/.evalstore/sums/rubric/tone")
+    assert "-- evals/.evalstore/sums/rubric/tone;" in finding.hint
 
 
 def test_an_empty_repository_has_nothing_to_verify(git: Callable[..., str], tmp_path: Path) -> None:
