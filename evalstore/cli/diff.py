@@ -1,10 +1,11 @@
-"""`evalstore diff`: which changes can move a score, and which bump they need."""
+"""`evalstore diff`: which changes can move a score, and which bump they need; it reads the clock for the day."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,9 +13,10 @@ import click
 from evalstore.cli.context import Settings, examples, options
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, UsageError
 from evalstore.model import Artifact, Kind, PinType, parse_ref
+from evalstore.versions import Version, find_version
 
 if TYPE_CHECKING:
-    from evalstore.diff import Diff
+    from evalstore.diff import Diff, Terms
     from evalstore.store import Store
 
 _FILES = (".yaml", ".yml")
@@ -27,6 +29,8 @@ class _Side:
     name: str
     artifact: Artifact
     rows: Iterable[Mapping[str, Any]] | None = None
+    release: Version | None = None
+    working: bool = False
 
 
 @click.command(
@@ -40,29 +44,54 @@ class _Side:
 @click.argument("a")
 @click.argument("b", required=False)
 @click.option("--exit-code", is_flag=True, help="Exit 1 when a bump is needed, like git diff.")
+@click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
 @options()
-def command(settings: Settings, a: str, b: str | None, exit_code: bool) -> ExitCode:  # noqa: FBT001  # click's flag
+def command(settings: Settings, a: str, b: str | None, *, exit_code: bool, profile: str | None) -> ExitCode:
     """Say what changed from A to B, which way scores can move, and which bump that needs.
 
     A and B are references, or files. Without B, A is compared with the working tree; A without a pin is then its last
-    release.
+    release. What evalstore.yaml overrides, and what people accepted since that release, is shown with every change.
+
+    Under the profile `score` a change is major when it can move the score of one output; under `headline` also when it
+    can move a mean over the same outputs, as a new question does.
     """
     b = _other(a) if b is None else b
     with ExitStack() as stack:
         store = _store(settings, stack, needed=not (_is_file(a) and _is_file(b)))
-        diff = _diff(_side(a, settings, store), _side(b, settings, store), store)
+        diff = _diff((_side(a, settings, store), _side(b, settings, store)), store, profile)
     settings.emit(diff)
     return ExitCode.NO if exit_code and diff.required_bump else ExitCode.DONE
 
 
-def _diff(old: _Side, new: _Side, store: Store | None) -> Diff:
+def _diff(sides: tuple[_Side, _Side], store: Store | None, profile: str | None) -> Diff:
     from evalstore.diff import compare
 
+    old, new = sides
     if old.artifact.kind is not new.artifact.kind:
         raise UsageError(f"{old.name} is a {old.artifact.kind} and {new.name} a {new.artifact.kind}")
     rows = None if old.rows is None or new.rows is None else (old.rows, new.rows)
-    diff = compare(old.artifact, new.artifact, load=store.load if store else None, rows=rows)
+    load = _load(store, working=new.working) if store else None
+    diff = compare(old.artifact, new.artifact, load=load, rows=rows, terms=_terms(old, new, store, profile))
     return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name))
+
+
+def _load(store: Store, *, working: bool) -> Callable[[str], Artifact]:
+    from evalstore.release.references import working_loader
+
+    return working_loader(store) if working else store.load
+
+
+def _terms(old: _Side, new: _Side, store: Store | None, profile: str | None) -> Terms:
+    from evalstore.diff import Profile, Terms
+
+    asked = Profile(profile) if profile else None
+    if store is None:
+        return Terms(asked or Profile.SCORE)
+    from evalstore.release.acceptances import read_ruling
+
+    ruling = read_ruling(store, datetime.now(UTC).date(), asked)
+    same = (old.artifact.kind, old.artifact.id) == (new.artifact.kind, new.artifact.id)
+    return ruling.of(f"{old.artifact.kind}/{old.artifact.id}", old.release) if old.release and same else ruling.terms
 
 
 def _store(settings: Settings, stack: ExitStack, *, needed: bool) -> Store | None:
@@ -86,7 +115,9 @@ def _side(word: str, settings: Settings, store: Store | None) -> _Side:
     ref = parse_ref(word)
     resolved = (store if ref.pin else store.without_lock()).resolve(ref)  # no pin means the last release, held or not
     pin = ref.pin if ref.type in {PinType.WORKTREE, PinType.REVISION} else resolved.version
-    return _Side(f"{ref.name}@{pin}", resolved.artifact, store.rows(resolved))
+    release = find_version(resolved.version) if resolved.tag else None
+    working = ref.type is PinType.WORKTREE
+    return _Side(f"{ref.name}@{pin}", resolved.artifact, store.rows(resolved), release, working)
 
 
 def _file(word: str, settings: Settings) -> _Side:

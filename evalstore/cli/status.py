@@ -1,6 +1,8 @@
-"""`evalstore status`: what changed since the last releases, and the gate for CI."""
+"""`evalstore status`: what changed since the last releases, and the gate for CI; it reads the clock for the day."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime
 
 import click
 
@@ -16,12 +18,18 @@ from evalstore.errors import ExitCode
     )
 )
 @click.option("--check", is_flag=True, help="Exit 1 when a change has no version that says enough.")
+@click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
 @options()
-def command(settings: Settings, *, check: bool) -> ExitCode:
-    """List every artifact that differs from its last release: the bump it needs, and what refers to it."""
+def command(settings: Settings, *, check: bool, profile: str | None) -> ExitCode:
+    """List every artifact that differs from its last release: the bump it needs, and what refers to it.
+
+    The bump is that of the changes as evalstore.yaml overrides them and as people accepted them; both are shown, and
+    so are acceptances that ended or that no change needs any more.
+    """
+    from evalstore.diff import Profile
     from evalstore.release import status
 
     with settings.store() as store:
-        result = status(store)
+        result = status(store, today=datetime.now(UTC).date(), profile=Profile(profile) if profile else None)
     settings.emit(result)
     return ExitCode.NO if check and not result.ok else ExitCode.DONE

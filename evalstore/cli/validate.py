@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import Settings, examples, options
-from evalstore.errors import ExitCode, LoadError, RefusedError
+from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError
 
 if TYPE_CHECKING:
     from evalstore.store import Store
-    from evalstore.validation import Source
+    from evalstore.validation import Pending, Source
 
 _STDIN = "-"
 _STDIN_LIMIT = 1 << 20
@@ -38,8 +38,10 @@ def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCod
     PATH is a folder, a file, or - for one document on standard input; by default the store. Warnings answer 0; what
     could not be read, and under --strict (or `strict: true` in evalstore.yaml) every finding, answers 1.
     """
+    from evalstore.diff.rules import RULE_SETS
+    from evalstore.diff.rules import RULES as CHANGES
     from evalstore.model import Severity
-    from evalstore.validation import validate
+    from evalstore.validation import Known, validate
 
     root = _root(settings.path)
     named = dict.fromkeys(source for path in paths for source in _named(settings.path, path))  # each file once
@@ -53,9 +55,23 @@ def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCod
             today=datetime.now(UTC).date(),
             strict=strict,
             locked=store.lock.refs if store else (),
+            known=Known(CHANGES, RULE_SETS, _pending(store, sources)),
         )
     settings.emit(findings)
     return ExitCode.NO if any(one.severity is Severity.ERROR for one in findings.findings) else ExitCode.DONE
+
+
+def _pending(store: Store | None, sources: list[Source]) -> Pending | None:
+    """Return which acceptances a change needs; None where no acceptance is validated, or nothing can be compared."""
+    from evalstore.release import status
+    from evalstore.validation import ACCEPTED
+
+    if store is None or store.root is None or not any(source.path == ACCEPTED for source in sources):
+        return None
+    try:
+        return status(store, today=datetime.now(UTC).date()).pending
+    except EvalstoreError:  # what keeps them from being compared is a finding of its own
+        return None
 
 
 def _home(root: Path | None, sources: list[Source]) -> Path | None:

@@ -63,7 +63,7 @@ class Accepted:
     was: Bump
     reason: str
     by: str
-    on: date
+    day: date
     until: date | None = None
 
 

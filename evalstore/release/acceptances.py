@@ -106,7 +106,7 @@ def _acceptance(entry: Mapping[str, Any]) -> Acceptance:
             was=Bump(entry["was"]),
             reason=entry["reason"],
             by=entry["by"],
-            on=date.fromisoformat(entry["on"]),
+            day=date.fromisoformat(entry["day"]),
             until=date.fromisoformat(until) if until else None,
         ),
     )
@@ -125,5 +125,5 @@ def _entry(acceptance: Acceptance) -> dict[str, str]:
         "reason": told.reason,
         **({"until": str(told.until)} if told.until else {}),
         "by": told.by,
-        "on": str(told.on),
+        "day": str(told.day),
     }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
 from evalstore.model import Artifact, PinType, Ref, parse_ref, pins_of
 from evalstore.release.moves import Moves
 from evalstore.store import Resolved, Store
-from evalstore.versions import Version
+from evalstore.versions import Version, find_version
 
 _FREE = frozenset({PinType.WORKTREE, PinType.REVISION})  # these name no release
 
@@ -58,6 +59,23 @@ def loader(store: Store, drafts: Mapping[str, Artifact]) -> Callable[[str], Arti
             if (draft := drafts.get(f"{ref.name}@{ref.version}")) is None:
                 raise
             return draft
+
+    return load
+
+
+def working_loader(store: Store) -> Callable[[str], Artifact]:
+    """Return how the references of working files are loaded: the next version of an artifact is its working file."""
+
+    def load(text: str) -> Artifact:
+        ref = parse_ref(text)
+        try:
+            return store.load(ref)
+        except RefError:
+            with suppress(EvalstoreError):
+                draft = store.load(f"{ref.name}@worktree")
+                if ref.version is not None and find_version(draft.version) == ref.version:
+                    return draft
+            raise
 
     return load
 

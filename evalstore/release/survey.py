@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.files import read_below
-from evalstore.model import Artifact, Ref
+from evalstore.model import Ref
 from evalstore.release.acceptances import Ruling
-from evalstore.release.ledger import LIMIT, check_complete, ledger_path
+from evalstore.release.ledger import LIMIT, check_complete
 from evalstore.release.policy import judge_version
-from evalstore.release.references import dependents, loader
+from evalstore.release.references import dependents, working_loader
 from evalstore.release.standing import (
     Load,
     base_release,
@@ -28,6 +27,7 @@ from evalstore.release.validity import check_shape, version_of
 from evalstore.release.values import Standing, State
 from evalstore.store import Release, Store
 from evalstore.store.blobs import committed_blobs
+from evalstore.store.ledger import ledger_path
 from evalstore.versions import Bump, Version, next_version
 
 
@@ -56,7 +56,7 @@ def survey(store: Store, ruling: Ruling) -> Survey:
     releases, refs = releases_by_name(store), store.working()
     last = {name: release for name, all_ in releases.items() if (release := last_release(all_))}
     changed = differing(store, refs, last)
-    look = _Look(store, loader(store, _drafts(store, changed)), ruling)
+    look = _Look(store, working_loader(store), ruling)
     standings = [_stand(look, ref, releases.get(ref.name, ())) for ref in changed]
     removed = list(_removed(store, {ref.name for ref in refs}, last))
     standings += removed
@@ -64,16 +64,6 @@ def survey(store: Store, ruling: Ruling) -> Survey:
     named = (replace(standing, dependents=users.get(standing.ref, ())) for standing in standings)
     artifacts = tuple(sorted(named, key=lambda standing: standing.ref))
     return Survey(artifacts, len(refs) + len(removed), {name: one.version for name, one in last.items()})
-
-
-def _drafts(store: Store, changed: Iterable[Ref]) -> dict[str, Artifact]:
-    # A rubric may pin a judge's next version before it is released: then the working file is what it means.
-    found: dict[str, Artifact] = {}
-    for ref in changed:
-        with suppress(EvalstoreError):
-            artifact = store.load(ref)
-            found[f"{ref.name}@{artifact.version}"] = artifact
-    return found
 
 
 def _stand(look: _Look, ref: Ref, releases: Sequence[Release]) -> Standing:

@@ -24,6 +24,7 @@ ROOMS = {
     "Run": "score",
     "Shown": "show",
     "Status": "status",
+    "Taken": "accept",
     "Told": "demo",
     "Verified": "verify",
 }

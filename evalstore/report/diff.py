@@ -87,20 +87,19 @@ def accepted(acceptance: Accepted) -> dict[str, Any]:
     return {
         "reason": acceptance.reason,
         "by": acceptance.by,
-        "on": str(acceptance.on),
+        "day": str(acceptance.day),
         "until": str(acceptance.until) if acceptance.until else None,
     }
 
 
-def adjustment(finding: DiffFinding) -> str:
-    """Return why a finding's level is not its rule's own, in words; for findings that are adjusted."""
-    words = []
+def adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:
+    """Yield what made a finding's level another than its rule's own: a word for it, and the rest of the sentence."""
     if finding.overridden:
-        words.append(f"overridden from {finding.level_before} by {finding.overridden} in evalstore.yaml")
+        yield "override", f"from {finding.level_before} by {finding.overridden} in evalstore.yaml"
     if told := finding.accepted:
         until = f", until {told.until}" if told.until else ""
-        words.append(f"accepted as {told.level} (was {told.was}) by {told.by} on {told.on}{until}: {told.reason}")
-    return "; ".join(words)
+        name = told.by.partition(" <")[0]
+        yield "accepted", f"as {told.level}, was {told.was}, by {name} on {told.day}{until}: {told.reason}"
 
 
 def _witness(witness: Witness) -> dict[str, Any]:
@@ -116,8 +115,8 @@ def _witness(witness: Witness) -> dict[str, Any]:
 def _finding(finding: DiffFinding, *, here: bool) -> Iterator[str]:
     yield from _wrapped(f"{_level(finding.level)}  {finding.message}", "")
     yield from _wrapped(f"{finding.rule}, {_places(finding)}, {finding.fingerprint}", _MARGIN)
-    if finding.adjusted:
-        yield from _wrapped(adjustment(finding), _MARGIN)
+    for label, sentence in adjustments(finding):
+        yield from _labelled(label, sentence)
     certainty = _CERTAINTY[finding.certainty]
     if effect := _effect(finding):
         yield from _labelled("moves", f"{effect} ({certainty})")

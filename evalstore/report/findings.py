@@ -26,7 +26,7 @@ def text(result: Findings) -> str:
 
 def document(result: Findings) -> Any:
     """Return the JSON document."""
-    return {"files": result.files, "findings": [_entry(finding) for finding in result.findings]}
+    return {"files": result.files, "findings": [entry(finding) for finding in result.findings]}
 
 
 def groups(findings: Sequence[Finding]) -> str:
@@ -42,7 +42,8 @@ def tally(findings: Sequence[Finding]) -> str:
     return f"{_count(len(findings), 'finding')} ({', '.join(parts)})"
 
 
-def _entry(finding: Finding) -> dict[str, Any]:
+def entry(finding: Finding) -> dict[str, Any]:
+    """Return the JSON of one finding."""
     return {
         "rule": finding.rule,
         "severity": str(finding.severity),

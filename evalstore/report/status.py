@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.columns import columns
+from evalstore.report.diff import accepted, adjustments
+from evalstore.report.findings import entry, groups
 from evalstore.text import printable
 
 if TYPE_CHECKING:
+    from evalstore.diff import DiffFinding
     from evalstore.release import Standing, Status
 
 _WIDTH = 100
@@ -18,10 +22,13 @@ _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 def text(status: Status) -> str:
     """Return a line an artifact with what refers to it below, and a summary with the next command."""
     if not status.artifacts:
-        return f"{_count(status.total)}, all as released"
+        return "\n".join([f"{_count(status.total)}, all as released", *_findings(status)])
     head, *lines = columns([_HEAD, *map(_row, status.artifacts)]).split("\n")
-    rows = [line + _users(standing) for line, standing in zip(lines, status.artifacts, strict=True)]
-    return "\n".join([head, *rows, "", _summary(status)])
+    rows = [
+        "\n".join([line, *_adjusted(standing), *_users(standing)])
+        for line, standing in zip(lines, status.artifacts, strict=True)
+    ]
+    return "\n".join([head, *rows, *_findings(status), "", _summary(status)])
 
 
 def document(status: Status) -> Any:
@@ -29,6 +36,7 @@ def document(status: Status) -> Any:
     return {
         "ok": status.ok,
         "total": status.total,
+        "profile": status.profile,
         "artifacts": [
             {
                 "ref": standing.ref,
@@ -41,9 +49,11 @@ def document(status: Status) -> Any:
                 "rule": str(standing.rule) if standing.rule else None,
                 "message": standing.message,
                 "dependents": list(standing.dependents),
+                "adjusted": [_told(finding) for finding in standing.adjusted],
             }
             for standing in status.artifacts
         ],
+        "findings": [entry(finding) for finding in status.findings],
     }
 
 
@@ -58,11 +68,35 @@ def _row(standing: Standing) -> tuple[str, ...]:
     )
 
 
-def _users(standing: Standing) -> str:
-    if not standing.dependents:
-        return ""
-    line = f"referred to by {printable(', '.join(standing.dependents))}"
-    return "\n" + textwrap.fill(line, _WIDTH, initial_indent="    ", subsequent_indent="      ")
+def _told(finding: DiffFinding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "fingerprint": finding.fingerprint,
+        "message": finding.message,
+        "level": str(finding.level),
+        "level_before": str(finding.level_before),
+        "overridden": finding.overridden,
+        "accepted": accepted(finding.accepted) if finding.accepted else None,
+    }
+
+
+def _adjusted(standing: Standing) -> Iterator[str]:
+    for finding in standing.adjusted:
+        for label, sentence in adjustments(finding):
+            yield from _wrapped(f"{finding.message}: {label} {sentence}")
+
+
+def _users(standing: Standing) -> Iterator[str]:
+    if standing.dependents:
+        yield from _wrapped(f"referred to by {', '.join(standing.dependents)}")
+
+
+def _findings(status: Status) -> list[str]:
+    return ["", groups(status.findings)] if status.findings else []
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(printable(line), _WIDTH, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
 
 
 def _summary(status: Status) -> str:

@@ -14,7 +14,7 @@ from evalstore.versions import find_version
 # (artifact, release, fingerprint) -> whether a change since that release has it; what is history is not in here.
 Pending = Mapping[tuple[str, str, str], bool]
 
-_DATES = ("until", "on")
+_DATES = ("until", "day")
 _LEVELS = ("patch", "minor", "major")
 
 

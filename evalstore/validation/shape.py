@@ -33,7 +33,7 @@ _OWNED = {
     ("required", "pattern"),
     ("required", "not"),
     ("version", "type"),
-    *((key, keyword) for key in ("validated_at", "until", "on", "since") for keyword in ("pattern", "not")),
+    *((key, keyword) for key in ("validated_at", "until", "day", "since") for keyword in ("pattern", "not")),
 }
 
 

@@ -1,0 +1,48 @@
+"""`evalstore accept`: one change at a lower level, in a reviewed file; it reads the clock, and who accepts from git."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, date, datetime
+
+import click
+
+from evalstore.cli.context import Settings, examples, options
+
+
+def _day(_: click.Context, __: click.Parameter, value: str | None) -> date | None:
+    try:
+        return date.fromisoformat(value) if value else None
+    except ValueError:
+        raise click.BadParameter("write a day as 2026-12-31") from None
+
+
+@click.command(
+    epilog=examples(
+        'evalstore accept 0f3a9c51d2b47e68 --reason "a typing error in the prompt; 200 replies are the same"',
+        'evalstore accept 0f3a9c51d2b47e68 --reason "nobody pins it yet" --level patch --until 2026-12-31',
+    )
+)
+@click.argument("fingerprint")
+@click.option("--reason", required=True, metavar="TEXT", help="Why it may be released at a lower level.")
+@click.option("--level", type=click.Choice(["minor", "patch"]), help="The level; by default one lower than it is.")
+@click.option(
+    "--until", metavar="DATE", callback=_day, help="The last day; by default it holds until the next release."
+)
+@options()
+def command(settings: Settings, fingerprint: str, *, reason: str, level: str | None, until: date | None) -> None:
+    """Accept one change of the working tree since a last release, by the FINGERPRINT that `evalstore diff` shows.
+
+    The entry is written to .evalstore/accepted.yaml, with your name and the day, to be reviewed and committed like
+    code. It holds for this change of this artifact since this release: any other edit has another fingerprint. The
+    change stays in every report, with the reason; status and bump count it at the level accepted.
+    """
+    from evalstore.release import VARIABLES
+    from evalstore.release.accept import Wish, accept
+    from evalstore.versions import Bump
+
+    wish = Wish(reason, Bump(level) if level else None, until)
+    signature = {name: os.environ[name] for name in VARIABLES if name in os.environ}
+    with settings.store() as store:
+        taken = accept(store, fingerprint, wish, today=datetime.now(UTC).date(), signature=signature)
+    settings.emit(taken)

@@ -1,0 +1,102 @@
+"""Accept: one change of the working tree at a lower level, written into the file that people review."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import NamedTuple
+
+from evalstore.diff import Accepted, DiffFinding
+from evalstore.errors import RefError, RefusedError, UsageError
+from evalstore.files import write_below
+from evalstore.release.acceptances import Acceptance, read_ruling, with_acceptance
+from evalstore.release.identity import signature as complete
+from evalstore.release.site import locked
+from evalstore.release.survey import survey
+from evalstore.release.values import Standing, State
+from evalstore.store import Store
+from evalstore.validation import ACCEPTED
+from evalstore.versions import Bump, parse_version
+
+_LOWER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH}
+_REASON = 1000  # characters
+
+
+class Wish(NamedTuple):
+    """What is asked for: why, down to which level (None: one lower), and until which day (None: the next release)."""
+
+    reason: str
+    level: Bump | None = None
+    until: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An acceptance that was written, in which file, and where its artifact stands with it."""
+
+    acceptance: Acceptance
+    file: str
+    standing: Standing
+
+
+def accept(store: Store, fingerprint: str, wish: Wish, *, today: date, signature: Mapping[str, str]) -> Taken:
+    """Accept the change with this fingerprint, of a working file since its last release, at a lower level.
+
+    `signature` holds git's GIT_AUTHOR_* variables where they should not come from the user's settings. Raises
+    `RefError` where there is no such change, and `RefusedError` where its level cannot be lowered so.
+    """
+    wish = wish._replace(reason=_reason(wish.reason))
+    if wish.until and wish.until < today:
+        raise UsageError(f"{wish.until} is past, so it would accept nothing", hint="name a day to come, or none")
+    if store.root is None:
+        raise RefusedError("a bare repository has no changes to accept", hint="run it in a clone")
+    with locked(store, signature) as site:
+        # What was accepted before does not count here: whoever looks again looks at the rule's level.
+        ruling = replace(read_ruling(store, today), acceptances=())
+        standing, finding = _find(survey(store, ruling).artifacts, fingerprint)
+        signed = complete(site.git, signature)
+        by = f"{signed['GIT_AUTHOR_NAME']} <{signed['GIT_AUTHOR_EMAIL']}>"
+        told = Accepted(_level(finding, wish.level), finding.level, wish.reason, by, today, wish.until)
+        since = parse_version(standing.released or "")
+        acceptance = Acceptance(standing.ref, since, finding.fingerprint, finding.rule, finding.message, told)
+        write_below(store.root, ACCEPTED, with_acceptance(store, acceptance))
+    after = survey(store, read_ruling(store, today)).artifacts
+    return Taken(acceptance, ACCEPTED, next(one for one in after if one.ref == standing.ref))
+
+
+def _find(standings: Sequence[Standing], fingerprint: str) -> tuple[Standing, DiffFinding]:
+    found = [(standing, finding) for standing in standings for finding in standing.findings]
+    for standing, finding in found:
+        if finding.fingerprint == fingerprint:
+            return standing, finding
+    for standing, finding in found:
+        if any(child.fingerprint == fingerprint for child in _below(finding)):
+            message = f"{fingerprint} is a part of {finding.rule} of {standing.ref}, which is accepted as a whole"
+            raise RefError(message, hint=f"evalstore accept {finding.fingerprint}")
+    broken = next((standing.ref for standing in standings if standing.state is State.BROKEN), None)
+    hint = f"{broken} cannot be compared: evalstore status" if broken else "evalstore diff REF shows those there are"
+    raise RefError(f"no change since a last release has the fingerprint {fingerprint}", hint=hint)
+
+
+def _below(finding: DiffFinding) -> Iterable[DiffFinding]:
+    for child in finding.children:
+        yield child
+        yield from _below(child)
+
+
+def _level(finding: DiffFinding, asked: Bump | None) -> Bump:
+    level = asked or _LOWER.get(finding.level, finding.level)
+    if level >= finding.level:
+        raise RefusedError(
+            f"{finding.rule} needs {'only ' if finding.level is Bump.PATCH else ''}a {finding.level} bump as it is",
+            hint="a change that anyone can notice needs at least a patch; there is nothing to accept",
+        )
+    return level
+
+
+def _reason(text: str) -> str:
+    words = " ".join(text.split())
+    if not words or len(words) > _REASON:
+        raise UsageError(f"the reason has {len(words)} characters", hint=f"say in 1 to {_REASON} why it may need less")
+    return words

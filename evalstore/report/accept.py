@@ -1,0 +1,46 @@
+"""An acceptance that was written, as text and JSON."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from evalstore.text import printable
+
+if TYPE_CHECKING:
+    from evalstore.release.accept import Taken
+
+_WIDTH = 100
+
+
+def text(taken: Taken) -> str:
+    """Return what was accepted, where that is written, and what its artifact needs with it."""
+    one, standing = taken.acceptance, taken.standing
+    until = f" until {one.accepted.until}" if one.accepted.until else ""
+    said = [
+        f"accepted as {one.accepted.level} (was {one.accepted.was}){until}: {one.change}",
+        f"{standing.ref} now needs a {standing.required_bump} bump: {standing.next_version}",
+        f"review and commit {taken.file}",
+    ]
+    return "\n".join(line for one in said for line in wrap(printable(one), _WIDTH, subsequent_indent="  "))
+
+
+def document(taken: Taken) -> Any:
+    """Return the JSON document: the entry, and where its artifact stands with it."""
+    one = taken.acceptance
+    return {
+        "file": taken.file,
+        "artifact": one.artifact,
+        "since": str(one.since),
+        "fingerprint": one.fingerprint,
+        "rule": one.rule,
+        "change": one.change,
+        "was": str(one.accepted.was),
+        "level": str(one.accepted.level),
+        "reason": one.accepted.reason,
+        "until": str(one.accepted.until) if one.accepted.until else None,
+        "by": one.accepted.by,
+        "day": str(one.accepted.day),
+        "required_bump": str(taken.standing.required_bump),
+        "next_version": taken.standing.next_version,
+    }

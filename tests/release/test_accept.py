@@ -1,0 +1,391 @@
+"""Accepting a change: through the real command, for one change of one artifact since one release, and until a day."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from evalstore.documents import read_yaml
+from evalstore.release import bump, status
+from evalstore.report.status import document
+from evalstore.resources import folder
+from evalstore.store import Store
+
+FILE = ".evalstore/accepted.yaml"
+JUDGE = """\
+id: accuracy
+version: {version}
+template: "{template} {{{{ output }}}}"
+score_type: binary
+"""
+RUBRIC = """\
+id: {id}
+version: 1.0.0
+title: {title}
+checks:
+  - {{id: polite, kind: must_contain_any, values: [{values}]}}
+  - {{id: right, kind: llm_judge, judge_prompt_ref: judge/accuracy@{pin}}}
+scoring: {{combine: weighted_avg}}
+"""
+
+
+class Shop:
+    """A store with one judge and two rubrics, released, and the command in it."""
+
+    def __init__(self, root: Path, git: Callable[..., str], cli: Callable[..., Any]) -> None:
+        self.root, self.git, self.cli = root, git, cli
+
+    def judge(self, template: str = "Is it right?", version: str = "1.0.0") -> None:
+        self.write("judges/accuracy.yaml", JUDGE.format(template=template, version=version))
+
+    def rubric(self, id_: str = "tone", **facts: str) -> None:
+        words = {"id": id_, "title": "Tone", "values": "please", "pin": "1.0.0", **facts}
+        self.write(f"rubrics/{id_}.yaml", RUBRIC.format(**words))
+
+    def write(self, path: str, text: str) -> None:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+
+    def run(self, *argv: str, code: int = 0) -> Any:
+        ran = self.cli("-C", self.root, *argv)
+        assert ran.code == code, ran.err
+        return ran
+
+    def json(self, *argv: str, code: int = 0) -> Any:
+        document = json.loads(self.run(*argv, "--format", "json", code=code).out)
+        schema = json.loads((folder("schema") / f"output/{argv[0]}.schema.json").read_text("utf-8"))
+        Draft202012Validator(schema).validate(document)
+        return document
+
+    def status(self) -> Any:
+        """Return what `evalstore status --format json` prints, without a process of its own."""
+        with Store.open(self.root) as store:
+            return document(status(store, today=datetime.now(UTC).date()))
+
+    def prints(self, ref: str) -> list[str]:
+        with Store.open(self.root) as store:
+            artifacts = status(store).artifacts
+        return [finding.fingerprint for one in artifacts if one.ref == ref for finding in one.findings]
+
+    def accept(self, ref: str = "judge/accuracy", *more: str) -> Any:
+        (print_,) = self.prints(ref)
+        return self.json("accept", print_, "--reason", "200 replies are the same", *more)
+
+    def standing(self, ref: str = "judge/accuracy") -> Any:
+        return next(one for one in self.status()["artifacts"] if one["ref"] == ref)
+
+    def found(self) -> list[tuple[str, str]]:
+        return [(one["rule"], f"{one['file']}:{one['line']}") for one in self.status()["findings"]]
+
+    def entries(self) -> Any:
+        return read_yaml((self.root / FILE).read_bytes(), FILE).value["accepted"]
+
+
+@pytest.fixture
+def shop(git: Callable[..., str], cli: Callable[..., Any], tmp_path: Path, released: Path) -> Shop:
+    shutil.copytree(released, tmp_path / "repo")
+    shop = Shop(tmp_path / "repo", git, cli)
+    shop.judge("Is it correct?")
+    return shop
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store where everything is as released, made once."""
+    root = tmp_path_factory.mktemp("released") / "repo"
+    subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True)
+    shop = Shop(root, NotImplemented, NotImplemented)
+    shop.judge()
+    shop.rubric()
+    shop.rubric("style")
+    who = {f"GIT_{role}_{part}": "a" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+    with Store.open(root) as store:
+        bump(store, all_=True, signature=who)
+    return root
+
+
+def test_an_assumed_major_change_shows_how_to_accept_it(shop: Shop) -> None:
+    (print_,) = [finding["fingerprint"] for finding in shop.json("diff", "judge/accuracy")["findings"]]
+    assert [print_] == shop.prints("judge/accuracy")
+    told = shop.run("diff", "judge/accuracy").out
+    assert f'accept    evalstore accept {print_} --reason "…"' in told
+    assert "evalstore accept" not in shop.run("diff", "judge/accuracy@1.0.0", "judge/accuracy@1.0.0").out
+
+
+def test_an_accepted_change_stays_visible_and_counts_less(shop: Shop) -> None:
+    document = shop.accept()
+    assert (document["was"], document["level"], document["required_bump"], document["next_version"]) == (
+        "major",
+        "minor",
+        "minor",
+        "1.1.0",
+    )
+    finding = shop.json("diff", "judge/accuracy")["findings"][0]
+    assert (finding["level"], finding["level_before"], finding["accepted"]["reason"]) == (
+        "minor",
+        "major",
+        "200 replies are the same",
+    )
+    assert shop.json("diff", "judge/accuracy")["required_bump"] == "minor"
+    assert shop.json("status") == shop.status()
+    standing = shop.standing()
+    assert (standing["required_bump"], standing["next_version"], standing["ok"]) == ("minor", "1.1.0", False)
+    assert [one["accepted"]["by"] for one in standing["adjusted"]] == ["Ada Tester <ada@example.org>"]
+    for told in (shop.run("diff", "judge/accuracy").out, shop.run("status").out):
+        words = " ".join(told.split())
+        assert "accepted as minor, was major, by Ada Tester on" in words
+        assert "200 replies are the same" in words
+
+
+def test_the_gate_and_the_bump_ask_for_the_level_that_was_accepted(shop: Shop) -> None:
+    shop.judge("Is it correct?", "1.1.0")
+    shop.run("status", "--check", code=1)
+    shop.accept()
+    shop.run("status", "--check")
+    (released,) = shop.json("bump", "judge/accuracy")["released"]
+    assert (released["ref"], released["bump"]) == ("judge/accuracy@1.1.0", "minor")
+
+
+def test_what_was_released_with_it_is_history(shop: Shop) -> None:
+    shop.accept()
+    shop.run("bump", "judge/accuracy")
+    assert shop.found() == []
+    # What it was released as is still told with its reason.
+    finding = shop.json("diff", "judge/accuracy@1.0.0", "judge/accuracy@1.1.0")["findings"][0]
+    assert (finding["level"], finding["accepted"]["reason"]) == ("minor", "200 replies are the same")
+    # Taken back and made again, it is a change since another release, which nobody has accepted.
+    shop.judge(version="1.1.0")
+    shop.run("bump", "judge/accuracy", "--level", "major")
+    shop.judge("Is it correct?", "2.0.0")
+    assert shop.standing()["required_bump"] == "major"
+
+
+def test_it_outlives_edits_around_it_but_not_its_own(shop: Shop) -> None:
+    shop.accept()
+    shop.write(
+        "judges/accuracy.yaml", "# spoken\ntitle: Right?\n" + JUDGE.format(template="Is it correct?", version="1.0.0")
+    )
+    assert shop.standing()["required_bump"] == "minor"
+    assert shop.found() == []
+    shop.judge("Is it so?")
+    assert shop.standing()["required_bump"] == "major"
+    assert shop.found() == [("accept-unused", f"{FILE}:4")]
+
+
+def test_it_holds_for_no_other_artifact(shop: Shop) -> None:
+    shop.rubric("tone", values="please, thanks")
+    shop.rubric("style", values="please, thanks")
+    shop.accept("rubric/tone")
+    needs = {one["ref"]: one["required_bump"] for one in shop.status()["artifacts"]}
+    assert needs == {"judge/accuracy": "major", "rubric/style": "major", "rubric/tone": "minor"}
+    entry = shop.entries()[0]
+    text = (shop.root / FILE).read_text("utf-8").replace("rubric/tone", "rubric/style")
+    shop.write(FILE, text)
+    assert shop.standing("rubric/style")["required_bump"] == "major"
+    assert shop.found() == [("accept-unused", f"{FILE}:4")]
+    assert entry["artifact"] == "rubric/tone"
+
+
+def test_what_a_judge_was_accepted_for_is_asked_of_who_pins_it(shop: Shop) -> None:
+    shop.accept()
+    shop.run("bump", "judge/accuracy")
+    shop.rubric(pin="1.1.0")
+    assert shop.standing("rubric/tone")["required_bump"] == "major"
+    shop.accept("rubric/tone")
+    assert shop.standing("rubric/tone")["required_bump"] == "minor"
+
+
+def test_a_pin_on_the_version_to_come_is_accepted_for_this_content(shop: Shop) -> None:
+    shop.judge("Is it correct?", "2.0.0")
+    shop.rubric(pin="2.0.0")
+    shop.accept("rubric/tone")
+    assert shop.standing("rubric/tone")["required_bump"] == "minor"
+    shop.judge("Is it so?", "2.0.0")
+    assert shop.standing("rubric/tone")["required_bump"] == "major"
+
+
+def test_a_part_is_accepted_with_the_whole(shop: Shop) -> None:
+    text = (shop.root / "rubrics/tone.yaml").read_text("utf-8")
+    shop.write("rubrics/tone.yaml", text.replace("weighted_avg", "min, weights: {polite: 3}"))
+    (finding,) = shop.json("diff", "rubric/tone")["findings"]
+    ran = shop.run("accept", finding["children"][0]["fingerprint"], "--reason", "x", code=3)
+    assert f"hint: evalstore accept {finding['fingerprint']}" in ran.err
+
+
+def test_it_ends_after_its_day(shop: Shop) -> None:
+    shop.accept("judge/accuracy", "--until", "2999-12-31")
+    assert shop.standing()["required_bump"] == "minor"
+    text = (shop.root / FILE).read_text("utf-8")
+    shop.write(FILE, text.replace("2999-12-31", "2020-01-01"))
+    assert shop.standing()["required_bump"] == "major"
+    assert shop.found() == [("accept-expired", f"{FILE}:12")]
+    found = json.loads(shop.run("validate", "--format", "json").out)["findings"]
+    assert "accept-expired" in [one["rule"] for one in found]
+    shop.accept()
+    assert shop.found() == []
+    assert len(shop.entries()) == 1
+
+
+def test_validate_finds_what_no_change_needs(shop: Shop) -> None:
+    shop.accept()
+    rules = [one["rule"] for one in json.loads(shop.run("validate", "--format", "json").out)["findings"]]
+    assert not {rule for rule in rules if rule.startswith("accept")}
+    shop.judge()
+    found = json.loads(shop.run("validate", FILE, "--format", "json").out)["findings"]
+    assert [(one["rule"], one["file"], one["line"]) for one in found] == [("accept-unused", FILE, 4)]
+    shop.run("validate", "--strict", FILE, code=1)
+    assert "all as released" in shop.run("status").out
+
+
+def test_the_file_is_in_order_whoever_was_first(shop: Shop) -> None:
+    shop.rubric("tone", values="please, thanks")
+    shop.rubric("style", values="please, thanks")
+    refs = ["rubric/tone", "judge/accuracy", "rubric/style"]
+    for ref in refs:
+        shop.accept(ref)
+    first = (shop.root / FILE).read_bytes()
+    (shop.root / FILE).unlink()
+    for ref in reversed(refs):
+        shop.accept(ref)
+    assert (shop.root / FILE).read_bytes() == first
+    assert [entry["artifact"] for entry in shop.entries()] == sorted(refs)
+
+
+def test_accepting_again_looks_at_the_rule_again(shop: Shop) -> None:
+    shop.accept()
+    (print_,) = shop.prints("judge/accuracy")
+    document = shop.json("accept", print_, "--reason", "nobody pins it", "--level", "patch")
+    assert (document["was"], document["level"], document["next_version"]) == ("major", "patch", "1.0.1")
+    assert [entry["reason"] for entry in shop.entries()] == ["nobody pins it"]
+
+
+def test_extensions_of_the_file_stay(shop: Shop) -> None:
+    shop.accept()
+    text = (shop.root / FILE).read_text("utf-8")
+    shop.write(FILE, text.replace("    day:", "    x_review: 7\n    day:") + "x_team: docs\n")
+    shop.rubric("tone", values="please, thanks")
+    shop.accept("rubric/tone")
+    value = read_yaml((shop.root / FILE).read_bytes(), FILE).value
+    assert (value["x_team"], value["accepted"][0]["x_review"]) == ("docs", 7)
+
+
+REFUSED = [
+    (["0" * 16, "--reason", "x"], 3, "no change since a last release has the fingerprint 0000000000000000"),
+    (["PRINT"], 2, "Missing option '--reason'"),
+    (["PRINT", "--reason", "  "], 2, "the reason has 0 characters"),
+    (["PRINT", "--reason", "x" * 1001], 2, "the reason has 1001 characters"),
+    (["PRINT", "--reason", "x", "--until", "2020-01-01"], 2, "2020-01-01 is past"),
+    (["PRINT", "--reason", "x", "--until", "tomorrow"], 2, "write a day as 2026-12-31"),
+    (["PRINT", "--reason", "x", "--level", "major"], 2, "'major' is not one of"),
+]
+
+
+def test_what_cannot_be_accepted_is_said_in_one_sentence(shop: Shop) -> None:
+    (print_,) = shop.prints("judge/accuracy")
+    for argv, code, told in REFUSED:
+        ran = shop.run("accept", *[print_ if word == "PRINT" else word for word in argv], code=code)
+        assert told in ran.err
+        assert not (shop.root / FILE).exists()
+
+
+def test_a_patch_is_as_low_as_it_goes(shop: Shop) -> None:
+    shop.judge()
+    shop.rubric(title="The tone")
+    (print_,) = shop.prints("rubric/tone")
+    assert (
+        "metadata-changed needs only a patch bump as it is" in shop.run("accept", print_, "--reason", "x", code=3).err
+    )
+
+
+def test_nobody_accepts_in_nobodys_name(shop: Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (print_,) = shop.prints("judge/accuracy")
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    assert "git knows no user.name" in shop.run("accept", print_, "--reason", "x", code=3).err
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "Bo")
+    monkeypatch.setenv("GIT_AUTHOR_EMAIL", "bo@example.org")
+    monkeypatch.setenv("GIT_COMMITTER_NAME", "Bo")
+    monkeypatch.setenv("GIT_COMMITTER_EMAIL", "bo@example.org")
+    assert shop.json("accept", print_, "--reason", "x")["by"] == "Bo <bo@example.org>"
+
+
+Edit = Callable[[str], str]
+BROKEN: list[tuple[Edit, str]] = [
+    (lambda _: "accepted: [", "not YAML"),
+    (lambda _: "accepted: all\n", "`accepted` must be a list"),
+    (lambda text: text.replace("    level:", "    raeson: x\n    level:"), "`raeson` cannot stand here"),
+    (lambda text: text.replace("level: minor", "level: none"), "`level` must be one of minor, patch"),
+    (lambda text: text + text[text.index("  - ") :], "is accepted twice"),
+    (
+        lambda text: text.replace("    day:", '    until: "2026-02-30"\n    day:'),
+        "until is '2026-02-30', which is no date",
+    ),
+]
+
+
+def test_a_file_in_another_form_is_refused_at_its_place(shop: Shop) -> None:
+    shop.accept()
+    whole = (shop.root / FILE).read_text("utf-8")
+    for edit, told in BROKEN:
+        shop.write(FILE, edit(whole))
+        ran = shop.run("status", code=3)
+        assert ran.err.startswith(f"error: {FILE}:")
+        assert told in ran.err
+    for argv in (["diff", "judge/accuracy"], ["bump", "judge/accuracy"], ["accept", "0" * 16, "--reason", "x"]):
+        assert shop.run(*argv, code=3).err == ran.err
+
+
+def test_a_link_in_its_place_is_not_followed(shop: Shop, tmp_path: Path) -> None:
+    shop.accept()
+    (shop.root / FILE).rename(tmp_path / "elsewhere.yaml")
+    (shop.root / FILE).symlink_to(tmp_path / "elsewhere.yaml")
+    assert FILE in shop.run("status", code=3).err
+
+
+def test_text_of_strangers_cannot_act_on_the_terminal(shop: Shop) -> None:
+    shop.accept()
+    text = (shop.root / FILE).read_text("utf-8").replace("200 replies are the same", '"\\e]0;x\\a"')
+    shop.write(FILE, text)
+    for told in (shop.run("diff", "judge/accuracy").out, shop.run("status").out):
+        assert "\x1b" not in told
+        assert "\\x1b]0;x" in told
+
+
+def test_settings_that_mean_nothing_stop_a_gate(shop: Shop) -> None:
+    shop.write("evalstore.yaml", "rules: {judge-template-changed: mayor}\n")
+    for argv in (["diff", "judge/accuracy"], ["status", "--check"], ["bump", "--all"]):
+        assert "rules: judge-template-changed: mayor is no level" in shop.run(*argv, code=3).err
+    assert "value-not-allowed" in shop.run("validate").out
+
+
+def test_overrides_are_shown_wherever_the_level_is(shop: Shop) -> None:
+    shop.write("evalstore.yaml", "rules: {judge-template-changed:either: minor}\n")
+    assert shop.json("diff", "judge/accuracy")["findings"][0]["overridden"] == "judge-template-changed:either"
+    assert shop.standing()["required_bump"] == "minor"
+    for told in (shop.run("diff", "judge/accuracy").out, shop.run("status").out):
+        assert "override from major by judge-template-changed:either in evalstore.yaml" in " ".join(told.split())
+
+
+def test_a_profile_is_a_setting_and_an_option(shop: Shop) -> None:
+    question = "id: mail\nversion: 1.0.0\nquestions:\n  - {id: a, input: Hello}\n"
+    shop.write("datasets/mail.yaml", question)
+    shop.run("bump", "dataset/mail")
+    shop.write("datasets/mail.yaml", question + "  - {id: b, input: Bye}\n")
+    assert shop.standing("dataset/mail")["required_bump"] == "minor"
+    asked = shop.json("status", "--profile", "headline")
+    assert (asked["profile"], asked["artifacts"][0]["required_bump"]) == ("headline", "major")
+    assert shop.json("diff", "dataset/mail", "--profile", "headline")["required_bump"] == "major"
+    shop.write("evalstore.yaml", "profile: headline\n")
+    assert shop.standing("dataset/mail")["required_bump"] == "major"
+    assert shop.json("diff", "dataset/mail")["profile"] == "headline"
+    assert shop.json("diff", "dataset/mail", "--profile", "score")["required_bump"] == "minor"
+    (released,) = shop.json("bump", "dataset/mail")["released"]
+    assert released["bump"] == "major"
