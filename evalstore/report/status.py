@@ -96,7 +96,9 @@ def _findings(status: Status) -> list[str]:
 
 
 def _wrapped(line: str) -> list[str]:
-    return textwrap.wrap(printable(line), _WIDTH, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
+    return textwrap.wrap(
+        printable(line), _WIDTH, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False
+    )
 
 
 def _summary(status: Status) -> str:
