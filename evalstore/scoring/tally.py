@@ -77,7 +77,7 @@ class Tally:
         self.rows.add(row.score, row.verdict)
         rubric = row.rubric.partition("@")[0].partition("/")[2]
         for check in row.checks:
-            self.engines.add(check.engine)
+            self.engines.update(check.engine.split(", "))  # a jury and a composite name several
             self.checks[rubric, check.id].add_check(check, row.id)
 
     def close(self, run: Run) -> Run:

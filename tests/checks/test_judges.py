@@ -196,6 +196,13 @@ def test_an_approximate_engine_stays_approximate_through_a_composite() -> None:
     assert composite.APPROXIMATE == "(approximate)"
 
 
+def test_a_composite_names_an_engine_once() -> None:
+    from evalstore.checks.kinds.composite import _engine
+
+    graded = [CheckResult("x", "llm_judge", Fraction(1), Verdict.PASS, engine=engine) for engine in ("b, c", "b", "a")]
+    assert _engine(graded) == "a, b, c"
+
+
 def test_the_replies_of_a_composite_are_those_of_its_checks() -> None:
     inner = {"checks": [ONE, {**ONE, "samples": 2}], "scoring": {"combine": "min"}}
     check = {"kind": "composite", "rubric_ref": "rubric/r@1.0.0"}

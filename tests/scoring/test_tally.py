@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -67,3 +68,11 @@ def test_unscored_counts_in_no_mean() -> None:
     assert (run.score, run.pass_rate, run.scored, run.unscored) == (Fraction(3, 4), Fraction(1, 2), 2, 1)
     assert (run.checks["a"].mean, run.checks["a"].fail, run.checks["a"].unscored) == (Fraction(3, 4), 1, 1)
     assert run.harness == {"engines": "evalstore"}
+
+
+def test_an_engine_is_named_once_whoever_else_answered_beside_it() -> None:
+    tally = Tally()
+    for engine in ("b, c", "a", "a, b"):
+        check = CheckResult("x", "llm_judge", Fraction(1), Verdict.PASS, engine=engine)
+        tally.add(replace(row("rubric/x@1.0.0", ("x", Fraction(1))), checks=(check,)))
+    assert tally.close(EMPTY).harness == {"engines": "a, b, c"}

@@ -95,5 +95,5 @@ def _told(result: RubricResult) -> str:
 def _engine(checks: Sequence[CheckResult]) -> str:
     """Return the engines that the score rests on, one that only comes close last, where it is seen."""
     counted = [check for check in checks if check.score is not None] or checks
-    names = {check.engine for check in counted}
+    names = {name for check in counted for name in check.engine.split(", ")}
     return ", ".join(sorted(names, key=lambda name: (name.endswith(APPROXIMATE), name)))
