@@ -134,7 +134,7 @@ def test_show_escapes_what_acts_on_a_terminal_and_raw_does_not(cli: Cli, repo: P
 
 def test_resolve_one_is_an_object_with_the_keys_of_the_contract(cli: Cli, repo: Path, git: Git) -> None:
     document = valid(cli("-C", repo, "resolve", "rubric/tone@1.1", "--format", "json"), "resolve")
-    keys = ["ref", "kind", "id", "version", "tag", "commit", "blob", "digest", "scoring_digest", "floating"]
+    keys = ["ref", "kind", "id", "version", "tag", "commit", "blob", "digest", "scoring_digest", "floating", "locked"]
     assert list(document) == keys
     assert document["commit"] == git("rev-parse", "rubric/tone@1.1.0^{commit}")
     assert document["blob"] == git("rev-parse", "rubric/tone@1.1.0:rubrics/tone.yaml")
@@ -149,7 +149,7 @@ def test_resolve_several_is_a_list_in_order(cli: Cli, repo: Path) -> None:
 def test_resolve_as_text(cli: Cli, repo: Path) -> None:
     lines = cli("-C", repo, "resolve", "rubric/tone@1.0.0").out.splitlines()
     assert lines[0] == "ref             rubric/tone@1.0.0"
-    assert lines[-1] == "floating        no"
+    assert lines[-2:] == ["floating        no", "locked          no"]
 
 
 @pytest.mark.parametrize(
