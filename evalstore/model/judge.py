@@ -53,6 +53,8 @@ def judge_of(value: Mapping[str, Any]) -> Judge:
             raise ValueError(f"its {key} is no {word}")
     if "template" not in value:
         raise ValueError("it has no template")
+    if not all(isinstance(name, str) for name in value.get("variables", ())):
+        raise ValueError("its variables are not all texts")
     if (score_type := value.get("score_type", "continuous")) not in tuple(ScoreType):
         raise ValueError(f"its score_type is {score_type!r}, and there are {', '.join(ScoreType)}")
     scale = value.get("scale", {})

@@ -118,6 +118,7 @@ def test_a_check_with_a_problem_of_its_own_asks_nobody() -> None:
         ({}, "it has no template"),
         ({"template": 5}, "its template is no text"),
         ({**JUDGE, "variables": "criterion"}, "its variables is no list"),
+        ({**JUDGE, "variables": ["criterion", ["a"]]}, "its variables are not all texts"),
         ({**JUDGE, "model": "m"}, "its model is no mapping"),
         ({**JUDGE, "reply_pattern": ["a"]}, "its reply_pattern is no text"),
         ({**JUDGE, "scale": {"min": 1}}, "no room for a score"),
