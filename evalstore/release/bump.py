@@ -93,12 +93,12 @@ def _locked(
 ) -> tuple[Released, Mapping[str, str]]:
     try:
         with locked(store, signature) as site:
-            recovered = recover(site)
+            recovered, hooks = recover(site), find_hooks(site, push=request.push)
             store.forget()
             done = replace(_published(store, site, request), recovered=recovered)
-            hooks = find_hooks(site, push=request.push) if done.done else ()
             push = make_ready(store, route, done) if done.done or request.push else None
-            return replace(done, bypassed=hooks, push=push), find_cargo(site.git, push) if push else {}
+            cargo = find_cargo(site.git, push) if push and request.push else {}
+            return replace(done, bypassed=hooks if done.done else (), push=push), cargo
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise RefusedError(f"the release cannot be written: {reason}", hint=_AGAIN) from None

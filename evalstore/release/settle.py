@@ -48,6 +48,7 @@ def settle(site: Site, journal: Journal) -> bool:
     if released and site.git.ask("symbolic-ref", "--quiet", "HEAD") == f"{journal.branch}\n".encode(*NAMES):
         _settle_files(site, journal)
         _settle_index(site, journal)
+    clear_locks(site, journal, site.common / site.journal)  # git leaves one when it cannot remove it
     (site.common / site.journal).unlink(missing_ok=True)
     return released
 

@@ -141,8 +141,10 @@ def _gitpython() -> Any:
     # At import GitPython runs `git version`, found through PATH with its relative entries, and raises when it fails.
     os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = executable()
     os.environ["GIT_PYTHON_REFRESH"] = "quiet"
-    from git.cmd import Git as GitPython
-
+    try:
+        from git.cmd import Git as GitPython
+    except ImportError as error:
+        raise GitError(f"git does not run: {error}", hint="try git --version") from None
     return GitPython()
 
 
