@@ -71,11 +71,15 @@ class Proof(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """What a decider knows of an edit that may move a score: how surely, why, and outputs that it expects to move."""
+    """What a decider knows of an edit that may move a score: how surely, why, and outputs that it expects to move.
+
+    `direction` is there where it is not the rule's.
+    """
 
     certainty: Certainty
     reason: str
     outputs: tuple[str, ...] = ()
+    direction: Direction | None = None
 
 
 class Law(NamedTuple):

@@ -57,7 +57,7 @@ def _proved(change: Change, rule: Rule, proof: Proof) -> Judgement:
 def _directions(change: Change, rule: Rule) -> tuple[Direction, Direction]:
     if rule.channel is Channel.NOTHING:
         return NONE, NONE
-    direction = rule.law.of(change)
+    direction = (change.decided and change.decided.direction) or rule.law.of(change)
     score, verdict = imported_directions(change.imported) if change.imported else (direction, direction)
     if rule.channel is Channel.VERDICT:
         return NONE, direction

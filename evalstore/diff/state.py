@@ -58,6 +58,11 @@ class CheckState:
         """Whether its threshold moves its score, and not its verdict alone."""
         return KINDS[self.kind].reads_bar(self.params)
 
+    def check(self) -> Check:
+        """Return the check that scoring runs; it goes by its token."""
+        params = {name: value for name, value in self.params.items() if value is not None}
+        return Check(self.token, self.kind, params, self.threshold, self.negate)
+
 
 @dataclass(frozen=True, slots=True)
 class RubricState:
@@ -93,9 +98,7 @@ class RubricState:
 
     def rubric(self) -> Rubric:
         """Return the rubric that scoring runs; checks go by their tokens."""
-        checks = tuple(
-            Check(check.token, check.kind, _written(check), check.threshold, check.negate) for check in self.checks
-        )
+        checks = tuple(check.check() for check in self.checks)
         weights = {check.token: check.weight for check in self.checks}
         gates = frozenset(check.token for check in self.checks if check.gated)
         scoring = Scoring(self.combine, weights, gates, self.threshold, self.missing, self.errors)
@@ -171,7 +174,3 @@ def _policy(scoring: Mapping[str, Any], key: str, words: tuple[str, ...]) -> str
     if word not in words:
         raise UnreadableError(f"{word!r} is none of {words}")
     return text(word)
-
-
-def _written(check: CheckState) -> dict[str, Any]:
-    return {name: value for name, value in check.params.items() if value is not None}

@@ -146,6 +146,10 @@ def test_ordinary_repeats_are_not_taken_for_slow_ones(pattern: str) -> None:
     assert not may_explode(tree, alphabet_of([tree], Budget()).masks, Budget())
 
 
+def test_flags_that_no_check_has_are_left_open() -> None:
+    assert compare_patterns(Expression("a", "q"), Expression("a")).relation is OPEN
+
+
 def test_a_slow_pattern_that_is_read_alike_is_equal() -> None:
     assert compare_patterns(Expression("(a+)+b"), Expression("(?:a+)+b", "m")).relation is EQUAL
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from evalstore.diff.change import Change
+from evalstore.diff.changes.languages import kind_decided, pattern_changes
 from evalstore.diff.changes.loose import loose_changes
 from evalstore.diff.changes.schemas import schema_changes
 from evalstore.diff.changes.walk import Walk, pointer_of, with_param
@@ -58,6 +59,9 @@ LISTS = {
 DECIDED: Mapping[tuple[str, str], Callable[[Walk, str], Iterator[Change]]] = {
     ("json_schema", "schema"): schema_changes,
     ("json_schema", "expected_fields"): schema_changes,
+    ("regex", "pattern"): pattern_changes,
+    ("regex", "flags"): pattern_changes,
+    ("regex", "mode"): pattern_changes,
 }
 # More items than this are not compared one by one.
 _ITEMS = 100
@@ -70,7 +74,8 @@ def check_changes(walk: Walk, token: str) -> Iterator[Change]:
     if check.kind != goal.kind:
         done = replace(goal, weight=check.weight, gated=check.gated)
         told = [content(check), content(done)]
-        yield walk.edit_check("check-kind-changed", "kind", done, old=check.kind, new=goal.kind, more=told)
+        change = walk.edit_check("check-kind-changed", "kind", done, old=check.kind, new=goal.kind, more=told)
+        yield kind_decided(walk, change)
         return
     for name in sorted(check.params, key=lambda name: _turn(check, goal, name)):
         if not same(check.params[name], goal.params[name]):

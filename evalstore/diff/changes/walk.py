@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.diff.change import Change
+from evalstore.diff.deciders.languages import Purse
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.documents import Pointer
 
 
 @dataclass(slots=True)
 class Walk:
-    """Where the walk stands (`here`) and where it leads (`goal`, whose checks have the tokens of the old ones)."""
+    """Where the walk stands (`here`) and where it leads (`goal`, whose checks have the tokens of the old ones).
+
+    All that is decided on the way is paid from one `purse`.
+    """
 
     here: RubricState
     goal: RubricState
+    purse: Purse = field(default_factory=Purse)
 
     def edit(self, rule: str, after: RubricState, **facts: Any) -> Change:
         """Make one edit of the rubric."""

@@ -8,9 +8,6 @@ from evalstore.diff.change import Change, Proof
 from evalstore.diff.state import CheckState
 
 _META = frozenset(".^$*+?{}[]()|")
-_HARMLESS_FLAGS = frozenset("ms")
-# A longer pattern may be refused, or outrun its time, where a phrase never does.
-_LONGEST = 200
 
 
 class Wanted(NamedTuple):
@@ -37,9 +34,6 @@ def wanted(check: CheckState) -> Wanted | None:
         sensitive: bool = params["case_sensitive"]
         texts = params["values"] if sensitive else [value.lower() for value in params["values"]]
         return Wanted(frozenset(texts), sensitive, check.negate is (check.kind == "must_contain_any"))
-    if check.kind == "regex" and params["mode"] == "search" and _HARMLESS_FLAGS.issuperset(params["flags"]):
-        text = literal(params["pattern"])
-        return None if text is None or len(text) > _LONGEST else Wanted(frozenset({text}), True, check.negate)
     return None
 
 

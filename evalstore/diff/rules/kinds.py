@@ -1,4 +1,4 @@
-"""Rules for the other check kinds: php_lint, markdown_structure, format (catalogue E), and thin ones for C and F."""
+"""Rules for the other check kinds: php_lint, markdown_structure, format (catalogue E), and thin ones for F."""
 
 from __future__ import annotations
 
@@ -61,47 +61,6 @@ ROWS = (
         mirror="format-changed",
         example="format: json → format: text",
         deciders=(not_binding, weightless),
-    ),
-    Rule(
-        id="regex-pattern-changed",
-        number="36",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.CHECK,
-        message="{check} has another pattern, {new} (was {old})",
-        reason="the two patterns were not compared",
-        mirror="regex-pattern-changed",
-        example="pattern: cim → pattern: cim|deploy",
-        deciders=(weightless,),
-        certainty=Certainty.ASSUMED,
-    ),
-    Rule(
-        id="regex-flags-changed",
-        number="37",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.CHECK,
-        message="{check} has flags {new} (was {old})",
-        reason="flags change what a pattern matches",
-        mirror="regex-flags-changed",
-        example="flags: i → flags: im",
-        deciders=(weightless,),
-        certainty=Certainty.ASSUMED,
-    ),
-    Rule(
-        id="regex-mode-changed",
-        number="38",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        law=ordered("search", "match", "fullmatch"),
-        channel=Channel.CHECK,
-        message="{check} has mode {new} (was {old})",
-        reason="the match may lie elsewhere",
-        mirror="regex-mode-changed",
-        example="mode: search → mode: fullmatch",
-        deciders=(weightless,),
     ),
     Rule(
         id="tool-required-changed",

@@ -3,7 +3,7 @@
 The door for regular expressions is `compare_patterns`; that for any checks that look for text is `compare_sides`.
 """
 
-from evalstore.diff.deciders.languages.budget import Budget, UndecidedError
+from evalstore.diff.deciders.languages.budget import Budget, Purse, UndecidedError
 from evalstore.diff.deciders.languages.compare import (
     Comparison,
     Expression,
@@ -19,6 +19,7 @@ __all__ = [
     "Budget",
     "Comparison",
     "Expression",
+    "Purse",
     "Relation",
     "Side",
     "UndecidedError",

@@ -21,6 +21,7 @@ from evalstore.diff.deciders.languages.tree import ANYTHING, At, Place, Row, Tre
 
 # A pattern runs out of its time by its length and that of the output: at this length, on an output of a megabyte.
 _LONGEST = 1_000
+_FLAGS = frozenset("imsx")
 _SAME = Apart(None, None, done=True)
 
 
@@ -80,6 +81,8 @@ def compare_sides(old: Side, new: Side, budget: Budget) -> Comparison:
 def language(expression: Expression) -> Tree:
     """Return the texts for which a pattern passes, as a tree; raises `UndecidedError`."""
     pattern, flags, mode = expression
+    if not _FLAGS.issuperset(flags):
+        raise UndecidedError("its flags are not of i, m, s, x")
     if len(pattern) > _LONGEST or items(pattern) > _LONGEST:
         raise UndecidedError(f"a pattern is longer than {_LONGEST:,} characters, its repeats written out")
     compiled = compile_pattern(pattern, flags)

@@ -1,0 +1,72 @@
+"""Changes of checks that look for text, decided by the outputs that they pass before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from evalstore.diff.change import Change, Decided, Proof
+from evalstore.diff.changes.walk import Walk
+from evalstore.diff.deciders.languages import Comparison, Relation
+from evalstore.diff.deciders.texts import compare_checks
+from evalstore.diff.direction import EITHER, LOOSER, STRICTER, flip
+from evalstore.diff.findings import Certainty
+
+_PARAMS = ("pattern", "flags", "mode")
+_ALONE = {"flags": "regex-flags-changed", "mode": "regex-mode-changed"}
+_RULES = {STRICTER: "regex-pattern-narrowed", LOOSER: "regex-pattern-widened"}
+_DIRECTIONS = {Relation.NARROWER: STRICTER, Relation.WIDER: LOOSER, Relation.APART: EITHER}
+_REASONS = {
+    Relation.NARROWER: "all outputs that pass now passed before, and some that passed do not",
+    Relation.WIDER: "all outputs that passed before pass now, and some that did not do",
+    Relation.APART: "some outputs passed before only, and others pass only now",
+}
+_EQUAL = Proof("the same outputs pass before and after: the two languages are equal")
+
+
+def pattern_changes(walk: Walk, token: str) -> Iterator[Change]:
+    """Yield the edit of a regex check: its pattern, flags and mode together say what it matches."""
+    check, goal = walk.here[token], walk.goal[token]
+    changed = tuple(name for name in _PARAMS if check.params[name] != goal.params[name])
+    if not changed:
+        return
+    done = replace(check, params=goal.params)
+    compared = compare_checks(check, done, walk.purse)
+    old, new = ({name: one.params[name] for name in changed} for one in (check, goal))
+    name, *more = changed
+    if not more:
+        old, new = old[name], new[name]
+    rule = "regex-pattern-changed" if more else _ALONE.get(name, "regex-pattern-changed")
+    change = decided(walk.edit_check(rule, name, done, old=old, new=new), compared)
+    yield change if rule in _ALONE.values() else replace(change, rule=_rule(change))
+
+
+def _rule(change: Change) -> str:
+    if change.decided is None:
+        return "regex-pattern-equivalent"
+    direction = change.decided.direction
+    return change.rule if direction is None else _RULES.get(direction, change.rule)
+
+
+def kind_decided(walk: Walk, change: Change) -> Change:
+    """Return a change of kind with what is known of the outputs that both kinds pass."""
+    before, after = change.checks
+    if not (before.binary and after.binary):
+        return change
+    compared = compare_checks(before, after, walk.purse)
+    return change if compared.relation is Relation.OPEN else decided(change, compared)
+
+
+def decided(change: Change, compared: Comparison) -> Change:
+    """Return a change with what a comparison says of it."""
+    if compared.relation is Relation.EQUAL:
+        return replace(change, proof=_EQUAL)
+    outputs = tuple(text for text in (compared.only_old, compared.only_new) if text is not None)
+    if compared.relation is Relation.OPEN:
+        # Where a match may lie has an order of its own.
+        by = Certainty.BY_DEFINITION if change.rule == _ALONE["mode"] else Certainty.ASSUMED
+        return replace(change, decided=Decided(by, f"the two languages are not compared: {compared.why}", outputs))
+    direction = _DIRECTIONS[compared.relation]
+    # A rule's direction is that of what is found; `negate` is taken into account with it.
+    found = flip(direction) if change.checks[1].negate else direction
+    return replace(change, decided=Decided(Certainty.PROVED, _REASONS[compared.relation], outputs, found))

@@ -1,0 +1,52 @@
+"""Checks that look for text, compared by the outputs that they pass: patterns and phrases, negated or not."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from evalstore.diff.deciders.languages import (
+    Comparison,
+    Expression,
+    Purse,
+    Side,
+    UndecidedError,
+    compare_sides,
+    contains_any,
+    language,
+)
+from evalstore.diff.deciders.languages.tree import Ahead, Tree
+from evalstore.diff.state import CheckState
+from evalstore.model import Output, Sample
+
+
+def compare_checks(old: CheckState, new: CheckState, purse: Purse) -> Comparison:
+    """Return what the outputs that `new` passes are beside those of `old`; open for kinds that do not look for text."""
+    budget = purse.budget()
+    compared = compare_sides(_side(old), _side(new), budget)
+    purse.pay(budget)
+    return compared
+
+
+def _side(check: CheckState) -> Side:
+    return Side(partial(_passed, check), partial(_passes, check))
+
+
+def _passed(check: CheckState) -> Tree:
+    found, absent = _found(check), check.kind == "must_not_contain"
+    return found if check.negate is absent else Ahead(found, wanted=False)
+
+
+def _found(check: CheckState) -> Tree:
+    params = check.params
+    if check.kind == "regex":
+        return language(Expression(params["pattern"], params["flags"], params["mode"]))
+    if check.kind == "must_not_contain" or (check.kind == "must_contain_any" and params["min_matches"] == 1):
+        return contains_any(params["values"], case_sensitive=params["case_sensitive"])
+    raise UndecidedError("it is no check for one text of a list")
+
+
+def _passes(check: CheckState, text: str) -> bool | None:
+    from evalstore.checks import prepare_check
+
+    score = prepare_check(check.check())(Sample(Output(text))).score
+    return None if score is None else score == 1

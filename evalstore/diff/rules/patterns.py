@@ -1,0 +1,95 @@
+"""Rules for what regex checks match (catalogue C)."""
+
+from __future__ import annotations
+
+from evalstore.diff.change import Channel, Rule
+from evalstore.diff.deciders.weights import weightless
+from evalstore.diff.direction import LOOSER, STRICTER
+from evalstore.diff.findings import Certainty
+from evalstore.diff.laws import NEVER, UNKNOWN, always, ordered
+from evalstore.versions import Bump
+
+ROWS = (
+    Rule(
+        id="regex-pattern-narrowed",
+        number="33",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        law=always(STRICTER),
+        channel=Channel.CHECK,
+        message="{check} matches less: {new} (was {old})",
+        reason="all outputs that match now matched before, and some that matched do not",
+        mirror="regex-pattern-widened",
+        example="pattern: cim|deploy → pattern: cim",
+        deciders=(weightless,),
+        certainty=Certainty.PROVED,
+    ),
+    Rule(
+        id="regex-pattern-widened",
+        number="34",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        law=always(LOOSER),
+        channel=Channel.CHECK,
+        message="{check} matches more: {new} (was {old})",
+        reason="all outputs that matched before match now, and some that did not do",
+        mirror="regex-pattern-narrowed",
+        example="pattern: cim → pattern: cim|deploy",
+        deciders=(weightless,),
+        certainty=Certainty.PROVED,
+    ),
+    Rule(
+        id="regex-pattern-equivalent",
+        number="35",
+        artifact="rubric",
+        level=Bump.PATCH,
+        law=NEVER,
+        channel=Channel.NOTHING,
+        message="{check} says the same with {new} (was {old})",
+        reason="both match the same outputs",
+        mirror="regex-pattern-equivalent",
+        example="pattern: cache[ ]tag → pattern: cache tag",
+        certainty=Certainty.PROVED,
+    ),
+    Rule(
+        id="regex-pattern-changed",
+        number="36",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        law=UNKNOWN,
+        channel=Channel.CHECK,
+        message="{check} has another pattern, {new} (was {old})",
+        reason="each matches outputs that the other does not, or nobody knows",
+        mirror="regex-pattern-changed",
+        example="pattern: cim → pattern: deploy",
+        deciders=(weightless,),
+        certainty=Certainty.ASSUMED,
+    ),
+    Rule(
+        id="regex-flags-changed",
+        number="37",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        law=UNKNOWN,
+        channel=Channel.CHECK,
+        message="{check} has flags {new} (was {old})",
+        reason="flags change what a pattern matches",
+        mirror="regex-flags-changed",
+        example="flags: i → flags: im",
+        deciders=(weightless,),
+        certainty=Certainty.ASSUMED,
+    ),
+    Rule(
+        id="regex-mode-changed",
+        number="38",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        law=ordered("search", "match", "fullmatch"),
+        channel=Channel.CHECK,
+        message="{check} has mode {new} (was {old})",
+        reason="the match may lie elsewhere",
+        mirror="regex-mode-changed",
+        example="mode: search → mode: fullmatch",
+        deciders=(weightless,),
+    ),
+)
