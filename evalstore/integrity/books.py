@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import shlex
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -23,6 +24,7 @@ class Books:
 
     store: Store
     lock: Lock
+    _read_rows: set[str] = field(default_factory=set)
     _tips: list[str] | None = None
     _elsewhere: dict[str, dict[str, set[str]]] = field(default_factory=dict)
 
@@ -39,9 +41,20 @@ class Books:
             self._elsewhere[name] = self._of_branches(name)
         return self._elsewhere[name].get(version, set())
 
+    def lists(self, name: str, version: str) -> bool:
+        """Whether a ledger at HEAD or a lock has a release."""
+        ledger = self.ledger(name)
+        return ledger is None or version in ledger.by_version or f"{name}@{version}" in self.lock.releases
+
+    def read_rows(self, blob: str) -> None:
+        """Read the rows beside a dataset to their end, once; `GitError` when they are missing or damaged."""
+        if blob not in self._read_rows:
+            deque(self.store.batch.stream(blob), maxlen=0)
+            self._read_rows.add(blob)
+
     def path(self, name: str) -> str:
-        """Return where a ledger lies in the repository, as git's own commands want it."""
-        return self.store.ledgers.path(name)
+        """Return where a ledger lies in the repository, as a shell takes it: folders have the names that they have."""
+        return shlex.quote(self.store.ledgers.path(name))
 
     def back(self, tag: str, ref: str, sha256: str = "") -> str:
         """Say how the tag of a release is put back: to the object that was locked, or to the commit of its line."""
@@ -64,6 +77,6 @@ class Books:
         return dict(listed)
 
     def _read(self, name: str, tips: list[str]) -> Iterator[Ledger]:
-        blobs = committed_blobs(self.store.git, [(tip, self.path(name)) for tip in tips])
+        blobs = committed_blobs(self.store.git, [(tip, self.store.ledgers.path(name)) for tip in tips])
         for blob in sorted({blob for blob in blobs if blob}):
             yield read_ledger(self.store.batch.read(blob).data)

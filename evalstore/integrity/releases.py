@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evalstore.errors import EvalstoreError, GitError, Place
+from evalstore.errors import EvalstoreError, GitError, Place, RefError
 from evalstore.integrity.books import Books
 from evalstore.integrity.rules import found
 from evalstore.integrity.tags import Named, read_release, read_tag
@@ -12,6 +12,7 @@ from evalstore.model import Finding
 from evalstore.store.batch import MissingError
 from evalstore.store.ledger import Line, ledger_path
 from evalstore.store.resolve import File
+from evalstore.store.rows import rows_blob
 from evalstore.store.tags import TAGS
 
 
@@ -23,7 +24,14 @@ def release_findings(books: Books, named: Named) -> Iterator[Finding]:
             yield invalid(named, tag.flaw)
             return
         file = read_release(books.store, named, tag.commit)
+        if rows := rows_blob(books.store, file.artifact, tag.commit):
+            books.read_rows(rows)
         yield from _against_ledgers(books, named, tag.commit, file)
+    except RefError as error:
+        if books.lists(named.ref.name, str(named.version)):
+            yield broken(error, str(named.ref), Place(TAGS + named.tag), _back(books, named))
+        else:  # a repository can hold several stores, and nothing here would ever read this one
+            yield found("tag-ignored", Place(TAGS + named.tag), tag=named.tag, why=error.message)
     except EvalstoreError as error:
         yield broken(error, str(named.ref), Place(TAGS + named.tag), _back(books, named))
 

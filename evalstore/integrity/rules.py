@@ -29,7 +29,7 @@ _ROWS = (
     Rule(
         "tag-ignored",
         _INFO,
-        "the tag {tag} is no release: its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>",
+        "the tag {tag} is no release of this store: {why}",
         "",
         "It stands among the releases, and no reference can mean it.",
     ),

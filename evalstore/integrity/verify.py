@@ -26,6 +26,7 @@ Wants = Callable[[str, Version | None], bool]
 Gone = Mapping[str, Callable[[], Finding]]  # by the name of the tag that should be there
 
 _TOLD_AS_ONE = 2  # from here on, of a clone that never fetched its tags
+_NAMED = "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"
 _NO_RELEASE = frozenset({PinType.WORKTREE, PinType.REVISION})
 
 
@@ -52,7 +53,7 @@ def verify(store: Store, refs: Sequence[str] = (), *, lock: Lock | None = None, 
         _missing(store, gone, names),
         unread,
         () if chosen else odd,
-        () if chosen else (found("tag-ignored", Place(TAGS + tag), tag=tag) for tag in names.others),
+        () if chosen else (found("tag-ignored", Place(TAGS + tag), tag=tag, why=_NAMED) for tag in names.others),
     )
     return Verified(len(releases), len(booked), len(blocks), _ordered(findings))
 

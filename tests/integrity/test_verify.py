@@ -241,6 +241,19 @@ def world_digest(world: World, data: bytes, pack: Path) -> str:
         pack.write_bytes(forged)
 
 
+@pytest.mark.parametrize("how", ["forged", "gone"])
+def test_damaged_rows_beside_a_dataset_are_found(world: World, how: str) -> None:
+    path = world.loose(world.git("rev-parse", "dataset/answers@1.0.0:datasets/answers.jsonl"))
+    path.chmod(0o644)
+    if how == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(zlib.compress(zlib.decompress(path.read_bytes()).replace(b"Hello", b"Hallo")))
+    finding = only(world.verify())
+    assert finding.rule == ("object-missing" if how == "gone" else "object-damaged")
+    assert finding.message.startswith("dataset/answers@1.0.0 cannot be ")
+
+
 # Repositories that lack something.
 
 
@@ -292,6 +305,28 @@ def test_a_store_in_a_subfolder_under_a_prefix(git: Callable[..., str], tmp_path
     world.git("tag", "-d", "web/rubric/tone@1.0.0")
     finding = only(store.verify())
     assert "-- evals/.evalstore/sums/rubric/tone;" in finding.hint
+
+
+def test_another_store_of_the_repository_is_none_of_our_business(world: World) -> None:
+    world.write("other/evalstore.yaml", "")
+    world.write("other/rubrics/theirs.yaml", rubric("theirs"))
+    world.commit("other")
+    world.git("tag", "-a", "-m", "x", "rubric/theirs@1.0.0")
+    assert (only(world.verify()).rule, world.verify().ok) == ("tag-ignored", True)
+    world.git("tag", "-f", "-a", "-m", "x", TONE, world.git("commit-tree", "-m", "x", world.git("mktree")))
+    assert rules(world.alone()) == ["release-invalid", "tag-ignored"]  # for the ledger lists that one
+
+
+def test_a_folder_whose_name_a_shell_would_run_is_quoted(git: Callable[..., str], tmp_path: Path) -> None:
+    git("init", "-q")
+    store = World(tmp_path / "repo")
+    world = World(tmp_path / "repo/x; touch y")
+    store.write("x; touch y/evalstore.yaml", "")
+    store.write("x; touch y/rubrics/tone.yaml", rubric())
+    store.write("x; touch y/.evalstore/sums/rubric/tone", f"1.0.0 {'a' * 64}\n")
+    store.commit(".")
+    store.git("tag", TONE)
+    assert only(world.verify()).hint.endswith("-- 'x; touch y/.evalstore/sums/rubric/tone'")
 
 
 def test_an_empty_repository_has_nothing_to_verify(git: Callable[..., str], tmp_path: Path) -> None:
