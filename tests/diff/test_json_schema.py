@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalstore.checks.strangers import read_schema
+from evalstore.diff import DiffFinding, compare
 from evalstore.diff.deciders.json_schema import Relation, compare_schemas
 from evalstore.documents import read_yaml
 from evalstore.errors import SchemaError
+from evalstore.model import Artifact, Kind
 
 TABLE = Path(__file__).with_name("schema_pairs.yaml")
 PAIRS = [tuple(row) for row in read_yaml(TABLE.read_bytes(), TABLE.name).value]
@@ -37,3 +41,131 @@ def test_a_schema_is_what_it_is(schema: Any) -> None:
         return
     compared = compare_schemas(schema, schema)
     assert compared.relation in {Relation.SAME_VIEW, Relation.ASSUMED}
+
+
+RUBRIC = """\
+id: r
+version: "1.0.0"
+checks:
+  - id: answer
+    kind: json_schema
+    schema:
+      $defs:
+        tier:
+          enum: [low, high]
+      type: object
+      properties:
+        route: {type: string}
+        tier: {$ref: "#/$defs/tier"}
+      required:
+        - route
+scoring:
+  combine: all_pass
+"""
+
+
+def finding(edit: tuple[str, str], text: str = RUBRIC) -> DiffFinding:
+    assert edit[0] in text
+    old, new = (read_yaml(one, f"{side}.yaml") for side, one in (("old", text), ("new", text.replace(*edit))))
+    (found,) = compare(*(Artifact(Kind.RUBRIC, "r", "1.0.0", one) for one in (old, new))).findings
+    return found
+
+
+@pytest.mark.parametrize(
+    ("edit", "pointer", "old", "new"),
+    [
+        (("[low, high]", "[low]"), "/$defs/tier/enum", 9, 9),
+        (("- route\n", "- route\n        - tier\n"), "/required", 15, 15),
+        (("      required:\n        - route\n", ""), "/required", 15, 7),
+        (("type: object\n", "type: object\n      minProperties: 2\n"), "/minProperties", 7, 11),
+        (("{type: string}", "{type: string, minLength: 1}"), "/properties/route/minLength", 12, 12),
+        (("{type: string}", "true"), "/properties/route", 12, 12),
+        (("        route: {type: string}\n", ""), "/properties/route", 12, 12),
+        (("      type: object\n", "      type: object\n      title: Answer\n"), "/title", 7, 11),
+    ],
+)
+def test_a_finding_stands_at_the_keyword_on_both_sides(edit: tuple[str, str], pointer: str, old: int, new: int) -> None:
+    found = finding(edit)
+    assert found.old is not None
+    assert found.new is not None
+    assert f"({pointer})" in found.message
+    assert (found.old.file, found.old.line, found.new.file, found.new.line) == ("old.yaml", old, "new.yaml", new)
+
+
+def test_several_keywords_are_told_in_one_finding_notes_last() -> None:
+    many = "type: object\n      title: t\n      minProperties: 2\n      maxProperties: 5\n      not: {required: [x]}\n"
+    assert finding(("type: object\n", many)).message == (
+        "answer asks more of the JSON (/minProperties, /maxProperties and 1 more)"
+    )
+
+
+def test_it_is_said_where_nothing_shows_a_change() -> None:
+    unshown = finding(("type: object", "type: object\n      x-order: 1"))
+    assert unshown.witness is None
+    assert unshown.reason == (
+        "the two could not be compared: the keyword x-order is not known; no JSON was found that shows it"
+    )
+
+
+def test_the_output_shown_is_where_the_check_looks() -> None:
+    for extract, text in (("auto", '{"route":""}'), ("whole", '{"route":""}'), ("fence", '```json\n{"route":""}\n```')):
+        text_of = RUBRIC.replace("kind: json_schema", f"kind: json_schema\n    extract: {extract}")
+        witness = finding(("- route\n", "- route\n        - tier\n"), text_of).witness
+        assert witness is not None
+        assert (witness.output, witness.old_verdict, witness.new_verdict) == (text, "pass", "fail")
+
+
+def test_turning_the_check_round_turns_the_direction_round() -> None:
+    negated = RUBRIC.replace("kind: json_schema", "kind: json_schema\n    negate: true")
+    found = finding(("[low, high]", "[low]"), negated)
+    assert (found.rule, found.direction, found.certainty) == ("json-schema-tightened", "looser", "proved")
+
+
+def nested(depth: int, leaf: Any) -> Any:
+    for _ in range(depth):
+        leaf = {"properties": {"a": leaf, "b": {"type": "string"}}, "required": ["a"]}
+    return leaf
+
+
+def doubled(depth: int, leaf: Any, key: str) -> Any:
+    parts = {f"d{n}": {key: [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(depth)}
+    return {"$ref": "#/$defs/d0", "$defs": {**parts, f"d{depth}": leaf}}
+
+
+LARGE: dict[str, Callable[[int], Any]] = {
+    "wide": lambda n: {"properties": {f"a{i}": {"type": "integer", "minimum": n} for i in range(350)}},
+    "deep": lambda n: nested(18, {"minimum": n}),
+    "too wide": lambda n: {"properties": {f"a{i}": {"minimum": n} for i in range(2000)}},
+    "doubled": lambda n: doubled(9, {"minimum": n}, "allOf"),
+    "doubled too often": lambda n: doubled(30, {"minimum": n}, "anyOf"),
+    "long enum": lambda n: {"enum": [f"v{i}" for i in range(n, 1400 + n)]},
+    "many branches": lambda n: {"anyOf": [{"required": [f"k{i}"], "minProperties": n} for i in range(240)]},
+    "choices of choices": lambda n: {
+        "allOf": [{"anyOf": [{"minimum": i + n}, {"maximum": -i}, {"required": [f"a{i}"]}]} for i in range(40)]
+    },
+    "many denied": lambda n: {
+        "allOf": [{"not": {"required": [f"a{i}", f"b{i}"], "minProperties": n}} for i in range(60)]
+    },
+    "many patterns": lambda n: {"patternProperties": {f"^a{i}": {"minimum": n} for i in range(100)}},
+    "a pattern that never ends": lambda n: {"pattern": "^(a+)+$", "enum": ["a" * 40 + f"!{i + n}" for i in range(50)]},
+    "long patterns": lambda n: {"allOf": [{"pattern": "a" * (3000 + n) + str(i)} for i in range(20)]},
+    "long tuple": lambda n: {"prefixItems": [{"minimum": n}] * 400, "minItems": 400},
+    "many contained": lambda n: {"allOf": [{"contains": {"const": i}, "minContains": 1 + n} for i in range(150)]},
+    "huge counts": lambda n: {"minLength": 10**9 + n, "minItems": 10**9 + n, "minProperties": 10**9 + n},
+    "long numbers": lambda n: {"allOf": [{"multipleOf": 10**300 + i, "minimum": 10**390 + n} for i in range(200)]},
+    "a long chain": lambda n: {
+        "dependentRequired": {f"a{i}": [f"a{i + 1}"] for i in range(450)},
+        "required": [f"a{n}"],
+    },
+    "all different": lambda n: {"type": "array", "uniqueItems": True, "minItems": 300 + n},
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_any_input_is_answered_in_a_second(name: str) -> None:
+    old, new = LARGE[name](0), LARGE[name](1)
+    began = time.process_time()
+    found, back = compare_schemas(old, new), compare_schemas(new, old)
+    assert (time.process_time() - began) / 2 < 1
+    assert back.relation is MIRRORED.get(found.relation, found.relation)
+    assert compare_schemas(old, old).relation in {Relation.SAME_VIEW, Relation.ASSUMED}
