@@ -98,6 +98,8 @@ def _locked(
             done = replace(_published(store, site, request), recovered=recovered)
             push = make_ready(store, route, done) if done.done or request.push else None
             cargo = find_cargo(site.git, push) if push and request.push else {}
+            if request.push and not cargo:
+                push = None  # a branch without a commit
             return replace(done, bypassed=hooks if done.done else (), push=push), cargo
     except OSError as error:
         reason = (error.strerror or str(error)).lower()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from evalstore.errors import RefusedError
+from evalstore.errors import GitError, RefusedError
 from evalstore.model import parse_ref
 from evalstore.release.checkout import find_branch
 from evalstore.release.standing import last_release
@@ -25,6 +25,8 @@ _TRIES, _PAUSE = 4, 0.5  # while somebody else pushes to the same place
 _BUSY = ("transaction failed", "failed to update ref", "lock", "incorrect old value")
 _CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
 
+_SETTLED = "when that is settled:"
+
 # What a remote says of a ref that it does not take -> what has happened, and what to do before the same push.
 _REJECTED = (
     (
@@ -34,9 +36,9 @@ _REJECTED = (
     ),
     ("fetch first", "{branch} has moved on there", "{join}"),
     ("non-fast-forward", "{branch} has moved on there", "{join}"),
-    ("hook declined", "a hook there refuses {ref}{said}", "when it accepts that:"),
+    ("hook declined", "a hook there refuses {ref}{said}", _SETTLED),
     ("checked out", "{branch} is checked out there", "push to a bare repository, or there: git switch --detach; then:"),
-    ("", "{ref} is refused there: {words}", "when that is settled:"),
+    ("", "{ref} is refused there: {words}", _SETTLED),
 )
 _JOIN = "git pull --no-rebase {remote} {branch} joins both (a rebase would leave the tags behind); then:"
 # What git says when nothing was asked of any ref -> what has happened, and what to do.
@@ -104,6 +106,10 @@ def send(store: Store, route: Route, ready: Push, cargo: Mapping[str, str]) -> P
             cargo = now
             time.sleep(_PAUSE)
             continue
+        except (GitError, OSError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            message = f"the push cannot be made: {excerpt(reason.lower())}"
+            return replace(ready, outcome=Outcome.FAILED, message=message, hint=_SETTLED)
         remote.note(store.git, route.to, cargo)
         same = all(answer.flag == "=" for answer in answers)
         return replace(ready, outcome=Outcome.UP_TO_DATE if same else Outcome.PUSHED)

@@ -79,12 +79,10 @@ class Step:
 
     @property
     def words(self) -> str:
-        """The step in one line."""
-        return (
-            f"{self.name} {self.previous} -> {self.version} ({self.bump})"
-            if self.previous
-            else f"{self.ref} (first release)"
-        )
+        """The step in one line, with what it followed."""
+        step = f"{self.name} {self.previous} -> {self.version} ({self.bump})"
+        followed = ", ".join(sorted(set(self.moves.values())))
+        return (step if self.previous else f"{self.ref} (first release)") + (f", with {followed}" if followed else "")
 
 
 def decide(scene: Scene, found: Resolved, moves: Moves, *, named: bool) -> Step | None:

@@ -32,7 +32,7 @@ def text(released: Released) -> str:
     if released.bypassed:
         blocks.append(_bypassed(released.bypassed))
     if released.push:
-        blocks.append("\n".join(_push(released.push)))
+        blocks.append("\n".join(_push(released.push, would=released.dry_run)))
     return "\n".join(blocks)
 
 
@@ -124,7 +124,7 @@ def _bypassed(hooks: Sequence[str]) -> str:
     return f"The {'hook' if len(hooks) == 1 else 'hooks'} {printable(names)} of this repository did not run."
 
 
-def _push(push: Push) -> Iterator[str]:
+def _push(push: Push, *, would: bool) -> Iterator[str]:
     tags = f" and {_count(len(push.tags), 'tag')}" if push.tags else ""
     what, remote = printable(push.branch) + tags, printable(push.remote)
     if push.outcome == "pushed":
@@ -132,7 +132,7 @@ def _push(push: Push) -> Iterator[str]:
     elif push.outcome == "up-to-date":
         yield f"{remote} has {what} already."
     elif push.outcome == "ready":
-        yield "Nothing was pushed; to push it:"
+        yield f"Would push {what} to {remote}:" if would else "Nothing was pushed; to push it:"
         yield _command(push.command)
     else:
         yield f"Not pushed to {remote}: {printable(push.message or '')}. What was released here stands."

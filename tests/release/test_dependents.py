@@ -81,6 +81,9 @@ def test_the_whole_chain_moves_in_one_commit(chain: Shop) -> None:
     assert done.released[0].ref == "judge/accuracy@2.0.0"
     assert {one.commit for one in done.released} == {chain.git("rev-parse", "HEAD")}
     assert (done.pinned, chain.git("status", "--porcelain")) == ((), "")
+    why = "rubric/whole 1.0.0 -> 2.0.0 (major), with rubric/reviewed@2.0.0"
+    assert chain.git("for-each-ref", "--format=%(contents:subject)", "refs/tags/rubric/whole@2.0.0") == why
+    assert f"- {why}" in chain.git("show", "-s", "--format=%B").split("\n")
     moved = {one.ref: one.moved for one in done.released}
     assert moved["judge/accuracy@2.0.0"] == ()
     assert moved["dataset/web@2.0.0"] == (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -16,7 +17,7 @@ from evalstore.errors import GitError, RefusedError, UsageError
 from evalstore.release import Outcome, Push
 from evalstore.resources import folder
 from evalstore.schemas import compile_schema
-from evalstore.store import Store
+from evalstore.store import Store, remote
 from evalstore.store.own import own_repository
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 from tests.release.line import Line, serving
@@ -351,6 +352,29 @@ def test_without_a_commit_there_is_nothing_to_push(released: Shop, far: Far) -> 
         released.bump(push=True, commit=False)
 
 
+def test_a_branch_without_a_commit_has_nothing_to_push(shop: Shop, tmp_path: Path) -> None:
+    shop.git("init", "-q", "--bare", str(tmp_path / "far.git"))
+    shop.git("remote", "add", "origin", str(tmp_path / "far.git"))
+    (shop.top / "rubrics/tone.yaml").unlink()
+    assert shop.bump(push=True).push is None
+    assert shop.run("for-each-ref", cwd=tmp_path / "far.git") == ""
+
+
+def test_a_disk_that_is_full_before_the_push_undoes_nothing(
+    released: Shop, far: Far, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    change(released)
+    before = far.refs()
+    with monkeypatch.context() as patch:
+        patch.setattr(remote, "own_repository", full)
+        push = push_of(released)
+    assert (push.outcome, push.message) == (Outcome.FAILED, "the push cannot be made: no space left on device")
+    check_stands(released, far, before)
+
+
 def test_a_dry_run_pushes_nothing(released: Shop, far: Far) -> None:
     change(released)
     before = far.refs()
@@ -493,7 +517,7 @@ def test_the_command_and_its_answers(cli: Cli, released: Shop, far: Far) -> None
     assert (ran.code, ran.err) == (1, "")
     assert ran.out.split("\n")[2:] == [
         "Not pushed to origin: a hook there refuses main. What was released here stands.",
-        "  when it accepts that:",
+        "  when that is settled:",
         "  git push --atomic origin main refs/tags/rubric/tone@3.0.0",
         "",
     ]
