@@ -245,6 +245,8 @@ def snapshot(repo: Path) -> dict[str, tuple[float, int, int]]:
         ("resolve rubric/tone rubric/tone@worktree rubric/tone@git:HEAD~1 rubric/tone@git:main", 0),
         ("resolve rubric/tone@git:deadbeef", 3),
         ("resolve rubric/none@1.0.0", 3),
+        ("verify", 0),
+        ("lock --check", 1),
     ],
 )
 def test_reading_runs_nothing_and_writes_nothing(
