@@ -20,9 +20,12 @@ _PAIRS = {
 _HOSTILE = {
     "states": (Expression("a.{30}b"), Expression("a.{30}c")),
     "and of or": (Expression("(?s)" + "(?=.*a.{9}b)(?!.*c.{9}d)" * 12), Expression("x")),
-    "classes": (Expression("".join(f"[^{chr(97 + n % 26)}{n}]" for n in range(200))), Expression("x")),
+    "classes": (Expression("".join(f"[^{chr(97 + n)}{chr(200 + n)}]" for n in range(180))), Expression("x")),
     "letters, flag i": (Expression("".join(map(chr, range(0x4E00, 0x4E00 + 900))), "i"), Expression("x")),
     "nested counts": (Expression("(?:(?:(?:a|b){0,30}c){0,30}d){0,30}e"), Expression("x")),
+    "one class": (Expression(f"[{''.join(map(chr, range(0x4E00, 0x4E00 + 900, 2)))}]", "i"), Expression("x")),
+    "letters": (Expression("".join(map(chr, range(0x4E00, 0x4E00 + 990)))), Expression("x")),
+    "loops": (Expression(f"(?:(?:{'abcdefghijklmnopqrstuvwxyz' * 12})*x){{0,1000}}"), Expression("x")),
     "forks": (Expression("(?:a|ab|abc|b|bc|c)*" * 40), Expression("x")),
 }
 

@@ -271,11 +271,12 @@ def reader(tree: Tree, chars: list[str]) -> Callable[[str], bool]:
     graph = Graph(alphabet.masks, budget)
     start, automaton = literal(graph.build(tree, graph.all)), Automaton(graph)
     numbers = {char: alphabet.masks[Chars(char)].bit_length() - 1 for char in chars}
+    sorts = {char: next(sort for sort, mask in alphabet.beside.items() if mask >> numbers[char] & 1) for char in chars}
 
     def read(text: str) -> bool:
         state, before = start, NOTHING
         for char in text:
-            beside = alphabet.letters[numbers[char]].beside
+            beside = sorts[char]
             state = automaton.read(automaton.open(state, before, beside), numbers[char])
             before = beside
         return automaton.accepts(state, before)

@@ -23,18 +23,15 @@ _SURROGATES = range(0xD800, 0xE000)
 _LAST = 0x110000
 
 
-class Letter(NamedTuple):
-    """One class: a character of it, and what it is to a place beside it."""
-
-    char: str
-    beside: Beside
-
-
 class Alphabet(NamedTuple):
-    """All letters, those with a readable example first; `masks` are the letters of each atom, a bit each."""
+    """An example of each letter, the readable ones first; the letters of each atom, and of each sort of neighbour.
 
-    letters: Sequence[Letter]
+    A set of letters is a mask, a bit each.
+    """
+
+    chars: Sequence[str]
     masks: Mapping[Atom, int]
+    beside: Mapping[Beside, int]
 
 
 def alphabet_of(trees: Sequence[Tree], budget: Budget) -> Alphabet:
@@ -45,14 +42,17 @@ def alphabet_of(trees: Sequence[Tree], budget: Budget) -> Alphabet:
     # The first two sets are the bits NEWLINE and WORD.
     classes = _classes([_LINE_ENDS, words, *held.values()], budget)
     masks = [0, 0, *(0 for _ in held)]
+    beside: dict[Beside, int] = {}
     for place, sets in enumerate(classes):
-        for index in _bits(sets):
+        sort = sets & (NEWLINE | WORD)
+        beside[sort] = beside.get(sort, 0) | 1 << place
+        for index in bits(sets):
             masks[index] |= 1 << place
-    letters = [Letter(char, sets & (NEWLINE | WORD)) for sets, char in classes.items()]
-    return Alphabet(letters, dict(zip(held, masks[2:], strict=True)))
+    return Alphabet(list(classes.values()), dict(zip(held, masks[2:], strict=True)), beside)
 
 
-def _bits(number: int) -> Iterator[int]:
+def bits(number: int) -> Iterator[int]:
+    """Yield the places of the bits of a number."""
     while number:
         yield (number & -number).bit_length() - 1
         number &= number - 1

@@ -6,7 +6,7 @@ asks what stands before and behind it: as much of a letter is kept as a place ca
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from evalstore.diff.deciders.languages.alphabet import NEWLINE, NOTHING, WORD, Beside
@@ -25,6 +25,7 @@ class Automaton:
     _negated: list[Formula] = field(default_factory=list)
     _numbers: dict[Formula, int] = field(default_factory=dict)
     _opened: dict[_Moment, Formula] = field(default_factory=dict)
+    _asked: dict[Formula, frozenset[int]] = field(default_factory=dict)
     _read: dict[tuple[Formula, int], Formula] = field(default_factory=dict)
 
     def open(self, state: Formula, before: Beside, behind: Beside) -> Formula:
@@ -44,6 +45,24 @@ class Automaton:
             parts = [self._read_clause(clause, letter) for clause in opened]
             self._read[key] = self._smallest(clause for part in parts for clause in part)
         return self._read[key]
+
+    def telling(self, letters: int, opened: Iterable[Formula]) -> Iterator[int]:
+        """Yield one letter of each sort that some statements tell apart."""
+        groups = [letters]
+        for mask in frozenset().union(*map(self._masks, opened)):
+            self.graph.budget.spend(1 + len(groups) // 8)
+            groups = [part for group in groups for part in (group & mask, group & ~mask) if part]
+        return ((group & -group).bit_length() - 1 for group in groups)
+
+    def _masks(self, opened: Formula) -> frozenset[int]:
+        """Return the letters that each node of a statement asks for."""
+        if opened not in self._asked:
+            self.graph.budget.spend(len(opened))
+            numbers = frozenset().union(*opened)
+            masks = (self._masks(self._negated[~number]) for number in numbers if number < 0)
+            plain = frozenset(self.graph.nodes[number].arg for number in numbers if number >= 0)
+            self._asked[opened] = plain.union(*masks)
+        return self._asked[opened]
 
     def _clause(self, clause: frozenset[int], before: Beside, behind: Beside) -> Formula:
         result = TRUE

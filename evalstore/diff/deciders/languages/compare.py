@@ -106,7 +106,7 @@ def _compared(trees: tuple[Tree, Tree], budget: Budget) -> tuple[Apart, str]:
     alphabet = alphabet_of(trees, budget)
     graph = Graph(alphabet.masks, budget)
     old, new = (literal(graph.build(tree, graph.all)) for tree in trees)
-    apart = relate(Automaton(graph), alphabet.letters, (old, new))
+    apart = relate(Automaton(graph), alphabet, (old, new))
     if not apart.done:
         return apart, "comparing them takes too many steps"
     explodes = any(may_explode(tree, alphabet.masks, budget) for tree in trees)

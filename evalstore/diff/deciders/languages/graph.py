@@ -16,6 +16,8 @@ from evalstore.diff.deciders.languages.budget import Budget, UndecidedError
 from evalstore.diff.deciders.languages.tree import Ahead, At, Atom, Choice, Repeat, Row, Tree
 
 _COUNT_LIMIT = 2_000
+# Measured: what a new node takes beside one that is known.
+_NEW = 4
 
 
 class Op(IntEnum):
@@ -55,6 +57,8 @@ class Graph:
     loops: set[int] = field(default_factory=set)
     _known: dict[Any, int] = field(default_factory=dict)
     _families: dict[Any, int] = field(default_factory=dict)
+    _trees: dict[Tree, int] = field(default_factory=dict)
+    _objects: dict[int, int] = field(default_factory=dict)
 
     @property
     def all(self) -> int:
@@ -63,6 +67,7 @@ class Graph:
 
     def add(self, op: Op, arg: Any = None, follow: tuple[int, ...] = (), *, kin: Kin | None = None) -> int:
         """Return the node with this content."""
+        self.budget.spend()
         key = (op, arg, follow, kin)
         if key not in self._known:
             self._known[key] = self._new(Node(op, arg, follow), kin)
@@ -94,7 +99,7 @@ class Graph:
         return last
 
     def _loop(self, body: Tree, follow: int) -> int:
-        key = ("loop", body, follow)
+        key = ("loop", self._same(body), follow)
         if key not in self._known:
             self._known[key] = loop = self._new(Node(Op.ANY_OF, None, ()), None)
             self.loops.add(loop)
@@ -102,13 +107,13 @@ class Graph:
         return self._known[key]
 
     def _ladder(self, tree: Repeat, follow: int) -> int:
-        family, rung = self._family(("ladder", tree.body, follow)), follow
+        family, rung = self._family(("ladder", self._same(tree.body), follow)), follow
         for rank in range(1, (tree.most or 0) - tree.least + 1):
             rung = self.add(Op.ANY_OF, None, (self.build(tree.body, rung), follow), kin=Kin(family, rank))
         return rung
 
     def _new(self, node: Node, kin: Kin | None) -> int:
-        self.budget.spend()
+        self.budget.spend(_NEW)
         self.nodes.append(node)
         self.kin.append(kin or self._kin(node))
         return len(self.nodes) - 1
@@ -119,6 +124,12 @@ class Graph:
             return Kin(self._family(("own", len(self.nodes))), 0)
         below = tuple((self.kin[follow].family, self.kin[follow].rank > 0) for follow in node.next)
         return Kin(self._family((node.op, node.arg, below)), ranks.pop())
+
+    def _same(self, tree: Tree) -> int:
+        """Return the number of a tree and of all that are equal to it; each object is looked at once."""
+        if id(tree) not in self._objects:
+            self._objects[id(tree)] = self._trees.setdefault(tree, len(self._trees))
+        return self._objects[id(tree)]
 
     def _family(self, key: Any) -> int:
         return self._families.setdefault(key, len(self._families))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
-from evalstore.diff.deciders.languages.alphabet import NOTHING, Beside, Letter
+from evalstore.diff.deciders.languages.alphabet import NOTHING, Alphabet, Beside
 from evalstore.diff.deciders.languages.automaton import Automaton
 from evalstore.diff.deciders.languages.budget import UndecidedError
 from evalstore.diff.deciders.languages.formula import Formula
@@ -29,17 +29,17 @@ class _State(NamedTuple):
 _Ways = dict[_State, tuple[_State | None, str]]
 
 
-def relate(automaton: Automaton, letters: Sequence[Letter], sides: tuple[Formula, Formula]) -> Apart:
+def relate(automaton: Automaton, alphabet: Alphabet, sides: tuple[Formula, Formula]) -> Apart:
     """Return what only one of two languages has; not `done` when the budget ended the search."""
     found: dict[bool, str] = {}
     try:
-        _search(automaton, letters, _State(NOTHING, *sides), found)
+        _search(automaton, alphabet, _State(NOTHING, *sides), found)
     except UndecidedError:
         return Apart(found.get(False), found.get(True), done=False)
     return Apart(found.get(False), found.get(True), done=True)
 
 
-def _search(automaton: Automaton, letters: Sequence[Letter], start: _State, found: dict[bool, str]) -> None:
+def _search(automaton: Automaton, alphabet: Alphabet, start: _State, found: dict[bool, str]) -> None:
     """Find the shortest text that only the second language has (True), and only the first (False)."""
     reached: _Ways = {start: (None, "")}
     waiting = deque([start])
@@ -48,23 +48,23 @@ def _search(automaton: Automaton, letters: Sequence[Letter], start: _State, foun
         old, new = (automaton.accepts(side, state.before) for side in (state.old, state.new))
         if old is not new and new not in found:
             found[new] = _text(state, reached)
-        for following, char in _next(automaton, letters, state):
+        for letter, following in _next(automaton, alphabet, state):
             # Where both sides ask for the same, no text tells them apart.
             if following.old != following.new and following not in reached:
-                reached[following] = state, char
+                reached[following] = state, alphabet.chars[letter]
                 waiting.append(following)
 
 
-def _next(automaton: Automaton, letters: Sequence[Letter], state: _State) -> Iterator[tuple[_State, str]]:
-    opened: dict[Beside, tuple[Formula, Formula]] = {}
-    for index, (char, beside) in enumerate(letters):
-        if beside not in opened:
-            opened[beside] = (
-                automaton.open(state.old, state.before, beside),
-                automaton.open(state.new, state.before, beside),
-            )
-        old, new = opened[beside]
-        yield _State(beside, automaton.read(old, index), automaton.read(new, index)), char
+def _next(automaton: Automaton, alphabet: Alphabet, state: _State) -> list[tuple[int, _State]]:
+    """Return where one more letter leads, with the number of the first letter that leads there."""
+    ways: list[tuple[int, _State]] = []
+    for beside, letters in alphabet.beside.items():
+        old, new = (automaton.open(side, state.before, beside) for side in (state.old, state.new))
+        ways += [
+            (letter, _State(beside, automaton.read(old, letter), automaton.read(new, letter)))
+            for letter in automaton.telling(letters, (old, new))
+        ]
+    return sorted(ways, key=itemgetter(0))
 
 
 def _text(state: _State, reached: _Ways) -> str:
