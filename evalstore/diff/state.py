@@ -98,11 +98,13 @@ class RubricState:
 
     def rubric(self) -> Rubric:
         """Return the rubric that scoring runs; checks go by their tokens."""
-        checks = tuple(check.check() for check in self.checks)
+        return Rubric("", "", tuple(check.check() for check in self.checks), self.scoring())
+
+    def scoring(self) -> Scoring:
+        """Return how scoring combines the checks."""
         weights = {check.token: check.weight for check in self.checks}
         gates = frozenset(check.token for check in self.checks if check.gated)
-        scoring = Scoring(self.combine, weights, gates, self.threshold, self.missing, self.errors)
-        return Rubric("", "", checks, scoring)
+        return Scoring(self.combine, weights, gates, self.threshold, self.missing, self.errors)
 
 
 def read_rubric(value: Mapping[str, Any]) -> RubricState | None:

@@ -12,7 +12,7 @@ from evalstore.diff.kinds import DEEPEST_HEADING
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.documents import canonical
 from evalstore.errors import EvalstoreError
-from evalstore.model import Output, RubricResult, Sample, Unscored
+from evalstore.model import CheckResult, Output, RubricResult, Sample, Unscored
 
 # Kinds that a text alone decides, at once and on any machine.
 PLAYABLE = frozenset(
@@ -26,7 +26,10 @@ _BUILT = 4096
 _BUDGET = 400_000
 _PRICES = {"markdown_structure": 150, "php_lint": 100, "json_schema": 100}
 _PRICE = 10
-_CHARS = 20  # of a schema, for one more
+# Of a schema: what a character costs when it is compiled, how many cost one more when it is played, what is built for.
+_COMPILING = 3
+_CHARS = 20
+_SCHEMA = 8_000
 _REPEATED = 20
 _LONGEST = 2000
 _CODE = "```php\n$x = 1;\n```"
@@ -37,14 +40,22 @@ class _EnoughError(Exception):
 
 
 @dataclass(slots=True)
+class _Player:
+    """One check, prepared once, and what it said of the texts tried so far."""
+
+    price: int
+    grade: Callable[[Sample], CheckResult]
+    said: dict[str, CheckResult] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Replay:
-    """Both rubrics whole, and what they said of the texts tried so far."""
+    """Both rubrics whole, and their checks as players."""
 
     old: RubricState
     new: RubricState
-    _said: dict[tuple[int, str], RubricResult] = field(default_factory=dict)
     _spent: int = 0
-    _played: dict[int, tuple[RubricState, int, Callable[[Sample], RubricResult]]] = field(default_factory=dict)
+    _players: dict[int, tuple[CheckState, _Player]] = field(default_factory=dict)
 
     def find(self, change: Change) -> Witness | None:
         """Return the shortest text found that moves under this one edit and also between the two rubrics."""
@@ -64,31 +75,39 @@ class Replay:
         return Witness(text, old.score, new.score, old.verdict, new.verdict)
 
     def _run(self, state: RubricState, text: str) -> RubricResult:
-        from evalstore.checks import prepare
+        from evalstore.checks import combine
 
-        key = (id(state), text)
-        if key not in self._said:
-            # The state is kept with its rubric, so that its id stays its own.
-            if id(state) not in self._played:
-                self._played[id(state)] = state, sum(map(_price, state.checks)), prepare(state.rubric())
-            _, price, grade = self._played[id(state)]
-            self._spent += price
-            if self._spent > _BUDGET:
-                raise _EnoughError
-            self._said[key] = result = grade(Sample(Output(text)))
-            if any(check.unscored is Unscored.ERROR for check in result.checks):
+        return combine(state.scoring(), [self._grade(self._player(check), text) for check in state.checks])
+
+    def _grade(self, player: _Player, text: str) -> CheckResult:
+        if text not in player.said:
+            self._spend(player.price)
+            result = player.grade(Sample(Output(text)))
+            if result.unscored is Unscored.ERROR:
                 raise _EnoughError  # a pattern out of time, or no PHP: no witness for other machines, and slow to try
-        return self._said[key]
+            player.said[text] = result
+        return player.said[text]
+
+    def _player(self, check: CheckState) -> _Player:
+        from evalstore.checks import prepare_check
+
+        if id(check) not in self._players:
+            written = len(canonical(check.params["schema"])) if check.kind == "json_schema" else 0
+            self._spend(written * _COMPILING)
+            price = _PRICES.get(check.kind, _PRICE) + len(check.params.get("values", ())) + written // _CHARS
+            # The check is kept with its player, so that its id stays its own.
+            self._players[id(check)] = check, _Player(price, prepare_check(check.check()))
+        return self._players[id(check)][1]
+
+    def _spend(self, steps: int) -> None:
+        self._spent += steps
+        if self._spent > _BUDGET:
+            raise _EnoughError
 
 
 def _is_playable(check: CheckState) -> bool:
     # Fields are held against a question.
     return check.kind in PLAYABLE and check.params.get("expected_fields") is None
-
-
-def _price(check: CheckState) -> int:
-    written = len(canonical(check.params["schema"])) if check.kind == "json_schema" else 0
-    return _PRICES.get(check.kind, _PRICE) + len(check.params.get("values", ())) + written // _CHARS
 
 
 def candidates(change: Change) -> Iterator[str]:
@@ -100,12 +119,24 @@ def candidates(change: Change) -> Iterator[str]:
     mine = checks.pop(change.token, [])
     changed = list(change.decided.outputs) if change.decided else _parts(mine)[: _OPTIONS * 8]
     others = list(checks.values())[:_CHECKS]
-    plenty = [_joined(map(_passing, (states[-1] for states in checks.values())))]
-    parts = [*(_parts(states)[:_OPTIONS] for states in others), changed]
+    json = _json(mine, [states[-1] for states in checks.values()])
+    plenty = [_joined((*map(_passing, (states[-1] for states in checks.values())), *json[:1]))]
+    parts = [*(_parts(states)[:_OPTIONS] for states in others), ["", *json], changed]
     built = (*(_joined((*plenty, part)) for part in changed), *map(_joined, islice(product(*parts), _BUILT)))
     short = sorted((text for text in dict.fromkeys(built) if len(text) <= _LONGEST), key=len)[:_TRIED]
     yield from short
     yield from sorted(set(built[: len(changed)]) - set(short), key=lambda text: (len(text), text))
+
+
+def _json(mine: list[CheckState], others: list[CheckState]) -> list[str]:
+    """Return JSON for the first check that reads it, unless that is the changed one: an output has room for no more."""
+    from evalstore.diff.deciders.json_schema import instances_of
+    from evalstore.diff.deciders.json_schema.outputs import outputs_of
+
+    asks = [check for check in (*mine, *others) if check.kind == "json_schema"]
+    if not asks or asks[0] in mine or len(text := canonical(asks[0].params["schema"])) > _SCHEMA:
+        return []
+    return [output for value in instances_of(text) for output in reversed(outputs_of(value, asks[0].params["extract"]))]
 
 
 def _joined(parts: Iterable[str]) -> str:
@@ -141,8 +172,6 @@ def _wanted(check: CheckState) -> Iterator[str]:
         yield from _literals(params["pattern"])
     elif check.kind == "php_lint":
         yield _CODE
-    elif check.kind == "json_schema":
-        yield from _json(check)
 
 
 def _structures(check: CheckState) -> Iterator[str]:
@@ -161,14 +190,6 @@ def _structures(check: CheckState) -> Iterator[str]:
     for more in (deeper, *params["forbidden_patterns"]):
         yield more
         yield "\n\n".join([*whole, more])
-
-
-def _json(check: CheckState) -> Iterator[str]:
-    from evalstore.diff.deciders.json_schema import instances_of
-    from evalstore.diff.deciders.json_schema.outputs import outputs_of
-
-    texts = [outputs_of(value, check.params["extract"]) for value in instances_of(check.params["schema"])]
-    yield from (text for ways in texts for text in reversed(ways))  # a fenced one can stand beside other texts
 
 
 def _limits(check: CheckState) -> Iterator[int]:

@@ -71,7 +71,7 @@ def _of_schemas(walk: Walk, check: CheckState, goal: CheckState) -> Change:
         at: Pointer = (_SCHEMA, "$schema")
         change = _edit(walk, goal, "check-engine-changed", _SCHEMA, old=dialect(old), new=dialect(new), at=(at, at))
         return replace(change, more=[old, new])
-    compared = compare_schemas(old, new)
+    compared = compare_schemas(old, new, walk.allowance)
     decision = _DECISIONS[compared.relation]
     pointers = edits(old, new)
     told = telling(pointers)

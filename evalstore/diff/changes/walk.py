@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.diff.change import Change
+from evalstore.diff.deciders.json_schema.allowance import Allowance
 from evalstore.diff.deciders.languages import Purse
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.documents import Pointer
@@ -15,12 +16,13 @@ from evalstore.documents import Pointer
 class Walk:
     """Where the walk stands (`here`) and where it leads (`goal`, whose checks have the tokens of the old ones).
 
-    All that is decided on the way is paid from one `purse`.
+    All patterns that are compared on the way are paid from one `purse`, and all schemas from one `allowance`.
     """
 
     here: RubricState
     goal: RubricState
     purse: Purse = field(default_factory=Purse)
+    allowance: Allowance = field(default_factory=Allowance)
 
     def edit(self, rule: str, after: RubricState, **facts: Any) -> Change:
         """Make one edit of the rubric."""

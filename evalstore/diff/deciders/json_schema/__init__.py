@@ -5,22 +5,25 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from evalstore.checks.strangers import read_schema
+from evalstore.diff.deciders.json_schema.allowance import Allowance
 from evalstore.diff.deciders.json_schema.dialects import dialect
 from evalstore.diff.deciders.json_schema.domain import domain
 from evalstore.diff.deciders.json_schema.example import examples
 from evalstore.diff.deciders.json_schema.prover import Prover
 from evalstore.diff.deciders.json_schema.view import Reading, UnreadError, View, check_readable, read_view
-from evalstore.documents import canonical
-from evalstore.errors import SchemaError
+from evalstore.documents import canonical, read_value
+from evalstore.errors import EvalstoreError, SchemaError
 from evalstore.schemas import Schema
 from evalstore.text import excerpt
 
 _TRIED = 24
 _BUILDING = 8_000
+_COMPILING = 6  # steps a value of a schema
 _KEPT = 3
 _UNSURE = "neither was proved to let through all that the other does"
 
@@ -48,46 +51,36 @@ class Comparison:
     why: str = ""
 
 
-def compare_schemas(old: Any, new: Any) -> Comparison:
-    """Compare two schemas, plain data, as the check applies them; steps are counted, so machines answer alike."""
+def compare_schemas(old: Any, new: Any, allowance: Allowance | None = None) -> Comparison:
+    """Compare two schemas, plain data, as the check applies them; what it costs is taken from the allowance."""
     if dialect(old) != dialect(new):
         return Comparison(Relation.ASSUMED, why="they are of two dialects")
+    purse = allowance or Allowance()
     try:
-        check_readable(old)
-        check_readable(new)
+        purse.spend(_COMPILING * (check_readable(old) + check_readable(new)))
         compiled = read_schema(old), read_schema(new)
-        return compare_views((read_view(old), read_view(new)), compiled)
+        return compare_views((read_view(old), read_view(new)), compiled, purse)
     except UnreadError as unread:
         return Comparison(Relation.ASSUMED, why=str(unread))
     except SchemaError as flaw:
         return Comparison(Relation.ASSUMED, why=f"one cannot be applied: {excerpt(flaw.message)}")
 
 
-def instances_of(schema: Any) -> list[Any]:
-    """Return some small instances of a schema and some that are none, as far as they can be built."""
-    with suppress(RecursionError, SchemaError, UnreadError):
-        check_readable(schema)
-        read_schema(schema)
-        view = read_view(schema).view
-        return [*_some(view), *_some({"not": view})]
-    return []
-
-
-def _some(view: View) -> list[Any]:
-    return list(islice(examples(Prover(_BUILDING), domain([view])), _KEPT))
-
-
-def compare_views(readings: tuple[Reading, Reading], compiled: tuple[Schema, Schema]) -> Comparison:
+def compare_views(
+    readings: tuple[Reading, Reading], compiled: tuple[Schema, Schema], allowance: Allowance
+) -> Comparison:
     """Compare two views; what is shown was held against the compiled schemas."""
     old, new = (reading.view for reading in readings)
     if canonical(old) == canonical(new):
         return Comparison(Relation.SAME_VIEW)
     strange = next((reading.strange for reading in readings if reading.strange), "")
-    (tighter, why), (looser, _) = ((False, strange),) * 2 if strange else (_proved(new, old), _proved(old, new))
+    (tighter, why), (looser, _) = (
+        ((False, strange),) * 2 if strange else (_proved(new, old, allowance), _proved(old, new, allowance))
+    )
     if tighter and looser:
         return Comparison(Relation.EQUIVALENT)
-    lost = [] if looser else _between(old, new, compiled)
-    gained = [] if tighter else _between(new, old, compiled[::-1])
+    lost = [] if looser else _between(old, new, compiled, allowance)
+    gained = [] if tighter else _between(new, old, compiled[::-1], allowance)
     if tighter or looser:
         return Comparison(Relation.TIGHTENED if tighter else Relation.LOOSENED, tuple(lost or gained))
     shown = tuple(sorted((*lost, *gained), key=lambda value: len(canonical(value))))
@@ -96,20 +89,33 @@ def compare_views(readings: tuple[Reading, Reading], compiled: tuple[Schema, Sch
     return Comparison(Relation.ASSUMED, shown, why or _UNSURE)
 
 
-def _proved(narrow: View, wide: View) -> tuple[bool, str]:
+def _proved(narrow: View, wide: View, allowance: Allowance) -> tuple[bool, str]:
     try:
-        return Prover().within(domain([narrow]), wide), ""
+        return Prover(allowance).within(domain([narrow]), wide), ""
     except UnreadError as unread:
         return False, str(unread)
     except RecursionError:
         return False, "they nest too deep to be compared"
 
 
-def _between(wide: View, narrow: View, compiled: tuple[Schema, Schema]) -> list[Any]:
+def _between(wide: View, narrow: View, compiled: tuple[Schema, Schema], allowance: Allowance) -> list[Any]:
     """Return instances that the check finds valid by the first schema only, the shortest first."""
     found: dict[str, Any] = {}
     with suppress(RecursionError, SchemaError, UnreadError):  # what was found before it ended is kept
-        for value in islice(examples(Prover(_BUILDING), domain([wide, {"not": narrow}])), _TRIED):
+        for value in islice(examples(Prover(allowance, _BUILDING), domain([wide, {"not": narrow}])), _TRIED):
             if compiled[0].accepts(value) and not compiled[1].accepts(value):
                 found[canonical(value)] = value
     return [found[text] for text in sorted(found, key=lambda text: (len(text), text))[:_KEPT]]
+
+
+@lru_cache(maxsize=256)
+def instances_of(text: str) -> tuple[Any, ...]:
+    """Return some small instances of a schema, canonical JSON, and some that are none, as far as they can be built."""
+    with suppress(EvalstoreError, RecursionError, UnreadError):
+        schema = read_value(text, "schema")
+        check_readable(schema)
+        read_schema(schema)
+        view = read_view(schema).view
+        wanted = (domain([one]) for one in (view, {"not": view}))
+        return tuple(value for one in wanted for value in islice(examples(Prover(left=_BUILDING), one), _KEPT))
+    return ()

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 from evalstore.diff.deciders.json_schema import arrays, numbers, objects, strings
 from evalstore.diff.deciders.json_schema.accepts import every, meets, type_of
+from evalstore.diff.deciders.json_schema.allowance import Allowance
 from evalstore.diff.deciders.json_schema.clauses import TYPES, Clause, clauses, typed
 from evalstore.diff.deciders.json_schema.domain import Domain
 from evalstore.diff.deciders.json_schema.patterns import compare_patterns
 from evalstore.diff.deciders.json_schema.view import UnreadError, View
 
-# About what one comparison may take; a step is some ten microseconds.
 STEPS = 20_000
 _CHOICES = frozenset({"anyOf", "oneOf"})
 _SINGLE: Mapping[str, list[Any]] = {"null": [None], "boolean": [False, True]}
@@ -24,13 +24,15 @@ Answer = TypeVar("Answer")
 
 @dataclass(slots=True)
 class Prover:
-    """One comparison: the steps that it has left, and what it found out of each domain."""
+    """One proof: the steps that it has left of its own and of all proofs, and what it found out of each domain."""
 
+    allowance: Allowance = field(default_factory=Allowance)
     left: int = STEPS
     known: dict[tuple[str, frozenset[str]], Any] = field(default_factory=dict)
 
     def spend(self, steps: int = 1) -> None:
-        """Take steps; `UnreadError` when they are used up, at the same place on every machine."""
+        """Take steps; `UnreadError` when they are used up."""
+        self.allowance.spend(steps)
         self.left -= steps
         if self.left < 0:
             raise UnreadError("it takes too many steps to compare")

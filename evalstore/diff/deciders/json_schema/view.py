@@ -64,19 +64,20 @@ class Reading(NamedTuple):
     strange: str
 
 
-def check_readable(schema: Any) -> None:
-    """Raise `UnreadError` for a schema that is not compared, whatever it says."""
+def check_readable(schema: Any) -> int:
+    """Return how many values a schema has; `UnreadError` for one that is not compared, whatever it says."""
     if not is_compared(dialect(schema)):
         raise UnreadError(f"schemas of {excerpt(dialect(schema))} are not compared")
-    written = 0
-    for count, node in enumerate(_nodes(schema)):
-        written += sum(map(items, _patterns(node)))
-        if count > WRITTEN or written > _ITEMS:
+    nodes = written = 0
+    for node in _nodes(schema):
+        nodes, written = nodes + 1, written + sum(map(items, _patterns(node)))
+        if nodes > WRITTEN or written > _ITEMS:
             raise UnreadError(_LARGE)
         if node is not schema and isinstance(node, dict):
             for name in sorted(_NAMING.intersection(node)):
                 if isinstance(node[name], str | bool):
                     raise UnreadError(f"{name} gives a part of it a name of its own")
+    return nodes
 
 
 def read_view(schema: Any) -> Reading:
