@@ -88,7 +88,7 @@ def _release(books: Books, block: Block, tags: Mapping[str, Named]) -> Iterator[
     named, back = tags.get(name), block.back(name)
     if named is None:
         return
-    tag = read_tag(books.store, named)
+    tag, _ = read_tag(books.store, named)
     if tag.flaw:
         yield invalid(named, tag.flaw)
         return

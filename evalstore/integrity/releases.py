@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evalstore.errors import EvalstoreError, GitError, Place, RefError
+from evalstore.errors import EvalstoreError, GitError, Place, RefError, RefusedError
 from evalstore.integrity.books import Books
 from evalstore.integrity.rules import found
 from evalstore.integrity.tags import Named, read_release, read_tag
@@ -19,11 +19,12 @@ from evalstore.store.tags import TAGS
 def release_findings(books: Books, named: Named) -> Iterator[Finding]:
     """Yield what is wrong with one tag that has the name of a release."""
     try:
-        tag = read_tag(books.store, named)
+        tag, said = read_tag(books.store, named)
         if tag.flaw:
             yield invalid(named, tag.flaw)
             return
         file = read_release(books.store, named, tag.commit)
+        _check_digest(said, file)
         if rows := rows_blob(books.store, file.artifact, tag.commit):
             books.read_rows(rows)
         yield from _against_ledgers(books, named, tag.commit, file)
@@ -48,6 +49,12 @@ def broken(error: EvalstoreError, ref: str, place: Place, back: str) -> Finding:
         rule = "object-missing" if isinstance(error, MissingError) else "object-damaged"
         return found(rule, place, ref=ref, message=error.message, hint=error.hint or "")
     return found("release-invalid", place, ref=ref, message=error.message, back=back)
+
+
+def _check_digest(said: str, file: File) -> None:
+    if said and said != file.artifact.digest:
+        what = f"its tag was made for digest {said[:12]}…, and its file has {file.artifact.digest[:12]}…"
+        raise RefusedError(what, place=file.artifact.document.place())
 
 
 def _against_ledgers(books: Books, named: Named, commit: str, file: File) -> Iterator[Finding]:

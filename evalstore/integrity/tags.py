@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from evalstore.errors import LoadError
@@ -14,6 +15,8 @@ from evalstore.versions import Version
 
 # No field that makes git read an object: one damaged tag would end the listing of all.
 _FORMAT = "--format=%(refname)%00%(objectname)%00%(symref)"
+
+_DIGEST = re.compile(rb"^Evalstore-Digest: *([0-9a-f]{64})$", re.MULTILINE)
 
 
 class Named(NamedTuple):
@@ -53,13 +56,18 @@ def list_names(store: Store) -> Names:
     return names
 
 
-def read_tag(store: Store, named: Named) -> Tag:
-    """Return a tag as its object says; `GitError` when that is missing or damaged."""
+def read_tag(store: Store, named: Named) -> tuple[Tag, str]:
+    """Return a tag as its object says, and the digest that its trailers say, "" without one.
+
+    Raises `GitError` when the object is missing or damaged.
+    """
     found = store.batch.read(named.oid)
     if found.type != "tag":
-        return Tag(named.tag, found.type, named.oid, named.symref, "", "", "")
+        return Tag(named.tag, found.type, named.oid, named.symref, "", "", ""), ""
     said = tag_of(found.data)
-    return Tag(named.tag, found.type, named.oid, named.symref, said.target, said.type, said.name)
+    digests = _DIGEST.findall(found.data)
+    tag = Tag(named.tag, found.type, named.oid, named.symref, said.target, said.type, said.name)
+    return tag, digests[-1].decode("ascii") if digests else ""
 
 
 def read_release(store: Store, named: Named, commit: str) -> File:

@@ -55,6 +55,21 @@ def test_a_locked_tag_is_put_back_by_what_is_said(world: World, what: str) -> No
     assert rules(world.verify()) == []
 
 
+def test_a_tag_whose_trailers_are_those_of_other_content(world: World) -> None:
+    """A bump writes the digest into the tag, so that a tag moved by hand contradicts itself, ledger or not."""
+    world.write("rubrics/hand.yaml", rubric("hand"))
+    world.commit("rubrics/hand.yaml")
+    digest = world.ask(lambda store: store.resolve("rubric/hand@worktree").digest)
+    message = f"first\n\nEvalstore-Digest: {digest}\nEvalstore-Bump: none\n"
+    world.git("tag", "-a", "-m", message, "rubric/hand@1.0.0")
+    assert rules(world.verify()) == ["release-unrecorded"]
+    world.git(
+        "tag", "-f", "-a", "-m", message, "rubric/hand@1.0.0", world.aside(rubrics__hand=rubric("hand", word="evil"))
+    )
+    finding = only(world.verify())
+    assert (finding.rule, finding.file) == ("release-invalid", "rubric/hand@1.0.0:rubrics/hand.yaml")
+
+
 def test_a_tag_that_was_made_again_is_worth_a_question(world: World) -> None:
     commit = world.git("rev-parse", f"{TONE}^{{}}")
     world.git("tag", "-f", "-a", "-m", "again", TONE, commit)
