@@ -36,6 +36,8 @@ COMMANDS = {
     "verify": "Look whether every release is still what was released.",
     "score": "Grade stored outputs under the rubrics of a dataset.",
     "judge": "Measure how well a judge agrees with people, by labelled rows.",
+    "rules": "List the rules by which changes are judged.",
+    "explain": "Say what a rule means, and what to do about its findings.",
     "audit": "Explain why the scores of two runs differ, in points that add up.",
 }
 

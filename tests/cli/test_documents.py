@@ -49,6 +49,9 @@ CASES = [
     (["bump", "--all", "--dry-run"], 0),
     (["bump", STYLE], 0),
     (["score", "dataset/web_answers@2.0.0", "outputs/model_a.jsonl", "--out", "again"], 0),
+    (["rules"], 0),
+    (["explain", "check-added"], 0),
+    (["explain", "judge-unvalidated"], 0),
     (["audit", *RUNS], 0),
     (["judge", "validate", "judge/accuracy", "--labels", LABELS], 0),
 ]
@@ -103,6 +106,7 @@ def test_the_story_is_a_document_too(told: tuple[Path, Any]) -> None:
         (["log", "judge/nobody"], 3),
         (["accept", "0000000000000000", "--reason", "x"], 3),
         (["diff", "rubric/../x"], 3),
+        (["explain", "check-aded"], 3),
         (["score", "dataset/web_answers@9.9.9", "outputs/model_a.jsonl"], 3),
         (["audit", "runs/none.json", RUNS[1]], 3),
         (["migrate", "none.json"], 3),

@@ -19,7 +19,8 @@ ROWS = (
         message="{question} is a new question",
         reason="every other question keeps its score; compare means on common questions",
         mirror="question-removed",
-        example="questions: [a] → questions: [a, b]",
+        example="nothing → {id: q2, input: What is a cache context?}",
+        instead="a dataset of its own, where a mean must not move",
         headline=Headline(Bump.MAJOR),
     ),
     Rule(
@@ -32,7 +33,8 @@ ROWS = (
         message="the question {question} is gone",
         reason="others compare on it",
         mirror="question-added",
-        example="questions: [a, b] → questions: [a]",
+        example="{id: q2, input: What is a cache context?} → nothing",
+        instead="nothing → tags: [retired] (others go on comparing on it)",
     ),
     Rule(
         id="question-id-renamed",
@@ -44,7 +46,8 @@ ROWS = (
         message="the question {old} is now called {new}",
         reason="runs are paired by the id",
         mirror="question-id-renamed",
-        example="id: cache → id: cache_tags",
+        example="id: q2 → id: q3",
+        instead="renames: {dataset/d: {q2: q3}} in evalstore.yaml, which makes it minor",
     ),
     Rule(
         id="question-input-changed",
@@ -56,7 +59,8 @@ ROWS = (
         message="{question} asks something else ({key})",
         reason="the model sees another text, and stored outputs no longer answer it",
         mirror="question-input-changed",
-        example="input: How is it cached? → input: How is it cached in Drupal?",
+        example="What is a cache tag? → What is a cache bin?",
+        instead="nothing → {id: q2, input: What is a cache context?} (a new question beside it)",
         certainty=Certainty.ASSUMED,
     ),
     Rule(
@@ -69,7 +73,8 @@ ROWS = (
         message="{question} has another {key}",
         reason="it feeds the graders",
         mirror="question-reference-changed",
-        example="expected_facts: [8 MB] → expected_facts: [16 MB]",
+        example="expected_facts: [x] → expected_facts: [y]",
+        instead="nothing → {id: q2, input: What is a cache context?} (a new question beside it)",
         certainty=Certainty.ASSUMED,
     ),
     Rule(
@@ -83,6 +88,7 @@ ROWS = (
         reason="another schema for its extra fields applies",
         mirror="question-bundle-changed",
         example="bundle: chat → bundle: agent",
+        instead="severity: low → severity: high (extra keys alone, which are minor)",
         deciders=(unused,),
         certainty=Certainty.ASSUMED,
     ),

@@ -9,6 +9,7 @@ from evalstore.versions import Bump
 
 
 def _beside_scoring(change: Change) -> Proof | None:
+    """Show that the key stands in no check, so that only a bundle may read it."""
     if change.token:
         return None
     return Proof("scoring reads no such key; a bundle may", Bump.MINOR, certainty=Certainty.ASSUMED)
@@ -25,7 +26,8 @@ ROWS = (
         message="{where} changes in a way that no rule knows ({what})",
         reason="what cannot be judged may move a score",
         mirror="unclassified-change",
-        example="variables: {criterion: names a tag} → {criterion: names a context}",
+        example="nothing → variables: {criterion: kind}",
+        instead="nothing → x_note: 1 (a key that begins with x_ is read by nobody)",
         certainty=Certainty.ASSUMED,
     ),
     Rule(
@@ -38,7 +40,7 @@ ROWS = (
         message="{where} changes from {old!r} to {new!r}",
         reason="it is for people; scoring never reads it",
         mirror="metadata-changed",
-        example="title: Caching → title: Cache metadata in answers",
+        example="title: Old → title: New",
     ),
     Rule(
         id="spelling-changed",
@@ -50,7 +52,7 @@ ROWS = (
         message="the same is written otherwise ({what})",
         reason="defaults are written out or left out, or a value has another spelling; all means what it meant",
         mirror="spelling-changed",
-        example="scoring: {combine: min} → scoring: {combine: min, missing: skip}",
+        example="nothing → missing: skip",
     ),
     Rule(
         id="extension-field-changed",
@@ -62,7 +64,8 @@ ROWS = (
         message="the extra key {where} changes",
         reason="extra keys are allowed, and something may read them",
         mirror="extension-field-changed",
-        example="severity: high → severity: low",
+        example="values: [foo], severity: low → values: [foo], severity: high",
+        instead="severity: low → severity: high (beside the checks, or declared cosmetic in evalstore.yaml)",
         deciders=(_beside_scoring,),
         certainty=Certainty.ASSUMED,
     ),
@@ -76,7 +79,7 @@ ROWS = (
         message="the order of {where} changes",
         reason="it is read as a set",
         mirror="list-reordered",
-        example="values: [so that, because] → values: [because, so that]",
+        example="values: [foo, bar, baz] → values: [baz, foo, bar]",
         headline=Headline(Bump.MINOR, only="questions"),
     ),
 )

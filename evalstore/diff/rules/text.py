@@ -22,7 +22,8 @@ ROWS = (
         message="{check} also accepts {item!r}",
         reason="one more way to pass",
         mirror="contain-phrase-removed",
-        example="values: [because] → values: [because, so that]",
+        example="values: [foo] → values: [foo, baz]",
+        instead="values: [cache] → values: [cache, cache tag] (what holds the longer phrase passed before)",
         deciders=_LISTED,
     ),
     Rule(
@@ -35,7 +36,8 @@ ROWS = (
         message="{check} no longer accepts {item!r}",
         reason="one way less to pass",
         mirror="contain-phrase-added",
-        example="values: [because, so that] → values: [because]",
+        example="values: [foo, baz] → values: [foo]",
+        instead="values: [cache, cache tag] → values: [cache] (what holds the longer phrase still passes)",
         deciders=_LISTED,
     ),
     Rule(
@@ -48,7 +50,8 @@ ROWS = (
         message="{check} wants {new} of its phrases (was {old})",
         reason="more, or fewer, of the phrases must be there",
         mirror="contain-min-matches-changed",
-        example="min_matches: 1 → min_matches: 2",
+        example="nothing → min_matches: 2",
+        instead="min_matches: 2 → min_matches: 3 (more than there are phrases, before and after)",
         deciders=(phrases.out_of_reach, phrases.no_minimum, weightless),
     ),
     Rule(
@@ -61,7 +64,8 @@ ROWS = (
         message="{check} also bans {item!r}",
         reason="one more way to fail",
         mirror="ban-phrase-removed",
-        example="values: [as an ai] → values: [as an ai, simply]",
+        example="values: [foo] → values: [foo, baz]",
+        instead="values: [cache] → values: [cache, Cache tag] (it was banned before)",
         deciders=(phrases.redundant, weightless),
     ),
     Rule(
@@ -74,7 +78,8 @@ ROWS = (
         message="{check} no longer bans {item!r}",
         reason="one way less to fail",
         mirror="ban-phrase-added",
-        example="values: [as an ai, simply] → values: [as an ai]",
+        example="values: [foo, baz] → values: [foo]",
+        instead="values: [cache, Cache tag] → values: [cache] (it is still banned)",
         deciders=(phrases.redundant, weightless),
     ),
     Rule(
@@ -88,6 +93,7 @@ ROWS = (
         reason="other outputs hold the new wording",
         mirror="phrase-reworded",
         example="values: [cache tags] → values: [cache tag]",
+        instead="values: [Cache] → values: [cache] (case does not count)",
         deciders=(phrases.reworded_alike, phrases.out_of_reach, phrases.no_minimum, weightless),
     ),
     Rule(
@@ -112,7 +118,8 @@ ROWS = (
         message="{check} has case_sensitive {new} (was {old})",
         reason="without case, more texts are the same",
         mirror="match-case-changed",
-        example="case_sensitive: true → case_sensitive: false",
+        example="case_sensitive: true → nothing",
+        instead="values: ['#', '42 %'], case_sensitive: true → values: ['#', '42 %'] (texts without letters)",
         deciders=(case.caseless, weightless),
     ),
 )

@@ -1,0 +1,26 @@
+"""`evalstore explain`: what one rule means, and what to do."""
+
+from __future__ import annotations
+
+import click
+
+from evalstore.cli.context import Settings, examples, options
+
+
+@click.command(
+    epilog=examples(
+        "evalstore explain contain-phrase-added",
+        "evalstore explain judge-unvalidated",
+        "evalstore explain version-bump-too-small --format json",
+    )
+)
+@click.argument("rule")
+@options()
+def command(settings: Settings, rule: str) -> None:
+    """Say what RULE means, why that matters, an edit that it finds, what needs less, and how to accept or override it.
+
+    RULE is the id of any finding: of diff, validate, verify or status.
+    """
+    from evalstore.catalogue import explain
+
+    settings.emit(explain(rule))

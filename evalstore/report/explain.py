@@ -1,0 +1,106 @@
+"""One rule in words, as text and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from evalstore.report.rules import entry
+from evalstore.text import printable
+from evalstore.versions import Bump
+
+if TYPE_CHECKING:
+    from evalstore.catalogue import Explained, Explanation
+    from evalstore.diff.change import Rule
+
+_WIDTH = 100
+_LABEL = 10
+_COMMANDS = {"change": "diff", "file": "validate", "release": "verify", "version": "status"}
+_NEVER = "no score"
+_ARTICLES = {"any": "any artifact", **{kind: f"a {kind}" for kind in ("rubric", "judge", "dataset")}}
+_OTHER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH, Bump.PATCH: Bump.MINOR}
+
+
+def text(explanation: Explanation) -> str:
+    """Return a block for each rule of the name."""
+    return "\n\n".join("\n".join(_block(one)) for one in explanation.explained)
+
+
+def document(explanation: Explanation) -> Any:
+    """Return the JSON document."""
+    return {"rule": explanation.rule, "explained": [_entry(one) for one in explanation.explained]}
+
+
+def _entry(one: Explained) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "of": str(one.of),
+        "level": one.level,
+        "says": one.says,
+        "why": one.why,
+        "instead": one.todo or None,
+        "accept": _accept(one) or None,
+        "setting": _setting(one),
+        "row": entry(one.row) if one.row else None,
+    }
+
+
+def _block(one: Explained) -> Iterator[str]:
+    yield f"{one.id}, a rule of evalstore {_COMMANDS[one.of]}"
+    for label, sentence in _lines(one):
+        if sentence:
+            lead = f"  {label.ljust(_LABEL)}"
+            inner = " " * len(lead)
+            yield from wrap(
+                printable(sentence), _WIDTH, initial_indent=lead, subsequent_indent=inner, break_on_hyphens=False
+            )
+
+
+def _lines(one: Explained) -> Iterator[tuple[str, str]]:
+    yield "says", one.says
+    yield "why", one.why
+    if row := one.row:
+        yield from _row_lines(row)
+        yield "bad", row.example
+        yield "good", row.instead or ("this needs no more than a patch" if row.headline is None else "")
+        yield "accept", _accept(one)
+    else:
+        yield "level", one.level
+        yield "do", one.todo
+    yield "setting", _setting(one)
+
+
+def _row_lines(row: Rule) -> Iterator[tuple[str, str]]:
+    headline = ""
+    if row.headline:
+        of = f" for {row.headline.only}" if row.headline.only else ""
+        headline = f"; under the profile headline {row.headline.level}{of}"
+    yield "needs", f"{row.level} (rule {row.number} of set {row.since}, for {_ARTICLES[row.artifact]}){headline}"
+    yield "moves", _NEVER if row.law.words == "none" else f"{row.channel}: {row.law.words}"
+    for decider in row.deciders:
+        yield "less if", _claim(decider)
+    yield "mirror", row.mirror if row.mirror != row.id else ""
+
+
+def _claim(decider: Callable[..., Any]) -> str:
+    """Return what a decider proves, from the one sentence that says so."""
+    said = (decider.__doc__ or decider.__name__.strip("_").replace("_", " ")).partition("\n")[0]
+    return said.removeprefix("Prove that ").removeprefix("Show that ").rstrip(".")
+
+
+def _accept(one: Explained) -> str:
+    row = one.row
+    if row is None or (row.level is Bump.PATCH and row.headline is None):
+        return ""
+    return 'evalstore diff REF shows the fingerprint; then evalstore accept FINGERPRINT --reason "…"'
+
+
+def _setting(one: Explained) -> str:
+    if one.row:
+        other = _OTHER[one.row.level]
+        some = "" if one.row.law.words == "none" else f"; with :stricter, :looser or :either behind {one.id} for some"
+        return f"rules: {{{one.id}: {other}}} in evalstore.yaml overrides the level{some}; every report shows it"
+    if one.fixed:
+        return "no setting changes it"
+    return f'rules: {{{one.id}: "off"}} in evalstore.yaml silences it; info, warning or error set how severe it is'

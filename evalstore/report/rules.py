@@ -1,0 +1,57 @@
+"""The catalogue of rules, as text and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evalstore.report.columns import columns
+from evalstore.text import excerpt
+
+if TYPE_CHECKING:
+    from evalstore.catalogue import Catalogue
+    from evalstore.diff.change import Rule
+
+_ONE_WAY = frozenset({"none", "stricter", "looser", "either"})
+_SHORT = 35  # characters of a message, so that a line has no more than 100
+_HEAD = ("", "RULE", "OF", "NEEDS", "MOVES", "")
+
+
+def text(catalogue: Catalogue) -> str:
+    """Return a line a rule, and the number of the set."""
+    rows = [_HEAD, *map(_row, catalogue.rules)]
+    count = f"{len(catalogue.rules)} rules, set {catalogue.rule_set}; * less where a decider proves it"
+    return f"{columns(rows)}\n\n{count}; evalstore explain RULE tells all of one"
+
+
+def document(catalogue: Catalogue) -> Any:
+    """Return the JSON document."""
+    return {"rule_set": catalogue.rule_set, "rules": [entry(rule) for rule in catalogue.rules]}
+
+
+def entry(rule: Rule) -> dict[str, Any]:
+    """Return the JSON of one row."""
+    return {
+        "id": rule.id,
+        "number": rule.number,
+        "artifact": rule.artifact,
+        "since": rule.since,
+        "level": str(rule.level),
+        "headline": {"level": str(rule.headline.level), "only": rule.headline.only} if rule.headline else None,
+        "direction": rule.law.words,
+        "moves": str(rule.channel),
+        "certainty": str(rule.certainty),
+        "mirror": rule.mirror,
+        "deciders": [decider.__name__.lstrip("_") for decider in rule.deciders],
+        "message": rule.message,
+        "reason": rule.reason,
+        "example": rule.example,
+        "instead": rule.instead or None,
+    }
+
+
+def _row(rule: Rule) -> tuple[str, ...]:
+    from evalstore.catalogue import shown
+
+    level = f"{rule.level}*" if rule.deciders else str(rule.level)
+    moves = rule.law.words if rule.law.words in _ONE_WAY else "as told"
+    return (rule.number, rule.id, rule.artifact, level, moves, excerpt(shown(rule.message), _SHORT))

@@ -1,0 +1,109 @@
+"""`rules` and `explain` through the real command: the rows as they are, and every rule of every table in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.catalogue import CHANGES, FILES, RELEASES, VERSIONS, Of, explain, shown
+from evalstore.diff.rules import RULE_SETS
+from evalstore.errors import RefError
+from evalstore.release import Policy
+from evalstore.report.explain import document, text
+
+Cli = Callable[..., Any]
+TABLES = {Of.CHANGE: CHANGES, Of.FILE: FILES, Of.RELEASE: RELEASES, Of.VERSION: VERSIONS}
+EVERY = sorted({id_ for table in TABLES.values() for id_ in table})
+
+
+def test_rules_lists_every_row(cli: Cli, tmp_path: Path) -> None:
+    ran = cli("rules", "--format", "json", cwd=tmp_path)
+    listed = json.loads(ran.out)
+    assert (ran.code, listed["rule_set"]) == (0, RULE_SETS[-1])
+    assert [row["id"] for row in listed["rules"]] == list(CHANGES)
+    row = next(row for row in listed["rules"] if row["id"] == "list-reordered")
+    assert (row["number"], row["level"], row["mirror"]) == ("29", "patch", "list-reordered")
+    assert row["headline"] == {"level": "minor", "only": "questions"}
+    assert "weightless" in next(row for row in listed["rules"] if row["id"] == "check-added")["deciders"]
+
+
+def test_the_list_fits_a_terminal(cli: Cli, tmp_path: Path) -> None:
+    lines = cli("rules", cwd=tmp_path).out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert all(any(line.split()[:2] == [rule.number, id_] for line in lines) for id_, rule in CHANGES.items())
+    assert lines[-1].startswith(f"{len(CHANGES)} rules, set {RULE_SETS[-1]};")
+
+
+def test_a_rule_of_changes_is_explained_with_examples_and_what_to_do(cli: Cli, tmp_path: Path) -> None:
+    ran = cli("explain", "contain-phrase-added", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    said = [line.split(maxsplit=1) for line in ran.out.splitlines()[1:] if line[2] != " "]
+    words = dict(reversed(said))
+    assert list(dict(said)) == ["says", "why", "needs", "moves", "less", "mirror", "bad", "good", "accept", "setting"]
+    assert words["bad"] == CHANGES["contain-phrase-added"].example
+    assert words["needs"] == "major (rule 22 of set 1, for a rubric)"
+    assert " ".join(words["less"].split()).startswith("if an added or removed phrase decides nothing")
+    assert words["accept"].endswith('evalstore accept FINGERPRINT --reason "…"')
+
+
+@pytest.mark.parametrize("id_", EVERY)
+def test_every_rule_of_every_table_is_explained(id_: str) -> None:
+    explanation = explain(id_)
+    assert [one.of for one in explanation.explained] == [of for of, table in TABLES.items() if id_ in table]
+    told = text(explanation)
+    assert max(map(len, told.splitlines())) <= 100
+    assert not any(re.search(r"\{\w", one["says"]) for one in document(explanation)["explained"])
+    for one in explanation.explained:
+        assert one.why
+        assert one.says or one.of in {Of.FILE, Of.RELEASE}
+
+
+def test_the_rules_on_versions_are_all_in_words() -> None:
+    assert set(VERSIONS) == set(Policy)
+
+
+def test_what_no_setting_changes_says_so() -> None:
+    settings = {id_: document(explain(id_))["explained"][0]["setting"] for id_ in EVERY}
+    assert settings["document-malformed"] == settings["tag-remade"] == settings["version-decreased"]
+    assert settings["document-malformed"] == "no setting changes it"
+    assert 'rules: {weights-zero: "off"}' in settings["weights-zero"]
+    assert "rules: {question-added: patch}" in settings["question-added"]
+
+
+def test_a_rule_goes_by_its_number_and_with_a_direction_too() -> None:
+    assert explain("21b").rule == "scoring-errors-policy-changed"
+    assert explain("ban-phrase-added:stricter").rule == "ban-phrase-added"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("check-aded", "did you mean check-added?"),
+        ("wieghts-zero", "did you mean weights-zero?"),
+        ("version-too-small", "did you mean version-bump-too-small?"),
+        ("qqq", "evalstore rules lists those of changes"),
+        ("", "evalstore rules lists those of changes"),
+        ("999", "evalstore rules lists those of changes"),
+    ],
+)
+def test_a_name_that_is_near_is_told(name: str, hint: str) -> None:
+    with pytest.raises(RefError, match="there is no rule") as raised:
+        explain(name)
+    assert raised.value.hint == hint
+
+
+def test_an_unknown_rule_answers_3(cli: Cli, tmp_path: Path) -> None:
+    ran = cli("explain", "check-aded", cwd=tmp_path)
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err == "error: there is no rule check-aded\nhint: did you mean check-added?\n"
+
+
+def test_facts_stand_in_their_sentences_by_name() -> None:
+    assert shown("{check} also bans {item!r}") == "<check> also bans <item>"
+    assert shown("nobody fills {{{{ {found} }}}}") == "nobody fills {{ <found> }}"
+    assert shown("{message}") == ""
