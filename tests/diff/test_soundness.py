@@ -36,7 +36,10 @@ FEW = st.sampled_from([0, 1, 2])
 NUMBERS = st.sampled_from([0, 0.3, 0.5, 0.7, 1])
 WEIGHTS = st.sampled_from([0, 0, 1, 2, 0.5, 3])
 COMBINES = st.sampled_from(["all_pass", "any_pass", "weighted_avg", "weighted_avg", "min", "max", "median"])
-OUTPUTS = st.lists(st.lists(st.sampled_from(PIECES), max_size=5).map("".join), min_size=8, max_size=12, unique=True)
+JSON = ["{}", "[]", "[1]", "1", "2.0", '"a"', '{"a": 1}', '{"a": "a"}', '{"a": 1.0, "b": 2}', '{"b": null}']
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=5).map("".join)
+EMBEDDED = st.sampled_from([*JSON, *(f"ab\n\n```json\n{text}\n```" for text in JSON)])
+OUTPUTS = st.lists(TEXTS | TEXTS | EMBEDDED, min_size=8, max_size=12, unique=True)
 
 
 class StubJudge:
@@ -69,11 +72,18 @@ def stub() -> Iterator[None]:
 
 
 def evaluate(rubric: Any, text: str) -> RubricResult:
-    return evaluate_with(rubric, {"output": text, "tool_calls": calls_of(text)}, reach=Reach(load=NotImplemented))
+    output, question = {"output": text, "tool_calls": calls_of(text)}, question_of(text)
+    return evaluate_with(rubric, output, question, reach=Reach(load=NotImplemented))
 
 
 def replay(rubric: Any, text: str) -> RubricResult:
     return evaluate_with(rubric, text, reach=Reach(load=NotImplemented))
+
+
+def question_of(text: str) -> Mapping:
+    """Return a question that expects two fields, one, or none, by the text that answers it."""
+    expected = {"a": 1, "b": 2}
+    return {"id": "q", "input": "", "expected": dict(list(expected.items())[: 2 - text.count("a") % 3])}
 
 
 def calls_of(text: str) -> list[Mapping] | None:
@@ -98,6 +108,29 @@ TOOL = st.builds(
     ),
 )
 VALUES = st.lists(st.sampled_from(PHRASES), min_size=1, max_size=3)
+LEAVES = st.sampled_from(
+    [
+        *(True, False, {}, {"type": "array"}, {"type": ["integer", "string"]}, {"type": "number"}, {"maximum": 1}),
+        *({"minLength": 1}, {"pattern": "a"}, {"required": ["a"]}, {"required": ["a", "b"]}, {"uniqueItems": True}),
+        *({"enum": [1, "a"]}, {"const": 1.0}, {"minProperties": 1}, {"minItems": 1}, {"format": "b"}, {"$ref": "a"}),
+    ]
+)
+SCHEMAS = st.recursive(
+    LEAVES,
+    lambda inner: st.fixed_dictionaries(
+        {},
+        optional={
+            "properties": st.dictionaries(st.sampled_from(["a", "b", "c"]), inner, max_size=2),
+            "additionalProperties": inner,
+            "items": inner,
+            "anyOf": st.lists(inner, min_size=1, max_size=2),
+            "oneOf": st.lists(inner, min_size=1, max_size=2),
+            "not": inner,
+            "title": st.just("a"),
+        },
+    ),
+    max_leaves=4,
+)
 CHECKS: dict[str, st.SearchStrategy[Mapping]] = {
     "must_contain_any": st.builds(
         lambda values, rest: {"kind": "must_contain_any", "values": values, **rest},
@@ -138,15 +171,8 @@ CHECKS: dict[str, st.SearchStrategy[Mapping]] = {
     ),
     "json_schema": st.builds(
         lambda asked, rest: {"kind": "json_schema", **asked, **rest},
-        st.sampled_from(
-            [
-                *(
-                    {"schema": schema}
-                    for schema in (True, {"type": "array"}, {"maximum": 2}, {"$ref": "a"}, {"format": "b"})
-                ),
-                {"expected_fields": ["a"]},
-            ]
-        ),
+        SCHEMAS.map(lambda schema: {"schema": schema})
+        | st.sampled_from([{"expected_fields": names} for names in (["a"], ["b"], ["a", "b"], ["b", "a"])]),
         optional(extract=st.sampled_from(["auto", "whole", "fence"]), **COMMON),
     ),
     "php_lint": st.builds(
@@ -256,6 +282,19 @@ def _edit_param(draw: st.DrawFn, rubric: Mapping) -> None:
     check.update({name: value for name, value in other.items() if name in {"values", "pattern"} and name not in check})
 
 
+def _edit_schema(draw: st.DrawFn, rubric: Mapping) -> None:
+    asking = [check for check in rubric["checks"] if isinstance(check.get("schema"), dict)]
+    if not asking:
+        return
+    schema = draw(st.sampled_from(asking))["schema"]
+    inner = [item for item in (schema, *schema.get("properties", {}).values()) if isinstance(item, dict)]
+    place, other = draw(st.sampled_from(inner)), draw(LEAVES)
+    if isinstance(other, dict) and draw(st.booleans()):
+        place.update(other)
+    elif place:
+        place.pop(draw(st.sampled_from(sorted(place))))
+
+
 def _edit_checks(draw: st.DrawFn, rubric: Mapping) -> None:
     checks = rubric["checks"]
     index = draw(st.integers(0, len(checks) - 1))
@@ -308,7 +347,7 @@ def _edit_scoring(draw: st.DrawFn, rubric: Mapping) -> None:
         scoring["errors"] = draw(st.sampled_from(["skip", "zero", "fail"]))
 
 
-EDITS = [_edit_list, _edit_list, _edit_param, _edit_param, _edit_checks, _edit_scoring, _edit_scoring]
+EDITS = [_edit_list, _edit_list, _edit_schema, _edit_param, _edit_param, _edit_checks, _edit_scoring, _edit_scoring]
 STRANGERS = st.sampled_from(["c", "c", "n"]).flatmap(rubrics)
 PAIRS = st.one_of(edited(), edited(), edited(), st.tuples(rubrics(), STRANGERS))
 
