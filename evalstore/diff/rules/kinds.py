@@ -21,6 +21,7 @@ ROWS = (
         reason="outputs without code are graded otherwise",
         mirror="php-lint-options-changed",
         example="on_no_code: pass → on_no_code: fail",
+        instead="nothing → on_no_code: pass (it is the default)",
         deciders=(weightless,),
     ),
     Rule(
@@ -33,7 +34,8 @@ ROWS = (
         message="{check} {came} the demand {demand}",
         reason="one structural demand more, or less",
         mirror="markdown-requirement-changed",
-        example="required_sections: [] → required_sections: [Usage]",
+        example="required_sections: [Usage] → required_sections: [Usage, Limits]",
+        instead="required_sections: [Usage notes] → required_sections: [Usage notes, usage] (one implies the other)",
         deciders=(demand_implied, weightless),
     ),
     Rule(
@@ -47,6 +49,7 @@ ROWS = (
         reason="the bound lets other outputs through",
         mirror="markdown-bound-changed",
         example="min_paragraphs: 1 → min_paragraphs: 2",
+        instead="nothing → min_headings: 1 (a required section is a heading)",
         deciders=(not_binding, weightless),
     ),
     Rule(
@@ -60,6 +63,7 @@ ROWS = (
         reason="another format, or another length, is asked for",
         mirror="format-changed",
         example="format: json → format: text",
+        instead="format: text} → format: text, min_chars: 1} (text is never empty)",
         deciders=(not_binding, weightless),
     ),
     Rule(
@@ -73,6 +77,7 @@ ROWS = (
         reason="the expected calls were not compared one by one",
         mirror="tool-required-changed",
         example="tools: [{name: search}] → tools: [{name: search}, {name: read}]",
+        instead="nothing → weights: {b: 0} (the new form as a second check that only advises)",
         deciders=(weightless,),
         certainty=Certainty.ASSUMED,
     ),
@@ -86,7 +91,8 @@ ROWS = (
         message="{check} forbids {new} (was {old})",
         reason="other calls are allowed",
         mirror="tool-constraint-changed",
-        example="forbidden: [] → forbidden: [delete_node]",
+        example="nothing → forbidden: [drop]",
+        instead="nothing → weights: {b: 0} (the new form as a second check that only advises)",
         deciders=(weightless,),
         certainty=Certainty.ASSUMED,
     ),
@@ -100,7 +106,8 @@ ROWS = (
         message="{check} wants the calls {new} (was {old})",
         reason="another order is demanded",
         mirror="tool-order-mode-changed",
-        example="mode: any_order → mode: in_order",
+        example="nothing → mode: exact",
+        instead="nothing → weights: {b: 0} (the new form as a second check that only advises)",
         deciders=(weightless,),
     ),
     Rule(
@@ -114,6 +121,7 @@ ROWS = (
         reason="the share of facts found is counted over another list",
         mirror="fact-changed",
         example="facts: [8 MB] → facts: [8 MB, 30 s]",
+        instead="facts: [8 MB, {id: wait, value: 30 s}] → facts: [{value: 8 MB}, 30 s] (other names, the same facts)",
         deciders=(weightless,),
     ),
 )
