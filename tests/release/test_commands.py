@@ -55,6 +55,7 @@ def test_status_and_bump_as_json(cli: Cli, shop: Shop) -> None:
         "rule": "version-not-bumped",
         "message": "needs 2.0.0, and is still 1.0.0",
         "dependents": ["rubric/reviewed"],
+        "adjusted": [],
     }
     code, answer = document(cli, shop, "bump", "judge/accuracy", "--dry-run")
     assert (answer["released"][0]["commit"], answer["dry_run"]) == (None, True)
