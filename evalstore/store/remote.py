@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from evalstore.errors import GitError
-from evalstore.store.git import OWN_CONFIG, CommandError, Git
+from evalstore.store.git import Git
 from evalstore.store.locate import Repository
-from evalstore.store.own import own_repository
+from evalstore.store.own import Setting, find_settings, own_repository
 
 _HEADS = "refs/heads/"
 _PATIENCE = 600.0  # seconds: a slow line, or somebody who is asked for a password
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
 
 def find_remotes(git: Git) -> Remotes:
     """Return the remotes of a repository."""
-    settings = _settings(git, r"^(branch|remote)\.", env=OWN_CONFIG)
+    settings = find_settings(git, "--get-regexp", r"^(branch|remote)\.")
     values: dict[str, dict[str, list[str]]] = {}
     for key, value in settings:
         section, _, rest = key.partition(".")
@@ -88,21 +88,9 @@ def note(git: Git, remote: Remote, refs: Mapping[str, str]) -> None:
                 git.run("update-ref", f"refs/remotes/{remote.name}/{name.removeprefix(_HEADS)}", oid)
 
 
-def _headers(git: Git) -> dict[str, str]:
+def _headers(git: Git) -> list[Setting]:
     # So a build server hands its token to the clone that it makes; like an address it is data, and it runs nothing.
-    found = _settings(git, r"^http\..+\.extraheader$", env={})
-    return {key.removeprefix("http.").removesuffix(".extraheader"): value for key, value in found if value}
-
-
-def _settings(git: Git, pattern: str, *, env: Mapping[str, str | None]) -> list[tuple[str, str]]:
-    try:
-        out = git.run("config", "--includes", "--null", "--get-regexp", pattern, env=env)
-    except CommandError as failure:
-        if failure.status == 1:
-            return []
-        raise
-    pairs = (line.partition("\n")[::2] for line in out.decode("utf-8", "surrogateescape").split("\0") if line)
-    return [(key, value) for key, value in pairs]
+    return find_settings(git, "--local", "--get-regexp", r"^http\..+\.extraheader$")
 
 
 def _remote(name: str, parts: Mapping[str, list[str]]) -> Remote:

@@ -18,7 +18,7 @@ from evalstore.release import Outcome, Push
 from evalstore.resources import folder
 from evalstore.schemas import compile_schema
 from evalstore.store import Store, remote
-from evalstore.store.own import own_repository
+from evalstore.store.own import Setting, own_repository
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 from tests.release.line import Line, serving
 
@@ -435,12 +435,20 @@ def test_a_token_that_a_build_server_put_into_the_clone_goes_along(released: Sho
     released.git("config", "http.https://example.org/.extraheader", header)
     change(released)
     assert push_of(released).outcome is Outcome.PUSHED
-    headers = {"https://example.org/": header}
-    with Store.open(released.root) as store, own_repository(store.git, 40, headers) as own:
-        asked = ("config", "--get-urlmatch", "http.extraheader", "https://example.org/far.git")
-        assert own.run(*asked).decode() == f"{header}\n"
-        assert own.ask("config", "--get-urlmatch", "http.extraheader", "https://example.com/far.git") is None
-        with pytest.raises(GitError, match="what cannot be sent"), own_repository(store.git, 40, {"a": "x\n[y]"}):
+    headers = [Setting("http.https://example.org/.extraheader", header)]
+    odd = [Setting("http.a.extraheader", "x\ny\t]"), Setting("a.b c.d", "\n[core]\n")]
+    with Store.open(released.root) as store:
+        with own_repository(store.git, 40, headers) as own:
+            asked = ("config", "--get-urlmatch", "http.extraheader", "https://example.org/far.git")
+            assert own.run(*asked).decode() == f"{header}\n"
+            assert own.ask("config", "--get-urlmatch", "http.extraheader", "https://example.com/far.git") is None
+        with own_repository(store.git, 40, odd) as own:
+            for key, value in odd:
+                assert own.run("config", "--null", "--get", key).decode() == f"{value}\0"
+        with (
+            pytest.raises(GitError, match="control character"),
+            own_repository(store.git, 40, [Setting("a.b", "\x1b")]),
+        ):
             pass
 
 

@@ -125,6 +125,26 @@ def test_the_repository_chooses_neither_the_key_nor_the_program(
     assert "Good" in verify(shop, key, *env, "verify-tag", "rubric/tone@1.0.0")
 
 
+def test_a_key_that_the_user_has_for_some_repositories_only(shop: Shop, key: Key, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other)], check=True)
+    configure(
+        ("user.signingKey", f"{other}.pub"), (f"includeIf.gitdir:{tmp_path}/.path", str(tmp_path / "work.config"))
+    )
+    (tmp_path / "work.config").write_text(f'[user]\n\tsigningKey = "{key.path}.pub"\n')
+    shop.bump(sign=True)
+    assert "Good" in verify(shop, key, "verify-tag", "rubric/tone@1.0.0")
+
+
+def test_a_user_without_a_global_config(shop: Shop, gpg: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    shop.git("config", "user.name", "Ada")
+    shop.git("config", "user.email", "ada@example.org")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(RefusedError, match="gpg has no key that it can sign with"):
+        shop.bump(sign=True)
+    check_nothing_happened(shop)
+
+
 def check_nothing_happened(shop: Shop) -> None:
     assert shop.git("for-each-ref") == ""
     assert [path.name for path in (shop.top / ".git/evalstore").iterdir()] == ["lock"]
