@@ -11,8 +11,10 @@ from evalstore.diff.deciders.languages import Comparison, Relation
 from evalstore.diff.deciders.texts import compare_checks
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, flip
 from evalstore.diff.findings import Certainty
+from evalstore.diff.state import CheckState
 
 _PARAMS = ("pattern", "flags", "mode")
+_CHANGED = "regex-pattern-changed"
 _ALONE = {"flags": "regex-flags-changed", "mode": "regex-mode-changed"}
 _RULES = {STRICTER: "regex-pattern-narrowed", LOOSER: "regex-pattern-widened"}
 _DIRECTIONS = {Relation.NARROWER: STRICTER, Relation.WIDER: LOOSER, Relation.APART: EITHER}
@@ -27,18 +29,22 @@ _EQUAL = Proof("the same outputs pass before and after: the two languages are eq
 def pattern_changes(walk: Walk, token: str) -> Iterator[Change]:
     """Yield the edit of a regex check: its pattern, flags and mode together say what it matches."""
     check, goal = walk.here[token], walk.goal[token]
-    changed = tuple(name for name in _PARAMS if check.params[name] != goal.params[name])
-    if not changed:
-        return
-    done = replace(check, params=goal.params)
-    compared = compare_checks(check, done, walk.purse)
-    old, new = ({name: one.params[name] for name in changed} for one in (check, goal))
+    changed = [name for name in _PARAMS if check.params[name] != goal.params[name]]
+    if changed:
+        done = replace(check, params=goal.params)
+        compared = compare_checks(check, done, walk.purse)
+        change = decided(_edit(walk, done, changed), compared)
+        yield change if change.rule in _ALONE.values() else replace(change, rule=_rule(change))
+
+
+def _edit(walk: Walk, done: CheckState, changed: list[str]) -> Change:
     name, *more = changed
-    if not more:
-        old, new = old[name], new[name]
-    rule = "regex-pattern-changed" if more else _ALONE.get(name, "regex-pattern-changed")
-    change = decided(walk.edit_check(rule, name, done, old=old, new=new), compared)
-    yield change if rule in _ALONE.values() else replace(change, rule=_rule(change))
+    old, new = ({name: one.params[name] for name in changed} for one in (walk.here[done.token], done))
+    if more:
+        return walk.edit_check(_CHANGED, name, done, old=old, new=new)
+    edit = walk.edit_check(_ALONE.get(name, _CHANGED), name, done, old=old[name], new=new[name])
+    unset = {side: "none" for side, value in (("old", old[name]), ("new", new[name])) if name == "flags" and not value}
+    return replace(edit, words={**edit.words, **unset})
 
 
 def _rule(change: Change) -> str:
@@ -65,7 +71,7 @@ def decided(change: Change, compared: Comparison) -> Change:
     if compared.relation is Relation.OPEN:
         # Where a match may lie has an order of its own.
         by = Certainty.BY_DEFINITION if change.rule == _ALONE["mode"] else Certainty.ASSUMED
-        return replace(change, decided=Decided(by, f"the two languages are not compared: {compared.why}", outputs))
+        return replace(change, decided=Decided(by, f"undecided: {compared.why}", outputs))
     direction = _DIRECTIONS[compared.relation]
     # A rule's direction is that of what is found; `negate` is taken into account with it.
     found = flip(direction) if change.checks[1].negate else direction

@@ -46,13 +46,12 @@ def alphabet_of(trees: Sequence[Tree], budget: Budget) -> Alphabet:
     for place, sets in enumerate(classes):
         sort = sets & (NEWLINE | WORD)
         beside[sort] = beside.get(sort, 0) | 1 << place
-        for index in bits(sets):
+        for index in _bits(sets):
             masks[index] |= 1 << place
     return Alphabet(list(classes.values()), dict(zip(held, masks[2:], strict=True)), beside)
 
 
-def bits(number: int) -> Iterator[int]:
-    """Yield the places of the bits of a number."""
+def _bits(number: int) -> Iterator[int]:
     while number:
         yield (number & -number).bit_length() - 1
         number &= number - 1

@@ -12,6 +12,7 @@ from evalstore.checks.patterns import compile_pattern, items, matches
 from evalstore.diff.deciders.languages.alphabet import alphabet_of
 from evalstore.diff.deciders.languages.automaton import Automaton
 from evalstore.diff.deciders.languages.budget import Budget, UndecidedError
+from evalstore.diff.deciders.languages.faults import refuse_faults
 from evalstore.diff.deciders.languages.formula import literal
 from evalstore.diff.deciders.languages.graph import Graph
 from evalstore.diff.deciders.languages.pace import may_explode
@@ -89,6 +90,7 @@ def language(expression: Expression) -> Tree:
     if isinstance(compiled, str):
         raise UndecidedError(compiled)
     tree = parse(pattern, flags)
+    refuse_faults(tree)
     if mode == "search":
         return Row((ANYTHING, tree))
     return Row((tree, At(Place.TEXT_END))) if mode == "fullmatch" else tree

@@ -24,8 +24,10 @@ from evalstore.diff.deciders.languages.tree import (
     Set,
     Tree,
 )
+from evalstore.text import excerpt
 
 _DEPTH, _AHEADS = 30, 30
+_SHOWN = 12
 _TOKEN = re.compile(
     r"""
     (?P<end>[|)])
@@ -96,7 +98,7 @@ class _Reader:
             return None
         token = _TOKEN.match(self.text, self.at)
         if token is None or "[:" in (token["set"] or "") or (token[0] == "{" and "x" in flags):
-            raise UndecidedError(f"{self.text[self.at : self.at + 3]!r} is not compared")
+            raise UndecidedError(f"what {excerpt(self.text[self.at :], _SHOWN)} asks for is not compared")
         if token["end"]:
             return None
         self.at = token.end()
