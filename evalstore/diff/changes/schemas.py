@@ -10,7 +10,7 @@ from evalstore.diff.change import Change, Decided, Proof
 from evalstore.diff.changes.walk import Walk
 from evalstore.diff.deciders.json_schema import Comparison, Relation, compare_schemas
 from evalstore.diff.deciders.json_schema.dialects import dialect
-from evalstore.diff.deciders.json_schema.edits import edits, telling
+from evalstore.diff.deciders.json_schema.edits import edits
 from evalstore.diff.deciders.json_schema.outputs import outputs_of
 from evalstore.diff.findings import Certainty
 from evalstore.diff.plain import same
@@ -73,8 +73,7 @@ def _of_schemas(walk: Walk, check: CheckState, goal: CheckState) -> Change:
         return replace(change, more=[old, new])
     compared = compare_schemas(old, new, walk.allowance)
     decision = _DECISIONS[compared.relation]
-    pointers = edits(old, new)
-    told = telling(pointers)
+    told = edits(old, new)
     at = (_SCHEMA, *told[0])
     change = _edit(walk, goal, decision.rule, _SCHEMA, old=old, new=new, at=(at, at))
     ways = dict.fromkeys((check.params["extract"], goal.params["extract"]))

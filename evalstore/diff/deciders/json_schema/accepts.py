@@ -37,7 +37,8 @@ def meets(clause: Clause, value: Any) -> Answer:
         return _ANY[clause.name](clause.value, value)
     for type_, table in _OF_TYPE:
         if clause.name in table:
-            return table[clause.name](clause.value, value) if isinstance(value, type_) and not _is_bool(value) else True
+            concerned = isinstance(value, type_) and not isinstance(value, bool)
+            return table[clause.name](clause.value, value) if concerned else True
     return None
 
 
@@ -64,10 +65,6 @@ def at_index(list_: list[Any], index: int) -> View:
     first, rest = list_
     view: View = first[index] if index < len(first) else rest
     return view
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool)
 
 
 def _some(answers: Iterable[Answer]) -> Answer:

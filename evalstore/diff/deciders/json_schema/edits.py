@@ -16,14 +16,9 @@ _NOTES = ANNOTATIONS | {"$schema", "$id"}
 
 
 def edits(old: Any, new: Any) -> list[Pointer]:
-    """Return the ways to the keywords that differ, those of notes last."""
+    """Return the ways to the keywords that differ; those of notes where there are no others."""
     found = list(_edits(old, new, ()))
-    return sorted(found, key=_is_note)
-
-
-def telling(pointers: list[Pointer]) -> list[Pointer]:
-    """Return the ways without those to notes, where there are others."""
-    return [pointer for pointer in pointers if not _is_note(pointer)] or pointers
+    return [pointer for pointer in found if not _is_note(pointer)] or found
 
 
 def _is_note(pointer: Pointer) -> bool:

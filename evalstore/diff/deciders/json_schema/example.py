@@ -55,7 +55,7 @@ def _built(prover: Prover, some: Domain) -> Values:
 
 
 def _branches(_: Prover, __: Domain, choice: Clause) -> Iterator[tuple[Clause, ...]]:
-    yield from (tuple(clauses(view)) for view in choice.value)
+    yield from map(clauses, choice.value)
 
 
 def _if(_: Prover, __: Domain, choice: Clause) -> Iterator[tuple[Clause, ...]]:

@@ -143,7 +143,7 @@ def _not(prover: Prover, narrow: Domain, view: View) -> bool:
 
 _ROOMS = (numbers.types, strings.types, arrays.types, objects.types)
 
-# Any other demand is met only where the same one stands on the other side.
+# Any other demand is met only where the same one stands on the other side. What no rule proves may hold case by case.
 _RULES: Mapping[str, Rule] = {
     "type": lambda prover, narrow, types: prover.types(narrow) <= types,
     "enum": lambda _, __, ___: False,

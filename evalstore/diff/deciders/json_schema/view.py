@@ -141,6 +141,8 @@ class _Reader:
         node = self.root
         for step in unquote(ref).split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(node, list) and key != str(int(key)):
+                raise UnreadError(f"it refers to {excerpt(ref)}")
             node = node[int(key)] if isinstance(node, list) else node[key]
         return self.view(node, (*through, ref))
 
