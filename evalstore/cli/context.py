@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from evalstore.cli.streams import put
+from evalstore.cli.streams import put, screen
 from evalstore.text import printable
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Settings:
         """Print a result on stdout in the format asked for."""
         from evalstore.report import render
 
-        text = render(result, self.format)
+        text = render(result, self.format, screen(sys.stdout))
         if not (self.quiet and self.format == "text"):
             sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from contextlib import suppress
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
+if TYPE_CHECKING:
+    from evalstore.report.screen import Screen
+
+_NARROWEST = 60
 _STANDARD = ("stdin", "stdout", "stderr")
 
 
@@ -25,6 +30,17 @@ def put(stream: TextIO, text: str) -> None:
     with suppress(OSError):
         stream.write(text)
         stream.flush()
+
+
+def screen(stream: TextIO) -> Screen:
+    """Return what a stream shows: paper, but on a terminal its own width and, unless NO_COLOR is set, colours."""
+    from evalstore.report.screen import COLOURS, PAPER, Screen
+
+    if not stream.isatty():
+        return PAPER
+    width = min(max(shutil.get_terminal_size().columns, _NARROWEST), PAPER.width)
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return Screen(width, {} if plain else COLOURS)
 
 
 def close_streams() -> OSError | None:

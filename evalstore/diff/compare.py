@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 from evalstore.diff.change import Change
@@ -188,6 +189,8 @@ def _finding(change: Change, sides: tuple[_Document, _Document], profile: Profil
         max_shift=judged.max_shift,
         fingerprint=fingerprint(judged.rule.id, sides[1].name, change, (sides[0].value, sides[1].value)),
         children=change.imported.findings if change.imported else (),
+        before=_value(sides[0].value, change.old_pointer, change.old),
+        after=_value(sides[1].value, change.new_pointer, change.new),
     )
     return gathered(finding)
 
@@ -202,6 +205,15 @@ def _standing(value: Any, pointer: Pointer | None) -> Pointer | None:
             return pointer[:length]
         value = value[step]
     return pointer
+
+
+def _value(document: Any, pointer: Pointer | None, fact: Any) -> Any:
+    """Return what is written at a pointer; the fact itself where that is a default, or a row of another file."""
+    if not pointer:
+        return None
+    if _standing(document, pointer) != pointer:
+        return fact
+    return reduce(lambda value, step: value[step], pointer, document)
 
 
 def _witnessed(changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:

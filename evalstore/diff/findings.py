@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
 from evalstore.errors import Place
 from evalstore.model import Verdict
@@ -73,7 +74,8 @@ class DiffFinding:
 
     `level` counts; `level_before` is what the rule says, before an override (`overridden`, the setting that matched)
     and an acceptance. `max_shift` bounds how far one question's score moves where nothing erred; None when no bound
-    below 1 is known.
+    below 1 is known. `before` and `after` are the plain values that were exchanged, None being absent: the facts that
+    the message tells of, no judgement of their own.
     """
 
     rule: str
@@ -93,6 +95,8 @@ class DiffFinding:
     children: tuple[DiffFinding, ...] = ()
     overridden: str | None = None
     accepted: Accepted | None = None
+    before: Any = field(default=None, compare=False, repr=False)
+    after: Any = field(default=None, compare=False, repr=False)
 
     @property
     def adjusted(self) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from evalstore.report.screen import PAPER, Screen
+
 # The result's class name -> the module of this room that renders it: `text(result)` and `document(result)` at least.
 ROOMS = {
     "Agreement": "judge",
@@ -30,13 +32,18 @@ ROOMS = {
     "Told": "demo",
     "Verified": "verify",
 }
+# Whose text is fitted to a screen.
+SCREENED = frozenset({"diff"})
 
 
-def render(result: Any, format: str) -> str:  # noqa: A002  # the word of the command line
+def render(result: Any, format: str, screen: Screen = PAPER) -> str:  # noqa: A002  # the word of the command line
     """Return `result` in `format`; `json` is its document, every other format a function of its module."""
     room = import_module(f"evalstore.report.{ROOMS[type(result).__name__]}")
     if format == "json":
         return dump(room.document(result))
+    if format == "text" and ROOMS[type(result).__name__] in SCREENED:
+        fitted: str = room.text(result, screen)
+        return fitted
     renderer: Callable[[Any], str] = getattr(room, format)
     return renderer(result)
 

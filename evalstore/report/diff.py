@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from evalstore.diff.plain import told as written
 from evalstore.errors import Place
 from evalstore.model import decimal
 from evalstore.report.numbers import number
+from evalstore.report.screen import PAPER, Part, Screen
+from evalstore.report.sides import Line, Mark, one_line, sides
 from evalstore.text import excerpt, printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from evalstore.diff import Accepted, Diff, DiffFinding, Witness
 
-_WIDTH = 100
 _MARGIN = " " * 7
 _LABEL = 8
+_INDENT = len(_MARGIN) + _LABEL + 2
 _QUOTED = 60
 _CHILDREN = 8
 _WORKING = "@worktree"  # what is accepted is a change of the working tree since the last release
@@ -35,14 +38,16 @@ _VERDICTS = {
     "looser": "scores stay, more pass",
     "either": "scores stay, other outputs pass",
 }
+_LEVELS = {Bump.MAJOR: Part.MAJOR, Bump.MINOR: Part.MINOR, Bump.PATCH: Part.PATCH}
+_MARKS = {Mark.OLD: Part.OLD, Mark.NEW: Part.NEW, Mark.MORE: Part.QUIET}
 
 
-def text(diff: Diff) -> str:
+def text(diff: Diff, screen: Screen = PAPER) -> str:
     """Return the findings, the heaviest first, and the bump that they need together."""
-    head = f"{_name(diff.old.ref, 'old')} → {_name(diff.new.ref, 'new')}"
-    findings = sorted(diff.findings, key=lambda finding: finding.level, reverse=True)
+    head = screen.paint(Part.HEAD, f"{_name(diff.old.ref, 'old')} → {_name(diff.new.ref, 'new')}")
     here = (diff.new.ref or "").endswith(_WORKING)
-    return "\n\n".join([head, *("\n".join(_finding(finding, here=here)) for finding in findings), _summary(diff)])
+    blocks = ("\n".join(_finding(finding, screen, here=here)) for finding in heaviest(diff.findings))
+    return "\n\n".join([head, *blocks, screen.paint(Part.HEAD, summary(diff))])
 
 
 def document(diff: Diff) -> Any:
@@ -112,30 +117,74 @@ def _witness(witness: Witness) -> dict[str, Any]:
     }
 
 
-def _finding(finding: DiffFinding, *, here: bool) -> Iterator[str]:
-    yield from _wrapped(f"{_level(finding.level)}  {finding.message}", "")
-    yield from _wrapped(f"{finding.rule}, {_places(finding)}, {finding.fingerprint}", _MARGIN)
-    for label, sentence in adjustments(finding):
-        yield from _labelled(label, sentence)
-    certainty = _CERTAINTY[finding.certainty]
-    if effect := _effect(finding):
-        yield from _labelled("moves", f"{effect} ({certainty})")
-    yield from _labelled("why", finding.reason if effect else f"{finding.reason} ({certainty})")
-    if finding.witness:
-        yield from _labelled("shown by", _replayed(finding.witness))
-    if here and finding.level is Bump.MAJOR and finding.certainty == _ASSUMED:
-        yield from _labelled("accept", f'evalstore accept {finding.fingerprint} --reason "…"')
-    for child in _heaviest(finding.children)[:_CHILDREN]:
-        yield from _wrapped(f"{_level(child.level)}  {child.message}", f"{_MARGIN}  ")
+def _finding(finding: DiffFinding, screen: Screen, *, here: bool) -> Iterator[str]:
+    yield from _headed(finding, "", screen)
+    about = _wrapped(f"{finding.rule}, {places(finding)}, {finding.fingerprint}", screen, _MARGIN)
+    yield from (screen.paint(Part.QUIET, line) for line in about)
+    yield from _exchanged(finding, screen)
+    for label, sentence in told(finding, here=here):
+        lead = f"{label.ljust(_LABEL)}  "
+        yield from _wrapped(lead + sentence, screen, _MARGIN, inner=len(lead))
+    for child in heaviest(finding.children)[:_CHILDREN]:
+        yield from _headed(child, f"{_MARGIN}  ", screen)
     if len(finding.children) > _CHILDREN:
         yield f"{_MARGIN}  and {len(finding.children) - _CHILDREN} more"
 
 
-def _heaviest(findings: Sequence[DiffFinding]) -> Sequence[DiffFinding]:
+def told(finding: DiffFinding, *, here: bool) -> Iterator[tuple[str, str]]:
+    """Yield what there is to say of a finding, each with its label; `here` where the new side can be accepted."""
+    yield from adjustments(finding)
+    certainty = _CERTAINTY[finding.certainty]
+    effect = moves(finding)
+    if effect:
+        yield "moves", f"{effect} ({certainty})"
+    yield "why", finding.reason if effect else f"{finding.reason} ({certainty})"
+    if finding.witness:
+        yield "shown by", _replayed(finding.witness)
+    if here and finding.level is Bump.MAJOR and finding.certainty == _ASSUMED:
+        yield "accept", f'evalstore accept {finding.fingerprint} --reason "…"'
+
+
+def exchanged(finding: DiffFinding, width: int) -> str | list[Line]:
+    """Return the old value and the new one, on one line or under each other; empty where the message says it all."""
+    known = [value for value in (finding.before, finding.after) if value is not None]
+    if all(_is_said(value, finding.message) for value in known):
+        return ""
+    return one_line(finding.before, finding.after, width) or sides(finding.before, finding.after, width)
+
+
+def heaviest(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
+    """Return findings from major to patch, each level in its order."""
     return sorted(findings, key=lambda finding: finding.level, reverse=True)
 
 
-def _effect(finding: DiffFinding) -> str:
+def _headed(finding: DiffFinding, margin: str, screen: Screen) -> Iterator[str]:
+    first, *rest = _wrapped(f"{_level(finding.level)}  {finding.message}", screen, margin)
+    word = _level(finding.level)
+    yield margin + screen.paint(_LEVELS.get(finding.level), word) + first[len(margin + word) :]
+    yield from rest
+
+
+def _exchanged(finding: DiffFinding, screen: Screen) -> Iterator[str]:
+    lead = f"{_MARGIN}{'changed'.ljust(_LABEL)}  "
+    shown = exchanged(finding, screen.width - _INDENT - len("- "))
+    if isinstance(shown, str):
+        yield from [lead + shown] if shown else []
+        return
+    for line in shown:
+        yield (lead + screen.paint(_MARKS.get(line.mark), f"{line.mark} {line.text}".rstrip())).rstrip()
+        lead = " " * len(lead)
+
+
+def _is_said(value: Any, message: str) -> bool:
+    if isinstance(value, dict | list):
+        return False
+    word = written(value)
+    return not word.endswith("…") and word in message
+
+
+def moves(finding: DiffFinding) -> str:
+    """Return in words where scores and verdicts can go, and how far; empty where they stay."""
     score, verdict = str(finding.direction), str(finding.verdict_direction)
     shift = f", by at most {_points(finding.max_shift)}" if finding.max_shift else ""
     sentence = _SCORES.get(score) or _VERDICTS.get(verdict, "")
@@ -154,7 +203,8 @@ def _replayed(witness: Witness) -> str:
     return f"the output {output} goes from {old} to {new}"
 
 
-def _places(finding: DiffFinding) -> str:
+def places(finding: DiffFinding) -> str:
+    """Return in words where a change stands on both sides."""
     old, new = finding.old, finding.new
     if old and new:
         moved = f" → {new.line}" if _path(old) == _path(new) else f" → {_line(new)}"
@@ -173,7 +223,8 @@ def _line(place: Place) -> str:
     return f"{printable(_path(place))}:{place.line}"
 
 
-def _summary(diff: Diff) -> str:
+def summary(diff: Diff) -> str:
+    """Return the counts, the bump and the next version."""
     if diff.required_bump is Bump.NONE:
         return "nothing changed that anyone could notice: no bump is needed"
     counts = Counter(finding.level for finding in diff.findings)
@@ -201,14 +252,10 @@ def _points(score: Fraction) -> str:
     return shown if Fraction(shown) == score else str(score)
 
 
-def _labelled(label: str, sentence: str) -> Sequence[str]:
-    return _wrapped(f"{label.ljust(_LABEL)}  {sentence}", _MARGIN, inner=_LABEL + 2)
-
-
-def _wrapped(line: str, margin: str, inner: int = len(_MARGIN)) -> Sequence[str]:
+def _wrapped(line: str, screen: Screen, margin: str, inner: int = len(_MARGIN)) -> Sequence[str]:
     return wrap(
         printable(line),
-        _WIDTH,
+        screen.width,
         initial_indent=margin,
         subsequent_indent=margin + " " * inner,
         break_on_hyphens=False,

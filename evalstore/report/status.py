@@ -49,6 +49,26 @@ def document(status: Status) -> Any:
                 "rule": str(standing.rule) if standing.rule else None,
                 "message": standing.message,
                 "dependents": list(standing.dependents),
+                "reaches": {
+                    "rubrics": standing.reached.rubrics,
+                    "datasets": standing.reached.datasets,
+                    "questions": standing.reached.questions,
+                },
+                "pins": [
+                    {"from": pin.user, "ref": pin.ref, "file": pin.place.file, "line": pin.place.line}
+                    for pin in standing.pins
+                ],
+                "moved": [
+                    {
+                        "ref": moved.ref,
+                        "was": str(moved.was),
+                        "now": str(moved.now),
+                        "level": str(moved.level),
+                        "file": moved.place.file,
+                        "line": moved.place.line,
+                    }
+                    for moved in standing.moved
+                ],
                 "adjusted": [_told(finding) for finding in standing.adjusted],
             }
             for standing in status.artifacts
@@ -87,8 +107,15 @@ def _adjusted(standing: Standing) -> Iterator[str]:
 
 
 def _users(standing: Standing) -> Iterator[str]:
-    if standing.dependents:
-        yield from _wrapped(f"referred to by {', '.join(standing.dependents)}")
+    if not standing.dependents:
+        return
+    reached = standing.reached
+    counts = ((reached.rubrics, "rubric"), (reached.datasets, "dataset"), (reached.questions, "question"))
+    told = [f"reaches {listed(counted(number, word) for number, word in counts if number)}"] if any(reached) else []
+    told += [f"referred to by {some(standing.dependents)}"]
+    if standing.pins:
+        told.append(f"{counted(len(standing.pins), 'pin')} of it will not follow (bump --dependents moves them)")
+    yield from _wrapped("; ".join(told))
 
 
 def _findings(status: Status) -> list[str]:

@@ -1,0 +1,126 @@
+"""What a change took away and what it put there, in few short lines: one value, a list, or a text of many lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import unified_diff
+from enum import StrEnum
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from evalstore.documents import canonical
+from evalstore.text import printable
+
+_LINES = 12
+_AROUND = 1  # lines of context
+_BEFORE = 16  # characters of context
+_READ = 400  # lines of each side that are compared; comparing takes their product
+_SHORT = 40  # a mapping or list that is no longer stands on one line
+_WORDS = re.compile(r"(?!(?:true|false|null|yes|no)\b)[A-Za-z_][\w ./@#$-]*")
+
+
+class Mark(StrEnum):
+    """Which side a line is of; `MORE` stands for lines that are not shown."""
+
+    OLD = "-"
+    NEW = "+"
+    BOTH = " "
+    MORE = "…"
+
+
+class Line(NamedTuple):
+    """One line of a comparison, safe to show."""
+
+    mark: Mark
+    text: str
+
+
+def sides(old: Any, new: Any, width: int) -> list[Line]:
+    """Return how two plain values differ, None being absent, in lines of at most `width` characters."""
+    before, after = _lines(old), _lines(new)
+    if before == after:
+        return []
+    if len(before) == len(after) == 1:
+        before, after = ([line] for line in _focused(before[0], after[0], width))
+    compared = list(_compared(*_apart(before, after)))
+    more = len(compared) - _LINES
+    shown = compared if more <= 1 else [*compared[:_LINES], Line(Mark.MORE, f"{more:,} more lines")]
+    return [Line(mark, _cut(printable(text), width)) for mark, text in shown]
+
+
+def one_line(old: Any, new: Any, width: int) -> str | None:
+    """Return `old → new` where both are short and single; None where they are not, or where one is absent."""
+    before, after = _lines(old), _lines(new)
+    if len(before) != 1 or len(after) != 1:
+        return None
+    told = " → ".join(printable(_quoted(value, line)) for value, line in ((old, before[0]), (new, after[0])))
+    return told if len(told) <= width else None
+
+
+def _lines(value: Any) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return value.removesuffix("\n").split("\n")
+    return list(_tree(value)) if isinstance(value, dict | list) else [_flow(value)]
+
+
+def _tree(value: dict[str, Any] | list[Any], margin: str = "") -> Iterator[str]:
+    flow = _flow(value)
+    if len(flow) <= _SHORT:
+        yield margin + flow
+        return
+    names = [f"{key}:" for key in value] if isinstance(value, dict) else ["-"] * len(value)
+    for name, item in zip(names, value.values() if isinstance(value, dict) else value, strict=True):
+        if isinstance(item, dict | list) and len(_flow(item)) > _SHORT:
+            yield margin + name
+            yield from _tree(item, margin + "  ")
+        else:
+            yield f"{margin}{name} {_flow(item)}"
+
+
+def _flow(value: Any) -> str:
+    """Write a value on one line, as YAML does; only texts that could be something else are quoted."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return value if isinstance(value, str) and _WORDS.fullmatch(value) else canonical(value)
+
+
+def _focused(old: str, new: str, width: int) -> tuple[str, str]:
+    """Cut what two long lines begin with alike."""
+    if len(old) <= width and len(new) <= width:
+        return old, new
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+    cut = max(0, same - _BEFORE)
+    return (f"…{old[cut:]}", f"…{new[cut:]}") if cut else (old, new)
+
+
+def _apart(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+    """Cut the many lines that two texts begin with alike, but for the last of them."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+    cut = max(0, same - _AROUND)
+    return old[cut : cut + _READ], new[cut : cut + _READ]
+
+
+def _compared(old: list[str], new: list[str]) -> Iterator[Line]:
+    hunks = 0
+    for number, line in enumerate(unified_diff(old, new, lineterm="", n=_AROUND)):
+        if number < len(("---", "+++")):
+            continue
+        if line.startswith("@@"):
+            hunks += 1
+            if hunks > 1:
+                yield Line(Mark.MORE, "")
+            continue
+        yield Line(Mark(line[0]), line[1:])
+
+
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def _quoted(value: Any, line: str) -> str:
+    return f'"{line}"' if isinstance(value, str) else line

@@ -1,0 +1,118 @@
+"""Old and new of a change: on one line, under each other, or the lines of a text that differ, safe and short."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from evalstore.diff import compare
+from evalstore.report.diff import exchanged, text
+from evalstore.report.screen import COLOURS, Screen
+from evalstore.report.sides import Mark, one_line, sides
+
+
+def shown(old: object, new: object, width: int = 80) -> list[str]:
+    return [f"{line.mark} {line.text}".rstrip() for line in sides(old, new, width)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (1, 2, "1 → 2"),
+        ("a", "b", '"a" → "b"'),
+        ("1", 1, '"1" → 1'),
+        ([], ["a"], "[] → [a]"),
+        ({"a": 1}, {"a": "true"}, '{a: 1} → {a: "true"}'),
+        (None, "b", None),
+        ("a\nb", "a", None),
+        ("a" * 50, "b" * 50, None),
+    ],
+)
+def test_short_values_stand_side_by_side(old: object, new: object, told: str | None) -> None:
+    assert one_line(old, new, 80) == told
+
+
+def test_a_text_of_many_lines_shows_what_differs_with_a_line_around_it() -> None:
+    old = "".join(f"line {number}\n" for number in range(40))
+    assert shown(old, old.replace("line 9\n", "line nine\n")) == [
+        "  line 8",
+        "- line 9",
+        "+ line nine",
+        "  line 10",
+    ]
+    assert "…" in shown(old, old.replace("line 9\n", "").replace("line 30\n", ""))
+
+
+def test_what_came_and_what_went_stands_on_its_side() -> None:
+    assert shown(None, {"id": "a", "kind": "regex", "pattern": "x" * 30}) == [
+        "+ id: a",
+        "+ kind: regex",
+        "+ pattern: " + "x" * 30,
+    ]
+    assert shown(["x"], None) == ["- [x]"]
+    assert shown("same", "same") == []
+
+
+def test_two_long_lines_are_cut_to_where_they_part() -> None:
+    old, new = (f"{'word ' * 40}{end} {'more ' * 40}" for end in ("here", "there"))
+    before, after = shown(old, new)
+    assert before.startswith("- …")
+    assert "here more" in before
+    assert "there more" in after
+    assert max(map(len, (before, after))) <= 82
+
+
+def test_much_is_told_in_few_lines_and_at_once() -> None:
+    start = time.monotonic()
+    lines = sides("a\nb\n" * 200_000, "b\na\n" * 150_000, 80)
+    assert time.monotonic() - start < 5
+    assert len(lines) == 13
+    assert lines[-1].mark is Mark.MORE
+
+
+def test_no_line_acts_on_a_terminal() -> None:
+    lines = shown("a\n\x1b[2J\r\u202e\x9b1m\n", {"\x1b]0;x\x07": ["\x1b[1m" * 30]})
+    assert all(line.isprintable() for line in lines)
+
+
+RUBRIC = {
+    "id": "r",
+    "version": "1.0.0",
+    "checks": [{"kind": "must_contain_any", "values": ["a"]}],
+    "scoring": {"combine": "all_pass"},
+}
+
+
+def judge(template: str) -> dict[str, object]:
+    return {"id": "j", "version": "1.0.0", "template": template, "score_type": "binary"}
+
+
+def test_what_the_sentence_says_is_not_said_again() -> None:
+    more = {**RUBRIC, "checks": [{"kind": "must_contain_any", "values": ["a", "b"]}]}
+    (finding,) = compare(RUBRIC, more).findings
+    assert (finding.before, finding.after) == (None, "b")
+    assert exchanged(finding, 80) == ""
+
+
+def test_a_short_template_is_old_and_new_on_one_line() -> None:
+    told = text(compare(judge("Right? {{ output }}"), judge("Wrong? {{ output }}")))
+    assert '       changed   "Right? {{ output }}" → "Wrong? {{ output }}"\n' in told
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_no_line_is_wider_than_the_screen(width: int) -> None:
+    old, new = (
+        judge(f"{'word ' * 60}\n{end}\n{'more ' * 3}\n") for end in ("one {{ output }}", "two {{ output }}" * 9)
+    )
+    told = text(compare(old, new), Screen(width))
+    assert max(map(len, told.splitlines())) <= width
+
+
+def test_colours_change_no_word() -> None:
+    diff = compare(judge("a\nb {{ output }}\n"), judge("a\nc {{ output }}\n"))
+    coloured = text(diff, Screen(100, COLOURS))
+    assert "\x1b[1;31mMAJOR\x1b[0m" in coloured
+    for code in COLOURS.values():
+        coloured = coloured.replace(f"\x1b[{code}m", "")
+    assert coloured.replace("\x1b[0m", "") == text(diff)

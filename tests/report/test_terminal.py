@@ -1,0 +1,68 @@
+"""Reports on a real terminal: colours and its width there only, and none where NO_COLOR is set."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+OWN = re.compile(rb"\x1b\[[0-9;]*m")
+OLD = 'id: j\nversion: "1.0.0"\ntemplate: |\n  Is it right?\n  {{ output }}\nscore_type: binary\n'
+
+
+def on_terminal(*argv: str, cwd: Path, width: int = 80, **env: str) -> bytes:
+    """Run the real command with its stdout on a terminal of a width, and return what it wrote."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    clean = {key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "COLUMNS", "LINES"}}
+    command = [sys.executable, "-m", "evalstore", *argv]
+    with subprocess.Popen(command, cwd=cwd, stdout=theirs, stderr=theirs, env={**clean, "TERM": "xterm", **env}):
+        os.close(theirs)
+        written = b""
+        try:
+            while chunk := os.read(ours, 1 << 16):
+                written += chunk
+        except OSError:  # so a terminal on Linux says that its last writer has gone
+            pass
+        finally:
+            os.close(ours)
+    return written
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "old.yaml").write_text(OLD)
+    (tmp_path / "new.yaml").write_text(OLD.replace("right", "right, and \U0001f600 " + "long " * 30))
+    return tmp_path
+
+
+def test_a_terminal_has_colours_and_a_width(folder: Path) -> None:
+    written = on_terminal("diff", "old.yaml", "new.yaml", cwd=folder, width=72)
+    assert b"\x1b[1;31mMAJOR\x1b[0m" in written
+    plain = OWN.sub(b"", written)
+    assert b"\x1b" not in plain
+    assert max(len(line) for line in plain.decode().splitlines()) <= 72
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_who_wants_no_colours_gets_none(folder: Path, env: dict[str, str]) -> None:
+    assert b"\x1b" not in on_terminal("diff", "old.yaml", "new.yaml", cwd=folder, **env)
+
+
+def test_an_escape_from_outside_never_reaches_the_terminal(folder: Path) -> None:
+    hostile = "\\e]0;owned\\a\\e[2J\\u009b31m\\u202e"
+    (folder / "new.yaml").write_text(
+        OLD.replace("template: |\n  Is it right?\n  {{", f'template: "{hostile}\\n{{{{').replace("}}\n", '}}"\n')
+    )
+    written = on_terminal("diff", "old.yaml", "new.yaml", cwd=folder)
+    assert b"\\x1b]0;owned" in written
+    assert b"\x1b" not in OWN.sub(b"", written)
+    assert b"\x07" not in written
