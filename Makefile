@@ -24,7 +24,8 @@ fresh: .venv/dev.stamp  ## generated files are up to date
 bench: .venv/dev.stamp  ## ratios against named peers, in one run
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
-fuzz: .venv/dev.stamp  ## the long forms of what the test suite samples
+fuzz: .venv/dev.stamp  ## the long forms of what the test suite samples: COUNT=1000000 SEED=new
+	$(BIN)/python -m tests.diff.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 	$(BIN)/pytest -n $(JOBS) -q -m slow
 
 clean:

@@ -114,13 +114,15 @@ def _expected(names: list[str], question: Question | None) -> Mapping[str, list[
     expected, others = row.get("expected"), row.get("also_valid")
     if not isinstance(others, Mapping | None):
         return error("the question's also_valid is no mapping of fields to lists")
+    also = {name: others.get(name, []) if others else [] for name in names}
+    # Errors first: which field is named first decides nothing.
+    for name in names:
+        if not isinstance(also[name], list):
+            return error(f"the question's also_valid is no list for {excerpt(name, _SHOWN)!r}")
     wanted: dict[str, list[str]] = {}
     for name in names:
-        also = others.get(name, []) if others else []
-        if not isinstance(also, list):
-            return error(f"the question's also_valid is no list for {excerpt(name, _SHOWN)!r}")
         values = [expected[name]] if isinstance(expected, Mapping) and name in expected else []
-        wanted[name] = [canonical(value) for value in (*values, *also)]
+        wanted[name] = [canonical(value) for value in (*values, *also[name])]
         if not wanted[name]:
             return missing(f"the question does not say what {excerpt(name, _SHOWN)!r} should be")
     return wanted

@@ -1,0 +1,83 @@
+"""The long run: a million pairs under a new seed; tells the precision of each rule, and writes what breaks a claim."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import sys
+import time
+from collections.abc import Iterator
+
+from tests.diff.fuzz import fixture
+from tests.diff.fuzz.draw import draw, randomness
+from tests.diff.fuzz.run import Tally, run
+from tests.diff.fuzz.shrink import shrink
+
+_COUNT = 1_000_000
+_WRITTEN = 10
+_PART = 20  # progress is told so often
+
+
+def main() -> int:
+    """Run; 1 when a claim broke."""
+    asked = _asked()
+    _say(f"{asked.count:,} pairs, seed {asked.seed}, {asked.processes} processes")
+    began, tally, told = time.monotonic(), Tally(), 0
+    for tally in run(asked.seed, asked.count, asked.processes):
+        if tally.pairs * _PART >= (told + 1) * asked.count and tally.pairs < asked.count:
+            told = tally.pairs * _PART // asked.count
+            _say(f"  {tally.pairs:,} pairs in {time.monotonic() - began:,.0f} s, {len(tally.broken)} broken")
+    for line in report(tally, time.monotonic() - began):
+        _say(line)
+    for name in written(tally, asked.seed):
+        _say(f"written: {name}")
+    return 1 if tally.broken else 0
+
+
+def report(tally: Tally, seconds: float) -> Iterator[str]:
+    """Tell what was counted."""
+    bumps = ", ".join(f"{name} {count:,}" for name, count in tally.bumps.most_common())
+    yield f"{tally.pairs:,} pairs, {tally.graded:,} outputs under both sides, {seconds:,.0f} s, {tally.pairs / seconds:,.0f} a second"
+    yield f"needed: {bumps}; the slowest comparison took {tally.slowest[0]:.2f} s (pair {tally.slowest[1]})"
+    yield ""
+    yield "Pairs with one major finding: how many there are, and for how many an output that moves was found."
+    yield f"{'rule':<36}{'major':>10}{'moved':>10}{'share':>8}{'assumed':>10}"
+    yield _row("all of them", *(one.total() for one in (tally.major, tally.moved, tally.assumed)))
+    for rule, count in tally.major.most_common():
+        yield _row(rule, count, tally.moved[rule], tally.assumed[rule])
+    yield ""
+    yield f"broken claims: {len(tally.broken)}"
+
+
+def _row(name: str, count: int, moved: int, assumed: int) -> str:
+    return f"{name:<36}{count:>10,}{moved:>10,}{moved / max(count, 1):>8.1%}{assumed / max(count, 1):>10.0%}"
+
+
+def written(tally: Tally, seed: int) -> Iterator[str]:
+    """Shrink what broke, one of each sort, write it, and yield the names of its folders with what broke."""
+    sorts = {
+        (what, why.partition(";")[0]): (index, what, why, drawn) for index, what, why, drawn in reversed(tally.broken)
+    }
+    for index, *broken in list(sorts.values())[:_WRITTEN]:
+        pair, smaller = shrink(draw(randomness(seed, index)), tuple(broken))
+        name = f"{smaller[0]}-{seed}-{index}"
+        fixture.write(fixture.CASES / name, pair, smaller)
+        yield f"{name}: {smaller[1]}"
+
+
+def _asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.diff.fuzz", description=__doc__)
+    parser.add_argument("--count", type=int, default=_COUNT)
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 32))
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    return parser.parse_args()
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""Checks of all kinds, as their schemas accept them; what a check says is rarely all that it could say."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from tests.diff.fuzz import patterns, schemas
+from tests.diff.fuzz.pair import Value
+from tests.diff.fuzz.words import BARS, COUNTS, PHRASES, TOOLS, WEIGHTS, Make, one_of, optional, some
+
+JUDGES = ["judge/j@1.0.0", "judge/j@1.0.0", "judge/j@1.1.0", "judge/k@1.0.0", "judge/gone@1.0.0", "judge/j@^1"]
+RUBRICS = ["rubric/inner@1.0.0", "rubric/inner@1.0.0", "rubric/inner@1.1.0", "rubric/else@1.0.0", "rubric/inner@^1"]
+AGGREGATES = ["mean", "median", "min", "max", "majority"]
+FACTS: list[Any] = [*PHRASES, "b  a", "b\na", " b", {"id": "x", "value": "a"}, {"value": "ab"}]
+SWITCH = one_of(True, False)
+
+
+def check(random: Random, kinds: tuple[str, ...] = ()) -> Value:
+    """Return a check of some kind, without an id."""
+    kind = random.choice(kinds or _OFTEN)
+    common = optional(random, {"threshold": one_of(*BARS), "negate": SWITCH, "description": one_of("a", "b")}, 0.15)
+    return {"kind": kind, **KINDS[kind](random), **common}
+
+
+def phrases(random: Random) -> list[str]:
+    """Return a list of phrases."""
+    return some(random, PHRASES, 1, 3)
+
+
+def tool(random: Random) -> Value:
+    """Return one entry of a tool_usage check."""
+    makes: Mapping[str, Make] = {
+        "args": lambda random: copy.deepcopy(
+            random.choice([{}, {"n": 0}, {"n": 1}, {"n": {"m": 1}}, {"n": Decimal("1.0")}])
+        ),
+        "args_match": one_of("subset", "exact"),
+        "min": one_of(*COUNTS),
+        "max": one_of(*COUNTS, 3),
+    }
+    return {"name": random.choice(TOOLS), **optional(random, makes)}
+
+
+def _schema(random: Random) -> Value:
+    if random.random() < 0.2:
+        return {"expected_fields": random.choice([["a"], ["b"], ["a", "b"], ["b", "a"]]), **optional(random, _EXTRACT)}
+    return {"schema": schemas.schema(random, random.choice([0, 1, 1, 2])), **optional(random, _EXTRACT)}
+
+
+def _judged(random: Random) -> Value:
+    makes: Mapping[str, Make] = {
+        "variables": one_of({"criterion": "a"}, {"criterion": "b"}, {}, {"criterion": "a", "fact": "b"}),
+        "model": one_of({"id": "m"}, {"temperature": 0}, {"seed": 2}, {}),
+        "samples": one_of(1, 1, 2, 3),
+    }
+    asked = {"jury": jury(random)} if random.random() < 0.5 else {"judge_prompt_ref": random.choice(JUDGES)}
+    return {**asked, **copy.deepcopy(optional(random, makes))}
+
+
+def jury(random: Random) -> Value:
+    """Return a jury of a few."""
+    return {
+        "aggregate": random.choice(AGGREGATES),
+        "members": [member(random) for _ in range(random.choice([1, 2, 2, 3]))],
+    }
+
+
+def member(random: Random) -> Value:
+    """Return a juror."""
+    weight = {"weight": random.choice(WEIGHTS)} if random.random() < 0.4 else {}
+    return {"judge_prompt_ref": random.choice(JUDGES), **weight}
+
+
+def _facts(random: Random) -> Value:
+    made = optional(random, {"facts": lambda random: some(random, FACTS, 1, 3), "case_sensitive": SWITCH}, 0.7)
+    return copy.deepcopy({**made, **optional(random, {"judge_prompt_ref": one_of(*JUDGES)}, 0.1)})
+
+
+_EXTRACT: Mapping[str, Make] = {"extract": one_of("auto", "whole", "fence")}
+_CASE: Mapping[str, Make] = {"case_sensitive": SWITCH}
+KINDS: Mapping[str, Make] = {
+    "must_contain_any": lambda random: {
+        "values": phrases(random), **optional(random, {**_CASE, "min_matches": one_of(0, 1, 2, 2, 3)}),
+    },
+    "must_not_contain": lambda random: {"values": some(random, [*PHRASES, ""], 1, 3), **optional(random, _CASE)},
+    "regex": patterns.params,
+    "json_schema": _schema,
+    "php_lint": lambda random: optional(random, {"on_no_code": one_of("pass", "fail", "unscored")}, 0.7),
+    "markdown_structure": lambda random: optional(
+        random,
+        {
+            "dialect": one_of("commonmark", "lines"), "min_headings": one_of(*COUNTS), "no_h1": SWITCH,
+            "max_heading_level": one_of(0, 1, 2, 6, 7), "min_code_blocks": one_of(*COUNTS), "min_paragraphs": one_of(*COUNTS),
+            "required_sections": lambda random: some(random, ["a", "b", "ab", "", "A", "\u03a3"], 0, 2),
+            "forbidden_patterns": lambda random: some(random, ["a", "b", "aB", "ab"], 0, 2),
+        },
+    ),
+    "format": lambda random: optional(
+        random, {"format": one_of("json", "text"), "min_chars": one_of(*COUNTS), "max_chars": one_of(0, 1, 3)}, 0.5
+    ),
+    "tool_usage": lambda random: optional(
+        random,
+        {
+            "tools": lambda random: [tool(random) for _ in range(random.choice([0, 1, 1, 2, 2, 3]))],
+            "forbidden": lambda random: some(random, TOOLS, 0, 2),
+            "mode": one_of("any_order", "in_order", "exact"),
+            "partial": SWITCH,
+        },
+        0.5,
+    ),
+    "fact_match": _facts,
+    "llm_judge": _judged,
+    "composite": lambda random: {"rubric_ref": random.choice(RUBRICS)},
+}  # fmt: skip
+_OFTEN = (
+    *KINDS,
+    "must_contain_any",
+    "must_contain_any",
+    "must_not_contain",
+    "regex",
+    "regex",
+    "json_schema",
+    "fact_match",
+)
+SIMPLE = tuple(kind for kind in KINDS if kind != "composite")

@@ -1,0 +1,179 @@
+"""What a comparison claims of a pair, held against the answers of the real scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from time import process_time
+
+from evalstore.diff import Diff, DiffFinding, Direction, compare
+from evalstore.diff.changes.rubric import rubric_changes
+from evalstore.diff.classify import Judgement, classify
+from evalstore.diff.direction import join
+from evalstore.diff.plain import plain
+from evalstore.diff.refs import follow
+from evalstore.diff.state import read_rubric
+from evalstore.errors import EvalstoreError
+from evalstore.versions import Bump
+from tests.diff.fuzz.grading import Answer, Grade, Models, grader, graders
+from tests.diff.fuzz.pair import Drawn, Pair
+
+
+@dataclass(slots=True)
+class Held:
+    """What became of a pair: its diff, the claims that broke (what, in words, on which sample), whether it moved."""
+
+    diff: Diff | None = None
+    broken: list[tuple[str, str, Drawn]] = field(default_factory=list)
+    moved: bool = False
+    graded: int = 0
+    seconds: float = 0.0
+
+
+def hold(pair: Pair, samples: Callable[[bool], Iterable[Drawn]], *, closely: bool = True) -> Held:
+    """Compare a pair and grade samples under both sides; `samples` is told whether the comparison says that none moves.
+
+    `closely` also compares each side with itself, and holds each edit of a rubric on its own.
+    """
+    held, began = Held(), process_time()
+    try:
+        held.diff = compare(pair.old, pair.new, load=pair.load)
+    except EvalstoreError as error:
+        held.broken.append(("crash", error.message, Drawn("")))
+        return held
+    held.seconds = process_time() - began
+    _hold_diff(held)
+    drawn = list(samples(held.diff.required_bump < Bump.MAJOR))
+    grades = graders(pair)
+    for one in drawn:
+        _hold_sample(held, grades, one)
+    _hold_witnesses(held, grades)
+    if closely:
+        _hold_selves(pair, held)
+        held.broken += _broken_steps(pair, drawn)
+    return held
+
+
+def _hold_selves(pair: Pair, held: Held) -> None:
+    for side in (pair.old, pair.new):
+        if compare(side, side, load=pair.load).findings:
+            held.broken.append(("self", "a side differs from itself", Drawn("")))
+
+
+def _hold_diff(held: Held) -> None:
+    diff = held.diff
+    assert diff
+    nothing = Drawn("")
+    if diff.old.digest == diff.new.digest and diff.required_bump > Bump.PATCH:
+        held.broken.append(("digest", f"one digest, and yet {told(diff)}", nothing))
+    if diff.old.digest != diff.new.digest and not diff.findings:
+        held.broken.append(("silent", "two digests, and no finding", nothing))
+    if diff.required_bump is not max((one.level for one in diff.findings), default=Bump.NONE):
+        held.broken.append(("bump", told(diff), nothing))
+
+
+def _hold_sample(held: Held, grades: tuple[Grade, Grade], drawn: Drawn) -> None:
+    assert held.diff
+    held.graded += 1
+    before, after = (grade(drawn) for grade in grades)
+    for id_ in before.keys() & after.keys():
+        old, new = before[id_], after[id_]
+        held.moved = held.moved or old.seen != new.seen
+        for what, why in _broken(held.diff, old, new):
+            held.broken.append((what, f"{why}: {told(held.diff)}; {id_} {old.seen} {new.seen}", drawn))
+
+
+def _broken(diff: Diff, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
+    if diff.required_bump < Bump.MAJOR and old.seen != new.seen:
+        yield "quiet", f"{diff.required_bump}, and it moves"
+    edits = sum(max(1, len(finding.children)) for finding in diff.findings)
+    # Between the edits of one diff a check may lose its score and get it back; no direction speaks of that.
+    if old.score is None or new.score is None or not (edits == 1 or (old.whole and new.whole)):
+        return
+    score = verdict = Direction.NONE
+    for finding in diff.findings:
+        score, verdict = join(score, finding.direction), join(verdict, finding.verdict_direction)
+    yield from _wrong_way(score, verdict, old, new)
+    shifts = [finding.max_shift for finding in diff.findings]
+    if None not in shifts and not (old.erred or new.erred):
+        bound = sum((shift for shift in shifts if shift is not None), Fraction(0))
+        if abs(new.score - old.score) > bound:
+            yield "shift", f"further than {bound}"
+
+
+def _wrong_way(score: Direction, verdict: Direction, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
+    if old.score is None or new.score is None:
+        return
+    if not allows(score, went(old.score, new.score)):
+        yield "direction", f"the score went {went(old.score, new.score)}, {score} was said"
+    passed = [Fraction(one.verdict == "pass") for one in (old, new)]
+    if not allows(verdict, went(*passed)):
+        yield "verdict", f"the verdict went {went(*passed)}, {verdict} was said"
+
+
+def _hold_witnesses(held: Held, grades: tuple[Grade, Grade]) -> None:
+    assert held.diff
+    for finding in _all(held.diff.findings):
+        if (witness := finding.witness) is None:
+            continue
+        held.moved = held.moved or finding in held.diff.findings
+        drawn = Drawn(witness.output)
+        old, new = (next(iter(grade(drawn).values())) for grade in grades)
+        said = ((witness.old_score, witness.old_verdict), (witness.new_score, witness.new_verdict))
+        if finding in held.diff.findings and ((old.seen, new.seen) != said or old.seen == new.seen):
+            held.broken.append(("witness", f"{finding.rule}: {said} was said, {(old.seen, new.seen)} is true", drawn))
+
+
+def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Drawn]]:
+    """Hold each edit of a rubric on its own: the rubric just before it and just after."""
+    sides = [read_rubric(plain(side)) for side in (pair.old, pair.new)] if "checks" in pair.old else []
+    if len(sides) < 2 or sides[0] is None or sides[1] is None or "checks" not in pair.new:
+        return
+    models = Models(pair, Drawn(""))
+    changes = list(rubric_changes(sides[0], sides[1]))
+    for change in (follow(one, pair.load, lambda old, new: compare(old, new, load=pair.load)) for one in changes):
+        claim = classify(change)
+        grades = [grader(state.rubric(), models) for state in change.states]
+        for one in drawn:
+            old, new = (grade(one)[""] for grade in grades)
+            for what, why in _broken_claim(claim, old, new):
+                yield (
+                    what,
+                    f"{why}, of one step: {claim.rule.id} {claim.level} {claim.message}; {old.seen} {new.seen}",
+                    one,
+                )
+
+
+def _broken_claim(claim: Judgement, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
+    if claim.level < Bump.MAJOR and old.seen != new.seen:
+        yield "quiet", "it moves"
+    yield from _wrong_way(*claim.directions, old, new)
+    if claim.max_shift is None or old.erred or new.erred or old.score is None or new.score is None:
+        return
+    if abs(new.score - old.score) > claim.max_shift:
+        yield "shift", f"further than {claim.max_shift}"
+
+
+def _all(findings: Iterable[DiffFinding]) -> Iterator[DiffFinding]:
+    for finding in findings:
+        yield finding
+        yield from _all(finding.children)
+
+
+def told(diff: Diff) -> str:
+    """Say what a diff says."""
+    return (
+        ", ".join(f"{one.level} {one.rule} {one.direction}/{one.verdict_direction}" for one in diff.findings)
+        or "nothing"
+    )
+
+
+def went(old: Fraction, new: Fraction) -> Direction:
+    """Return where a score went."""
+    return Direction.NONE if old == new else Direction.LOOSER if new > old else Direction.STRICTER
+
+
+def allows(said: Direction, seen: Direction) -> bool:
+    """Whether a direction was said that covers what was seen."""
+    return seen is Direction.NONE or said in {seen, Direction.EITHER}

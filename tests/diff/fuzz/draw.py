@@ -1,0 +1,78 @@
+"""Draws a pair by its number: an artifact, a few edits of it, and what both sides refer to; the same on every machine."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from random import Random
+
+from tests.diff.fuzz import datasets, judges, rubrics
+from tests.diff.fuzz.pair import Pair, Value
+
+_TRIES = 6
+
+Edit = Callable[[Random, Value, Mapping[str, Value]], None]
+
+
+def randomness(seed: int, index: int) -> Random:
+    """Return what pair number `index` under a seed is drawn from."""
+    return Random(f"{seed} {index}")  # noqa: S311  # not for secrets
+
+
+def draw(random: Random) -> Pair:
+    """Return two sides of one artifact, the second edited, or now and then a stranger."""
+    how = random.random()
+    if how < 0.1:
+        return _judges(random)
+    make, edit = (_dataset, datasets.edit) if how < 0.2 else (rubrics.rubric, rubrics.edit)
+    old = make(random)
+    refs = _refs(random, old)
+    if how > 0.97:
+        return Pair(old, (new := rubrics.rubric(random, "r", random.choice("ccn"))), refs or _refs(random, new))
+    new = copy.deepcopy(old)
+    for _ in range(random.choice([1, 1, 1, 2, 3])):
+        _really(new, lambda: edit(random, new, refs))
+    return Pair(old, new, refs or _refs(random, new))
+
+
+def _really(value: Value, edit: Callable[[], None]) -> None:
+    """Edit until something is another, or it is time to give up."""
+    before = copy.deepcopy(value)
+    for _ in range(_TRIES):
+        edit()
+        if value != before:
+            return
+
+
+def _dataset(random: Random) -> Value:
+    return datasets.dataset(random)
+
+
+def _judges(random: Random) -> Pair:
+    old = judges.judge(random)
+    return Pair(old, _edited(random, old, "1.1.0"))
+
+
+def _edited(random: Random, old: Value, version: str) -> Value:
+    new = copy.deepcopy(old)
+    for _ in range(random.choice([1, 1, 2])):
+        _really(new, lambda: judges.edit(random, new))
+    return {**new, "version": version}
+
+
+def _refs(random: Random, value: Value) -> dict[str, Value]:
+    """Return the artifacts that can be referred to, where something is."""
+    if "_ref'" not in repr(value):
+        return {}
+    judge, inner = judges.judge(random), rubrics.rubric(random, "inner", inner=True)
+    after = copy.deepcopy(inner)
+    for _ in range(random.choice([0, 1, 1, 2])):
+        rubrics.edit(random, after, {})
+    return {
+        "judge/j@1.0.0": judge,
+        "judge/j@1.1.0": _edited(random, judge, "1.1.0") if random.random() < 0.8 else {**judge, "version": "1.1.0"},
+        "judge/k@1.0.0": judges.judge(random, "k"),
+        "rubric/inner@1.0.0": inner,
+        "rubric/inner@1.1.0": {**after, "version": "1.1.0"},
+        "rubric/else@1.0.0": rubrics.rubric(random, "else", inner=True),
+    }

@@ -1,0 +1,51 @@
+"""What is drawn: two sides of one artifact, the artifacts that they refer to, and samples to grade under both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalstore.documents import Document
+from evalstore.errors import RefError
+from evalstore.model import Artifact, Output, Question, parse_ref
+
+Value = dict[str, Any]
+# What a reference that floats means today.
+FLOATING = {"rubric/inner@^1": "rubric/inner@1.1.0", "judge/j@^1": "judge/j@1.1.0", "judge/j": "judge/j@1.1.0"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two sides, plain mappings, and what can be loaded by reference."""
+
+    old: Value
+    new: Value
+    refs: Mapping[str, Value] = field(default_factory=dict)
+
+    def load(self, ref: str) -> Artifact:
+        """Return what a reference names; raises `RefError`."""
+        value = self.refs.get(FLOATING.get(ref, ref))
+        if value is None:
+            raise RefError(f"{ref} is not there")
+        return Artifact(parse_ref(ref).kind, value["id"], value["version"], Document(ref, "", value, {}, {}))
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One output with its question, and how judges answer: from one family of replies, drawn by a salt."""
+
+    text: str
+    calls: list[Value] | None = None
+    question: Value | None = None
+    replies: str = "scores"
+    salt: int = 0
+
+    def output(self) -> Output:
+        """Return the output."""
+        return Output(self.text, None if self.calls is None else tuple(self.calls))
+
+    def asked(self) -> Question | None:
+        """Return the question."""
+        row = self.question
+        return None if row is None else Question(row["id"], row["input"], row)
