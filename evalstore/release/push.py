@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import NamedTuple
 
 from evalstore.errors import GitError, RefusedError
@@ -27,31 +29,33 @@ _CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
 
 _SETTLED = "when that is settled:"
 
-# What a remote says of a ref that it does not take -> what has happened, and what to do before the same push.
+_AGAIN = (
+    "to release it as another version: git tag -d {taken}; take its line out of .evalstore/sums and commit; "
+    "git pull --no-rebase --tags {remote} {branch}; bump again; or, when that one is gone:"
+)
+_JOIN = "git pull --no-rebase {remote} {branch} joins both (a rebase would leave the tags behind); then:"
+_IN = "only your global config is asked for passwords and keys, this repository's is not; git itself asks both:"
+
+# What a remote says of a ref that it does not take -> what has happened, and what to do before the same push. The first
+# row that fits any ref counts: who has both a branch that moved and a tag that is taken needs another version first.
 _REJECTED = (
-    (
-        "already exists",
-        "{ref} is there already, and it is another one",
-        "to take this one back: git tag -d {tags}; git reset --soft {commit}~1; git pull --tags; then bump again; or:",
-    ),
-    ("fetch first", "{branch} has moved on there", "{join}"),
-    ("non-fast-forward", "{branch} has moved on there", "{join}"),
+    ("already exists", "{ref} is there already, and it is another one", _AGAIN),
+    ("fetch first", "{branch} has moved on there", _JOIN),
+    ("non-fast-forward", "{branch} has moved on there", _JOIN),
     ("hook declined", "a hook there refuses {ref}{said}", _SETTLED),
     ("checked out", "{branch} is checked out there", "push to a bare repository, or there: git switch --detach; then:"),
     ("", "{ref} is refused there: {words}", _SETTLED),
 )
-_JOIN = "git pull --no-rebase {remote} {branch} joins both (a rebase would leave the tags behind); then:"
 # What git says when nothing was asked of any ref -> what has happened, and what to do.
 _FAILED = (
     ("support --atomic", "it cannot take a branch and tags at once", "the branch may arrive without its tags, with:"),
     ("' not allowed", "evalstore pushes over https and ssh and to folders, and nothing else", "git itself may do it:"),
-    ("Permission denied", "it does not let you in", "{in_}"),
-    ("Authentication failed", "it does not let you in", "{in_}"),
-    ("could not read", "it asks for a name or a password", "{in_}"),
+    ("Permission denied", "it does not let you in", _IN),
+    ("Authentication failed", "it does not let you in", _IN),
+    ("could not read", "it asks for a name or a password", _IN),
     ("Timeout:", "it did not answer", "git ls-remote {remote} shows what arrived; then:"),
     ("", "it cannot be reached: {said}", "git remote -v says where it should be; then:"),
 )
-_IN = "only your global config is asked for passwords and keys, this repository's is not; git itself asks both:"
 
 
 class Route(NamedTuple):
@@ -102,7 +106,7 @@ def send(store: Store, route: Route, ready: Push, cargo: Mapping[str, str]) -> P
         except CommandError as failure:
             now = find_cargo(store.git, ready)
             if not left or not _worth_again(failure, moved=now != cargo):
-                return _not_sent(ready, cargo, failure)
+                return _not_sent(ready, failure)
             cargo = now
             time.sleep(_PAUSE)
             continue
@@ -130,16 +134,10 @@ def _current(store: Store, name: str) -> str | None:
     return found.tag if found else None
 
 
-def _not_sent(ready: Push, cargo: Mapping[str, str], failure: CommandError) -> Push:
+def _not_sent(ready: Push, failure: CommandError) -> Push:
     answers = remote.read_answers(failure.stdout)
     refused = [answer for answer in answers if answer.flag == "!"]
-    facts = {
-        "remote": ready.remote,
-        "branch": ready.branch,
-        "tags": " ".join(ready.tags),
-        "commit": cargo[_HEADS + ready.branch][:12],
-        "said": _said(failure.stderr, refused),
-    }
+    facts = {"remote": ready.remote, "branch": ready.branch, "said": _said(failure.stderr, refused)}
     if refused:
         return _rejected(ready, refused, facts)
     _, message, hint = next(row for row in _FAILED if row[0] in failure.stderr)
@@ -148,15 +146,23 @@ def _not_sent(ready: Push, cargo: Mapping[str, str], failure: CommandError) -> P
 
 def _rejected(ready: Push, refused: Sequence[Answer], facts: Mapping[str, str]) -> Push:
     # Of all that one push brings, the others are refused because one is.
-    first = next((answer for answer in refused if "atomic" not in answer.words), refused[0])
-    _, message, hint = next(row for row in _REJECTED if row[0] in first.words)
-    ref = first.ref.removeprefix(_HEADS).removeprefix(TAGS)
-    return _worded(ready, Outcome.REJECTED, (message, hint), {**facts, "ref": ref, "words": excerpt(first.words)})
+    own = [answer for answer in refused if "atomic" not in answer.words] or refused
+    (said, message, hint), first = next(
+        (row, answer) for row, answer in product(_REJECTED, own) if row[0] in answer.words
+    )
+    taken = " ".join(_short(answer.ref) for answer in own if said in answer.words)
+    more = {"ref": _short(first.ref), "words": excerpt(first.words), "taken": taken}
+    return _worded(ready, Outcome.REJECTED, (message, hint), {**facts, **more})
+
+
+def _short(ref: str) -> str:
+    return ref.removeprefix(_HEADS).removeprefix(TAGS)
 
 
 def _worded(ready: Push, outcome: Outcome, words: tuple[str, str], facts: Mapping[str, str]) -> Push:
-    more = {"join": _JOIN.format(**facts), "in_": _IN}
-    message, hint = (text.format(**facts, **more) for text in words)
+    message = words[0].format(**facts)
+    quoted = {**facts, "remote": shlex.quote(facts["remote"]), "branch": shlex.quote(facts["branch"])}
+    hint = words[1].format(**quoted)
     atomic = "at once" not in message
     return replace(ready, outcome=outcome, message=message, hint=hint, atomic=atomic)
 

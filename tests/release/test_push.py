@@ -19,6 +19,7 @@ from evalstore.resources import folder
 from evalstore.schemas import compile_schema
 from evalstore.store import Store, remote
 from evalstore.store.own import Setting, own_repository
+from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 from tests.release.line import Line, serving
 
@@ -126,18 +127,49 @@ def test_a_tag_that_is_there_already(released: Shop, far: Far) -> None:
         Outcome.REJECTED,
         "rubric/tone@2.0.0 is there already, and it is another one",
     )
-    commit = released.git("rev-parse", "--short=12", "HEAD")
     assert push.hint
-    assert f"git tag -d rubric/tone@2.0.0; git reset --soft {commit}~1;" in push.hint
+    assert push.hint.startswith("to release it as another version: git tag -d rubric/tone@2.0.0; take its line out of")
     check_stands(released, far, before)
     far.git("update-ref", "-d", "refs/tags/rubric/tone@2.0.0")
     released.git(*push.command.split()[1:])
     assert "refs/tags/rubric/tone@2.0.0" in far.refs()
 
 
-def advance(far: Far, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("branch", "version"), [("moved", "2.0.1"), ("as it was", "3.0.0")])
+def test_a_version_that_somebody_else_was_first_with(
+    released: Shop, far: Far, tmp_path: Path, branch: str, version: str
+) -> None:
+    theirs = clone_of(released, far, tmp_path)
+    theirs.write("rubrics/tone.yaml", rubric(ban="theirs"))
+    push_of(theirs)
+    if branch == "as it was":
+        far.git("update-ref", "refs/heads/main", "main~1")
+    before = far.refs()
+    released.write("rubrics/tone.yaml", rubric() + "x_note: ours\n")
+    push = push_of(released, level=Bump.MAJOR)
+    assert push.message == "rubric/tone@2.0.0 is there already, and it is another one"
+    check_stands(released, far, before)
+    # What the hint says to do, step by step.
+    released.git("tag", "-d", "rubric/tone@2.0.0")
+    lines = released.read(".evalstore/sums/rubric/tone").decode().splitlines(keepends=True)
+    released.write(".evalstore/sums/rubric/tone", "".join(line for line in lines if not line.startswith("2.0.0 ")))
+    released.git("commit", "-q", "-a", "-m", "Make room")
+    released.git("pull", "-q", "--no-rebase", "--no-edit", "--tags", "origin", "main")
+    again = released.bump(push=True)
+    assert [one.tag for one in again.released] == [f"rubric/tone@{version}"]
+    assert again.push
+    assert again.push.outcome is Outcome.PUSHED
+    assert far.git("rev-parse", "rubric/tone@2.0.0") == theirs.git("rev-parse", "rubric/tone@2.0.0")
+
+
+def clone_of(shop: Shop, far: Far, tmp_path: Path) -> Shop:
+    far.run("clone", "-q", str(far.path), str(tmp_path / "theirs"), cwd=tmp_path)
+    return replace(shop, top=tmp_path / "theirs")
+
+
+def advance(far: Far, tmp_path: Path, branch: str = "main") -> None:
     other = tmp_path / "other"
-    far.run("clone", "-q", str(far.path), str(other), cwd=tmp_path)
+    far.run("clone", "-q", "-b", branch, str(far.path), str(other), cwd=tmp_path)
     (other / "notes.txt").write_text("theirs\n")
     far.run("add", ".", cwd=other)
     far.run("commit", "-q", "-m", "Theirs", cwd=other)
@@ -158,6 +190,18 @@ def test_a_branch_that_has_moved_on_there(released: Shop, far: Far, tmp_path: Pa
     assert far.git("rev-parse", "main") == released.git("rev-parse", "main")
     assert far.git("merge-base", "--is-ancestor", "rubric/tone@2.0.0", "main") == ""
     check_sound(released)
+
+
+def test_what_is_to_be_pasted_runs_nothing_that_a_branch_is_called(released: Shop, far: Far, tmp_path: Path) -> None:
+    released.git("switch", "-q", "-c", "x$(touch;ran)".replace(";", "$IFS"))
+    released.git("push", "-q", "origin", "HEAD")
+    advance(far, tmp_path, released.git("branch", "--show-current"))
+    change(released)
+    push = push_of(released)
+    assert (push.message, push.hint) == (
+        "x$(touch$IFSran) has moved on there",
+        "git pull --no-rebase origin 'x$(touch$IFSran)' joins both (a rebase would leave the tags behind); then:",
+    )
 
 
 def test_a_branch_that_has_moved_on_and_was_fetched(released: Shop, far: Far, tmp_path: Path) -> None:
