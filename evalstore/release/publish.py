@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, NamedTuple
 
-from evalstore.errors import ConflictError
+from evalstore.errors import ConflictError, RefusedError
 from evalstore.files import open_below
 from evalstore.release.checkout import Checkout
 from evalstore.release.journal import Change, Journal, write_journal
@@ -42,6 +43,8 @@ _CONFLICTS = {
     "but expected": "the branch moved while it was bumped",
     "unable to resolve reference": "the branch is gone",
 }
+# To git a tag is a file: below it there can be no other.
+_CROSSED = re.compile(r"'refs/tags/([^']+)' exists; cannot create 'refs/tags/([^']+)'")
 
 
 class Words(NamedTuple):
@@ -97,6 +100,10 @@ def publish(site: Site, journal: Journal, released: Sequence[Bumped]) -> None:
 
 def _conflict(failure: CommandError | None) -> Exception:
     said = failure.stderr if failure else "but expected"
+    if crossed := _CROSSED.search(said):
+        there, wanted = crossed.groups()
+        hint = f"give that one another name (git tag <new> {there}; git tag -d {there}), then run the same bump again"
+        return RefusedError(f"git keeps no tag {wanted} beside the tag {there}", hint=hint)
     what = next((what for words, what in _CONFLICTS.items() if words in said), None)
     if what is None and failure:
         return failure
