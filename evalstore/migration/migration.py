@@ -12,11 +12,13 @@ from evalstore.documents import Document, read_json
 from evalstore.errors import LoadError, RefusedError
 from evalstore.migration.against import planned
 from evalstore.migration.detect import SURE, Match, detect
-from evalstore.migration.engine import read_suite
 from evalstore.migration.outcome import Entry, MigrationReport, Outcome, Planned, Source, State
-from evalstore.migration.plan import Names, Origin, Plan, entry, plan_suite
+from evalstore.migration.plan import Plan, entry, plan_source
+from evalstore.migration.readers import read as take
+from evalstore.migration.shelving import Names
 from evalstore.migration.sources import Found, find_sources
 from evalstore.migration.table import Table, load_tables
+from evalstore.migration.taken import Legacy
 from evalstore.migration.write import Stage, staged
 from evalstore.store.locate import looks_bare
 
@@ -111,9 +113,10 @@ def _read(found: Found, tables: Sequence[Table], names: Names, *, forced: bool) 
     source = Source(found.name, sha256, None, None, match.confidence, match.reason)
     if match.table is None or (match.confidence < SURE and not forced):
         return _set_aside(source, document, match, walked=found.walked)
-    suite = read_suite(document, match.table)
-    plan = plan_suite(suite, document, match.table, origin=Origin(found.name, sha256), names=names)
-    source = replace(source, format=match.table.format, dialect=suite.dialect, target=plan.target)
+    legacy = Legacy(document, found.name, sha256, lambda _: None)
+    taken = take(legacy, match.table)
+    plan = plan_source(taken, legacy, match.table, names)
+    source = replace(source, format=match.table.format, dialect=taken.dialect, target=plan.target)
     return _Read(source, plan)
 
 

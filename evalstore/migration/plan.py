@@ -1,75 +1,55 @@
-"""From suites to the files of a store, with the proof that each suite can be given back; pure but for its ids."""
+"""From what a reader took to the files of a store, with the proof that the source can be given back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evalstore.documents import Document, Pointer, json_pointer, write_row, write_yaml
 from evalstore.errors import EvalstoreError, RefusedError
-from evalstore.migration.engine import Case, Suite
-from evalstore.migration.names import dataset_id, numbered, rubric_id
+from evalstore.migration.fold import bare, folded_case, folded_root, same
 from evalstore.migration.outcome import Entry, Outcome
-from evalstore.migration.restore import case_of, same, suite_of
+from evalstore.migration.readers import give
+from evalstore.migration.shelving import Names, Shelf
 from evalstore.migration.table import Table
+from evalstore.migration.taken import Case, Draft, Legacy, Taken
+from evalstore.model import Kind
 
-_VERSION = "1.0.0"
 # A dataset of a larger source keeps its rows in a file beside it: YAML files end at 1 MiB.
 _ROWS_FROM = 256 << 10
 _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n"
 
-Graded = list[tuple[Case, dict[str, Any]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The file that a suite comes from; `file` is relative and the same on every machine."""
-
-    file: str
-    sha256: str
-
-
-@dataclass(slots=True)
-class Names:
-    """The ids that one migration has given so far: datasets with their source, and rubrics."""
-
-    datasets: dict[str, str] = field(default_factory=dict)
-    rubrics: set[str] = field(default_factory=set)
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one source becomes: texts by path, the dataset's path, and an entry for each case."""
+    """What one source becomes: texts by path, the path of what stands for the file, and an entry for each case."""
 
     files: dict[str, str]
     entries: tuple[Entry, ...]
     target: str | None = None
 
 
-def plan_suite(suite: Suite, document: Document, table: Table, *, origin: Origin, names: Names) -> Plan:
-    """Return the dataset of a suite and the rubrics that no earlier suite brought; no file if all cases are refused."""
-    aside = list(_aside(suite, document))
-    taken = [case for case in suite.cases if case.question]
-    if not taken and any(entry.outcome is Outcome.REFUSED for entry in aside):
+def plan_source(taken: Taken, legacy: Legacy, table: Table, names: Names) -> Plan:
+    """Return the artifacts of a source that no earlier one brought; no file if there is nothing but refusals."""
+    document, aside = legacy.document, list(_aside(taken, legacy.document))
+    given = {case.pointer: _placed(case.rubric, case) for case in taken.cases if case.rubric}
+    if not given and (taken.dataset is None or any(said.outcome is Outcome.REFUSED for said in aside)):
         return Plan({}, tuple(aside))
-    natural = dataset_id(origin.file, document.value, table)
-    id_ = next(name for name in numbered(natural) if name not in names.datasets)
-    graded = [(case, _rubric(case, table, _source(table, suite, origin, case.pointer))) for case in taken]
-    fresh = {rubric["id"]: rubric for _, rubric in reversed(graded) if rubric["id"] not in names.rubrics}
+    shelf = Shelf(legacy.file, names.trial())
     try:
-        dataset = _proved(
-            _dataset(suite, graded, id_, _source(table, suite, origin, (suite.key,))), graded, document, table
-        )
-        files = _texts(dataset, [fresh[name] for name in sorted(fresh)], split=len(document.text) >= _ROWS_FROM)
+        rubrics = _shelved(taken, given, legacy, shelf)
+        head = taken.dataset and _dataset(taken.dataset, taken.cases, rubrics, legacy, table)
+        main = shelf.add(head, own=True) if head else next(iter(rubrics.values()))
+        values = {draft.ref: _value(draft, taken.dialect, legacy, table) for draft in shelf.fresh}
+        _prove(values[main.ref], {draft.ref: draft.value for draft in rubrics.values()}, document, table)
+        split = len(document.text) >= _ROWS_FROM
+        files = {path: text for draft in shelf.fresh for path, text in _texts(draft, values[draft.ref], split=split)}
     except EvalstoreError as error:
         return Plan({}, (entry(document, (), Outcome.REFUSED, f"cannot be kept: {error.message}"),))
-    note = [] if id_ == natural else [f"{natural} is the dataset of {names.datasets[natural]}, this one is {id_}"]
-    names.datasets[id_] = origin.file
-    names.rubrics |= fresh.keys()
-    path = f"datasets/{id_}.yaml"
-    done = [_done(case, rubric["id"], document, path=path, note=note) for case, rubric in graded]
-    return Plan(files, tuple(sorted([*aside, *done], key=lambda item: item.line or 0)), path)
+    names.keep(shelf.names)
+    done = [_done(case, rubrics[case.pointer], main, document, shelf.notes) for case in taken.cases if case.rubric]
+    return Plan(files, tuple(sorted([*aside, *done], key=lambda item: item.line or 0)), _path(main))
 
 
 def entry(document: Document, pointer: Pointer, outcome: Outcome, reason: str) -> Entry:
@@ -77,86 +57,95 @@ def entry(document: Document, pointer: Pointer, outcome: Outcome, reason: str) -
     return Entry(document.file, json_pointer(pointer), document.place(pointer).line, outcome, reason=reason)
 
 
-def _aside(suite: Suite, document: Document) -> Iterator[Entry]:
-    if suite.problem:
-        yield entry(document, (suite.key,), Outcome.REFUSED, suite.problem)
-    for key in suite.hidden:
-        yield entry(document, (key,), Outcome.UNMAPPED, f"{suite.key} hides it: the legacy runner never asks it")
-    for case in suite.cases:
-        if not case.question:
+def _aside(taken: Taken, document: Document) -> Iterator[Entry]:
+    for note in [*taken.notes, *(note for case in taken.cases for note in case.notes)]:
+        yield entry(document, note.pointer, note.outcome, note.reason)
+    for case in taken.cases:
+        if not case.rubric:
             yield entry(document, case.pointer, case.outcome, "; ".join(case.reasons))
 
 
-def _done(case: Case, rubric: str, document: Document, *, path: str, note: list[str]) -> Entry:
+def _done(case: Case, rubric: Draft, main: Draft, document: Document, notes: list[str]) -> Entry:
     return Entry(
         file=document.file,
         pointer=json_pointer(case.pointer),
         line=document.place(case.pointer).line,
         outcome=case.outcome,
-        target=f"{path}#{case.question['id']}",
-        rubric=f"rubric/{rubric}@{_VERSION}",
-        reason="; ".join([*note, *case.reasons]),
+        target=f"{_path(main)}#{case.question['id']}" if case.question else _path(rubric),
+        rubric=rubric.ref,
+        reason="; ".join([*notes, *case.reasons]),
     )
 
 
-def _rubric(case: Case, table: Table, source: dict[str, Any]) -> dict[str, Any]:
-    name = {"id": rubric_id(case.checks, table)} if case.checks else table.no_check
-    return {
-        "id": name["id"],
-        "version": _VERSION,
-        **({"title": name["title"]} if "title" in name else {}),
-        "checks": list(case.checks or table.no_check["checks"]),
-        "scoring": dict(table.scoring),
-        "x_source": source,
-    }
+def _placed(rubric: Draft, case: Case) -> Draft:
+    return rubric if rubric.pointer else replace(rubric, pointer=case.pointer)
 
 
-def _dataset(suite: Suite, graded: Graded, id_: str, source: dict[str, Any]) -> dict[str, Any]:
-    refused = [case for case in suite.cases if not case.question]
-    return {
-        "id": id_,
-        "version": _VERSION,
-        **({"metadata": suite.metadata} if suite.metadata else {}),
-        "questions": [_question(case, rubric) for case, rubric in graded],
-        "x_source": source,
+def _shelved(taken: Taken, given: Mapping[Pointer, Draft], legacy: Legacy, shelf: Shelf) -> dict[Pointer, Draft]:
+    """Shelve judges and inner rubrics, then the rubric of each case; without a dataset the first keeps the file."""
+    for draft in taken.drafts:
+        shelf.add(draft)
+    if taken.dataset or not given:
+        return {pointer: shelf.add(draft) for pointer, draft in given.items()}
+    (first, keeper), *others = given.items()
+    kept = {"x_source": {"kept": bare(legacy.document.value)}}
+    main = shelf.add(replace(keeper, value=keeper.value | kept), own=True)
+    return {first: main} | {pointer: shelf.add(draft) for pointer, draft in others}
+
+
+def _dataset(
+    head: Draft, cases: tuple[Case, ...], rubrics: Mapping[Pointer, Draft], legacy: Legacy, table: Table
+) -> Draft:
+    """Return the dataset: its head, its questions with their rubrics, and what they do not say of the file."""
+    refused = [case for case in cases if not case.rubric]
+    kept = head.value.get("x_source") or {"kept": folded_root(legacy.document.value, [case.pointer for case in cases])}
+    value = {
+        **{key: item for key, item in head.value.items() if key != "x_source"},
+        "questions": [_question(case, rubrics[case.pointer], table) for case in cases if case.rubric],
+        "x_source": kept,
         **({"x_unmapped": [_unmapped(case) for case in refused]} if refused else {}),
     }
+    return replace(head, value=value)
 
 
-def _question(case: Case, rubric: dict[str, Any]) -> dict[str, Any]:
-    first = {"id": case.question["id"], "input": case.question["input"]}
-    return first | {"rubric_ref": f"rubric/{rubric['id']}@{_VERSION}"} | case.question
+def _question(case: Case, rubric: Draft, table: Table) -> dict[str, Any]:
+    said = {key: item for key, item in case.question.items() if key != "x_source"}
+    first = {"id": said["id"], "input": said["input"], "rubric_ref": rubric.ref}
+    source = case.question.get("x_source")
+    if source is None:
+        source = {"pointer": json_pointer(case.pointer), **folded_case(case.raw, said, table.mirrors)}
+    return first | said | {"x_source": source}
 
 
 def _unmapped(case: Case) -> dict[str, Any]:
-    return {"pointer": json_pointer(case.pointer), "reason": "; ".join(case.reasons), "value": case.raw}
+    return {"pointer": json_pointer(case.pointer), "reason": "; ".join(case.reasons), "value": bare(case.raw)}
 
 
-def _source(table: Table, suite: Suite, origin: Origin, pointer: Pointer) -> dict[str, Any]:
-    where = {"file": origin.file, "sha256": origin.sha256, "pointer": json_pointer(pointer)}
-    return {"format": table.format, "dialect": suite.dialect, **where}
+def _value(draft: Draft, dialect: str, legacy: Legacy, table: Table) -> dict[str, Any]:
+    """Return an artifact's whole mapping, with the place that it comes from."""
+    where = {"file": legacy.file, "sha256": legacy.sha256, "pointer": json_pointer(draft.pointer)}
+    source = {"format": table.format, "dialect": dialect, **where, **draft.value.get("x_source", {})}
+    return {"id": draft.id, "version": draft.version} | draft.value | {"x_source": source}
 
 
-def _proved(dataset: dict[str, Any], graded: Graded, document: Document, table: Table) -> dict[str, Any]:
-    """Give the suite back before anything is written: the proof that nothing is lost. Note an unusual order of keys."""
-    cases = [(json_pointer(case.pointer), case_of(case.question, rubric["checks"], table)) for case, rubric in graded]
-    given = suite_of(dataset, cases, table)
-    if not same(given, document.value):
+def _prove(main: dict[str, Any], rubrics: Mapping[str, Any], document: Document, table: Table) -> None:
+    """Give the source back before anything is written: the proof that nothing is lost."""
+    if not same(give(main, rubrics, table), document.value):
         raise RefusedError("evalstore could not give it back as it is; that is a fault of evalstore, please report it")
-    usual = list(given) == list(document.value)
-    return dataset if usual else dataset | {"x_source": {**dataset["x_source"], "keys": list(document.value)}}
 
 
-def _texts(dataset: dict[str, Any], rubrics: list[dict[str, Any]], *, split: bool) -> dict[str, str]:
-    name = f"datasets/{dataset['id']}"
-    files = {f"rubrics/{rubric['id']}.yaml": _yaml("rubric", rubric) for rubric in rubrics}
-    if not split:
-        return files | {f"{name}.yaml": _yaml("dataset", dataset)}
-    head = {("rows" if key == "questions" else key): value for key, value in dataset.items()}
-    head["rows"] = f"{dataset['id']}.jsonl"
-    rows = "".join(map(write_row, dataset["questions"]))
-    return files | {f"{name}.jsonl": rows, f"{name}.yaml": _yaml("dataset", head)}
+def _path(draft: Draft) -> str:
+    return f"{draft.kind}s/{draft.id}.yaml"
 
 
-def _yaml(schema: str, value: dict[str, Any]) -> str:
-    return write_yaml(value, header=_SCHEMA.format(schema))
+def _texts(draft: Draft, value: dict[str, Any], *, split: bool) -> Iterator[tuple[str, str]]:
+    if draft.kind is not Kind.DATASET or not split:
+        yield _path(draft), _yaml(draft.kind, value)
+        return
+    head = {("rows" if key == "questions" else key): item for key, item in value.items()}
+    yield f"datasets/{draft.id}.jsonl", "".join(map(write_row, value["questions"]))
+    yield _path(draft), _yaml(draft.kind, head | {"rows": f"{draft.id}.jsonl"})
+
+
+def _yaml(kind: Kind, value: dict[str, Any]) -> str:
+    return write_yaml(value, header=_SCHEMA.format(kind))

@@ -52,17 +52,6 @@ def order(table: Table) -> list[str]:
     return [table.id, table.input, *table.data, *(row.key for row in table.checks)]
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two values are equal as data: `1`, `1.0` and `true` differ, the order of keys does not count."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(item, other[key]) for key, item in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return str(one) == str(other)
-
-
 def _graded(checks: Checks, kept: Mapping[str, Any], table: Table) -> dict[str, Any]:
     asked = _by_key([_bare(check) for check in checks], table)
     found = {}

@@ -70,6 +70,9 @@ class Table:
     checks: tuple[Row, ...]
     scoring: Mapping[str, Any]
     no_check: Mapping[str, Any]
+    mirrors: Mapping[str, str]
+    judges: tuple[Mapping[str, Any], ...]
+    form: Mapping[str, Any]
 
 
 def formats() -> list[str]:
@@ -93,23 +96,26 @@ def load_tables(only: str | None = None) -> list[Table]:
 def _load(name: str) -> Table:
     path = folder("migrations") / f"{name}.yaml"
     value = read_yaml(path.read_bytes(), path.name).value
-    case = value["case"]
+    case = value.get("case", {})
     return Table(
         format=value["format"],
         title=value["title"],
-        lists={item["key"]: item["dialect"] for item in value["lists"]},
+        lists={item["key"]: item["dialect"] for item in value.get("lists", ())},
         named_by_folder=value.get("named_by_folder"),
         name=value.get("name"),
         signs=tuple(map(_sign, value["signs"])),
         not_this=tuple(map(_shape, value.get("not_this", ()))),
-        root_data=tuple(value["root"].get("data", ())),
-        id=case["id"],
-        number=case["number"],
-        input=case["input"],
+        root_data=tuple(value.get("root", {}).get("data", ())),
+        id=case.get("id", "id"),
+        number=case.get("number", "{}"),
+        input=case.get("input", "input"),
         data=tuple(case.get("data", ())),
-        checks=tuple(map(_row, value["checks"])),
-        scoring=value["scoring"],
-        no_check=value["no_check"],
+        checks=tuple(map(_row, value.get("checks", ()))),
+        scoring=value.get("scoring", {}),
+        no_check=value.get("no_check", {}),
+        mirrors=case.get("mirrors", {}),
+        judges=tuple(value.get("judges", ())),
+        form=value.get("form", {}),
     )
 
 

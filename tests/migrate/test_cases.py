@@ -10,7 +10,7 @@ import pytest
 
 from evalstore.documents import read_json, write_yaml
 from evalstore.migration import Outcome, State, export, formats, migrate
-from evalstore.migration.restore import same
+from evalstore.migration.fold import same
 from evalstore.report.migrate import document
 
 CASES = Path(__file__).resolve().parents[1] / "cases/migrations"

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from evalstore.checks import evaluate
 from evalstore.documents import read_json, read_yaml
 from evalstore.migration import Outcome, migrate
-from evalstore.migration.engine import Case, read_suite
+from evalstore.migration.readers import read
 from evalstore.migration.table import Table, load_tables
+from evalstore.migration.taken import Case, Legacy
 
 VECTORS = Path(__file__).resolve().parents[3] / "shared/vectors/legacy_grader_vectors.json"
 SAMPLES = Path(__file__).resolve().parents[3] / "shared/samples/ai_best_practices"
@@ -30,14 +31,18 @@ needs_php = pytest.mark.skipif(not HAS_PHP, reason="the legacy grader asks `php 
 
 def migrated(case: dict[str, Any], table: Table = TABLE) -> Case:
     document = read_json(json.dumps({"evals": [{"id": 1, "prompt": "?", **case}]}), "evals.json")
-    return read_suite(document, table).cases[0]
+    return read(Legacy(document, "evals.json", "", lambda _: None), table).cases[0]
 
 
-def passes(case: Case, response: str, table: Table = TABLE) -> bool:
-    rubric = {"checks": list(case.checks or table.no_check["checks"]), "scoring": table.scoring}
-    score = evaluate(rubric, response).score
+def passes(case: Case, response: str) -> bool:
+    assert case.rubric
+    score = evaluate(case.rubric.value, response).score
     assert score in {Fraction(0), Fraction(1)}
     return score == 1
+
+
+def asks(case: Case) -> bool:
+    return bool(case.rubric and case.rubric.value["checks"] != TABLE.no_check["checks"])
 
 
 def crashes(legacy: ModuleType, response: str, case: dict[str, Any]) -> bool:
@@ -66,7 +71,8 @@ def test_every_measured_case_keeps_its_verdict_or_is_refused(vector: dict[str, A
     assert (case.outcome is Outcome.REFUSED) == ("error" in vector)
     if "outcome" in vector:
         assert passes(case, vector["response"]) == vector["outcome"]["passed"]
-        told = {check["kind"]: check for check in case.checks}
+        assert case.rubric
+        told = {check["kind"]: check for check in case.rubric.value["checks"]}
         for key in ("must_contain_any", "must_not_contain", "php_lint", "markdown_structure"):
             if key in told:
                 rubric = {"checks": [told[key]], "scoring": {"combine": "all_pass"}}
@@ -133,7 +139,7 @@ def test_any_case_and_any_output(legacy: ModuleType, case: dict[str, Any], respo
     assert (read.outcome is Outcome.REFUSED) == (crashes(legacy, response, case) or crashes(legacy, "# a", case))
     if read.outcome is Outcome.REFUSED:
         return
-    graded = legacy.grade_case(response, case)["passed"] if read.checks else legacy.run_case(response, case)
+    graded = legacy.grade_case(response, case)["passed"] if asks(read) else legacy.run_case(response, case)
     assert passes(read, response) == graded
 
 
@@ -157,7 +163,7 @@ BLOCKS = st.tuples(st.sampled_from(FENCES), st.sampled_from(PHP), st.sampled_fro
 def test_any_php_blocks(legacy: ModuleType, blocks: list[str], flag: Any) -> None:
     case, response = {"check_php_lint": flag}, "\n".join(["answer", *blocks])
     read = migrated(case)
-    assert bool(read.checks) == bool(flag)
+    assert asks(read) == bool(flag)
     assert passes(read, response) == legacy.grade_case(response, case)["passed"]
 
 

@@ -3,52 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from evalstore.documents import Document, Pointer, json_pointer
-from evalstore.migration.names import numbered
+from evalstore.documents import Pointer, json_pointer
+from evalstore.migration.fold import same
+from evalstore.migration.names import dataset_id, numbered, rubric_id
 from evalstore.migration.outcome import Outcome, worst
-from evalstore.migration.readings import Reading, named, read, unread
-from evalstore.migration.restore import back, case_of, check_of, order, same
+from evalstore.migration.readings import Reading, named, unread
+from evalstore.migration.readings import read as reading_of
+from evalstore.migration.restore import back, case_of, check_of, order, suite_of
 from evalstore.migration.table import Table
+from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.model import Kind
 
 Checks = tuple[dict[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One case as read; a refused one has no question, and `raw` is kept as it is."""
-
-    pointer: Pointer
-    raw: Any
-    outcome: Outcome
-    reasons: tuple[str, ...] = ()
-    question: dict[str, Any] = field(default_factory=dict)
-    checks: Checks = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Suite:
-    """One file as read: its cases, and all that stands beside them."""
-
-    key: str
-    dialect: str
-    metadata: dict[str, Any]
-    cases: tuple[Case, ...] = ()
-    hidden: tuple[str, ...] = ()
-    problem: str = ""
-
-
-def read_suite(document: Document, table: Table) -> Suite:
+def read(legacy: Legacy, table: Table) -> Taken:
     """Return the cases of a document that has one of the table's lists at its root."""
-    root: Mapping[str, Any] = document.value
+    root: Mapping[str, Any] = legacy.document.value
     key, *hidden = [key for key in table.lists if key in root]
     metadata = {name: value for name, value in root.items() if name != key}
+    value = {**({"metadata": metadata} if metadata else {}), "x_source": {"pointer": f"/{key}"}}
+    usual = list(suite_of(value, [], table)) == list(root)
+    source = value["x_source"] | ({} if usual else {"keys": list(root)})
+    dataset = Draft(Kind.DATASET, dataset_id(legacy.file, root, table), value | {"x_source": source}, (key,))
+    never = f"{key} hides it: the legacy runner never asks it"
+    notes = tuple(Note((name,), Outcome.UNMAPPED, never) for name in hidden)
     if not isinstance(root[key], list):
         problem = f"{key} is {named(root[key])} where the list of cases belongs"
-        return Suite(key, table.lists[key], metadata, problem=problem)
-    return Suite(key, table.lists[key], metadata, tuple(_cases(root[key], key, table)), tuple(hidden))
+        return Taken(table.lists[key], notes=(Note((key,), Outcome.REFUSED, problem), *notes))
+    return Taken(table.lists[key], dataset, tuple(_cases(root[key], key, table)), notes=notes)
+
+
+def give(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: Table) -> Any:
+    """Return the suite of a dataset and its rubrics."""
+    cases = (
+        (question.get("x_source", {}).get("pointer", ""), case_of(question, _checks_of(question, rubrics), table))
+        for question in main["questions"]
+    )
+    return suite_of(main, cases, table)
+
+
+def _checks_of(question: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]]) -> Any:
+    return rubrics[question["rubric_ref"]]["checks"]
 
 
 def _cases(raws: list[Any], key: str, table: Table) -> Iterator[Case]:
@@ -72,7 +70,7 @@ def _cases(raws: list[Any], key: str, table: Table) -> Iterator[Case]:
 
 
 def _read_case(raw: Any, pointer: Pointer, table: Table, *, label: str, notes: tuple[str, ...]) -> Case:
-    readings = {row.key: read(raw[row.key], row) for row in table.checks if row.key in raw}
+    readings = {row.key: reading_of(raw[row.key], row) for row in table.checks if row.key in raw}
     outcome = worst(reading.outcome for reading in readings.values())
     reasons = tuple(reason for reading in readings.values() for reason in reading.reasons)
     if outcome is Outcome.REFUSED:
@@ -84,7 +82,14 @@ def _read_case(raw: Any, pointer: Pointer, table: Table, *, label: str, notes: t
     question = _question(raw, label, readings, table)
     keys = {} if list(raw) == list(case_of(question, checks, table)) else {"keys": list(raw)}
     source = {"pointer": json_pointer(pointer), **question["x_source"], **keys}
-    return Case(pointer, raw, outcome, (*notes, *reasons, *none, *extra), question | {"x_source": source}, checks)
+    said = (*notes, *reasons, *none, *extra)
+    return Case(pointer, raw, outcome, said, question | {"x_source": source}, _rubric(checks, table))
+
+
+def _rubric(checks: Checks, table: Table) -> Draft:
+    head = {} if checks else {"title": table.no_check["title"]}
+    value = head | {"checks": list(checks or table.no_check["checks"]), "scoring": dict(table.scoring)}
+    return Draft(Kind.RUBRIC, rubric_id(checks, table) if checks else table.no_check["id"], value)
 
 
 def _unusable(raw: Any, table: Table) -> str:

@@ -1,0 +1,85 @@
+"""Gives the artifacts of a migration their ids: equal content is made once, other content gets a number."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from evalstore.documents import digest
+from evalstore.migration.names import numbered
+from evalstore.migration.taken import Draft
+from evalstore.model import scoring_part
+
+_REFS = frozenset({"rubric_ref", "judge_prompt_ref"})
+
+
+class _Made(NamedTuple):
+    """An artifact of this migration: its content by digest, empty where nobody else may share it, and its source."""
+
+    content: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The artifacts that one migration has made so far, by `<kind>/<id>`."""
+
+    made: ChainMap[str, _Made] = field(default_factory=ChainMap)
+
+    def trial(self) -> Names:
+        """Return these names with a page of their own, for a source that may fail yet."""
+        return Names(self.made.new_child())
+
+    def keep(self, trial: Names) -> None:
+        """Take over what a source made."""
+        self.made.update(trial.made.maps[0])
+
+
+@dataclass(slots=True)
+class Shelf:
+    """The artifacts of one source under their final ids; `fresh` are those that no earlier source has brought."""
+
+    file: str
+    names: Names
+    notes: list[str] = field(default_factory=list)
+    fresh: list[Draft] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+
+    def add(self, draft: Draft, *, own: bool = False) -> Draft:
+        """Return a draft under its final id; an `own` one is never shared. What it refers to is added before it."""
+        meant = replace(draft, value=_renamed(draft.value, self.renamed))
+        content = "" if own else digest([draft.version, scoring_part(draft.kind, meant.value)])
+        final = replace(meant, id=self._id(draft, content))
+        if final.id != draft.id:
+            file = self.names.made[_name(draft)].file
+            self.notes.append(f"{draft.id} is the {draft.kind} of {file}, this one is {final.id}")
+        self.renamed[draft.ref] = final.ref
+        if _name(final) not in self.names.made:
+            self.names.made[_name(final)] = _Made(content, self.file)
+            self.fresh.append(final)
+        return final
+
+    def _id(self, draft: Draft, content: str) -> str:
+        for id_ in numbered(draft.id):
+            there = self.names.made.get(_name(replace(draft, id=id_)))
+            if there is None or (content and there.content == content):
+                return id_
+        raise AssertionError  # the numbers do not end
+
+
+def _name(draft: Draft) -> str:
+    return f"{draft.kind}/{draft.id}"
+
+
+def _renamed(value: Any, renamed: Mapping[str, str]) -> Any:
+    """Return a value whose references follow the artifacts that were renamed."""
+    if isinstance(value, list):
+        return [_renamed(item, renamed) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: renamed.get(item, item) if key in _REFS and isinstance(item, str) else _renamed(item, renamed)
+        for key, item in value.items()
+    }

@@ -1,0 +1,85 @@
+"""What a reader takes from one legacy file: its cases, and the artifacts that they need, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalstore.documents import Document, Pointer
+from evalstore.migration.outcome import Outcome
+from evalstore.model import Kind
+
+VERSION = "1.0.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Legacy:
+    """One source file: its document, and what lies beside it.
+
+    `file` is relative and the same on every machine. `beside` reads a file by its path from the folder of this one:
+    None where there is none, or where it would lie outside of what the user named. `dialect` is what the user says.
+    """
+
+    document: Document
+    file: str
+    sha256: str
+    beside: Callable[[str], Document | None]
+    dialect: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An artifact to be: everything but its source. `id` is its natural one; a taken one is numbered in the plan."""
+
+    kind: Kind
+    id: str
+    value: dict[str, Any]
+    pointer: Pointer = ()
+    version: str = VERSION
+
+    @property
+    def ref(self) -> str:
+        """What other drafts of the same source call it."""
+        return f"{self.kind}/{self.id}@{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A part of a source that has its own outcome: a check that no kind can say, a key that nobody reads."""
+
+    pointer: Pointer
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case as read: its question (without the rubric), and the rubric; a refused one has neither.
+
+    `raw` is the case as the file has it. `outcome` is that of the case itself; `notes` are on its parts.
+    """
+
+    pointer: Pointer
+    raw: Any
+    outcome: Outcome = Outcome.MIGRATED
+    reasons: tuple[str, ...] = ()
+    question: dict[str, Any] = field(default_factory=dict)
+    rubric: Draft | None = None
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One file as read: its dialect, and the head of a dataset with its cases.
+
+    Without a dataset the cases are rubrics without a question, and the first of them keeps the file. `drafts` are
+    judges and inner rubrics, each before what refers to it. A head, or a question, that brings its own `x_source` says
+    by that how its reader gives the source back; for others it is kept what they do not say of it.
+    """
+
+    dialect: str
+    dataset: Draft | None = None
+    cases: tuple[Case, ...] = ()
+    drafts: tuple[Draft, ...] = ()
+    notes: tuple[Note, ...] = ()
