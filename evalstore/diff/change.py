@@ -83,10 +83,11 @@ class Decided(NamedTuple):
 
 
 class Law(NamedTuple):
-    """A rule's direction: in words, and as a function of the change."""
+    """A rule's direction: in words, and as a function of the change; `verdict` where the check's has another."""
 
     words: str
     of: Callable[[Change], Direction]
+    verdict: Callable[[Change], Direction] | None = None
 
 
 class Headline(NamedTuple):

@@ -58,7 +58,8 @@ def _directions(change: Change, rule: Rule) -> tuple[Direction, Direction]:
     if rule.channel is Channel.NOTHING:
         return NONE, NONE
     direction = (change.decided and change.decided.direction) or rule.law.of(change)
-    score, verdict = imported_directions(change.imported) if change.imported else (direction, direction)
+    verdict = rule.law.verdict(change) if rule.law.verdict else direction
+    score, verdict = imported_directions(change.imported) if change.imported else (direction, verdict)
     if rule.channel is Channel.VERDICT:
         return NONE, direction
     if rule.channel is Channel.SCORE:

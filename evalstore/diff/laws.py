@@ -7,6 +7,7 @@ from evalstore.diff.deciders.bounds import effective
 from evalstore.diff.deciders.case import case_direction
 from evalstore.diff.deciders.modes import order_of_modes
 from evalstore.diff.deciders.phrases import rewording
+from evalstore.diff.deciders.tool_calls import all_or_fail, by_demand, by_demand_at_the_bar
 from evalstore.diff.direction import ADDED, EITHER, NONE, STRICTER, flip, join, left_out
 from evalstore.diff.findings import Direction
 
@@ -93,6 +94,10 @@ def _partial(change: Change) -> Direction:
     return flip(STRICTER) if change.new else STRICTER
 
 
+def _partial_at_the_bar(change: Change) -> Direction:
+    return NONE if all(map(all_or_fail, change.checks)) else _partial(change)
+
+
 BY_COMBINE = Law("by combine; a gate, or an error that fails all, stricter", _one_more)
 BY_MODES = Law("by the order of the two modes", order_of_modes)
 BY_INCLUSION = Law("by inclusion of one wording in the other, else either", rewording)
@@ -102,4 +107,9 @@ BOUND = Law("tightened stricter, loosened looser", _bound)
 FORMATS = ordered("text", "json")
 FORMAT = Law("text to json stricter, back looser; a limit as a bound", _format)
 PASS_MARK = Law("raised stricter, lowered looser", _threshold)
-PARTIAL = Law("on looser, off stricter", _partial)
+PARTIAL = Law("on looser, off stricter; the verdict none where only all pass", _partial, _partial_at_the_bar)
+TOOLS = Law(
+    "by mode: more asked for stricter, less looser; either where a share has other parts, or exact lets by others",
+    by_demand,
+    by_demand_at_the_bar,
+)

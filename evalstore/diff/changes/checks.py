@@ -10,6 +10,7 @@ from evalstore.diff.change import Change
 from evalstore.diff.changes.languages import kind_decided, pattern_changes
 from evalstore.diff.changes.loose import loose_changes
 from evalstore.diff.changes.schemas import schema_changes
+from evalstore.diff.changes.tools import tool_changes
 from evalstore.diff.changes.walk import Walk, pointer_of, with_param
 from evalstore.diff.pair import content
 from evalstore.diff.plain import same
@@ -54,6 +55,7 @@ LISTS = {
     ("must_not_contain", "values"): ("ban-phrase-added", "ban-phrase-removed"),
     ("markdown_structure", "required_sections"): ("markdown-requirement-changed", "markdown-requirement-changed"),
     ("markdown_structure", "forbidden_patterns"): ("markdown-requirement-changed", "markdown-requirement-changed"),
+    ("tool_usage", "forbidden"): ("tool-constraint-changed", "tool-constraint-changed"),
 }
 # (kind, parameter) -> what reads its changes itself.
 DECIDED: Mapping[tuple[str, str], Callable[[Walk, str], Iterator[Change]]] = {
@@ -62,7 +64,10 @@ DECIDED: Mapping[tuple[str, str], Callable[[Walk, str], Iterator[Change]]] = {
     ("regex", "pattern"): pattern_changes,
     ("regex", "flags"): pattern_changes,
     ("regex", "mode"): pattern_changes,
+    ("tool_usage", "tools"): tool_changes,
 }
+# How much each mode asks for.
+_MODES = ("any_order", "in_order", "exact")
 # More items than this are not compared one by one.
 _ITEMS = 100
 _REWORDED = frozenset({"must_contain_any", "must_not_contain"})
@@ -88,11 +93,16 @@ def check_changes(walk: Walk, token: str) -> Iterator[Change]:
 
 
 def _turn(old: CheckState, goal: CheckState, name: str) -> int:
-    # Phrases are compared where that proves most: without case, and with one match as the minimum.
+    # Phrases are compared where that proves most: without case, and with one match as the minimum; tools in the mode
+    # that asks for less, and without partial credit.
     if name == "case_sensitive":
         return -1 if old.params[name] else 1
     if name == "min_matches":
         return -1 if goal.params[name] == 1 else 1
+    if name == "partial":
+        return -1 if old.params[name] else 1
+    if old.kind == "tool_usage" and name == "mode":
+        return -1 if _MODES.index(old.params[name]) > _MODES.index(goal.params[name]) else 1
     return 0
 
 

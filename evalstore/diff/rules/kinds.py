@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from evalstore.diff.change import Channel, Rule
 from evalstore.diff.deciders.bounds import demand_implied, not_binding
+from evalstore.diff.deciders.tool_calls import idle, one_order, share_unread
 from evalstore.diff.deciders.weights import weightless
-from evalstore.diff.findings import Certainty
-from evalstore.diff.laws import BOUND, DEMAND, FORMAT, UNKNOWN, ordered
+from evalstore.diff.laws import BOUND, DEMAND, FORMAT, TOOLS, UNKNOWN, ordered
 from evalstore.versions import Bump
 
 ROWS = (
@@ -71,30 +71,28 @@ ROWS = (
         number="47",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=UNKNOWN,
+        law=TOOLS,
         channel=Channel.CHECK,
-        message="{check} expects other tool calls ({what})",
-        reason="the expected calls were not compared one by one",
+        message="{check} {came} the tool {item}",
+        reason="one demand on the calls more, or less",
         mirror="tool-required-changed",
         example="tools: [{name: search}] → tools: [{name: search}, {name: read}]",
-        instead="nothing → weights: {b: 0} (the new form as a second check that only advises)",
-        deciders=(weightless,),
-        certainty=Certainty.ASSUMED,
+        instead="tools: [{name: search, min: 2}] → tools: [{name: search, min: 2}, {name: search}] (implied)",
+        deciders=(idle, share_unread, weightless),
     ),
     Rule(
         id="tool-constraint-changed",
         number="48",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=UNKNOWN,
+        law=TOOLS,
         channel=Channel.CHECK,
-        message="{check} forbids {new} (was {old})",
-        reason="other calls are allowed",
+        message="{check} has {name} {new} (was {old})",
+        reason="other calls are allowed, or other numbers of them",
         mirror="tool-constraint-changed",
         example="nothing → forbidden: [drop]",
-        instead="nothing → weights: {b: 0} (the new form as a second check that only advises)",
-        deciders=(weightless,),
-        certainty=Certainty.ASSUMED,
+        instead="nothing → forbidden: [drop] (in mode exact, where nothing else may be called anyway)",
+        deciders=(idle, share_unread, weightless),
     ),
     Rule(
         id="tool-order-mode-changed",
@@ -107,8 +105,8 @@ ROWS = (
         reason="another order is demanded",
         mirror="tool-order-mode-changed",
         example="nothing → mode: exact",
-        instead="nothing → weights: {b: 0} (the new form as a second check that only advises)",
-        deciders=(weightless,),
+        instead="nothing → mode: in_order (one required tool has no order)",
+        deciders=(one_order, weightless),
     ),
     Rule(
         id="fact-changed",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from evalstore.diff.change import Change, Channel, Rule
-from evalstore.diff.deciders import bars, modes, policies, weights
+from evalstore.diff.deciders import bars, modes, policies, tool_calls, weights
 from evalstore.diff.deciders.literal import same_text
 from evalstore.diff.direction import LOOSER, STRICTER, share, variation
 from evalstore.diff.findings import Certainty
@@ -215,8 +215,8 @@ ROWS = (
         reason="a share of the demands counts, or all or nothing",
         mirror="check-partial-credit-changed",
         example="nothing → partial: true",
-        instead="nothing → weights: {b: 0} (the new form as a second check that only advises)",
-        deciders=(weights.weightless,),
+        instead="nothing → partial: true (with one required tool, whose share is all or nothing)",
+        deciders=(tool_calls.one_share, tool_calls.share_unread, weights.weightless),
     ),
     Rule(
         id="scoring-combine-changed",

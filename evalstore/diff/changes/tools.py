@@ -1,0 +1,156 @@
+"""Changes of the tools that a tool_usage check lists: entries paired, then edited one demand at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from evalstore.diff.change import Change
+from evalstore.diff.changes.loose import loose_changes
+from evalstore.diff.changes.walk import Walk, pointer_of, with_param
+from evalstore.diff.plain import same, told
+from evalstore.diff.state import CheckState
+from evalstore.documents import canonical
+
+Entry = dict[str, Any]
+# Where an entry stood, and where it goes to.
+Seat = tuple[int | None, int | None]
+
+_NAME = "tools"
+_READ = frozenset({"name", "args", "args_match", "min", "max"})
+_PLAIN = {"args_match": "subset", "min": 1}
+_ASKED = (("min",), ("max",), ("args", "args_match"))
+_LISTED = 100
+
+
+def tool_changes(walk: Walk, token: str) -> Iterator[Change]:
+    """Yield the edits of a check's `tools`: demands of one entry, entries that come and go, and their order."""
+    old, new = (side[token].params[_NAME] for side in (walk.here, walk.goal))
+    if old is None or new is None or len(old) + len(new) > _LISTED:
+        item = "tools of its own" if old is None or new is None else "another list"
+        done = with_param(walk.here[token], _NAME, new)
+        change = walk.edit_check("tool-required-changed", _NAME, done, old=old, new=new)
+        yield replace(change, words={**change.words, "item": item})
+        return
+    pairs = _paired(old, new)
+    seats: list[Seat] = [(place, pairs.get(place)) for place in range(len(old))]
+    for place, after in seats:
+        if after is not None:
+            yield from _entry_changes(walk, token, (place, after))
+    yield from _added(walk, token, seats)
+    yield from _removed(walk, token, seats)
+    yield from _ordered(walk, token, seats)
+
+
+def _paired(old: list[Entry], new: list[Entry]) -> dict[int, int]:
+    """Return new places by old ones: equal entries first, then those that mean the same calls, then those of a name."""
+    pairs: dict[int, int] = {}
+    for key in _KEYS:
+        free: dict[str, list[int]] = {}
+        for after in reversed([after for after in range(len(new)) if after not in pairs.values()]):
+            free.setdefault(key(new[after]), []).append(after)
+        for place in (place for place in range(len(old)) if place not in pairs):
+            if free.get(key(old[place])):
+                pairs[place] = free[key(old[place])].pop()
+    return pairs
+
+
+def _meaning(entry: Entry) -> str:
+    return canonical([entry["name"], entry.get("args"), entry["args_match"] if "args" in entry else ""])
+
+
+def _name(entry: Entry) -> str:
+    return str(entry["name"])
+
+
+_KEYS: tuple[Callable[[Entry], str], ...] = (canonical, _meaning, _name)
+
+
+def _entry_changes(walk: Walk, token: str, places: tuple[int, int]) -> Iterator[Change]:
+    goal: Entry = walk.goal[token].params[_NAME][places[1]]
+    for keys in _ASKED:
+        entry: Entry = walk.here[token].params[_NAME][places[0]]
+        if all((key in entry) is (key in goal) and same(entry.get(key), goal.get(key)) for key in keys):
+            continue
+        edited = {**{key: item for key, item in entry.items() if key not in keys}, **_part(goal, keys)}
+        old, new = (_told(one, keys) for one in (entry, goal))
+        done = _with(walk.here[token], places[0], edited)
+        key = next(key for key in reversed(keys) if not same(entry.get(key), goal.get(key)))
+        at = ((_NAME, places[0], key), (_NAME, places[1], key))
+        change = walk.edit_check("tool-constraint-changed", key, done, old=old, new=new, at=at)
+        yield replace(change, words={**change.words, "name": f"{key} of {told(goal['name'])}"})
+    yield from _notes(walk, token, places)
+
+
+def _told(entry: Entry, keys: tuple[str, ...]) -> Any:
+    # Arguments and how they match are one demand, and are told in full where both are written.
+    if len(keys) == 1 or "args" not in entry:
+        return entry.get(keys[0])
+    return entry["args"] if entry["args_match"] == "subset" else {"exactly": entry["args"]}
+
+
+def _part(entry: Entry, keys: tuple[str, ...]) -> Entry:
+    return {key: item for key, item in entry.items() if key in keys}
+
+
+def _notes(walk: Walk, token: str, places: tuple[int, int]) -> Iterator[Change]:
+    check, goal = walk.here[token], walk.goal[token]
+    entry, wanted = check.params[_NAME][places[0]], goal.params[_NAME][places[1]]
+    at = (pointer_of(check, _NAME, places[0]), pointer_of(goal, _NAME, places[1]))
+    for change in loose_changes(entry, wanted, at=at, known=_READ, rule="extension-field-changed"):
+        yield replace(change, before=walk.here, after=walk.here, token=token, words={"check": goal.id})
+    walk.settle(_with(check, places[0], wanted))
+
+
+def _with(check: CheckState, place: int, entry: Entry) -> CheckState:
+    tools = check.params[_NAME]
+    return with_param(check, _NAME, [*tools[:place], entry, *tools[place + 1 :]])
+
+
+def _added(walk: Walk, token: str, seats: list[Seat]) -> Iterator[Change]:
+    # What is added comes before what is removed: then lists that are equal are proved equal, whatever was exchanged.
+    goal: list[Entry] = walk.goal[token].params[_NAME]
+    for at, entry in enumerate(goal):
+        seated = {after: place for place, (_, after) in enumerate(seats)}
+        if at in seated:
+            continue
+        place = next((seated[before] + 1 for before in reversed(range(at)) if before in seated), 0)
+        seats.insert(place, (None, at))
+        tools = walk.here[token].params[_NAME]
+        done = with_param(walk.here[token], _NAME, [*tools[:place], entry, *tools[place:]])
+        yield _one(walk, done, new=entry, at=(None, (_NAME, at)))
+
+
+def _removed(walk: Walk, token: str, seats: list[Seat]) -> Iterator[Change]:
+    while (place := next((place for place, (_, after) in enumerate(seats) if after is None), None)) is not None:
+        before, _ = seats.pop(place)
+        tools = walk.here[token].params[_NAME]
+        done = with_param(walk.here[token], _NAME, [*tools[:place], *tools[place + 1 :]])
+        yield _one(walk, done, old=tools[place], at=((_NAME, before), None))
+
+
+def _one(walk: Walk, done: CheckState, **facts: Any) -> Change:
+    change = walk.edit_check("tool-required-changed", _NAME, done, **facts)
+    entry: Entry = change.old if change.new is None else change.new
+    more = {key: item for key, item in entry.items() if key != "name" and not same(item, _PLAIN.get(key))}
+    return replace(change, words={**change.words, "item": told(entry["name"]) + (f" ({told(more)})" if more else "")})
+
+
+def _ordered(walk: Walk, token: str, seats: list[Seat]) -> Iterator[Change]:
+    order = [after for _, after in seats]
+    if order == sorted(order, key=lambda after: -1 if after is None else after):
+        return
+    check, goal = walk.here[token], walk.goal[token].params[_NAME]
+    rule = "list-reordered" if _queue(check, check.params[_NAME]) == _queue(check, goal) else "tool-order-mode-changed"
+    names = [[entry["name"] for entry in tools] for tools in (check.params[_NAME], goal)]
+    change = walk.edit_check(rule, _NAME, with_param(check, _NAME, goal), old=names[0], new=names[1])
+    yield replace(change, more=goal)
+
+
+def _queue(check: CheckState, tools: list[Entry]) -> list[str]:
+    """Return the entries whose order counts: in `in_order` those that are required, in `exact` all that take calls."""
+    mode = check.params["mode"]
+    if mode == "any_order":
+        return []
+    return [canonical(entry) for entry in tools if entry["min"] or (mode == "exact" and entry.get("max"))]

@@ -1,0 +1,236 @@
+"""Demands on tool calls: what an edit of one of them does, in each mode, with partial credit or without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from evalstore.checks.tools import MANY, Tool
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip
+from evalstore.diff.findings import Direction
+from evalstore.diff.plain import same
+from evalstore.diff.state import CheckState
+from evalstore.model import ToolCall
+from evalstore.versions import Bump
+
+_EXACT, _ANY_ORDER = "exact", "any_order"
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What stands around an entry that changes: the other entries, the mode, and whether a share of them counts."""
+
+    others: Sequence[Tool]
+    mode: str
+    partial: bool
+
+    @property
+    def exact(self) -> bool:
+        return self.mode == _EXACT
+
+    @property
+    def requires(self) -> bool:
+        return any(tool.least for tool in self.others)
+
+    def alone(self, tool: Tool) -> bool:
+        """Whether no other entry means calls of this name."""
+        return all(other.name != tool.name for other in self.others)
+
+
+def tool_of(entry: Mapping[str, Any]) -> Tool:
+    """Return an entry as scoring reads it; how arguments match is nothing without arguments."""
+    exact = "args" in entry and entry["args_match"] == "exact"
+    return Tool(entry["name"], entry.get("args"), exact, entry["min"], entry.get("max"))
+
+
+def by_demand(change: Change) -> Direction:
+    """Return what an edit of the tools, or of the forbidden ones, does to the check's score."""
+    return _moved(change, partial=_shares(change))
+
+
+def by_demand_at_the_bar(change: Change) -> Direction:
+    """Return what it does to the check's verdict: where only all pass the bar, a share counts as nothing."""
+    return _moved(change, partial=_shares(change) and not all(map(all_or_fail, change.checks)))
+
+
+def idle(change: Change) -> Proof | None:
+    """Prove that the edit asks for nothing more and nothing less, whatever the calls."""
+    if _moved(change, partial=_shares(change)) is not NONE:
+        return None
+    return Proof("what it asks for holds anyway: the other demands imply it, or it asks for nothing")
+
+
+def one_order(change: Change) -> Proof | None:
+    """Prove that there is one order at most: no two tools are required, and other calls are free to stand between."""
+    if any(check.params["mode"] == _EXACT or _orders(check) for check in change.checks):
+        return None
+    return Proof("at most one tool is required, so there is no order to keep")
+
+
+def one_share(change: Change) -> Proof | None:
+    """Prove that a share of the required tools is all or nothing: there is one of them at most."""
+    if _orders(change.checks[1]):
+        return None
+    return Proof("at most one tool is required, so its share is all or nothing")
+
+
+def share_unread(change: Change) -> Proof | None:
+    """Prove that only the check's share moves, and the rubric reads its verdict alone, which tells all from some."""
+    read = any(rubric.combine not in VERDICT_MODES for rubric in change.states)
+    if read or not all(map(all_or_fail, change.checks)):
+        return None
+    if change.name != "partial" and by_demand_at_the_bar(change) is not NONE:
+        return None
+    return Proof("the rubric reads the check's verdict alone, and only all of the tools pass its bar", Bump.MINOR)
+
+
+def all_or_fail(check: CheckState) -> bool:
+    """Whether the check's verdict tells only a full share from all others."""
+    bar, number = check.threshold, _required(check)
+    if bar is None or number is None:
+        return bar == 1 and not check.negate
+    return full_only(check, number)
+
+
+def _required(check: CheckState) -> int | None:
+    """Return how many tools a check requires, None where the question says."""
+    tools = check.params["tools"]
+    return None if tools is None else sum(entry["min"] > 0 for entry in tools)
+
+
+def _orders(check: CheckState) -> bool:
+    """Whether more than one tool may be required."""
+    number = _required(check)
+    return number is None or number > 1
+
+
+def full_only(check: CheckState, parts: int) -> bool:
+    """Whether of all shares of so many parts the bar tells only the full one from the others."""
+    if check.threshold is None or not parts:
+        return False
+    step = Fraction(1, parts)
+    return 0 < check.threshold <= step if check.negate else 1 - step < check.threshold <= 1
+
+
+def _shares(change: Change) -> bool:
+    # With one required tool at most, before and after, a share of them is all or nothing.
+    return bool(change.checks[1].params["partial"]) and any(map(_orders, change.checks))
+
+
+def _moved(change: Change, *, partial: bool) -> Direction:
+    before, after = (check.params["tools"] for check in change.checks)
+    if change.name == "forbidden":
+        return _forbidden(change)
+    if before is None or after is None or max(len(before), len(after)) > MANY:
+        return EITHER
+    mode = change.checks[1].params["mode"]
+    if len(before) == len(after):
+        # Not ==, for which 1 is True.
+        place = next(place for place, entry in enumerate(before) if not same(entry, after[place]))
+        others = [tool_of(entry) for entry in (*before[:place], *before[place + 1 :])]
+        return _edited(tool_of(before[place]), tool_of(after[place]), _Around(others, mode, partial))
+    shorter, longer = sorted((before, after), key=len)
+    place = next((place for place, entry in enumerate(shorter) if not same(entry, longer[place])), len(shorter))
+    direction = _added(tool_of(longer[place]), _Around([tool_of(entry) for entry in shorter], mode, partial))
+    return direction if longer is after else flip(direction)
+
+
+def _forbidden(change: Change) -> Direction:
+    check = min(change.checks, key=lambda side: len(side.params["forbidden"]))
+    name, tools = change.old if change.new is None else change.new, check.params["tools"]
+    if name in check.params["forbidden"]:
+        return NONE
+    if tools is None:  # without tools and without this, there may be nothing to grade
+        more = STRICTER if check.params["forbidden"] else EITHER
+    elif len(tools) > MANY:
+        more = EITHER
+    else:
+        around = _Around([tool_of(entry) for entry in tools], check.params["mode"], partial=True)
+        more = NONE if _implied(Tool(name, least=0, most=0), around) else STRICTER
+    return more if change.old is None else flip(more)
+
+
+def _added(tool: Tool, around: _Around) -> Direction:
+    if _implied(tool, around):
+        return NONE
+    shares = around.partial and bool(tool.least) and around.requires
+    if not shares and (not around.exact or not _room(tool)):
+        return STRICTER
+    # What nobody asked for was one call too many before.
+    return LOOSER if around.exact and not tool.least and around.alone(tool) else EITHER
+
+
+def _implied(tool: Tool, around: _Around) -> bool:
+    """Whether an entry asks for nothing that the others do not ask for, and lets nothing through."""
+    if around.exact and _room(tool):
+        return False
+    if around.exact and not tool.least and around.alone(tool):
+        return True
+    enough = not tool.least or (
+        around.mode == _ANY_ORDER
+        and not around.partial
+        and any(other.least >= tool.least and _covers(tool, other) for other in around.others)
+    )
+    # With partial credit, too many calls of a required tool cost its share only.
+    few = tool.most is None or any(
+        other.most is not None and other.most <= tool.most and _covers(other, tool)
+        for other in around.others
+        if not (around.partial and other.least)
+    )
+    return enough and few
+
+
+def _edited(old: Tool, new: Tool, around: _Around) -> Direction:
+    if _asks_nothing(old) and _asks_nothing(new):
+        return NONE
+    if old.least != new.least:
+        raised = old.least < new.least
+        return _raised(old, new, around) if raised else flip(_raised(new, old, around))
+    if old.most != new.most:
+        lowered = old.most is None or (new.most is not None and new.most < old.most)
+        return _limited(old, new, around) if lowered else flip(_limited(new, old, around))
+    if _covers(old, new):
+        return NONE if _covers(new, old) else _narrowed(new, around)
+    return flip(_narrowed(old, around)) if _covers(new, old) else EITHER
+
+
+def _raised(lower: Tool, higher: Tool, around: _Around) -> Direction:
+    """Return what a higher `min` does."""
+    becomes_one_share_more = around.partial and not lower.least and around.requires
+    says_how_many = around.exact and higher.most is None
+    return EITHER if becomes_one_share_more or says_how_many else STRICTER
+
+
+def _limited(wider: Tool, tighter: Tool, around: _Around) -> Direction:
+    """Return what a lower `max` does; in `exact`, an entry without one takes its `min`."""
+    if not around.exact or wider.most is not None or tighter.most is None or tighter.most < wider.least:
+        return STRICTER
+    if tighter.most == wider.least:
+        return NONE if around.alone(wider) else STRICTER
+    return LOOSER if around.alone(wider) else EITHER
+
+
+def _narrowed(tool: Tool, around: _Around) -> Direction:
+    """Return what arguments do that fewer calls fit: those that no longer do are freed from the entry's `max`."""
+    if tool.most is None or (around.exact and around.alone(tool)):
+        return STRICTER
+    return EITHER if tool.least or around.exact else LOOSER
+
+
+def _covers(wide: Tool, narrow: Tool) -> bool:
+    """Whether every call that the one entry means is meant by the other."""
+    if wide.name != narrow.name or (narrow.args is None and wide.args is not None):
+        return False
+    bare = wide.args is None
+    return bare or ((narrow.exact or not wide.exact) and wide.means(ToolCall(narrow.name, narrow.args)))
+
+
+def _asks_nothing(tool: Tool) -> bool:
+    return not tool.least and tool.most is None
+
+
+def _room(tool: Tool) -> int:
+    return tool.least if tool.most is None else tool.most

@@ -1,0 +1,148 @@
+"""Every edit of a tool_usage check, one by one and several together, against the real scorer on all short records."""
+
+from __future__ import annotations
+
+import copy
+from fractions import Fraction
+from itertools import product
+from random import Random
+from typing import Any
+
+import pytest
+
+from evalstore.checks import prepare
+from evalstore.diff import Direction, compare
+from evalstore.diff.changes.rubric import rubric_changes
+from evalstore.diff.classify import Judgement, classify
+from evalstore.diff.plain import plain
+from evalstore.diff.state import RubricState, read_rubric
+from evalstore.model import Output, RubricResult, Sample, Verdict
+from evalstore.versions import Bump
+
+Mapping = dict[str, Any]
+CALLS = [
+    {"name": "a"},
+    {"name": "a", "args": {"n": 1}},
+    {"name": "a", "args": {"n": True}},
+    {"name": "a", "args": {"n": 1, "m": 2}},
+    {"name": "a", "args": "text"},
+    {"name": "b"},
+]
+RECORDS = [Output("", record) for length in range(4) for record in product(CALLS, repeat=length)]
+RECORDS += [Output("", tuple(CALLS[place] for place in places)) for places in product((1, 5), repeat=4)]
+RECORDS += [Output("", tuple([CALLS[1]] * length)) for length in (4, 5, 6)] + [Output("")]
+ARGS: list[Mapping] = [{}, {}, {"args": {}}, {"args": {"n": 1}}, {"args": {"n": True}}, {"args_match": "exact"}]
+ARGS += [{"args": {"n": 1}, "args_match": "exact"}, {"args": {"n": 1, "m": 2}}, {"args": {}, "args_match": "exact"}]
+
+
+def entry(random: Random) -> Mapping:
+    limits = {key: random.choice((0, 1, 1, 2, 3)) for key in ("min", "max") if random.random() < 0.4}
+    return {"name": random.choice("aab"), **copy.deepcopy(random.choice(ARGS)), **limits}
+
+
+def rubric(random: Random) -> Mapping:
+    check: Mapping = {"id": "t", "kind": "tool_usage"}
+    if random.random() < 0.9:
+        check["tools"] = [entry(random) for _ in range(random.choice((1, 1, 2, 3)))]
+    if random.random() < 0.3:
+        check["forbidden"] = random.choices("abc", k=random.choice((1, 2)))
+    check["mode"] = random.choice(("any_order", "in_order", "exact"))
+    check["partial"] = random.random() < 0.5
+    check["negate"] = random.random() < 0.2
+    check["threshold"] = random.choice((1, 1, 0.5, 0.3, 0))
+    checks = [check]
+    if random.random() < 0.5:
+        checks.append({"id": "o", "kind": "must_contain_any", "values": ["z"], "min_matches": random.choice((0, 1))})
+    scoring: Mapping = {"combine": random.choice(("all_pass", "any_pass", "weighted_avg", "min", "median"))}
+    if random.random() < 0.2:
+        scoring["required"] = ["t"]
+    scoring["missing"] = random.choice(("skip", "zero"))
+    return {"id": "r", "version": "1.0.0", "checks": checks, "scoring": scoring}
+
+
+def edited(random: Random, old: Mapping) -> Mapping:
+    new = copy.deepcopy(old)
+    check = new["checks"][0]
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        tools = check.get("tools", [])
+        how = random.choice(("add", "drop", "field", "field", "turn", "double", "forbid", "mode", "partial", "own"))
+        if how == "add":
+            check.setdefault("tools", []).insert(random.randint(0, len(tools)), entry(random))
+        elif how == "drop" and len(tools) > 1:
+            tools.pop(random.randrange(len(tools)))
+        elif how == "field" and tools:
+            one, other = random.choice(tools), {**entry(random), **random.choice(ARGS)}
+            key = random.choice(("min", "max", "args", "args_match", "name"))
+            one.pop(key, None)
+            one.update({key: other[key]} if key in other else {"name": one.get("name", "b")})
+        elif how == "turn":
+            random.shuffle(tools)
+        elif how == "double" and tools:
+            tools.append(copy.deepcopy(tools[0]))
+        elif how == "forbid":
+            check["forbidden"] = [*check.get("forbidden", []), random.choice("abc")][-2:]
+        elif how == "mode":
+            check["mode"] = random.choice(("any_order", "in_order", "exact"))
+        elif how == "partial":
+            check["partial"] = not check["partial"]
+        elif how == "own" and random.random() < 0.2:
+            check.pop("tools", None)
+    return new
+
+
+def results(state: RubricState) -> list[RubricResult]:
+    grade = prepare(state.rubric())
+    return [grade(Sample(output)) for output in RECORDS]
+
+
+def states(old: Mapping, new: Mapping) -> tuple[RubricState, RubricState]:
+    before, after = read_rubric(plain(old)), read_rubric(plain(new))
+    assert before is not None
+    assert after is not None
+    return before, after
+
+
+def moved(old: Fraction | None, new: Fraction | None) -> Direction:
+    if old is None or new is None or old == new:
+        return Direction.NONE
+    return Direction.LOOSER if new > old else Direction.STRICTER
+
+
+def hold(claim: Judgement, old: list[RubricResult], new: list[RubricResult]) -> None:
+    for output, before, after in zip(RECORDS, old, new, strict=True):
+        told = f"{claim.rule.id} {claim.level} {claim.directions} {claim.message}: {output} {before} {after}"
+        if claim.level < Bump.MAJOR:
+            assert (before.score, before.verdict) == (after.score, after.verdict), told
+        assert claim.directions[0] in {Direction.EITHER, moved(before.score, after.score)} or (
+            moved(before.score, after.score) is Direction.NONE
+        ), told
+        passed = [None if one.score is None else Fraction(one.verdict is Verdict.PASS) for one in (before, after)]
+        assert moved(*passed) in {Direction.NONE, claim.directions[1]} or claim.directions[1] is Direction.EITHER, told
+
+
+def prove(old: Mapping, new: Mapping) -> list[Judgement]:
+    before, after = states(old, new)
+    claims = []
+    for step in rubric_changes(before, after):
+        claims.append(classify(step))
+        hold(claims[-1], *(results(state) for state in step.states))
+    if all(claim.level < Bump.MAJOR for claim in claims):
+        assert [(one.score, one.verdict) for one in results(before)] == [
+            (one.score, one.verdict) for one in results(after)
+        ]
+    assert (compare(old, new).required_bump < Bump.MAJOR) is all(claim.level < Bump.MAJOR for claim in claims)
+    assert compare(old, old).findings == ()
+    return claims
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_claimed_of_an_edit_holds_on_every_short_record(seed: int) -> None:
+    random = Random(seed)  # noqa: S311  # chance, not secrets
+    claims: list[Judgement] = []
+    for _ in range(60):
+        old = rubric(random)
+        claims += prove(old, edited(random, old))
+    found = {(claim.rule.id, claim.directions[0]) for claim in claims}
+    assert "unclassified-change" not in {rule for rule, _ in found}
+    assert len({rule for rule, _ in found}) > 3
+    assert {Direction.STRICTER, Direction.LOOSER, Direction.EITHER} <= {direction for _, direction in found}
