@@ -1,4 +1,4 @@
-"""Where two schemas differ as written: the keywords, with the way to each; notes apart from what decides."""
+"""Where two schemas differ as written: the keywords by name, with the way to each; notes apart from what decides."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _edits(old: Any, new: Any, at: Pointer) -> Iterator[Pointer]:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         yield at
         return
-    for key in dict.fromkeys((*new, *old)):
+    for key in sorted({*new, *old}):
         mine, theirs = old.get(key), new.get(key)
         if (key in old) != (key in new):
             yield (*at, key)
@@ -49,7 +49,7 @@ def _edits(old: Any, new: Any, at: Pointer) -> Iterator[Pointer]:
 
 
 def _names(old: dict[str, Any], new: dict[str, Any], at: Pointer) -> Iterator[Pointer]:
-    for name in dict.fromkeys((*new, *old)):
+    for name in sorted({*new, *old}):
         if (name in old) != (name in new):
             yield (*at, name)
         else:
