@@ -1,8 +1,7 @@
-"""The references that artifacts hold, rows included: who refers to what, and which pins would dangle."""
+"""The references that artifacts hold, rows included: which pins would dangle, and how they are loaded."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
@@ -25,15 +24,6 @@ def references(store: Store, resolved: Resolved, moves: Moves | None = None) -> 
         if isinstance(ref, str):
             place = Place(f"{resolved.kind.folder}/{resolved.artifact.value['rows']}", number)
             yield _placed(place, moved.get(ref, ref))
-
-
-def dependents(store: Store) -> dict[str, tuple[str, ...]]:
-    """Return who refers to each artifact, by name, as the working files say; unreadable files refer to nothing."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for ref in store.working():
-        for target in _targets(store, ref):
-            found[target].add(ref.name)
-    return {name: tuple(sorted(names)) for name, names in found.items()}
 
 
 def check_pins(pins: Iterable[tuple[Place, Ref]], versions: Mapping[str, Iterable[Version]]) -> None:
@@ -78,13 +68,6 @@ def working_loader(store: Store) -> Callable[[str], Artifact]:
             raise
 
     return load
-
-
-def _targets(store: Store, ref: Ref) -> set[str]:
-    try:
-        return {target.name for _, target in references(store, store.resolve(ref))}
-    except EvalstoreError:
-        return set()
 
 
 def _placed(place: Place, text: str) -> tuple[Place, Ref]:

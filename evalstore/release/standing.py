@@ -7,8 +7,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import LoadError, RefError
+from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, Ref, is_id
 from evalstore.store import Release, Resolved, Store
+from evalstore.store.artifacts import LIMIT
 from evalstore.store.blobs import committed_blobs, working_blob
 from evalstore.store.git import Git
 from evalstore.store.revisions import head
@@ -45,7 +47,7 @@ def base_release(store: Store, releases: Sequence[Release], working: Version) ->
     if tip is None:
         return last
     finals = (release for release in reversed(releases) if not release.version.prerelease)
-    return next((release for release in finals if _is_within(store, release.commit, tip)), last)
+    return next((release for release in finals if is_within(store, release.commit, tip)), last)
 
 
 def find_head(git: Git) -> str | None:
@@ -107,7 +109,15 @@ def rows_path(artifact: Artifact) -> str | None:
     return f"{artifact.kind.folder}/{name}" if named else None
 
 
-def _is_within(store: Store, commit: str, tip: str) -> bool:
+def working_rows(store: Store, ref: Ref) -> str | None:
+    """Return where a working dataset keeps its rows, as `rows_path`; one that cannot have any is not parsed."""
+    data = read_below(store.root, ref.path, LIMIT) if store.root else b""
+    # The key stands in the file as it is, unless an escape hides it.
+    return rows_path(store.load(ref)) if b"rows" in data or b"\\" in data else None
+
+
+def is_within(store: Store, commit: str, tip: str) -> bool:
+    """Whether a commit is in the history of another, or that one itself."""
     return store.git.ask("merge-base", "--is-ancestor", commit, tip) is not None
 
 
@@ -127,6 +137,6 @@ def _on_disk(store: Store, path: str) -> str | None:
 
 def _rows(store: Store, ref: Ref) -> str | None:
     try:
-        return rows_path(store.load(ref))
+        return working_rows(store, ref)
     except LoadError:
         return ref.path  # as broken now as it was when it was released

@@ -11,9 +11,11 @@ from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Ref
 from evalstore.release.acceptances import Ruling
+from evalstore.release.drift import Drifts, drifted
 from evalstore.release.ledger import LIMIT, check_complete
 from evalstore.release.policy import judge_version
-from evalstore.release.references import dependents, working_loader
+from evalstore.release.references import working_loader
+from evalstore.release.spread import spread
 from evalstore.release.standing import (
     Load,
     base_release,
@@ -25,6 +27,7 @@ from evalstore.release.standing import (
 )
 from evalstore.release.validity import check_shape, version_of
 from evalstore.release.values import Standing, State
+from evalstore.release.web import working_web
 from evalstore.store import Release, Store
 from evalstore.store.blobs import committed_blobs
 from evalstore.store.ledger import ledger_path
@@ -60,9 +63,10 @@ def survey(store: Store, ruling: Ruling) -> Survey:
     standings = [_stand(look, ref, releases.get(ref.name, ())) for ref in changed]
     removed = list(_removed(store, {ref.name for ref in refs}, last))
     standings += removed
-    users = dependents(store) if standings else {}
-    named = (replace(standing, dependents=users.get(standing.ref, ())) for standing in standings)
-    artifacts = tuple(sorted(named, key=lambda standing: standing.ref))
+    web = working_web(store)
+    unchanged = [last[ref.name] for ref in refs if ref.name in last and ref not in changed]
+    standings += drifted(Drifts(store, releases, ruling.terms.bare), web, unchanged)
+    artifacts = tuple(sorted((spread(one, web) for one in standings), key=lambda standing: standing.ref))
     return Survey(artifacts, len(refs) + len(removed), {name: one.version for name, one in last.items()})
 
 

@@ -8,19 +8,25 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from evalstore.errors import Place
 from evalstore.model import Finding
-from evalstore.versions import Bump
+from evalstore.versions import Bump, Version
 
 if TYPE_CHECKING:
     from evalstore.diff import DiffFinding
 
 
 class State(StrEnum):
-    """Where an artifact stands against its last release; behind: unchanged, and released again on another branch."""
+    """Where an artifact stands against its last release.
+
+    Unchanged are two of them: behind was released again on another branch; moved refers to something without an exact
+    version, and that means another one now.
+    """
 
     NEW = "new"
     CHANGED = "changed"
     BEHIND = "behind"
+    MOVED = "moved"
     REMOVED = "removed"
     BROKEN = "broken"
 
@@ -35,8 +41,40 @@ class Policy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """A floating reference: what it meant when its holder was released, what now, and how large that step is."""
+
+    ref: str
+    was: Version
+    now: Version
+    level: Bump
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A reference of a working file (`user`) that will not follow the next release by itself, and its first place."""
+
+    user: str
+    ref: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What the scores of an artifact reach through any number of references: how many of each."""
+
+    rubrics: int = 0
+    datasets: int = 0
+    questions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
-    """One artifact: its last release, its working file, and whether the step between them has its version."""
+    """One artifact: its last release, its working file, and whether the step between them has its version.
+
+    `dependents` refer to it, `reached` counts what they lead to, too; `pins` would stay behind its next release.
+    """
 
     ref: str
     state: State
@@ -48,6 +86,9 @@ class Standing:
     next_version: str | None = None
     rule: Policy | None = None
     dependents: tuple[str, ...] = ()
+    reached: Reached = Reached()
+    pins: tuple[Pin, ...] = ()
+    moved: tuple[Moved, ...] = ()
     findings: tuple[DiffFinding, ...] = ()
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report.columns import columns
 from evalstore.report.diff import accepted, adjustments
 from evalstore.report.findings import entry, groups
+from evalstore.report.words import counted, listed
 from evalstore.text import printable
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from evalstore.release import Standing, Status
 
 _WIDTH = 100
+_NAMED = 3
 _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 
 
@@ -28,7 +30,7 @@ def text(status: Status) -> str:
         "\n".join([line, *_adjusted(standing), *_users(standing)])
         for line, standing in zip(lines, status.artifacts, strict=True)
     ]
-    return "\n".join([head, *rows, *_findings(status), "", _summary(status)])
+    return "\n".join([head, *rows, *_findings(status), "", summary(status)])
 
 
 def document(status: Status) -> Any:
@@ -107,15 +109,14 @@ def _adjusted(standing: Standing) -> Iterator[str]:
 
 
 def _users(standing: Standing) -> Iterator[str]:
-    if not standing.dependents:
-        return
+    if standing.dependents:
+        yield from _wrapped(f"referred to by {listed(standing.dependents, _NAMED)}")
     reached = standing.reached
     counts = ((reached.rubrics, "rubric"), (reached.datasets, "dataset"), (reached.questions, "question"))
-    told = [f"reaches {listed(counted(number, word) for number, word in counts if number)}"] if any(reached) else []
-    told += [f"referred to by {some(standing.dependents)}"]
-    if standing.pins:
-        told.append(f"{counted(len(standing.pins), 'pin')} of it will not follow (bump --dependents moves them)")
-    yield from _wrapped("; ".join(told))
+    if not (told := listed(counted(number, word) for number, word in counts if number)):
+        return
+    stay = f"; {counted(len(standing.pins), 'pin')} to move (bump --dependents)" if standing.pins else ""
+    yield from _wrapped(f"reaches {told}{stay}")
 
 
 def _findings(status: Status) -> list[str]:
@@ -128,13 +129,24 @@ def _wrapped(line: str) -> list[str]:
     )
 
 
-def _summary(status: Status) -> str:
+def summary(status: Status) -> str:
+    """Return how many differ and lack their version, and the next command."""
+    moved = sum(bool(standing.moved) for standing in status.artifacts)
+    changed = len(status.artifacts) - moved
+    lines = [_changed(status, changed) if changed else f"{_count(status.total)}, all as released"]
+    if moved:
+        lines.append(f"{_count(moved)} with references that moved: pin them, or hold them with evalstore lock")
+    return "\n".join(lines)
+
+
+def _changed(status: Status, changed: int) -> str:
     wrong = sum(not standing.ok for standing in status.artifacts)
-    fault = f", {wrong} without the version it needs" if wrong else ""
-    # A file that is gone cannot be bumped.
-    command = ": evalstore bump --all" if any(standing.working for standing in status.artifacts) else ""
-    return f"{len(status.artifacts)} of {_count(status.total)} differ from the last release{fault}{command}"
+    fault = f", {wrong:,} without the version it needs" if wrong else ""
+    # A file that is gone, or that did not change, cannot be bumped.
+    bumps = any(standing.working and not standing.moved for standing in status.artifacts)
+    command = ": evalstore bump --all" if bumps else ""
+    return f"{changed:,} of {_count(status.total)} differ from the last release{fault}{command}"
 
 
 def _count(number: int) -> str:
-    return f"{number} artifact{'' if number == 1 else 's'}"
+    return counted(number, "artifact")

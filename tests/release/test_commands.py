@@ -55,6 +55,11 @@ def test_status_and_bump_as_json(cli: Cli, shop: Shop) -> None:
         "rule": "version-not-bumped",
         "message": "needs 2.0.0, and is still 1.0.0",
         "dependents": ["rubric/reviewed"],
+        "reaches": {"rubrics": 1, "datasets": 0, "questions": 0},
+        "pins": [
+            {"from": "rubric/reviewed", "ref": "judge/accuracy@1.0.0", "file": "rubrics/reviewed.yaml", "line": 5}
+        ],
+        "moved": [],
         "adjusted": [],
     }
     code, answer = document(cli, shop, "bump", "judge/accuracy", "--dry-run")

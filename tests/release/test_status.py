@@ -182,6 +182,110 @@ def test_dependents_are_who_refers_to_it(shop: Shop) -> None:
     }
 
 
+def reached(shop: Shop) -> None:
+    """A judge that a rubric pins, a composite of that rubric, and a dataset with questions for both."""
+    shop.write("judges/accuracy.yaml", JUDGE)
+    shop.write("rubrics/reviewed.yaml", judged())
+    shop.write("rubrics/loose.yaml", judged("loose", pin="judge/accuracy@^1"))
+    shop.write(
+        "rubrics/whole.yaml",
+        "id: whole\nversion: 1.0.0\nchecks:\n  - {kind: composite, rubric_ref: rubric/reviewed@1.0.0}\n"
+        "scoring: {combine: all_pass}\n",
+    )
+    shop.write(
+        "datasets/web.yaml",
+        "id: web\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/tone@1.0.0}\nquestions:\n"
+        "  - {id: a, input: '?', rubric_ref: rubric/whole@1.0.0}\n  - {id: b, input: '?'}\n"
+        "  - {id: c, input: '?', rubric_ref: \"rubric\\/reviewed@1.0.0\"}\n",
+    )
+    shop.bump()
+
+
+def test_a_change_says_how_far_it_reaches_and_which_pins_stay_behind(shop: Shop) -> None:
+    reached(shop)
+    shop.write("judges/accuracy.yaml", JUDGE.replace("right", "wrong"))
+    (one,) = shop.status().artifacts
+    assert one.dependents == ("rubric/loose", "rubric/reviewed")
+    assert (one.reached.rubrics, one.reached.datasets, one.reached.questions) == (3, 1, 2)
+    assert [(pin.user, pin.ref, str(pin.place)) for pin in one.pins] == [
+        ("rubric/loose", "judge/accuracy@^1", "rubrics/loose.yaml:5:23"),
+        ("rubric/reviewed", "judge/accuracy@1.0.0", "rubrics/reviewed.yaml:5:23"),
+    ]
+
+
+def test_a_range_follows_a_release_that_it_covers(shop: Shop) -> None:
+    reached(shop)
+    shop.write("judges/accuracy.yaml", JUDGE + "title: Right or wrong\n")
+    (one,) = shop.status().artifacts
+    assert [pin.user for pin in one.pins] == ["rubric/reviewed"]
+    shop.write("rubrics/reviewed.yaml", judged(pin="judge/accuracy@1.0.1"))
+    shop.write("judges/accuracy.yaml", JUDGE.replace("1.0.0", "1.0.1") + "title: Right or wrong\n")
+    assert {one.ref: one.pins for one in shop.status().artifacts}["judge/accuracy"] == ()
+
+
+def test_an_unchanged_file_whose_reference_means_another_version_is_named(shop: Shop) -> None:
+    reached(shop)
+    shop.write("judges/accuracy.yaml", JUDGE + "title: Right or wrong\n")
+    shop.bump()
+    found = shop.status()
+    (one,) = found.artifacts
+    (moved,) = one.moved
+    assert (one.ref, one.state, one.ok, one.required_bump, found.ok) == (
+        "rubric/loose",
+        State.MOVED,
+        True,
+        Bump.NONE,
+        True,
+    )
+    assert (moved.ref, str(moved.was), str(moved.now), moved.level) == (
+        "judge/accuracy@^1",
+        "1.0.0",
+        "1.0.1",
+        Bump.PATCH,
+    )
+    shop.write("rubrics/loose.yaml", judged("loose", "1.1.0", pin="judge/accuracy@^1"))
+    shop.bump()
+    assert shop.status().artifacts == ()
+
+
+def test_a_reference_that_is_locked_has_not_moved(shop: Shop, cli: Callable[..., Any]) -> None:
+    reached(shop)
+    assert cli("-C", shop.root, "lock").code == 0
+    shop.write("judges/accuracy.yaml", JUDGE + "title: Right or wrong\n")
+    shop.bump()
+    assert shop.status().artifacts == ()
+
+
+@pytest.mark.parametrize("annotated", [True, False])
+def test_without_ledgers_the_history_says_what_was_released_before(shop: Shop, *, annotated: bool) -> None:
+    how = ("-a", "-m", "by hand") if annotated else ()
+    shop.write("judges/accuracy.yaml", JUDGE)
+    shop.git("add", ".")
+    shop.git("commit", "-q", "-m", "One")
+    shop.git("tag", *how, "judge/accuracy@1.0.0")
+    shop.git("tag", *how, "rubric/tone@1.0.0")
+    shop.write("rubrics/loose.yaml", judged("loose", pin="judge/accuracy"))
+    shop.git("add", ".")
+    shop.git("commit", "-q", "-m", "Two")
+    shop.git("tag", *how, "rubric/loose@1.0.0")
+    assert shop.status().artifacts == ()
+    shop.write("judges/accuracy.yaml", JUDGE.replace("right", "wrong").replace("1.0.0", "2.0.0"))
+    shop.git("commit", "-q", "-a", "-m", "Three")
+    shop.git("tag", *how, "judge/accuracy@2.0.0")
+    (one,) = shop.status().artifacts
+    assert one.message == "unchanged, but judge/accuracy now means 2.0.0, was 1.0.0 (major)"
+
+
+def test_what_a_judge_was_measured_on_reaches_no_score(shop: Shop) -> None:
+    shop.write("datasets/gold.yaml", "id: gold\nversion: 1.0.0\nquestions: [{id: a, input: '?'}]\n")
+    shop.write("judges/accuracy.yaml", JUDGE + "validation: {validated_against: dataset/gold@1.0.0}\n")
+    shop.write("rubrics/reviewed.yaml", judged())
+    shop.bump()
+    shop.write("datasets/gold.yaml", "id: gold\nversion: 1.0.0\nquestions: [{id: a, input: 'Why?'}]\n")
+    (one,) = shop.status().artifacts
+    assert (one.dependents, one.reached.rubrics, one.pins) == (("judge/accuracy",), 0, ())
+
+
 def test_a_pin_to_the_next_version_of_a_working_file_is_followed(shop: Shop) -> None:
     shop.write("judges/accuracy.yaml", JUDGE)
     shop.write("rubrics/reviewed.yaml", judged())
