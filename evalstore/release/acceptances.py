@@ -8,7 +8,8 @@ from datetime import date
 from typing import Any
 
 from evalstore.diff import Accepted, Profile, Terms, terms_of
-from evalstore.documents import read_yaml, write_yaml
+from evalstore.documents import Document, encode, read_yaml, write_yaml
+from evalstore.documents.items import put_item
 from evalstore.errors import LoadError
 from evalstore.store import Store
 from evalstore.store.settings import own_file
@@ -62,31 +63,35 @@ def read_ruling(store: Store, today: date | None, profile: Profile | None = None
 
 def read_acceptances(store: Store) -> tuple[Acceptance, ...]:
     """Return the entries of the file; `LoadError` at the first place that is not as its schema says."""
-    return tuple(map(_acceptance, _read(store)["accepted"]))
+    document = _read(store)
+    return tuple(map(_acceptance, document.value["accepted"])) if document else ()
 
 
 def with_acceptance(store: Store, acceptance: Acceptance) -> bytes:
     """Return the bytes of the file with one more entry, or with this one in place of an older one of its change.
 
-    Entries take several lines each, in order, so that two branches seldom touch the same ones.
+    Entries take several lines each, in order, so that two branches seldom touch the same ones; what else people have
+    written there stays as it is.
     """
-    value = _read(store)
-    kept = [entry for entry in value["accepted"] if _order(entry) != _order(_entry(acceptance))]
-    entries = sorted([*kept, _entry(acceptance)], key=_order)
-    return write_yaml({**value, "accepted": entries}, header=_HEADER).encode()
+    document, entry = _read(store), _entry(acceptance)
+    if document is None:
+        return write_yaml({"accepted": [entry]}, header=_HEADER).encode()
+    orders = [_order(one) for one in document.value["accepted"]]
+    index = sum(one < _order(entry) for one in orders)
+    same = _order(entry) in orders
+    return encode(put_item(document, "accepted", orders.index(_order(entry)) if same else index, entry, replace=same))
 
 
-def _read(store: Store) -> Mapping[str, Any]:
+def _read(store: Store) -> Document | None:
     data = own_file(store.repository, store.batch, root=store.root, prefix=store.prefix, name=ACCEPTED)
     if data is None:
-        return {"accepted": []}
+        return None
     document = read_yaml(data, ACCEPTED)
     for note in form_notes(document.value):
         place = document.place(note.pointer, of_key=note.of_key)
         rule = RULES[note.rule]
         raise LoadError(rule.message.format(**note.facts), place=place, hint=rule.hint.format(**note.facts) or None)
-    value: Mapping[str, Any] = document.value
-    return value
+    return document
 
 
 def _order(entry: Mapping[str, Any]) -> tuple[str, Version, str]:

@@ -278,6 +278,37 @@ def test_extensions_of_the_file_stay(shop: Shop) -> None:
     assert (value["x_team"], value["accepted"][0]["x_review"]) == ("docs", 7)
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_what_people_wrote_into_the_file_stays(shop: Shop, ending: str) -> None:
+    for ref in ("rubric/tone", "rubric/style"):
+        shop.rubric(ref.partition("/")[2], values="please, thanks")
+        shop.accept(ref)
+    text = (shop.root / FILE).read_text("utf-8")
+    text = text.replace("  - artifact: rubric/tone", "  # asked by Bo\n  - artifact: rubric/tone")
+    text = text.replace("reason: 200 replies are the same", "reason: '200 replies'  # all of them", 1)
+    shop.write(FILE, f"{text}# the end\nx_team: docs".replace("\n", ending))
+    before = (shop.root / FILE).read_bytes().decode().split(ending)
+    for again in (True, False):
+        shop.accept()
+        after = (shop.root / FILE).read_bytes().decode().split(ending)
+        assert [*after[:3], *after[13:]] == before, again
+        assert [entry["artifact"] for entry in shop.entries()] == ["judge/accuracy", "rubric/style", "rubric/tone"]
+
+
+@pytest.mark.parametrize("empty", ["accepted: []", "# none yet\naccepted: [ ]  # none\nx_team: docs\n"])
+def test_an_empty_file_is_filled_and_a_flow_is_refused(shop: Shop, empty: str) -> None:
+    shop.write(FILE, empty)
+    shop.accept()
+    assert [entry["artifact"] for entry in shop.entries()] == ["judge/accuracy"]
+    assert "# none" not in empty or "# none yet\n" in (shop.root / FILE).read_text("utf-8")
+    (entry,) = shop.entries()
+    shop.write(FILE, f"accepted: [{json.dumps(dict(entry))}]\n")
+    shop.rubric("tone", values="please, thanks")
+    (print_,) = shop.prints("rubric/tone")
+    told = shop.run("accept", print_, "--reason", "x", code=3).err
+    assert told.startswith(f"error: {FILE}:1:1: no item can be added to `accepted` without touching more of the file")
+
+
 REFUSED = [
     (["0" * 16, "--reason", "x"], 3, "no change since a last release has the fingerprint 0000000000000000"),
     (["PRINT"], 2, "Missing option '--reason'"),
