@@ -33,15 +33,26 @@ def detect(value: Any, tables: Sequence[Table]) -> Match:
 
 
 def _matched(value: Any, table: Table) -> Match:
-    if not isinstance(value, dict) or not value.keys() & table.lists.keys():
+    lists = [key for key in table.lists if _holds(value, key)]
+    if table.lists and not lists:
         return NOTHING
-    cases = _items(value, next(key for key in table.lists if key in value))
+    cases = _items(value, lists[0]) if lists else []
     sign = next((sign for sign in table.signs if _shows(value, cases, sign)), None)
     return Match(table, None, sign.confidence, sign.because) if sign else NOTHING
 
 
-def _shows(root: dict[str, Any], cases: Iterable[dict[str, Any]], sign: Sign) -> bool:
-    return any(not sign.keys.isdisjoint(holder) for holder in ([root] if sign.at == "root" else cases))
+def _holds(value: Any, key: str) -> bool:
+    return key in value if isinstance(value, dict) else isinstance(value, list) and not key
+
+
+def _shows(root: Any, cases: Iterable[dict[str, Any]], sign: Sign) -> bool:
+    holders = ([root] if isinstance(root, dict) else []) if sign.at == "root" else cases
+    return any(_bears(holder, sign) for holder in holders)
+
+
+def _bears(holder: dict[str, Any], sign: Sign) -> bool:
+    some = not sign.keys or not sign.keys.isdisjoint(holder)
+    return some and sign.all <= holder.keys() and all(holder.get(key) in items for key, items in sign.values.items())
 
 
 def _has_shape(value: Any, shape: Shape) -> bool:

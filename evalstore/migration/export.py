@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evalstore.documents import write_json
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.files import read_below, write_below
+from evalstore.migration.opened import open_source, source_text
 from evalstore.migration.outcome import Exported, Given
+from evalstore.migration.readers import give, keeps, read
 from evalstore.migration.restore import case_of, suite_of
+from evalstore.migration.retold import check_retold
 from evalstore.migration.shelf import Shelf
 from evalstore.migration.table import Table, load_tables
+from evalstore.migration.taken import Legacy
 from evalstore.model import Artifact, Kind, Question, Ref, parse_ref
 
 _SAID = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
@@ -34,7 +38,7 @@ def export(
     table = load_tables(to)[0]
     with Shelf.open(Path(store)) as shelf:
         named = [refs] if isinstance(refs, str) else refs
-        asked = [_dataset_ref(text) for text in named] or shelf.came_from(to)
+        asked = [_main_ref(text, table) for text in named] or shelf.came_from(to)
         if not asked:
             raise RefError(
                 f"no dataset here came from {to}", hint="name the datasets: evalstore export --to … dataset/x"
@@ -46,9 +50,9 @@ def export(
     return Exported(to, files, None if out is None else str(out))
 
 
-def _dataset_ref(text: str) -> Ref:
+def _main_ref(text: str, table: Table) -> Ref:
     ref = parse_ref(text)
-    if ref.kind is not Kind.DATASET:
+    if ref.kind is not Kind.DATASET and not keeps(table):
         raise RefError(f"{text} is a {ref.kind}; an export begins with a dataset", hint="its rubrics come with it")
     return ref
 
@@ -62,17 +66,36 @@ def _checked(ref: Ref, table: Table, shelf: Shelf) -> Given:
 
 
 def _given(ref: Ref, table: Table, shelf: Shelf) -> Given:
+    if keeps(table):
+        return _kept(ref, table, shelf)
     dataset, questions = shelf.dataset(ref)
     source = dataset.value.get("x_source", {})
     if source.get("format", table.format) != table.format:
         raise RefusedError(f"{ref} came from {source['format']}, not from {table.format}")
-    rubrics = {text: shelf.rubric(parse_ref(text)) for text in {question.rubric_ref for question in questions} if text}
+    rubrics = {
+        text: shelf.artifact(parse_ref(text)) for text in {question.rubric_ref for question in questions} if text
+    }
     cases = [(_pointer(question), _case(question, rubrics, table)) for question in questions]
-    text = write_json(suite_of(dataset.value, cases, table))
+    text = source_text(suite_of(dataset.value, cases, table), ".json")
     left_out = [f"{ref.name}: {key}" for key in _unsaid(dataset.value)]
     left_out += [f"{ref.name} {question.id}: {key}" for question in questions for key in _unsaid(question.row)]
     file = source.get("file") or f"{dataset.id}/{table.named_by_folder or dataset.id}"
     return Given(file, f"{ref.name}@{dataset.version}", text, tuple(left_out))
+
+
+def _kept(ref: Ref, table: Table, shelf: Shelf) -> Given:
+    """Give back what was kept, if reading it again still gives what the store says."""
+    main, questions = shelf.dataset(ref) if ref.kind is Kind.DATASET else (shelf.artifact(ref), [])
+    source = main.value.get("x_source", {})
+    if source.get("format") != table.format or "kept" not in source:
+        raise RefusedError(
+            f"{ref} did not come from {table.format}", hint="only what came from this format can be given back in it"
+        )
+    value = give(main.value | ({"questions": [question.row for question in questions]} if questions else {}), {}, table)
+    text = source_text(value, source["file"])
+    legacy = Legacy(open_source(text.encode(), source["file"]), source["file"], source["sha256"], lambda _: None)
+    check_retold(read(replace(legacy, dialect=source["dialect"]), table), main, questions, shelf.artifact)
+    return Given(source["file"], f"{ref.name}@{main.version}", text)
 
 
 def _case(question: Question, rubrics: Mapping[str, Artifact], table: Table) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evalstore.documents import Document, read_json
+from evalstore.documents import Document
 from evalstore.errors import LoadError, RefusedError
 from evalstore.migration.against import planned
 from evalstore.migration.detect import SURE, Match, detect
+from evalstore.migration.opened import names_key, open_source
 from evalstore.migration.outcome import Entry, MigrationReport, Outcome, Planned, Source, State
 from evalstore.migration.plan import Plan, entry, plan_source
 from evalstore.migration.readers import read as take
@@ -32,17 +33,19 @@ class _Read:
     skipped: bool = False
 
 
-def migrate(
+def migrate(  # noqa: PLR0913  # the options of the command line
     paths: Path | str | Iterable[Path | str],
     *,
     into: Path | str,
     format: str | None = None,  # noqa: A002  # the word of the command line
+    dialect: str | None = None,
     dry_run: bool = False,
     force: bool = False,
 ) -> MigrationReport:
     """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
 
-    An entry that cannot be migrated is in the report and stops nothing. Raises `LoadError` for a named path that cannot
+    `dialect` is that of every file, for formats that have some, instead of finding it out. An entry that cannot be
+    migrated is in the report and stops nothing. Raises `LoadError` for a named path that cannot
     be read, `RefusedError` when a file of the store differs and `force` is not given, or cannot be written.
     """
     root, tables, names = _store(into), load_tables(format), Names()
@@ -53,7 +56,7 @@ def migrate(
     waiting: AbstractContextManager[Stage | None] = nullcontext() if dry_run else staged(root)
     with waiting as stage:
         for found in sources:
-            read = _read(found, tables, names, forced=format is not None)
+            read = _read(found, tables, names, forced=format is not None, dialect=dialect)
             files += _stage(read.plan, root, stage)
             reads.append(replace(read, plan=Plan({}, read.plan.entries)))  # the texts wait on the disk
         if stage:
@@ -95,7 +98,7 @@ def _refuse_changes(files: Iterable[Planned], *, force: bool) -> None:
         )
 
 
-def _read(found: Found, tables: Sequence[Table], names: Names, *, forced: bool) -> _Read:
+def _read(found: Found, tables: Sequence[Table], names: Names, *, forced: bool, dialect: str | None) -> _Read:
     try:
         data = found.read()
     except LoadError as error:
@@ -104,16 +107,16 @@ def _read(found: Found, tables: Sequence[Table], names: Names, *, forced: bool) 
         return _broken(found, "", error)
     sha256 = hashlib.sha256(data).hexdigest()
     try:
-        document = read_json(data, found.name)
+        document = open_source(data, found.name)
     except LoadError as error:
         # A broken file that never names a list of cases is no suite that somebody would miss.
-        ours = any(f'"{key}"'.encode() in data for table in tables for key in table.lists)
+        ours = any(names_key(data, found.name, key) for table in tables for key in table.lists)
         return _broken(found, sha256, error, skipped=found.walked and not ours)
     match = detect(document.value, tables)
     source = Source(found.name, sha256, None, None, match.confidence, match.reason)
     if match.table is None or (match.confidence < SURE and not forced):
         return _set_aside(source, document, match, walked=found.walked)
-    legacy = Legacy(document, found.name, sha256, lambda _: None)
+    legacy = Legacy(document, found.name, sha256, found.beside, dialect)
     taken = take(legacy, match.table)
     plan = plan_source(taken, legacy, match.table, names)
     source = replace(source, format=match.table.format, dialect=taken.dialect, target=plan.target)

@@ -36,10 +36,14 @@ class Shelf:
         return cls(store.root, store)
 
     def came_from(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
-        """Return the datasets on disk that were migrated from a format."""
-        names = names_below(self.root, "datasets") if self.root else []
-        refs = [Ref(Kind.DATASET, name[:-5], "worktree", PinType.WORKTREE) for name in names if is_id(name[:-5])]
-        return [ref for ref in refs if self._format(ref) == format]
+        """Return what stands on disk for a source of a format: datasets, and rubrics that keep a file without any."""
+        return [
+            ref for kind in (Kind.DATASET, Kind.RUBRIC) for ref in self._on_disk_of(kind) if self._keeps(ref, format)
+        ]
+
+    def _on_disk_of(self, kind: Kind) -> list[Ref]:
+        names = names_below(self.root, f"{kind}s") if self.root else []
+        return [Ref(kind, name[:-5], "worktree", PinType.WORKTREE) for name in names if is_id(name[:-5])]
 
     def dataset(self, ref: Ref) -> tuple[Artifact, list[Question]]:
         """Return a dataset and its questions; one that has no release is read from the disk."""
@@ -53,8 +57,8 @@ class Shelf:
         artifact = self._on_disk(ref)
         return artifact, list(questions_of(artifact.value, self._rows(artifact)))
 
-    def rubric(self, ref: Ref) -> Artifact:
-        """Return the rubric that a question pins: its release, or before the first one the file on disk."""
+    def artifact(self, ref: Ref) -> Artifact:
+        """Return the rubric or judge that something pins: its release, or before the first one the file on disk."""
         unreleased = self.store is None or not self.store.releases(ref.kind, ref.id)
         if self.store and not (unreleased and ref.type in {PinType.EXACT, PinType.NONE}):
             return self.store.load(ref)
@@ -75,10 +79,12 @@ class Shelf:
         lines = read_below(self.root, path, _ROWS_LIMIT).split(b"\n")
         return (read_row(line, path, number) for number, line in enumerate(lines, start=1) if line.strip())
 
-    def _format(self, ref: Ref) -> object:
+    def _keeps(self, ref: Ref, format: str) -> bool:  # noqa: A002
         value = read_yaml(read_below(self.root or Path(), ref.path, LIMIT), ref.path).value
         source = value.get("x_source") if isinstance(value, dict) else None
-        return source.get("format") if isinstance(source, dict) else None
+        if not isinstance(source, dict) or source.get("format") != format:
+            return False
+        return ref.kind is Kind.DATASET or "kept" in source
 
     def __enter__(self) -> Self:
         return self

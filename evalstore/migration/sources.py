@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from evalstore.documents import Document
 from evalstore.errors import LoadError, Place
 from evalstore.files import read_below, read_named
+from evalstore.migration.opened import SUFFIXES, open_source
 from evalstore.migration.write import STAGE
 
 _LIMIT = 64 << 20
-_SUFFIXES = frozenset({".json"})
 _PASSED_BY = frozenset({".git", ".evalstore", STAGE})
 
 
@@ -29,6 +30,17 @@ class Found:
         """Return its bytes; a named file may be a link, a walked one never goes through any."""
         path = self.root / self.below
         return read_below(self.root, self.below, _LIMIT) if self.walked else read_named(path, _LIMIT)
+
+    def beside(self, path: str) -> Document | None:
+        """Return the document of a file that this one names, by its path from here; None outside of what was named."""
+        folder = PurePosixPath(self.below).parent
+        below = os.path.normpath(folder / path)
+        if path.startswith("/") or below.startswith(".."):
+            return None
+        try:
+            return open_source(read_below(self.root, below, _LIMIT), str(PurePosixPath(self.name).parent / path))
+        except LoadError:
+            return None
 
 
 def find_sources(paths: Iterable[Path], store: Path) -> list[Found]:
@@ -55,7 +67,7 @@ def _walk(root: Path, folder: PurePosixPath) -> Iterator[PurePosixPath]:
     for entry in ordered:
         if entry.is_dir(follow_symlinks=False) and entry.name not in _PASSED_BY:
             yield from _walk(root, folder / entry.name)
-        elif entry.is_file(follow_symlinks=False) and PurePosixPath(entry.name).suffix.lower() in _SUFFIXES:
+        elif entry.is_file(follow_symlinks=False) and PurePosixPath(entry.name).suffix.lower() in SUFFIXES:
             yield folder / entry.name
 
 

@@ -31,10 +31,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Keys at the root or in a case that speak for the format."""
+    """Keys at the root or in a case that speak for the format: any of `keys`, `all` of these, and these `values`."""
 
     at: str
     keys: frozenset[str]
+    all: frozenset[str]
+    values: Mapping[str, tuple[Any, ...]]
     confidence: float
     because: str
 
@@ -134,7 +136,14 @@ def _row(value: Mapping[str, Any]) -> Row:
 
 
 def _sign(value: Mapping[str, Any]) -> Sign:
-    return Sign(value["at"], frozenset(value["keys"]), float(value["confidence"]), value["because"])
+    return Sign(
+        at=value["at"],
+        keys=frozenset(value.get("keys", ())),
+        all=frozenset(value.get("all", ())),
+        values={key: tuple(items) for key, items in value.get("values", {}).items()},
+        confidence=float(value["confidence"]),
+        because=value["because"],
+    )
 
 
 def _shape(value: Mapping[str, Any]) -> Shape:

@@ -28,6 +28,11 @@ def give(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], tabl
     return own(main, rubrics, table) if own else _given(main, table)
 
 
+def keeps(table: Table) -> bool:
+    """Whether what artifacts do not say of a source is kept beside them, as its reader has no words of its own."""
+    return not hasattr(_reader(table), "give")
+
+
 def _given(main: Mapping[str, Any], table: Table) -> Any:
     kept = main["x_source"]["kept"]
     if "questions" not in main:
