@@ -80,7 +80,7 @@ def _shift(change: Change, rule: Rule, score: Direction) -> Fraction | None:
     shift = imported_shift(change.imported) if change.imported else None
     if rule.shift:
         shift = rule.shift(change)
-    elif rule.channel in _ON_CHECKS:
+    if rule.channel in _ON_CHECKS:
         shares = [share(check, rubric) for check, rubric in zip(change.checks, change.states, strict=True)]
         part = None if None in shares else max(known for known in shares if known is not None)
         shift = part if part is None or shift is None else part * shift

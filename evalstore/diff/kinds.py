@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from math import inf
 from typing import Any
 
+from evalstore.checks.jury import AGGREGATES
 from evalstore.checks.tools import MANY
 
 Params = Mapping[str, Any]
@@ -100,6 +102,21 @@ def facts(value: Any) -> list[str]:
     return texts([fact.get("value") if isinstance(fact, dict) else fact for fact in _typed(value, list)])
 
 
+def jury(value: Any) -> dict[str, Any]:
+    """Read a jury: at least one member, each with its weight written out."""
+    read: dict[str, Any] = _typed(value, dict)
+    if not (members := [_member(member) for member in _typed(read.get("members"), list)]):
+        raise UnreadableError("a jury has no members")
+    return {**read, "members": members, "aggregate": _aggregate(read.get("aggregate"))}
+
+
+def _member(value: Any) -> dict[str, Any]:
+    weight = _typed(value, dict).get("weight", 1)
+    if isinstance(weight, bool) or not isinstance(weight, int | Decimal) or weight < 0:
+        raise UnreadableError(f"{weight!r} is no weight")
+    return {**value, "judge_prompt_ref": text(value.get("judge_prompt_ref")), "weight": weight}
+
+
 def schema(value: Any) -> Any:
     """Read a JSON Schema as it is."""
     return value if isinstance(value, bool) else _typed(value, dict)
@@ -122,6 +139,7 @@ def one_of(*words: str) -> Callable[[Any], str]:
 
 
 _args_match = one_of("subset", "exact")
+_aggregate = one_of(*AGGREGATES)
 
 
 def _typed(value: Any, type_: type) -> Any:
@@ -149,7 +167,7 @@ def _one_fact(params: Params) -> bool:
 
 def _by_majority(params: Params) -> bool:
     # A member votes by the check's threshold.
-    return isinstance(params["jury"], dict) and params["jury"].get("aggregate") == "majority"
+    return params["jury"] is not None and params["jury"]["aggregate"] == "majority"
 
 
 _OPTIONAL = Param(None, anything)
@@ -236,7 +254,7 @@ KINDS: Mapping[str, KindFacts] = {
     "llm_judge": KindFacts(
         {
             "judge_prompt_ref": Param(None, text),
-            "jury": _OPTIONAL,
+            "jury": Param(None, jury),
             "variables": Param({}, anything),
             "model": Param({}, anything),
             "samples": Param(1, whole),

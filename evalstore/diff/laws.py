@@ -5,6 +5,7 @@ from __future__ import annotations
 from evalstore.diff.change import Change, Law
 from evalstore.diff.deciders.bounds import effective
 from evalstore.diff.deciders.case import case_direction
+from evalstore.diff.deciders.juries import one_more_judge, order_of_ways, other_weights
 from evalstore.diff.deciders.modes import order_of_modes
 from evalstore.diff.deciders.phrases import rewording
 from evalstore.diff.deciders.tool_calls import all_or_fail, by_demand, by_demand_at_the_bar
@@ -100,6 +101,9 @@ def _partial_at_the_bar(change: Change) -> Direction:
 
 BY_COMBINE = Law("by combine; a gate, or an error that fails all, stricter", _one_more)
 BY_MODES = Law("by the order of the two modes", order_of_modes)
+BY_PANEL = Law("added: min stricter, max looser; removed back; either where a failure can raise it", one_more_judge)
+BY_WAYS = Law("by the order min, mean and median, max; majority either", order_of_ways)
+BY_VOTES = Law("either; a majority by the groups that win", other_weights)
 BY_INCLUSION = Law("by inclusion of one wording in the other, else either", rewording)
 BY_CASE = Law("ignoring case finds more: contain looser, ban stricter; either with a capital sigma", case_direction)
 DEMAND = Law("added stricter, removed looser", _demand)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from evalstore.diff.change import Change
+from evalstore.diff.changes.jury import jury_changes
 from evalstore.diff.changes.languages import kind_decided, pattern_changes
 from evalstore.diff.changes.loose import loose_changes
 from evalstore.diff.changes.schemas import schema_changes
@@ -64,6 +65,8 @@ DECIDED: Mapping[tuple[str, str], Callable[[Walk, str], Iterator[Change]]] = {
     ("regex", "pattern"): pattern_changes,
     ("regex", "flags"): pattern_changes,
     ("regex", "mode"): pattern_changes,
+    ("llm_judge", "judge_prompt_ref"): jury_changes,
+    ("llm_judge", "jury"): jury_changes,
     ("tool_usage", "tools"): tool_changes,
 }
 # How much each mode asks for.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Channel, Rule
+from evalstore.diff.deciders.juries import member_shift
 from evalstore.diff.deciders.weights import weightless
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN
@@ -23,6 +24,7 @@ ROWS = (
         example="judge/tone@1.0.0 → judge/tone@2.0.0",
         instead="judge/tone@1.0.0 → judge/tone@1.1.0 (a release that needed no more than minor)",
         deciders=(held, same_content, harmless, weightless),
+        shift=member_shift,
         certainty=Certainty.ASSUMED,
     ),
     Rule(

@@ -1,0 +1,222 @@
+"""Changes of who judges a check: one judge or several, their weights, and how their scores become one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from evalstore.checks.jury import WEIGHED
+from evalstore.diff.change import Change
+from evalstore.diff.changes.loose import loose_changes
+from evalstore.diff.changes.walk import Walk, pointer_of, with_param
+from evalstore.diff.deciders.juries import ALONE, panel_of, voice
+from evalstore.diff.plain import same
+from evalstore.diff.state import CheckState
+from evalstore.documents import Pointer
+
+Edits = Iterator[Change]
+_ONE, _JURY = "judge_prompt_ref", "jury"
+_OF_MEMBER, _OF_JURY = frozenset({_ONE, "weight"}), frozenset({"members", "aggregate"})
+_WRITTEN = {"asks": "asks the same judges, written otherwise"}
+_KEYS: tuple[Callable[[str], str], ...] = (str, lambda ref: ref.partition("@")[0])
+
+Member = Mapping[str, Any]
+
+
+class _Seat(NamedTuple):
+    """One member as it is now, with its place in the old jury and in the new one."""
+
+    member: Member
+    old: int | None
+    new: int | None
+
+    @property
+    def ref(self) -> str:
+        return str(self.member[_ONE])
+
+
+def jury_changes(walk: Walk, token: str) -> Edits:
+    """Yield the edits of who judges a check; one judge is a jury of one."""
+    check, goal = walk.here[token], walk.goal[token]
+    if all(same(check.params[name], goal.params[name]) for name in (_ONE, _JURY)):
+        return
+    if panel_of(check.params) is None or panel_of(goal.params) is None:
+        old, new = ({name: side.params[name] for name in (_ONE, _JURY)} for side in (check, goal))
+        yield walk.edit_check("unclassified-change", _JURY, _judged_as(check, goal.params), old=old, new=new)
+    elif check.params[_JURY] is goal.params[_JURY] is None:
+        done = with_param(check, _ONE, goal.params[_ONE])
+        yield walk.edit_check("judge-ref-changed", _ONE, done, old=check.params[_ONE], new=goal.params[_ONE])
+    else:
+        yield from _Bench(walk, check, goal).changes()
+
+
+@dataclass(slots=True)
+class _Bench:
+    """The members on the way from one jury to another."""
+
+    walk: Walk
+    check: CheckState
+    goal: CheckState
+    seats: tuple[_Seat, ...] = ()
+    way: str = ALONE
+
+    def changes(self) -> Edits:
+        old, new = _jury(self.check.params), _jury(self.goal.params)
+        pairs = _pairs(_refs(old["members"]), _refs(new["members"]))
+        self.seats = tuple(_Seat(member, at, pairs.get(at)) for at, member in enumerate(old["members"]))
+        self.way = old["aggregate"]
+        edits = [*self._moved(new["members"]), *self._noted(old, new), *self._joined(new)]
+        # The same said otherwise: one judge is written as a jury of one, or back.
+        yield from edits or [self._aggregate(new["aggregate"])]
+        self.walk.settle(_judged_as(self.walk.here[self.goal.token], self.goal.params))
+
+    def _moved(self, members: Sequence[Member]) -> Edits:
+        for place, seat in enumerate(self.seats):
+            if seat.new is not None and seat.ref != (ref := members[seat.new][_ONE]):
+                moved = seat._replace(member={**seat.member, _ONE: ref})
+                seats = (*self.seats[:place], moved, *self.seats[place + 1 :])
+                yield self._edit("judge-ref-changed", seats, old=seat.ref, new=ref, at=self._places(seat, _ONE))
+
+    def _noted(self, old: Member, new: Member) -> Edits:
+        yield from self._loose(old, new, known=_OF_JURY, at=((_JURY,), (_JURY,)))
+        for seat in self.seats:
+            if seat.new is not None:
+                at = self._places(seat)
+                yield from self._loose(seat.member, new["members"][seat.new], known=_OF_MEMBER, at=at)
+
+    def _loose(self, old: Member, new: Member, *, known: frozenset[str], at: tuple[Pointer, Pointer]) -> Edits:
+        places = (pointer_of(self.check, *at[0]), pointer_of(self.goal, *at[1]))
+        for change in loose_changes(old, new, at=places, known=known, rule="extension-field-changed"):
+            here, words = self.walk.here, {"check": self.goal.id}
+            yield replace(change, before=here, after=here, token=self.goal.token, words=words)
+
+    def _joined(self, new: Member) -> Edits:
+        mine, theirs = sorted(seat.ref for seat in self.seats), sorted(_refs(new["members"]))
+        final = tuple(_Seat(member, None, at) for at, member in enumerate(new["members"]))
+        if mine != theirs and self._says_as_much(final, new["aggregate"]):
+            yield self._edit("jury-member-changed", final, new["aggregate"], old=mine, new=theirs, words=_WRITTEN)
+            return
+        # One judge says the same however it is joined, so the way changes where there are fewer.
+        if len(mine) < len(theirs):
+            yield from self._ways(new)
+        known = [seat.new for seat in self.seats]
+        yield from self._added([seat for seat in final if seat.new not in known])
+        yield from self._removed()
+        yield from self._ways(new)
+        yield from self._reordered()
+
+    def _ways(self, new: Member) -> Edits:
+        # Weights change where they are not read, if there is such a place.
+        if self.way not in WEIGHED:
+            yield from self._weights(new["members"])
+        if self.way != new["aggregate"] and not self._goes_without_saying(self.seats, new["aggregate"]):
+            yield self._aggregate(new["aggregate"])
+        yield from self._weights(new["members"])
+
+    def _aggregate(self, way: str) -> Change:
+        old, new = ("no jury" if side.params[_JURY] is None else its for side, its in self._sides(self.way, way))
+        return self._edit("jury-aggregation-changed", self.seats, way, old=old, new=new, at=self._roots("aggregate"))
+
+    def _weights(self, members: Sequence[Member]) -> Edits:
+        after = tuple(
+            seat if seat.new is None else seat._replace(member={**seat.member, "weight": members[seat.new]["weight"]})
+            for seat in self.seats
+        )
+        moved = [pair for pair in zip(self.seats, after, strict=True) if pair[0] != pair[1]]
+        if moved and not self._goes_without_saying(after, self.way):
+            old, new = ({seat.ref: seat.member["weight"] for seat in side} for side in zip(*moved, strict=True))
+            at = self._places(moved[0][0], "weight") if len(moved) == 1 else self._roots("members")
+            yield self._edit("jury-weight-changed", after, old=old, new=new, at=at)
+
+    def _added(self, seats: list[_Seat]) -> Edits:
+        # What comes is there before what goes, so that there is always somebody to ask.
+        for seat in seats:
+            at = (None, self._places(seat)[1])
+            yield self._edit(
+                "jury-member-changed", (*self.seats, seat), new=dict(seat.member), at=at, words=_words(seat)
+            )
+
+    def _removed(self) -> Edits:
+        for seat in self.seats:
+            if seat.new is None:
+                left = tuple(other for other in self.seats if other is not seat)
+                at = (self._places(seat)[0], None)
+                yield self._edit("jury-member-changed", left, old=dict(seat.member), at=at, words=_words(seat))
+
+    def _reordered(self) -> Edits:
+        order = tuple(sorted(self.seats, key=lambda seat: seat.new or 0))
+        old, new = ([seat.ref for seat in seats if seat.old is not None] for seats in (self.seats, order))
+        if old != new:
+            yield self._edit(
+                "list-reordered", order, old=old, new=new, at=self._roots("members"), words={"where": "the jury"}
+            )
+
+    def _edit(self, rule: str, seats: tuple[_Seat, ...], way: str = "", **facts: Any) -> Change:
+        words = {"check": self.goal.id, **facts.pop("words", {})}
+        self.seats, self.way = seats, way or self.way
+        done = _judged_as(self.walk.here[self.goal.token], _seated(seats, self.way))
+        change = self.walk.edit_check(rule, _JURY, done, **{"at": self._roots("members"), **facts})
+        return replace(change, words=words)
+
+    def _says_as_much(self, seats: tuple[_Seat, ...], way: str) -> bool:
+        here = self.walk.here[self.goal.token].params
+        before, after = (panel_of({**here, **_seated(*side)}) for side in ((self.seats, self.way), (seats, way)))
+        return bool(before and after and (said := voice(before)) and said == voice(after))
+
+    def _goes_without_saying(self, seats: tuple[_Seat, ...], way: str) -> bool:
+        """Settle what makes no difference to one judge, where one side has no jury to write it in."""
+        written = self.check.params[_JURY] is not None and self.goal.params[_JURY] is not None
+        if written or not self._says_as_much(seats, way):
+            return False
+        self.seats, self.way = seats, way
+        self.walk.settle(_judged_as(self.walk.here[self.goal.token], _seated(seats, way)))
+        return True
+
+    def _sides(self, *values: Any) -> Iterator[tuple[CheckState, Any]]:
+        return zip((self.check, self.goal), values, strict=True)
+
+    def _places(self, seat: _Seat, *path: str) -> tuple[Pointer, Pointer]:
+        old, new = (
+            (_ONE,) if side.params[_JURY] is None else (_JURY, "members", index or 0, *path)
+            for side, index in self._sides(seat.old, seat.new)
+        )
+        return old, new
+
+    def _roots(self, key: str) -> tuple[Pointer, Pointer]:
+        old, new = ((_ONE,) if side.params[_JURY] is None else (_JURY, key) for side in (self.check, self.goal))
+        return old, new
+
+
+def _judged_as(check: CheckState, params: Mapping[str, Any]) -> CheckState:
+    return replace(check, params={**check.params, _ONE: params[_ONE], _JURY: params[_JURY]})
+
+
+def _seated(seats: Sequence[_Seat], way: str) -> dict[str, Any]:
+    return {_ONE: None, _JURY: {"members": [dict(seat.member) for seat in seats], "aggregate": way}}
+
+
+def _jury(params: Mapping[str, Any]) -> Member:
+    jury: Member | None = params[_JURY]
+    return jury or {"members": [{_ONE: params[_ONE], "weight": 1}], "aggregate": ALONE}
+
+
+def _refs(members: Sequence[Member]) -> list[str]:
+    return [member[_ONE] for member in members]
+
+
+def _words(seat: _Seat) -> dict[str, str]:
+    return {"asks": f"{'no longer' if seat.new is None else 'also'} asks {seat.ref}"}
+
+
+def _pairs(old: list[str], new: list[str]) -> dict[int, int]:
+    """Return which member is which: by reference, by judge, and the one that takes the place of another."""
+    found: dict[int, int] = {}
+    for key in _KEYS:
+        for index, ref in enumerate(old):
+            free = (at for at, other in enumerate(new) if at not in found.values() and key(other) == key(ref))
+            if index not in found and (at := next(free, None)) is not None:
+                found[index] = at
+    gone = [at for at in range(len(old)) if at not in found]
+    come = [at for at in range(len(new)) if at not in found.values()]
+    return {**found, gone[0]: come[0]} if len(gone) == len(come) == 1 else found

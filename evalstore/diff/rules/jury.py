@@ -1,0 +1,58 @@
+"""Rules for who judges a check (catalogue G): the members of a jury, their weights, and how their scores are joined."""
+
+from __future__ import annotations
+
+from evalstore.diff.change import Channel, Rule
+from evalstore.diff.deciders.juries import panel_shift, same_voice
+from evalstore.diff.deciders.weights import weightless
+from evalstore.diff.laws import BY_PANEL, BY_VOTES, BY_WAYS
+from evalstore.versions import Bump
+
+ROWS = (
+    Rule(
+        id="jury-member-changed",
+        number="54",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        law=BY_PANEL,
+        channel=Channel.CHECK,
+        message="{check} {asks}",
+        reason="one judge more or less has a say, and all must answer for a score",
+        mirror="jury-member-changed",
+        example="nothing → {judge_prompt_ref: judge/taste@1.0.0}",
+        instead="judge_prompt_ref: judge/tone@1.0.0 → jury: {members: [{judge_prompt_ref: judge/tone@1.0.0}], "
+        "aggregate: mean} (one judge, and a place for more)",
+        deciders=(same_voice, weightless),
+        shift=panel_shift,
+    ),
+    Rule(
+        id="jury-weight-changed",
+        number="55",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        law=BY_VOTES,
+        channel=Channel.CHECK,
+        message="in the jury of {check} the weights change from {old} to {new}",
+        reason="the judges have other shares of the vote",
+        mirror="jury-weight-changed",
+        example="weight: 1} → weight: 3}",
+        instead="weight: 2}, {judge_prompt_ref: judge/taste@1.0.0, weight: 1} → "
+        "weight: 0.2}, {judge_prompt_ref: judge/taste@1.0.0, weight: 0.1} (all by one factor)",
+        deciders=(same_voice, weightless),
+        shift=panel_shift,
+    ),
+    Rule(
+        id="jury-aggregation-changed",
+        number="56",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        law=BY_WAYS,
+        channel=Channel.CHECK,
+        message="the jury of {check} is joined by {new} (was {old})",
+        reason="the same answers of the judges give another score",
+        mirror="jury-aggregation-changed",
+        example="aggregate: mean → aggregate: min",
+        instead="aggregate: mean → aggregate: median (of two judges with equal weights)",
+        deciders=(same_voice, weightless),
+    ),
+)

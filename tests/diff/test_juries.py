@@ -1,0 +1,254 @@
+"""Who judges, proved with the real checks: no proof moves a score, and every direction and bound holds, whatever is replied."""
+
+from __future__ import annotations
+
+import copy
+import json
+import zlib
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+from evalstore.checks import Reach, evaluate
+from evalstore.diff import Diff, Direction, compare
+from evalstore.diff.changes.rubric import rubric_changes
+from evalstore.diff.classify import classify
+from evalstore.diff.direction import join
+from evalstore.diff.plain import plain
+from evalstore.diff.state import read_rubric
+from evalstore.documents import read_yaml
+from evalstore.errors import RefError
+from evalstore.model import Artifact, Call, Kind, Reply, RubricResult, Unscored, parse_ref
+from evalstore.versions import Bump
+
+Mapping = dict[str, Any]
+
+# Judges by reference: two spellings of one, one whose second level is worth more, one that reads a variable.
+LEVELS = {"score_type": "levels", "level_names": ["low", "half", "high"]}
+JUDGES: Mapping = {
+    "judge/a@1.0.0": {"template": "a {{ output }}"},
+    "judge/a@1.0.1": {"template": "a {{output}}{{! the same }}"},
+    "judge/a@2.0.0": {"template": "a again {{ output }}"},
+    "judge/b@1.0.0": {"template": "b {{ output }}"},
+    "judge/c@1.0.0": {"template": "c {{ output }}", **LEVELS},
+    "judge/c@2.0.0": {"template": "c {{ output }}", **LEVELS, "level_scores": {"low": 0, "half": 0.75, "high": 1}},
+    "judge/d@1.0.0": {"template": "d {{ output }} {{ kind }}", "variables": ["kind", "mood"]},
+}
+REFS = st.sampled_from(sorted(JUDGES))
+SCORES = ["0", "0.25", "0.5", "0.7", "0.75", "1"]
+ALL_SCORED = [*(f'{{"score": {score}, "level": "{level}"}}' for score in SCORES for level in LEVELS["level_names"])]
+SOME_LOST = [*ALL_SCORED, "I cannot say", ""]
+WEIGHTS = st.sampled_from([0, 1, 1, 2, 0.5, 3])
+WAYS = st.sampled_from(["mean", "median", "min", "max", "majority"])
+NUMBERS = st.sampled_from([0, 0.3, 0.5, 0.7, 1])
+COMBINES = st.sampled_from(["all_pass", "any_pass", "weighted_avg", "weighted_avg", "min", "max", "median"])
+OUTPUTS = ["", "x", "y", "x y"]
+_SALTS = range(6)
+
+
+def load(ref: str) -> Artifact:
+    value = JUDGES.get(ref)
+    if value is None:
+        raise RefError(f"{ref} is not there")
+    name = parse_ref(ref)
+    text = json.dumps({"id": name.id, "version": str(name.version), **value})
+    return Artifact(Kind(name.kind), name.id, str(name.version), read_yaml(text.encode(), "x.yaml"))
+
+
+def asked(salt: int, replies: list[str]) -> Callable[[Call], Reply]:
+    """Return a model that replies as it likes, but always the same to the same call."""
+    return lambda call: Reply(replies[zlib.crc32(f"{salt} {call.key}".encode()) % len(replies)])
+
+
+def answers(rubric: Any) -> list[RubricResult]:
+    """Return what a rubric makes of every output under every model, those that never fail first."""
+    reaches = [Reach(load, asked(salt, replies), {"id": "m"}) for replies in (ALL_SCORED, SOME_LOST) for salt in _SALTS]
+    return [evaluate(rubric, output, reach=reach) for reach in reaches for output in OUTPUTS]
+
+
+def optional(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[Mapping]:
+    return st.fixed_dictionaries({}, optional=values)
+
+
+MEMBER = st.builds(lambda ref, rest: {"judge_prompt_ref": ref, **rest}, REFS, optional(weight=WEIGHTS))
+JURY = st.builds(
+    lambda members, way: {"jury": {"members": members, "aggregate": way}},
+    st.lists(MEMBER, min_size=1, max_size=4),
+    WAYS,
+)
+VARIABLES = st.dictionaries(st.sampled_from(["kind", "mood", "none"]), st.sampled_from(["u", "v"]), max_size=2)
+MODELS = optional(id=st.sampled_from(["m", "n"]), temperature=st.sampled_from([0, 1, None]), x_note=st.just(1))
+JUDGED = st.builds(
+    lambda who, rest: {"kind": "llm_judge", **who, **rest},
+    st.one_of(REFS.map(lambda ref: {"judge_prompt_ref": ref}), JURY, JURY, JURY),
+    optional(
+        threshold=NUMBERS, negate=st.booleans(), variables=VARIABLES, model=MODELS, samples=st.sampled_from([1, 1, 2])
+    ),
+)
+PLAIN = st.builds(
+    lambda value, rest: {"kind": "must_contain_any", "values": [value], **rest},
+    st.sampled_from(["x", "y"]),
+    optional(threshold=NUMBERS, negate=st.booleans()),
+)
+
+
+@st.composite
+def rubrics(draw: st.DrawFn) -> Mapping:
+    checks = [draw(JUDGED), *draw(st.lists(st.one_of(JUDGED, PLAIN, PLAIN), max_size=2))]
+    ids = [f"c{index}" for index in range(len(checks))]
+    scoring = draw(
+        optional(
+            weights=st.dictionaries(st.sampled_from(ids), WEIGHTS),
+            required=st.lists(st.sampled_from(ids), unique=True, max_size=1),
+            threshold=NUMBERS,
+            errors=st.sampled_from(["skip", "zero", "fail"]),
+        )
+    )
+    named = [{"id": id_, **check} for id_, check in zip(ids, checks, strict=True)]
+    return {"id": "r", "version": "1.0.0", "checks": named, "scoring": {"combine": draw(COMBINES), **scoring}}
+
+
+def _members(draw: st.DrawFn, jury: Mapping) -> None:
+    members = jury["members"]
+    at = draw(st.integers(0, len(members) - 1))
+    how = draw(st.sampled_from(["add", "drop", "swap", "turn", "weigh", "double", "rescale", "way"]))
+    if how == "add":
+        members.insert(at, draw(MEMBER))
+    elif how == "drop" and len(members) > 1:
+        members.pop(at)
+    elif how == "swap":
+        members[at]["judge_prompt_ref"] = draw(REFS)
+    elif how == "turn":
+        members.reverse()
+    elif how == "weigh":
+        members[at]["weight"] = draw(WEIGHTS)
+    elif how == "double":
+        members.append(dict(members[at]))
+    elif how == "rescale":
+        for member in members:
+            member["weight"] = member.get("weight", 1) * 4
+    elif how == "way":
+        jury["aggregate"] = draw(WAYS)
+
+
+def _who(draw: st.DrawFn, check: Mapping) -> None:
+    if "jury" not in check:
+        ref = check.pop("judge_prompt_ref")
+        alone = {"members": [{"judge_prompt_ref": ref, **draw(optional(weight=WEIGHTS))}], "aggregate": draw(WAYS)}
+        check.update(draw(st.one_of(st.just({"jury": alone}), JURY, MEMBER.map(_alone))))
+    elif draw(st.sampled_from([True, False, False, False])):
+        check.update(_alone(draw(st.sampled_from(check.pop("jury")["members"]))))
+    else:
+        _members(draw, check["jury"])
+
+
+def _alone(member: Mapping) -> Mapping:
+    return {"judge_prompt_ref": member["judge_prompt_ref"]}
+
+
+def _rest(draw: st.DrawFn, check: Mapping) -> None:
+    key, values = draw(st.sampled_from([("variables", VARIABLES), ("model", MODELS), ("negate", st.booleans())]))
+    check[key] = draw(values)
+
+
+@st.composite
+def edited(draw: st.DrawFn) -> tuple[Mapping, Mapping]:
+    old = draw(rubrics())
+    new = copy.deepcopy(old)
+    for _ in range(draw(st.sampled_from([1, 1, 2, 3]))):
+        check = draw(st.sampled_from([check for check in new["checks"] if check["kind"] == "llm_judge"]))
+        draw(st.sampled_from([_who, _who, _who, _rest]))(draw, check)
+    return old, new
+
+
+def answer(result: RubricResult) -> tuple[object, object]:
+    return result.score, result.verdict
+
+
+def moved(old: Fraction | None, new: Fraction | None) -> Direction:
+    if old is None or new is None or old == new:
+        return Direction.NONE
+    return Direction.LOOSER if new > old else Direction.STRICTER
+
+
+def allows(claimed: Direction, seen: Direction) -> bool:
+    return seen is Direction.NONE or claimed in {seen, Direction.EITHER}
+
+
+def erred(*results: RubricResult) -> bool:
+    return any(check.unscored is Unscored.ERROR for result in results for check in result.checks)
+
+
+def check_steps(old: Mapping, new: Mapping) -> None:
+    before, after = read_rubric(plain(old)), read_rubric(plain(new))
+    assert before is not None
+    assert after is not None
+    for step in rubric_changes(before, after):
+        claim = classify(step)
+        for was, now in zip(*(answers(state.rubric()) for state in step.states), strict=True):
+            told = f"{claim.rule.id} {claim.level} {claim.directions}: {claim.message}: {answer(was)} {answer(now)}"
+            if claim.level < Bump.MAJOR:
+                assert answer(was) == answer(now), told
+            assert allows(claim.directions[0], moved(was.score, now.score)), told
+            passed = [None if one.score is None else Fraction(one.verdict == "pass") for one in (was, now)]
+            assert allows(claim.directions[1], moved(*passed)), told
+            if claim.max_shift is not None and not erred(was, now) and None not in {was.score, now.score}:
+                assert abs((now.score or 0) - (was.score or 0)) <= claim.max_shift, told
+
+
+def check_whole(diff: Diff, old: Mapping, new: Mapping) -> None:
+    total = Direction.NONE
+    for finding in diff.findings:
+        total = join(total, finding.direction)
+    for was, now in zip(answers(old), answers(new), strict=True):
+        told = f"{[(str(one.level), one.rule, one.message) for one in diff.findings]}: {answer(was)} {answer(now)}"
+        if diff.required_bump < Bump.MAJOR:
+            assert answer(was) == answer(now), told
+        if not erred(was, now):
+            assert allows(total, moved(was.score, now.score)), told
+
+
+CAREFUL = settings(
+    max_examples=120,
+    deadline=None,
+    database=None,
+    derandomize=False,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+@seed(20261121)
+@CAREFUL
+@given(pair=edited())
+def test_whatever_the_judges_reply_no_proof_moves_and_directions_hold(pair: tuple[Mapping, Mapping]) -> None:
+    prove(*pair)
+
+
+def prove(old: Mapping, new: Mapping) -> None:
+    check_steps(old, new)
+    check_whole(compare(old, new, load=load), old, new)
+    assert compare(new, new, load=load).findings == ()
+
+
+def rubric(who: Mapping) -> Mapping:
+    return {"id": "r", "version": "1.0.0", "checks": [{"kind": "llm_judge", **who}], "scoring": {"combine": "min"}}
+
+
+@pytest.mark.parametrize("way", ["mean", "median", "min", "max"])
+def test_one_judge_is_a_jury_of_one(way: str) -> None:
+    ref = {"judge_prompt_ref": "judge/a@1.0.0"}
+    old, new = rubric(ref), rubric({"jury": {"members": [{**ref, "weight": 3}], "aggregate": way}})
+    (finding,) = compare(old, new).findings
+    assert (finding.rule, finding.level) == ("jury-aggregation-changed", Bump.PATCH)
+    assert list(map(answer, answers(old))) == list(map(answer, answers(new)))
+
+
+def test_one_judge_is_no_majority_of_one() -> None:
+    ref = {"judge_prompt_ref": "judge/a@1.0.0"}
+    old, new = rubric(ref), rubric({"jury": {"members": [ref], "aggregate": "majority"}})
+    assert compare(old, new).required_bump is Bump.MAJOR
+    assert list(map(answer, answers(old))) != list(map(answer, answers(new)))
