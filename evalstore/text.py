@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable
 
 _SHOWN_LIMIT = 200
+# What the log of a CI system takes for a command: the first anywhere in a line, the second at its start.
+_COMMANDS = re.compile(r"(?P<anywhere>#(?=#\w*\[))|^(?P<blank>[^\S\n]*):(?=:)", re.MULTILINE)
 
 
 def printable(text: str) -> str:
@@ -19,6 +22,11 @@ def printable(text: str) -> str:
 def excerpt(text: str, limit: int = _SHOWN_LIMIT) -> str:
     """Return `text` printable and at most `limit` characters long."""
     return printable(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def inert(text: str) -> str:
+    """Escape what the log of a CI system would act on; whole lines, as they are printed."""
+    return _COMMANDS.sub(lambda found: "\\x23" if found["anywhere"] else f"{found['blank']}\\x3a", text)
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

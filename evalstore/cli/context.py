@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,11 +12,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from evalstore.cli.streams import put, screen
-from evalstore.text import printable
+from evalstore.report.formats import FORMATS
+from evalstore.report.formats.failure import annotation
+from evalstore.report.json_text import dump
+from evalstore.text import inert, printable
 
 if TYPE_CHECKING:
     from evalstore.errors import EvalstoreError, ExitCode
     from evalstore.store import Store
+
+PLAIN = ("text", "json")
+REPORTS = (*PLAIN, *FORMATS)  # of a command that finds problems
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -35,8 +40,8 @@ class Settings:
     def seen(cls, argv: list[str]) -> Settings:
         """Guess format and verbosity from raw arguments, for errors that come before click has read them."""
         words = [word for arg in argv for word in arg.split("=", 1)]
-        json_asked = any(flag == "--format" and word == "json" for flag, word in pairwise(words))
-        return cls(format="json" if json_asked else "text", verbose=bool({"-v", "--verbose"} & set(argv)))
+        asked = next((word for flag, word in pairwise(words) if flag == "--format" and word in REPORTS), "text")
+        return cls(format=asked, verbose=bool({"-v", "--verbose"} & set(argv)))
 
     @property
     def path(self) -> Path:
@@ -51,39 +56,50 @@ class Settings:
 
     def emit(self, result: Any) -> None:
         """Print a result on stdout in the format asked for."""
+        from evalstore.cli.places import locator
         from evalstore.report import render
 
-        text = render(result, self.format, screen(sys.stdout))
+        text = render(result, self.format, screen=screen(sys.stdout), locate=locator(self.path))
+        text = text if self.format == "github" else inert(text)
         if not (self.quiet and self.format == "text"):
             sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
 
     def say(self, line: str) -> None:
         """Tell the user something that is not the result, on stderr."""
         if not self.quiet:
-            put(sys.stderr, printable(line) + "\n")
+            put(sys.stderr, inert(printable(line)) + "\n")
 
     def fail(self, error: EvalstoreError, code: ExitCode | None = None) -> ExitCode:
-        """Print an error: a line and a hint on stderr, and in JSON format one document on stdout; return its code."""
+        """Print an error: a line and a hint on stderr, and on stdout what the format has for it; return its code.
+
+        JSON has a document and GitHub an annotation. An empty list of problems would say that there are none, so the
+        other formats stay empty.
+        """
         code = error.exit_code if code is None else code
         if self.format == "json":
-            place = error.place
-            document = {
-                "error": {
-                    "message": error.message,
-                    "file": place.file if place else None,
-                    "line": place.line if place else None,
-                    "column": place.column if place else None,
-                    "hint": error.hint,
-                    "exit_code": int(code),
-                }
-            }
-            put(sys.stdout, json.dumps(document, indent=2, ensure_ascii=True) + "\n")
+            put(sys.stdout, dump(_document(error, code)) + "\n")
+        if self.format == "github":
+            put(sys.stdout, annotation(error) + "\n")
         hint = f"\nhint: {printable(error.hint)}" if error.hint else ""
-        put(sys.stderr, f"error: {printable(str(error))}{hint}\n")
+        put(sys.stderr, inert(f"error: {printable(str(error))}{hint}\n"))
         return code
 
 
-def options(formats: Iterable[str] = ("text", "json")) -> Callable[[_F], _F]:
+def _document(error: EvalstoreError, code: ExitCode) -> dict[str, Any]:
+    place = error.place
+    return {
+        "error": {
+            "message": error.message,
+            "file": place.file if place else None,
+            "line": place.line if place else None,
+            "column": place.column if place else None,
+            "hint": error.hint,
+            "exit_code": int(code),
+        }
+    }
+
+
+def options(formats: Iterable[str] = PLAIN) -> Callable[[_F], _F]:
     """Add --format, --quiet and --verbose to a command; they land in the `Settings` it is given."""
 
     def set_(ctx: click.Context, param: click.Parameter, value: Any) -> Any:

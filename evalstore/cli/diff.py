@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import REPORTS, Settings, examples, options
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, UsageError
 from evalstore.model import Artifact, Kind, PinType, parse_ref
 from evalstore.versions import Version, find_version
@@ -45,7 +45,7 @@ class _Side:
 @click.argument("b", required=False)
 @click.option("--exit-code", is_flag=True, help="Exit 1 when a bump is needed, like git diff.")
 @click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
-@options()
+@options(REPORTS)
 def command(settings: Settings, a: str, b: str | None, *, exit_code: bool, profile: str | None) -> ExitCode:
     """Say what changed from A to B, which way scores can move, and which bump that needs.
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import REPORTS, Settings, examples, options
 from evalstore.errors import ExitCode
 
 
@@ -19,7 +19,7 @@ from evalstore.errors import ExitCode
 )
 @click.option("--check", is_flag=True, help="Exit 1 when a change has no version that says enough.")
 @click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
-@options()
+@options(REPORTS)
 def command(settings: Settings, *, check: bool, profile: str | None) -> ExitCode:
     """List every artifact that differs from its last release: the bump it needs, and what refers to it.
 

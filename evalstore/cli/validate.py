@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import REPORTS, Settings, examples, options
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _STDIN_LIMIT = 1 << 20
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @click.option("--strict", is_flag=True, help="Every finding is an error, and answers 1.")
-@options()
+@options(REPORTS)
 def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCode:  # noqa: FBT001  # click's flag
     """Check artifacts: schema, ids, versions, references, templates, weights, rows.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import REPORTS, Settings, examples, options
 from evalstore.errors import ExitCode
 
 
@@ -18,7 +18,7 @@ from evalstore.errors import ExitCode
 )
 @click.argument("refs", metavar="[REF]...", nargs=-1)
 @click.option("--lock", "file", type=click.Path(), help="A lock that is kept elsewhere; by default evalstore.lock.")
-@options()
+@options(REPORTS)
 def command(settings: Settings, refs: tuple[str, ...], file: str | None) -> ExitCode:
     """Look at every release, or those of REF: its tag, its file, its line in the ledger, and what the lock says.
 

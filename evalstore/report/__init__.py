@@ -6,6 +6,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from evalstore.report.formats import FORMATS
+from evalstore.report.formats import render as formatted
+from evalstore.report.json_text import dump
 from evalstore.report.screen import PAPER, Screen
 
 # The result's class name -> the module of this room that renders it: `text(result)` and `document(result)` at least.
@@ -19,6 +22,7 @@ ROOMS = {
     "Exported": "export",
     "Findings": "findings",
     "History": "log",
+    "Impact": "impact",
     "Listing": "list",
     "Locked": "lock",
     "MigrationReport": "migrate",
@@ -36,20 +40,23 @@ ROOMS = {
 SCREENED = frozenset({"diff"})
 
 
-def render(result: Any, format: str, screen: Screen = PAPER) -> str:  # noqa: A002  # the word of the command line
-    """Return `result` in `format`; `json` is its document, every other format a function of its module."""
-    room = import_module(f"evalstore.report.{ROOMS[type(result).__name__]}")
+def render(
+    result: Any,
+    format: str,  # noqa: A002  # the word of the command line
+    *,
+    screen: Screen = PAPER,
+    locate: Callable[[str], str] = str,
+) -> str:
+    """Return `result` in a format: `json` its document, one of `FORMATS` its problems, any other one of its module.
+
+    `locate` gives a file its path from the root of the repository, by which CI systems know it.
+    """
+    name = ROOMS[type(result).__name__]
+    if format in FORMATS:
+        reports = import_module("evalstore.report.reports")
+        return formatted(reports.problems(result, locate), format)
+    room = import_module(f"evalstore.report.{name}")
     if format == "json":
         return dump(room.document(result))
-    if format == "text" and ROOMS[type(result).__name__] in SCREENED:
-        fitted: str = room.text(result, screen)
-        return fitted
-    renderer: Callable[[Any], str] = getattr(room, format)
-    return renderer(result)
-
-
-def dump(document: Any) -> str:
-    """Return one JSON document, ASCII only, so that no terminal acts on it."""
-    import json
-
-    return json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
+    renderer: Callable[..., str] = getattr(room, format)
+    return renderer(result, screen) if format == "text" and name in SCREENED else renderer(result)

@@ -18,10 +18,13 @@ _INDENT = "    "
 
 def text(result: Findings) -> str:
     """Return the findings grouped by file, and a line that counts them."""
+    return "\n\n".join([*([groups(result.findings)] if result.findings else []), summary(result)])
+
+
+def summary(result: Findings) -> str:
+    """Return how many files were read, and how many findings there are."""
     files = _count(result.files, "file")
-    if not result.findings:
-        return f"{files}: no findings"
-    return f"{groups(result.findings)}\n\n{files}: {tally(result.findings)}"
+    return f"{files}: {tally(result.findings) if result.findings else 'no findings'}"
 
 
 def document(result: Findings) -> Any:

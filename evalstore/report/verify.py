@@ -13,15 +13,18 @@ if TYPE_CHECKING:
 
 def text(result: Verified) -> str:
     """Return the findings as validate shows them, and a line that says what was looked at."""
+    return "\n\n".join([*([listed.groups(result.findings)] if result.findings else []), summary(result)])
+
+
+def summary(result: Verified) -> str:
+    """Return what was looked at, and how many findings there are."""
     counts = [
         _count(result.releases, "release"),
         _count(result.ledgers, "ledger"),
         _count(result.locked, "locked reference"),
     ]
     looked = f"{', '.join(counts[:-1])} and {counts[-1]}"
-    if not result.findings:
-        return f"{looked}: all as they were released"
-    return f"{listed.groups(result.findings)}\n\n{looked}: {listed.tally(result.findings)}"
+    return f"{looked}: {listed.tally(result.findings) if result.findings else 'all as they were released'}"
 
 
 def document(result: Verified) -> Any:

@@ -1,0 +1,37 @@
+"""Where a file of a report lies, seen from the root of its repository, as CI systems name files; only looks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from evalstore.errors import GitError
+
+
+def locator(directory: Path) -> Callable[[str], str]:
+    """Return what turns a file's name in a report into its path from the root of the repository around `directory`.
+
+    A name is one in the store, or as it was given on the command line; what is not there keeps its name.
+    """
+    folders = _folders(directory)
+
+    def locate(file: str) -> str:
+        for folder in folders:
+            path = os.path.normpath(folder / file)
+            if os.path.lexists(path) and Path(path).is_relative_to(folders[-1]):
+                return Path(path).relative_to(folders[-1]).as_posix()
+        return Path(file).as_posix()
+
+    return locate
+
+
+def _folders(directory: Path) -> list[Path]:
+    from evalstore.store.locate import existing_folder, find_root, find_top
+
+    try:
+        start = existing_folder(directory)
+        top = find_top(start) or start
+        return [find_root(start, top)[0], start, top]
+    except GitError:
+        return [directory]

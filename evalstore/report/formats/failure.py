@@ -1,0 +1,28 @@
+"""Why a command could not answer, as an annotation; what a workflow command escapes is known here only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from evalstore.errors import EvalstoreError
+from evalstore.text import printable
+
+_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
+
+
+def annotation(error: EvalstoreError) -> str:
+    """Return an error as a workflow command of GitHub Actions, without a place: it has no line of its own to show."""
+    said = [str(error), *([f"hint: {error.hint}"] if error.hint else [])]
+    return workflow_command("error", {"title": "evalstore"}, said)
+
+
+def workflow_command(name: str, properties: Mapping[str, str], lines: list[str]) -> str:
+    """Return a workflow command; nothing in its texts ends it, or adds a property to it."""
+    told = ",".join(f"{key}={_escaped(printable(value), _PROPERTY)}" for key, value in properties.items())
+    message = "\n".join(map(printable, lines))
+    return f"::{name} {told}::{_escaped(message, _DATA)}"
+
+
+def _escaped(text: str, table: Mapping[str, str]) -> str:
+    return "".join(table.get(char, char) for char in text)

@@ -1,0 +1,33 @@
+"""Workflow commands of GitHub Actions: an annotation a problem, the gravest first, and the summary as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evalstore.model import Severity
+from evalstore.report.formats.failure import workflow_command
+from evalstore.report.problems import Problem, Report, gravest
+from evalstore.text import inert, printable
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def render(report: Report) -> str:
+    """Return a line a problem, and one for the summary."""
+    summary = inert(f"evalstore {report.command}: {printable(report.summary)}")
+    return "\n".join([*map(_command, gravest(report.problems)), summary])
+
+
+def _command(problem: Problem) -> str:
+    lines = [problem.message, *(f"{label}: {sentence}" for label, sentence in problem.notes)]
+    return workflow_command(_COMMANDS[problem.severity], dict(_properties(problem)), lines)
+
+
+def _properties(problem: Problem) -> Iterator[tuple[str, str]]:
+    if place := problem.place:
+        yield "file", place.file
+        if place.line:
+            yield "line", str(place.line)
+        if place.column:
+            yield "col", str(place.column)
+    yield "title", f"{problem.level}: {problem.rule}"

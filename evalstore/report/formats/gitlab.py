@@ -1,0 +1,32 @@
+"""GitLab's Code Quality: a JSON array, whose every entry has a fingerprint of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evalstore.model import Severity
+from evalstore.report.json_text import dump
+from evalstore.report.problems import SETTINGS, Problem, Report
+from evalstore.text import printable
+
+_SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
+
+
+def render(report: Report) -> str:
+    """Return the array."""
+    return dump([_entry(problem) for problem in report.problems])
+
+
+def _entry(problem: Problem) -> dict[str, Any]:
+    place = problem.place
+    hint = dict(problem.notes).get("hint", "")
+    return {
+        "description": printable(f"{problem.message} ({hint})" if hint else problem.message),
+        "check_name": problem.rule,
+        "fingerprint": problem.fingerprint,
+        "severity": _SEVERITIES[problem.severity],
+        "location": {
+            "path": place.file if place else SETTINGS,
+            "lines": {"begin": place.line or 1 if place else 1},
+        },
+    }

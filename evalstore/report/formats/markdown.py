@@ -1,0 +1,81 @@
+"""Markdown for a comment on a pull request: the answer in a line, then the problems; text from outside does nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from evalstore.errors import Place
+from evalstore.report.problems import Problem, Report, gravest
+from evalstore.text import printable
+
+_LIMIT = 60_000  # characters; GitHub takes 65,536 in a comment
+_COMMANDS = frozenset({"accept"})
+_MARKS = {"error": "\u274c", "warning": "\u26a0\ufe0f", "info": "\u2139\ufe0f"}
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&$@!^])")
+# What a forge makes a link, a mention or a picture of, even where Markdown is told that it is plain text.
+_REFERENCES = re.compile(r"(?i)([@#!$&~%^:*]|\bgh-|\bgl-|/|www)(?=\S)")
+_BREAK = "\u200b"
+_RUNS = re.compile(r"`+")
+
+
+def render(report: Report) -> str:
+    """Return the comment; what would make it too long for one is counted."""
+    about = f"{report.about}\n\n" if report.about else ""
+    head = f"### evalstore {report.command}\n\n{about}**{prose(report.summary)}**\n"
+    parts, size = [head], len(head)
+    problems = gravest(report.problems)
+    for number, problem in enumerate(problems):
+        part = "\n".join(_item(problem))
+        size += len(part) + 1
+        if size > _LIMIT:
+            parts.append(f"\n\u2026 and {len(problems) - number} more.")
+            break
+        parts.append(part)
+    return "\n".join(parts)
+
+
+def prose(text: str) -> str:
+    """Return text from outside as words of a paragraph: no markup, no HTML, no link, no mention, no emoji."""
+    broken = _REFERENCES.sub(lambda found: found[1] + _BREAK, printable(text))
+    return _MARKUP.sub(r"\\\1", broken)
+
+
+def code(text: str) -> str:
+    """Return text from outside as a span of code, within more backticks than it has in a row."""
+    safe = printable(text)
+    fence = "`" * (1 + max(map(len, _RUNS.findall(safe)), default=0))
+    edge = " " if safe.startswith(("`", " ")) or safe.endswith(("`", " ")) or not safe else ""
+    return f"{fence}{edge}{safe}{edge}{fence}"
+
+
+def _item(problem: Problem) -> Iterator[str]:
+    place = problem.place
+    where = f" \u2014 {code(str(Place(place.file, place.line)))}" if place else ""
+    yield f"- {_MARKS[problem.severity]} **{problem.level}** {prose(problem.message)}{where}"
+    more = [*_changed(problem), *_notes(problem)]
+    if not more:
+        return
+    yield ""
+    yield f"  <details><summary><code>{problem.rule}</code></summary>"
+    yield ""
+    yield from (f"  {line}".rstrip() for line in more)
+    yield ""
+    yield "  </details>"
+    yield ""
+
+
+def _changed(problem: Problem) -> Iterator[str]:
+    if not problem.changed:
+        return
+    if isinstance(problem.changed, str):
+        yield f"- changed: {code(problem.changed)}"
+        return
+    lines = [f"{line.mark} {line.text}".rstrip() for line in problem.changed]
+    fence = "`" * max(3, 1 + max(map(len, _RUNS.findall("\n".join(lines))), default=0))
+    yield from (f"{fence}diff", *lines, fence, "")
+
+
+def _notes(problem: Problem) -> Iterator[str]:
+    for label, sentence in problem.notes:
+        yield f"- {label}: {code(sentence) if label in _COMMANDS else prose(sentence)}"

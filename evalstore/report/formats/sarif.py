@@ -1,0 +1,90 @@
+"""SARIF 2.1.0, as code scanning reads it: rules with their help, and results with place, level and fingerprint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import quote
+
+from evalstore.model import Severity
+from evalstore.report.json_text import dump
+from evalstore.report.problems import SETTINGS, Problem, Report
+from evalstore.text import printable
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_ABOUT = {"diff": "change", "status": "version", "validate": "file", "verify": "release"}
+_LINK = str.maketrans({"[": "\\[", "]": "\\]", "\\": "\\\\"})  # [text](target) is a link in a message
+
+
+def render(report: Report) -> str:
+    """Return one run."""
+    levels: dict[str, Severity] = {}
+    for problem in report.problems:
+        levels.setdefault(problem.rule, problem.severity)
+    index = {rule: number for number, rule in enumerate(levels)}
+    driver = {
+        "name": "evalstore",
+        "semanticVersion": version("evalstore"),
+        "rules": [_rule(rule, severity, report.command) for rule, severity in levels.items()],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "automationDetails": {"id": f"evalstore/{report.command}/"},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(problem, index) for problem in report.problems],
+    }
+    return dump({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _rule(rule: str, severity: Severity, command: str) -> dict[str, Any]:
+    says, why, todo = _explained(rule, command)
+    more = f"evalstore explain {rule}"
+    return {
+        "id": rule,
+        "shortDescription": {"text": says or rule},
+        "fullDescription": {"text": why or says or rule},
+        "help": {"text": f"{todo or why}\n\n{more}", "markdown": f"{_plain(todo or why)}\n\n`{more}` tells all of it."},
+        "defaultConfiguration": {"level": _LEVELS[severity]},
+        "properties": {"tags": ["evalstore", command]},
+    }
+
+
+def _explained(rule: str, command: str) -> tuple[str, str, str]:
+    from evalstore.catalogue import explain
+    from evalstore.errors import RefError
+
+    try:
+        found = explain(rule).explained
+    except RefError:
+        return "", "", ""
+    one = next((one for one in found if one.of == _ABOUT[command]), found[0])
+    return one.says, one.why, one.todo
+
+
+def _result(problem: Problem, index: Mapping[str, int]) -> dict[str, Any]:
+    lines = [problem.message, *(f"{label}: {sentence}" for label, sentence in problem.notes)]
+    return {
+        "ruleId": problem.rule,
+        "ruleIndex": index[problem.rule],
+        "level": _LEVELS[problem.severity],
+        "message": {"text": "\n".join(map(printable, lines)).translate(_LINK)},
+        "locations": [{"physicalLocation": _location(problem)}],
+        "partialFingerprints": {"primaryLocationLineHash": problem.fingerprint, "evalstore/v1": problem.fingerprint},
+    }
+
+
+def _location(problem: Problem) -> dict[str, Any]:
+    file, line, column = problem.place or (SETTINGS, None, None)
+    region = {"startLine": line or 1, **({"startColumn": column} if line and column else {})}
+    return {
+        "artifactLocation": {"uri": quote(file.encode("utf-8", "surrogatepass")), "uriBaseId": "%SRCROOT%"},
+        "region": region,
+    }
+
+
+def _plain(text: str) -> str:
+    from evalstore.report.formats.markdown import prose
+
+    return prose(text)

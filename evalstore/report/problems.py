@@ -1,0 +1,96 @@
+"""Problems: what every result is to a CI system, one value for all of its formats; their texts are not yet safe."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from evalstore.documents import digest
+from evalstore.errors import Place
+from evalstore.model import Finding, Severity
+from evalstore.report.sides import Line
+from evalstore.text import printable
+
+SETTINGS = "evalstore.yaml"  # where a problem stands that no file has
+_PRINT = 16
+_REVISION = re.compile(r"[^:]*@[^:]*:|git:[0-9a-f]+:")  # how the name of a file begins that was read from git
+_TURN = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One problem: its rule, where it stands, what it says, and what else there is to know, each with a label.
+
+    `level` is the word for how much it matters; `severity` is what a CI system makes of it. `changed` are the lines
+    that were exchanged, or the old value and the new one in a line.
+    """
+
+    rule: str
+    severity: Severity
+    level: str
+    place: Place | None
+    message: str
+    fingerprint: str
+    notes: tuple[tuple[str, str], ...] = ()
+    changed: str | tuple[Line, ...] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one command has to say: in a line, of what, and each problem with a fingerprint of its own."""
+
+    command: str
+    summary: str
+    problems: tuple[Problem, ...] = ()
+    about: str = ""
+
+
+def report(command: str, summary: str, problems: Iterable[Problem], about: str = "") -> Report:
+    """Return a report whose fingerprints are distinct: a CI system shows one problem of each."""
+    seen: Counter[str] = Counter()
+    told = []
+    for problem in problems:
+        before = seen[problem.fingerprint]
+        seen[problem.fingerprint] += 1
+        print_ = fingerprint(problem.fingerprint, str(before)) if before else problem.fingerprint
+        told.append(replace(problem, fingerprint=print_))
+    return Report(command, summary, tuple(told), about)
+
+
+def located(found: Report, locate: Callable[[str], str]) -> Report:
+    """Return a report whose files are named as `locate` names them, those read from git as those on disk."""
+    problems = (
+        replace(one, place=one.place._replace(file=locate(worked(one.place.file)))) if one.place else one
+        for one in found.problems
+    )
+    return replace(found, problems=tuple(problems))
+
+
+def worked(file: str) -> str:
+    """Return the path of a file within its repository, without the tag or commit that it was read from."""
+    return _REVISION.sub("", file, count=1)
+
+
+def fingerprint(*facts: str) -> str:
+    """Return a short name for what the facts say together."""
+    return digest([printable(fact) for fact in facts])[:_PRINT]
+
+
+def problem(finding: Finding) -> Problem:
+    """Return a finding of validation as a problem."""
+    return Problem(
+        finding.rule,
+        finding.severity,
+        str(finding.severity),
+        Place(finding.file, finding.line, finding.column),
+        finding.message,
+        fingerprint(finding.rule, finding.file, finding.pointer, finding.message),
+        (("hint", finding.hint),) if finding.hint else (),
+    )
+
+
+def gravest(problems: Iterable[Problem]) -> list[Problem]:
+    """Return problems from errors to notes, each in its order."""
+    return sorted(problems, key=lambda one: _TURN[one.severity])

@@ -1,0 +1,108 @@
+"""Results into problems: one table from a result's type to the function that says what a CI system shows of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from evalstore.errors import Place
+from evalstore.model import Findings, Severity, parse_ref
+from evalstore.report import findings as listed
+from evalstore.report import status as standings
+from evalstore.report import verify as verified
+from evalstore.report.diff import exchanged, heaviest, summary, told
+from evalstore.report.formats.markdown import code
+from evalstore.report.problems import Problem, Report, fingerprint, located, problem, report
+from evalstore.versions import Bump
+
+if TYPE_CHECKING:
+    from evalstore.diff import Diff, DiffFinding
+    from evalstore.integrity import Verified
+    from evalstore.release import Standing, Status
+
+_SEVERITIES = {Bump.MAJOR: Severity.WARNING}  # every other change is a note
+_WORKING = "@worktree"
+_WIDTH = 90
+_SHOWN = 8
+_TAG = re.compile(r"refs/tags/.*?((?:rubric|judge|dataset)/[a-z][a-z0-9_]*)@")
+
+
+def problems(result: Any, locate: Callable[[str], str]) -> Report:
+    """Return a result as problems whose files `locate` names; `REPORTED` has the results that can be."""
+    return located(REPORTED[type(result).__name__](result), locate)
+
+
+def _of_diff(diff: Diff) -> Report:
+    here = (diff.new.ref or "").endswith(_WORKING)
+    about = f"{code(diff.old.ref or 'old')} \u2192 {code(diff.new.ref or 'new')}"
+    found = (_change(finding, here=here) for finding in heaviest(diff.findings))
+    return report("diff", summary(diff), found, about)
+
+
+def _change(finding: DiffFinding, *, here: bool) -> Problem:
+    changed = exchanged(finding, _WIDTH)
+    brought = ((str(child.level), child.message) for child in heaviest(finding.children)[:_SHOWN])
+    return Problem(
+        finding.rule,
+        _SEVERITIES.get(finding.level, Severity.INFO),
+        str(finding.level),
+        finding.new or finding.old,
+        finding.message,
+        finding.fingerprint,
+        (*told(finding, here=here), *brought),
+        changed if isinstance(changed, str) else tuple(changed),
+    )
+
+
+def _of_status(status: Status) -> Report:
+    found = [*_standings(status), *map(problem, status.findings)]
+    return report("status", standings.summary(status), found)
+
+
+def _standings(status: Status) -> Iterator[Problem]:
+    for standing in status.artifacts:
+        yield _standing(standing)
+        for finding in standing.findings:
+            if finding.level is Bump.MAJOR:
+                yield _change(finding, here=not standing.ok)
+
+
+def _standing(standing: Standing) -> Problem:
+    users = ", ".join(standing.dependents[:_SHOWN])
+    more = f" and {len(standing.dependents) - _SHOWN} more" if len(standing.dependents) > _SHOWN else ""
+    wanted = (("hint", f"evalstore bump {standing.ref}"),) if standing.working and not standing.ok else ()
+    return Problem(
+        str(standing.rule or f"artifact-{standing.state}"),
+        Severity.INFO if standing.ok else Severity.ERROR,
+        "ok" if standing.ok else "error",
+        Place(parse_ref(standing.ref).path),
+        f"{standing.ref}: {standing.message}",
+        fingerprint("status", standing.ref),
+        (*wanted, *([("referred to by", users + more)] if users else [])),
+    )
+
+
+def _of_findings(result: Findings) -> Report:
+    return report("validate", listed.summary(result), map(problem, result.findings))
+
+
+def _of_verified(result: Verified) -> Report:
+    return report("verify", verified.summary(result), map(_on_disk, map(problem, result.findings)))
+
+
+def _on_disk(found: Problem) -> Problem:
+    """Name the artifact's file where a problem stands in a tag, which no working tree has."""
+    if not found.place or not found.place.file.startswith("refs/tags/"):
+        return found
+    tag = _TAG.match(found.place.file)
+    return replace(found, place=Place(parse_ref(tag[1]).path) if tag else None)
+
+
+REPORTED: dict[str, Callable[[Any], Report]] = {
+    "Diff": _of_diff,
+    "Findings": _of_findings,
+    "Status": _of_status,
+    "Verified": _of_verified,
+}
