@@ -76,7 +76,7 @@ def _stand(look: _Look, ref: Ref, releases: Sequence[Release]) -> Standing:
     except EvalstoreError as error:
         # What cannot be read or compared counts as major: fail closed.
         last = last_release(releases)
-        broken = Standing(ref.name, State.BROKEN, False, str(error), required_bump=Bump.MAJOR)
+        broken = Standing(ref.name, State.BROKEN, False, str(error), required_bump=Bump.MAJOR, place=error.place)
         return replace(broken, released=str(last.version)) if last else broken
 
 
@@ -103,6 +103,7 @@ def _judged(look: _Look, ref: Ref, releases: Sequence[Release]) -> Standing:
         next_version=str(next_version(last.version, required)) if required else None,
         rule=judgement.rule,
         findings=diff.findings if diff else (),
+        place=new.artifact.document.place(("version",)),
     )
 
 

@@ -74,6 +74,7 @@ class Standing:
     """One artifact: its last release, its working file, and whether the step between them has its version.
 
     `dependents` refer to it, `reached` counts what they lead to, too; `pins` would stay behind its next release.
+    `place` is where its version stands in the working file, or what is wrong there.
     """
 
     ref: str
@@ -90,6 +91,7 @@ class Standing:
     pins: tuple[Pin, ...] = ()
     moved: tuple[Moved, ...] = ()
     findings: tuple[DiffFinding, ...] = ()
+    place: Place | None = None
 
     @property
     def adjusted(self) -> tuple[DiffFinding, ...]:

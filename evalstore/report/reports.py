@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evalstore.diff import Diff, DiffFinding
     from evalstore.integrity import Verified
     from evalstore.release import Standing, Status
+    from evalstore.release.values import Moved
 
 _SEVERITIES = {Bump.MAJOR: Severity.WARNING}  # every other change is a note
 _WORKING = "@worktree"
@@ -64,9 +65,8 @@ def _of_status(status: Status) -> Report:
 def _standings(status: Status) -> Iterator[Problem]:
     for standing in status.artifacts:
         yield _standing(standing)
-        for finding in standing.findings:
-            if finding.level is Bump.MAJOR:
-                yield _change(finding, here=not standing.ok)
+        yield from (_change(finding, here=True) for finding in standing.findings if finding.level is Bump.MAJOR)
+        yield from (_followed(standing, moved) for moved in standing.moved)
 
 
 def _standing(standing: Standing) -> Problem:
@@ -77,10 +77,22 @@ def _standing(standing: Standing) -> Problem:
         str(standing.rule or f"artifact-{standing.state}"),
         Severity.INFO if standing.ok else Severity.ERROR,
         "ok" if standing.ok else "error",
-        Place(parse_ref(standing.ref).path),
+        standing.place or Place(parse_ref(standing.ref).path),
         f"{standing.ref}: {standing.message}",
         fingerprint("status", standing.ref),
         (*wanted, *([("referred to by", users + more)] if users else [])),
+    )
+
+
+def _followed(standing: Standing, moved: Moved) -> Problem:
+    return Problem(
+        "reference-floating",
+        _SEVERITIES.get(moved.level, Severity.INFO),
+        str(moved.level),
+        moved.place,
+        f"{standing.ref}: {moved.ref} meant {moved.was} when it was released, and means {moved.now} now",
+        fingerprint("moved", standing.ref, moved.ref, str(moved.was), str(moved.now)),
+        (("hint", "pin it, or hold it with evalstore lock"),),
     )
 
 
