@@ -41,17 +41,18 @@ def report(tally: Tally, seconds: float) -> Iterator[str]:
     yield f"{tally.pairs:,} pairs, {tally.graded:,} outputs under both sides, {seconds:,.0f} s, {tally.pairs / seconds:,.0f} a second"
     yield f"needed: {bumps}; the slowest comparison took {tally.slowest[0]:.2f} s (pair {tally.slowest[1]})"
     yield ""
-    yield "Pairs with one major finding: how many there are, and for how many an output that moves was found."
-    yield f"{'rule':<36}{'major':>10}{'moved':>10}{'share':>8}{'assumed':>10}"
-    yield _row("all of them", *(one.total() for one in (tally.major, tally.moved, tally.assumed)))
+    yield "Pairs with one major finding: for how many an output that moves was found, and shown by the comparison itself."
+    yield f"{'rule':<36}{'major':>10}{'moved':>10}{'share':>8}{'shown':>8}{'assumed':>9}"
+    yield _row("all of them", *(one.total() for one in (tally.major, tally.moved, tally.shown, tally.assumed)))
     for rule, count in tally.major.most_common():
-        yield _row(rule, count, tally.moved[rule], tally.assumed[rule])
+        yield _row(rule, count, tally.moved[rule], tally.shown[rule], tally.assumed[rule])
     yield ""
     yield f"broken claims: {len(tally.broken)}"
 
 
-def _row(name: str, count: int, moved: int, assumed: int) -> str:
-    return f"{name:<36}{count:>10,}{moved:>10,}{moved / max(count, 1):>8.1%}{assumed / max(count, 1):>10.0%}"
+def _row(name: str, count: int, *parts: int) -> str:
+    moved, shown, assumed = (part / max(count, 1) for part in parts)
+    return f"{name:<36}{count:>10,}{parts[0]:>10,}{moved:>8.1%}{shown:>8.1%}{assumed:>9.0%}"
 
 
 def written(tally: Tally, seed: int) -> Iterator[str]:

@@ -16,23 +16,28 @@ from evalstore.diff.refs import follow
 from evalstore.diff.state import read_rubric
 from evalstore.errors import EvalstoreError
 from evalstore.versions import Bump
-from tests.diff.fuzz.grading import Answer, Grade, Models, grader, graders
+from tests.diff.fuzz.grading import NOWHERE, Answer, Grade, Models, grader, graders
 from tests.diff.fuzz.pair import Drawn, Pair
 
 
 @dataclass(slots=True)
 class Held:
-    """What became of a pair: its diff, the claims that broke (what, in words, on which sample), whether it moved."""
+    """What became of a pair: its diff, the claims that broke (what, in words, on which sample), whether it moved.
+
+    `stirred`: it moved, or the verdict of a check that both sides have did; `shown`: a major finding has a witness.
+    """
 
     diff: Diff | None = None
     broken: list[tuple[str, str, Drawn]] = field(default_factory=list)
     moved: bool = False
+    stirred: bool = False
+    shown: bool = False
     graded: int = 0
     seconds: float = 0.0
 
 
-def hold(pair: Pair, samples: Callable[[bool], Iterable[Drawn]], *, closely: bool = True) -> Held:
-    """Compare a pair and grade samples under both sides; `samples` is told whether the comparison says that none moves.
+def hold(pair: Pair, samples: Callable[[Held], Iterable[Drawn]], *, closely: bool = True) -> Held:
+    """Compare a pair and grade samples under both sides; `samples` are drawn one by one, and see what became of the pair so far.
 
     `closely` also compares each side with itself, and holds each edit of a rubric on its own.
     """
@@ -44,11 +49,11 @@ def hold(pair: Pair, samples: Callable[[bool], Iterable[Drawn]], *, closely: boo
         return held
     held.seconds = process_time() - began
     _hold_diff(held)
-    drawn = list(samples(held.diff.required_bump < Bump.MAJOR))
-    grades = graders(pair)
-    for one in drawn:
-        _hold_sample(held, grades, one)
+    drawn, grades = [], graders(pair)
     _hold_witnesses(held, grades)
+    for one in samples(held):
+        drawn.append(one)
+        _hold_sample(held, grades, one)
     if closely:
         _hold_selves(pair, held)
         held.broken += _broken_steps(pair, drawn)
@@ -79,9 +84,17 @@ def _hold_sample(held: Held, grades: tuple[Grade, Grade], drawn: Drawn) -> None:
     before, after = (grade(drawn) for grade in grades)
     for id_ in before.keys() & after.keys():
         old, new = before[id_], after[id_]
+        if NOWHERE in {old, new}:
+            continue
         held.moved = held.moved or old.seen != new.seen
+        held.stirred = held.stirred or held.moved or _verdicts(old, new)
         for what, why in _broken(held.diff, old, new):
             held.broken.append((what, f"{why}: {told(held.diff)}; {id_} {old.seen} {new.seen}", drawn))
+
+
+def _verdicts(old: Answer, new: Answer) -> bool:
+    before, after = dict(old.checks), dict(new.checks)
+    return any(before[id_] != after[id_] for id_ in before.keys() & after.keys())
 
 
 def _broken(diff: Diff, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
@@ -117,7 +130,7 @@ def _hold_witnesses(held: Held, grades: tuple[Grade, Grade]) -> None:
     for finding in _all(held.diff.findings):
         if (witness := finding.witness) is None:
             continue
-        held.moved = held.moved or finding in held.diff.findings
+        held.shown = held.shown or finding in held.diff.findings
         drawn = Drawn(witness.output)
         old, new = (next(iter(grade(drawn).values())) for grade in grades)
         said = ((witness.old_score, witness.old_verdict), (witness.new_score, witness.new_verdict))
@@ -137,6 +150,8 @@ def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Dr
         grades = [grader(state.rubric(), models) for state in change.states]
         for one in drawn:
             old, new = (grade(one)[""] for grade in grades)
+            if NOWHERE in {old, new}:
+                continue
             for what, why in _broken_claim(claim, old, new):
                 yield (
                     what,

@@ -24,7 +24,7 @@ def draw(random: Random) -> Pair:
     how = random.random()
     if how < 0.1:
         return _judges(random)
-    make, edit = (_dataset, datasets.edit) if how < 0.2 else (rubrics.rubric, rubrics.edit)
+    make, edit = (datasets.dataset, datasets.edit) if how < 0.2 else (rubrics.rubric, rubrics.edit)
     old = make(random)
     refs = _refs(random, old)
     if how > 0.97:
@@ -44,16 +44,24 @@ def _really(value: Value, edit: Callable[[], None]) -> None:
             return
 
 
-def _dataset(random: Random) -> Value:
-    return datasets.dataset(random)
+def another(random: Random, pair: Pair) -> Value:
+    """Return the new side, edited once more."""
+    edit = _judge_edit if "template" in pair.new else datasets.edit if "questions" in pair.new else rubrics.edit
+    again = copy.deepcopy(pair.new)
+    _really(again, lambda: edit(random, again, pair.refs))
+    return again
+
+
+def _judge_edit(random: Random, value: Value, _: Mapping[str, Value]) -> None:
+    judges.edit(random, value)
 
 
 def _judges(random: Random) -> Pair:
     old = judges.judge(random)
-    return Pair(old, _edited(random, old, "1.1.0"))
+    return Pair(old, _next(random, old, "1.1.0"))
 
 
-def _edited(random: Random, old: Value, version: str) -> Value:
+def _next(random: Random, old: Value, version: str) -> Value:
     new = copy.deepcopy(old)
     for _ in range(random.choice([1, 1, 2])):
         _really(new, lambda: judges.edit(random, new))
@@ -70,7 +78,7 @@ def _refs(random: Random, value: Value) -> dict[str, Value]:
         rubrics.edit(random, after, {})
     return {
         "judge/j@1.0.0": judge,
-        "judge/j@1.1.0": _edited(random, judge, "1.1.0") if random.random() < 0.8 else {**judge, "version": "1.1.0"},
+        "judge/j@1.1.0": _next(random, judge, "1.1.0") if random.random() < 0.8 else {**judge, "version": "1.1.0"},
         "judge/k@1.0.0": judges.judge(random, "k"),
         "rubric/inner@1.0.0": inner,
         "rubric/inner@1.1.0": {**after, "version": "1.1.0"},

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from evalstore.checks import Reach
 from evalstore.checks.evaluate import prepare
 from evalstore.documents import Document
-from evalstore.errors import EvalstoreError
+from evalstore.errors import EvalstoreError, RefError
 from evalstore.model import (
     Artifact,
     Call,
@@ -37,12 +37,16 @@ _ASKING = [
 
 
 class Answer(NamedTuple):
-    """What one question's output gets; `whole`: every check was scored, `erred`: one could not be graded."""
+    """What one question's output gets; `whole`: every check was scored, `erred`: one could not be graded.
+
+    `checks` are their verdicts by id.
+    """
 
     score: Fraction | None
     verdict: str
     whole: bool = True
     erred: bool = False
+    checks: tuple[tuple[str, str], ...] = ()
 
     @property
     def seen(self) -> tuple[Fraction | None, str]:
@@ -53,6 +57,8 @@ class Answer(NamedTuple):
 Answers = Mapping[str, Answer]
 Grade = Callable[[Drawn], Answers]
 REFUSED = Answer(None, "refused", whole=False, erred=True)
+# A reference that leads nowhere: validation refuses it, and nothing is claimed of what cannot be run at all.
+NOWHERE = Answer(None, "nowhere", whole=False, erred=True)
 
 
 @dataclass(slots=True)
@@ -90,6 +96,8 @@ def grader(value: Value | Rubric, models: Models) -> Grade:
 def _prepared(make: Callable[[], Callable[[Sample], RubricResult]]) -> Callable[[Sample], Answer]:
     try:
         grade = make()
+    except RefError:
+        return lambda _: NOWHERE
     except _MISFITS:
         return lambda _: REFUSED
 
@@ -106,7 +114,8 @@ def _answer(result: RubricResult) -> Answer:
     # What was unscored within a composite is in the words of the outer check alone.
     whole = not any(check.score is None or " is unscored: " in check.reason for check in result.checks)
     erred = any(check.unscored is Unscored.ERROR or " is unscored: " in check.reason for check in result.checks)
-    return Answer(result.score, str(result.verdict), whole, erred)
+    verdicts = tuple(sorted((check.id, str(check.verdict)) for check in result.checks))
+    return Answer(result.score, str(result.verdict), whole, erred, verdicts)
 
 
 def _rubric(value: Value, models: Models) -> Callable[[Sample], Answer]:
@@ -151,4 +160,4 @@ def _loaded(ref: str, models: Models) -> Callable[[Sample], Answer]:
     try:
         return _rubric(models.pair.load(ref).value, models)
     except EvalstoreError:
-        return lambda _: REFUSED
+        return lambda _: NOWHERE

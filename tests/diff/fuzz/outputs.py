@@ -15,11 +15,12 @@ _LONGEST = 60
 _TELLING = frozenset({"values", "required_sections", "forbidden_patterns", "facts", "pattern", "expected_facts"})
 
 
-def samples(random: Random, pair: Pair, count: int) -> list[Drawn]:
-    """Return samples to grade under both sides."""
+def samples(random: Random, pair: Pair) -> Iterator[Drawn]:
+    """Yield samples to grade under both sides, without end."""
     wanted = list(dict.fromkeys(text for side in (pair.old, pair.new, *pair.refs.values()) for text in _wanted(side)))
     asked = [one for side in (pair.old, pair.new, *pair.refs.values()) for one in _schemas(side)]
-    return [_sample(random, pair, wanted, asked) for _ in range(count)]
+    while True:
+        yield _sample(random, pair, wanted, asked)
 
 
 def _sample(random: Random, pair: Pair, wanted: list[str], asked: list[Any]) -> Drawn:

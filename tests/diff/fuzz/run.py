@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 
 from evalstore.diff.change import Channel
 from evalstore.diff.rules import RULES
@@ -23,13 +24,17 @@ _KEPT = 40  # of what broke
 
 @dataclass(slots=True)
 class Tally:
-    """What was counted: pairs by bump; of pairs with one major finding, by rule, how many there are and moved."""
+    """What was counted: pairs by bump; of pairs with one major finding, by rule, how many moved.
+
+    `shown`: with an output that the comparison itself shows.
+    """
 
     pairs: int = 0
     graded: int = 0
     bumps: Counter[str] = field(default_factory=Counter)
     major: Counter[str] = field(default_factory=Counter)
     moved: Counter[str] = field(default_factory=Counter)
+    shown: Counter[str] = field(default_factory=Counter)
     assumed: Counter[str] = field(default_factory=Counter)
     slowest: tuple[float, int] = (0.0, 0)
     broken: list[tuple[int, str, str, Drawn]] = field(default_factory=list)
@@ -38,7 +43,7 @@ class Tally:
         """Count together."""
         self.pairs += other.pairs
         self.graded += other.graded
-        for name in ("bumps", "major", "moved", "assumed"):
+        for name in ("bumps", "major", "moved", "shown", "assumed"):
             getattr(self, name).update(getattr(other, name))
         self.slowest = max(self.slowest, other.slowest)
         self.broken = (self.broken + other.broken)[:_KEPT]
@@ -70,10 +75,18 @@ def run_some(chunk: tuple[int, int, int]) -> Tally:
 
 
 def hold_one(seed: int, index: int) -> Held:
-    """Draw a pair and hold what is said of it; where nothing may move, more samples try to."""
+    """Draw a pair and hold what is said of it; where nothing moved yet, more samples try to."""
     random = randomness(seed, index)
     pair = draw(random)
-    return hold(pair, lambda quiet: samples(random, pair, MANY if quiet else FEW), closely=index % _CLOSELY == 0)
+    return hold(pair, lambda held: _searched(samples(random, pair), held), closely=index % _CLOSELY == 0)
+
+
+def _searched(drawn: Iterator[Drawn], held: Held) -> Iterator[Drawn]:
+    yield from islice(drawn, FEW)
+    left = MANY - FEW
+    while left and not held.moved:
+        yield next(drawn)
+        left -= 1
 
 
 def _count(tally: Tally, held: Held, index: int) -> None:
@@ -89,5 +102,6 @@ def _count(tally: Tally, held: Held, index: int) -> None:
         return
     rule = major[0].rule
     tally.major[rule] += 1
-    tally.moved[rule] += held.moved
+    tally.moved[rule] += held.stirred or held.shown
+    tally.shown[rule] += held.shown
     tally.assumed[rule] += str(major[0].certainty) == "assumed"
