@@ -9,8 +9,10 @@ from typing import Any
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.dataset import later_names
 from evalstore.diff.findings import Accepted, Certainty, DiffFinding, Direction, Profile
-from evalstore.diff.rules import RULE_SETS
+from evalstore.diff.rules import RULE_SETS, RULES
 from evalstore.errors import LoadError, Place
+from evalstore.validation import RULES as FILES
+from evalstore.validation.settings import NAME, rule_notes
 from evalstore.versions import Bump
 
 # What an override may say: an edit changes the digest, so it never needs less than a patch.
@@ -104,6 +106,10 @@ def _overrides(words: Mapping[str, str]) -> dict[str, Bump]:
     for name, word in words.items():
         if word not in LEVELS and word not in _OF_FILES:
             raise _wrong(f"rules: {name}: {word} is no level", f"a change is {', '.join(LEVELS)}")
+        if not NAME.fullmatch(name):
+            raise _wrong(f"rules: {name} means nothing", "write <rule>, or <rule>:stricter, :looser, :either or :none")
+    for note in rule_notes(words, RULES):
+        raise _wrong(f"rules: {FILES[note.rule].message.format(**note.facts)}", note.facts["hint"])
     return {name: LEVELS[word] for name, word in words.items() if word in LEVELS}
 
 

@@ -302,7 +302,7 @@ _ROWS = (
     Rule(
         "rule-unknown",
         _WARNING,
-        "there is no rule {found}",
+        "no rule that a setting can change is called {found}",
         "{hint}",
         "A setting for no rule changes nothing, and the rule that was meant keeps its own level.",
     ),

@@ -50,7 +50,7 @@ PHRASE = (rubric("foo"), rubric("foo", "bar"))
         ),
         ({"contain-phrase-added:stricter": "patch"}, Bump.MAJOR, None),
         ({"contain-phrase-added": "major"}, Bump.MAJOR, None),
-        ({"contain-phrase-added": "error", "ban-phrase-added": "patch"}, Bump.MAJOR, None),
+        ({"judge-unvalidated": "error", "ban-phrase-added": "patch"}, Bump.MAJOR, None),
     ],
 )
 def test_an_override_is_seen_on_the_finding(overrides: Mapping, level: Bump, by: str | None) -> None:
@@ -247,6 +247,11 @@ def test_a_diff_names_the_rule_set_that_judged() -> None:
         ({"profile": "headlines"}, "profile: headlines is no profile"),
         ({"profile": ["score"]}, "is no profile"),
         ({"rules": {"question-added": "mayor"}}, "rules: question-added: mayor is no level"),
+        ({"rules": {"qestion-added": "major"}}, "rules: no rule that a setting can change is called qestion-added"),
+        ({"rules": {"version-not-bumped": "minor"}}, "no rule that a setting can change is called version-not-bumped"),
+        ({"rules": {"question-added:up": "major"}}, "rules: question-added:up means nothing"),
+        ({"rules": {"question-added": "off"}}, "rules: question-added: off means nothing"),
+        ({"rules": {"judge-unvalidated": "minor"}}, "rules: judge-unvalidated: minor means nothing"),
         ({"rules": ["question-added"]}, "rules is no mapping"),
         ({"rules": {"question-added": 1}}, "rules is no mapping of texts"),
         ({"cosmetic": "owner"}, "cosmetic is no list of texts"),
