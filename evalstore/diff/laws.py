@@ -5,11 +5,12 @@ from __future__ import annotations
 from evalstore.diff.change import Change, Law
 from evalstore.diff.deciders.bounds import effective
 from evalstore.diff.deciders.case import case_direction
+from evalstore.diff.deciders.facts import by_share, by_share_at_the_bar
 from evalstore.diff.deciders.juries import one_more_judge, order_of_ways, other_weights
 from evalstore.diff.deciders.modes import order_of_modes
 from evalstore.diff.deciders.phrases import rewording
 from evalstore.diff.deciders.tool_calls import all_or_fail, by_demand, by_demand_at_the_bar
-from evalstore.diff.direction import ADDED, EITHER, NONE, STRICTER, flip, join, left_out
+from evalstore.diff.direction import ADDED, EITHER, LOOSER, NONE, STRICTER, flip, join, left_out
 from evalstore.diff.findings import Direction
 
 NEVER = Law("none", lambda _: NONE)
@@ -83,7 +84,23 @@ def _bound(change: Change) -> Direction:
 
 
 def _format(change: Change) -> Direction:
-    return FORMATS.of(change) if change.name == "format" else _bound(change)
+    if change.name != "format":
+        return _bound(change)
+    if None not in {change.old, change.new}:
+        return FORMATS.of(change)
+    named = change.old or change.new
+    if any(check.may_miss for check in change.checks) or (named == "text" and not change.checks[1].params["min_chars"]):
+        return EITHER
+    # The question may ask for json, for text, or for neither.
+    more = STRICTER if named == "json" else LOOSER
+    return more if change.old is None else flip(more)
+
+
+def _extracted(change: Change) -> Direction:
+    # No JSON has a fence in it: `auto` finds what the other two find, and more.
+    if "auto" not in {change.old, change.new}:
+        return EITHER
+    return LOOSER if change.new == "auto" else STRICTER
 
 
 def _threshold(change: Change) -> Direction:
@@ -109,9 +126,11 @@ BY_CASE = Law("ignoring case finds more: contain looser, ban stricter; either wi
 DEMAND = Law("added stricter, removed looser", _demand)
 BOUND = Law("tightened stricter, loosened looser", _bound)
 FORMATS = ordered("text", "json")
-FORMAT = Law("text to json stricter, back looser; a limit as a bound", _format)
+FORMAT = Law("text to json stricter, back looser; the question's by what it may be; a limit as a bound", _format)
+EXTRACTED = Law("to auto looser, from auto stricter, else either", _extracted)
 PASS_MARK = Law("raised stricter, lowered looser", _threshold)
 PARTIAL = Law("on looser, off stricter; the verdict none where only all pass", _partial, _partial_at_the_bar)
+FACTS = Law("by the share of facts: either, unless one is part of another", by_share, by_share_at_the_bar)
 TOOLS = Law(
     "by mode: more asked for stricter, less looser; either where a share has other parts, or exact lets by others",
     by_demand,

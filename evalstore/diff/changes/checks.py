@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from evalstore.diff.change import Change
+from evalstore.diff.changes.facts import fact_changes
 from evalstore.diff.changes.jury import jury_changes
 from evalstore.diff.changes.languages import kind_decided, pattern_changes
 from evalstore.diff.changes.loose import loose_changes
@@ -68,6 +69,7 @@ DECIDED: Mapping[tuple[str, str], Callable[[Walk, str], Iterator[Change]]] = {
     ("llm_judge", "judge_prompt_ref"): jury_changes,
     ("llm_judge", "jury"): jury_changes,
     ("tool_usage", "tools"): tool_changes,
+    ("fact_match", "facts"): fact_changes,
 }
 # How much each mode asks for.
 _MODES = ("any_order", "in_order", "exact")
@@ -97,11 +99,13 @@ def check_changes(walk: Walk, token: str) -> Iterator[Change]:
 
 def _turn(old: CheckState, goal: CheckState, name: str) -> int:
     # Phrases are compared where that proves most: without case, and with one match as the minimum; tools in the mode
-    # that asks for less, and without partial credit.
+    # that asks for less, and without partial credit; a format while there is a limit, which is something to grade.
     if name == "case_sensitive":
         return -1 if old.params[name] else 1
     if name == "min_matches":
         return -1 if goal.params[name] == 1 else 1
+    if name in {"min_chars", "max_chars"}:
+        return -1 if old.params[name] is None else 1
     if name == "partial":
         return -1 if old.params[name] else 1
     if old.kind == "tool_usage" and name == "mode":

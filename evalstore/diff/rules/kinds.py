@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Channel, Rule
+from evalstore.diff.deciders import facts
 from evalstore.diff.deciders.bounds import demand_implied, not_binding
 from evalstore.diff.deciders.tool_calls import idle, one_order, share_unread
 from evalstore.diff.deciders.weights import weightless
-from evalstore.diff.laws import BOUND, DEMAND, FORMAT, TOOLS, UNKNOWN, ordered
+from evalstore.diff.laws import BOUND, DEMAND, FACTS, FORMAT, TOOLS, ordered
 from evalstore.versions import Bump
 
 ROWS = (
@@ -113,13 +114,13 @@ ROWS = (
         number="50",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=UNKNOWN,
+        law=FACTS,
         channel=Channel.CHECK,
         message="{check} looks for other facts ({what})",
         reason="the share of facts found is counted over another list",
         mirror="fact-changed",
         example="facts: [8 MB] → facts: [8 MB, 30 s]",
         instead="facts: [8 MB, {id: wait, value: 30 s}] → facts: [{value: 8 MB}, 30 s] (other names, the same facts)",
-        deciders=(weightless,),
+        deciders=(facts.same_share, facts.share_unread, weightless),
     ),
 )

@@ -9,7 +9,18 @@ from evalstore.diff.deciders import bars, modes, policies, tool_calls, weights
 from evalstore.diff.deciders.literal import same_text
 from evalstore.diff.direction import LOOSER, STRICTER, share, variation
 from evalstore.diff.findings import Certainty
-from evalstore.diff.laws import BY_COMBINE, BY_MODES, DEMAND, NEVER, PARTIAL, PASS_MARK, UNKNOWN, always, ordered
+from evalstore.diff.laws import (
+    BY_COMBINE,
+    BY_MODES,
+    DEMAND,
+    EXTRACTED,
+    NEVER,
+    PARTIAL,
+    PASS_MARK,
+    UNKNOWN,
+    always,
+    ordered,
+)
 from evalstore.versions import Bump
 
 
@@ -180,7 +191,7 @@ ROWS = (
         number="15",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=UNKNOWN,
+        law=EXTRACTED,
         channel=Channel.CHECK,
         message="{check} reads another part of the output ({name} {new}, was {old})",
         reason="another text is under test",

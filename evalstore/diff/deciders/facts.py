@@ -1,0 +1,103 @@
+"""Lists of facts: how the share that an output states moves, exactly: a text that holds a fact holds its parts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import combinations
+
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.deciders.tool_calls import full_only
+from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES
+from evalstore.diff.findings import Direction
+from evalstore.diff.state import CheckState
+from evalstore.versions import Bump
+
+# More facts than these are not weighed against each other one by one.
+_LISTED, _WEIGHED = 100, 10
+
+
+def by_share(change: Change) -> Direction:
+    """Return what another list of facts does to the share that an output states."""
+    old, new = map(_shares, change.checks)
+    if old == new and old:
+        return NONE
+    if not (old and new) or any(map(_judged, change.checks)):
+        return EITHER
+    moved = {fact: new.get(fact, Fraction(0)) - old.get(fact, Fraction(0)) for fact in {*old, *new}}
+    return _sign({fact: part for fact, part in moved.items() if part})
+
+
+def by_share_at_the_bar(change: Change) -> Direction:
+    """Return what it does to the verdict, which may tell only outputs with all of the facts from the others."""
+    if not _only_all_pass(change):
+        return by_share(change)
+    old, new = (_shares(check) for check in change.checks)
+    # Whoever states all of one list states all of the other.
+    more, less = _stated(old, new), _stated(new, old)
+    if more is less:
+        return NONE if more else EITHER
+    return STRICTER if more else LOOSER
+
+
+def same_share(change: Change) -> Proof | None:
+    """Prove that every fact has the same part in both lists."""
+    if by_share(change) is not NONE:
+        return None
+    return Proof("every fact has the same part in both lists, white space and ignored case apart")
+
+
+def share_unread(change: Change) -> Proof | None:
+    """Prove that the rubric reads the verdict alone, and all of the one list is all of the other."""
+    if any(rubric.combine not in VERDICT_MODES for rubric in change.states) or not _only_all_pass(change):
+        return None
+    if by_share_at_the_bar(change) is not NONE:
+        return None
+    return Proof("the rubric reads the check's verdict alone, and who states all of one list states all", Bump.MINOR)
+
+
+def _shares(check: CheckState) -> Mapping[str, Fraction]:
+    """Return the part of each fact as it is looked for; none where the question lists them, or too many are listed."""
+    facts = check.params["facts"] or []
+    if not 0 < len(facts) <= _LISTED:
+        return {}
+    counted = Counter(facts if _judged(check) else (_spelled(fact, check) for fact in facts))
+    return {fact: Fraction(number, len(facts)) for fact, number in counted.items()}
+
+
+def _spelled(fact: str, check: CheckState) -> str:
+    return " ".join((fact if check.params["case_sensitive"] else fact.lower()).split())
+
+
+def _judged(check: CheckState) -> bool:
+    return check.params["judge_prompt_ref"] is not None
+
+
+def _only_all_pass(change: Change) -> bool:
+    known = all(_shares(check) and not _judged(check) for check in change.checks)
+    return known and all(full_only(check, len(check.params["facts"])) for check in change.checks)
+
+
+def _stated(facts: Mapping[str, Fraction], by: Mapping[str, Fraction]) -> bool:
+    """Whether each of the facts is stated by an output that states all the others."""
+    return all(any(fact in other for other in by) for fact in facts)
+
+
+def _sign(moved: Mapping[str, Fraction]) -> Direction:
+    if len(moved) > _WEIGHED:
+        return EITHER
+    sums = list(_sums(moved))
+    if min(sums) >= 0:
+        return LOOSER
+    return STRICTER if max(sums) <= 0 else EITHER
+
+
+def _sums(moved: Mapping[str, Fraction]) -> Iterator[Fraction]:
+    """Yield how the share moves for every set of facts that may be stated together: with each fact all its parts."""
+    parts = {fact: {other for other in moved if other in fact} for fact in moved}
+    always = {fact for fact in moved if not fact}
+    for size in range(len(moved) + 1):
+        for some in combinations(moved, size):
+            if always <= {*some} and all(parts[fact] <= {*some} for fact in some):
+                yield sum((moved[fact] for fact in some), Fraction(0))

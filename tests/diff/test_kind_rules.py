@@ -1,0 +1,129 @@
+"""format, json_schema's part of the output, markdown_structure and php_lint: every small edit against the real scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from random import Random
+from typing import Any
+
+import pytest
+
+from evalstore.checks import evaluate
+from evalstore.diff import Direction
+from evalstore.diff.changes.rubric import rubric_changes
+from evalstore.diff.classify import Judgement, classify
+from evalstore.diff.plain import plain
+from evalstore.diff.state import read_rubric
+from evalstore.model import Verdict
+from evalstore.versions import Bump
+
+Mapping = dict[str, Any]
+Pair = tuple[Mapping, Mapping]
+QUESTIONS: list[Mapping | None] = [None, {"expected": {"format": "json"}}, {"expected": {"format": "text", "a": 1}}]
+JSON = ["{}", "[1]", '{"a": 1}', "1"]
+FENCED = [f"b\n\n```json\n{text}\n```" for text in JSON] + ["```\n{}\n```\n\n```json\n[1]\n```", "~~~\n1"]
+MARKDOWN = [
+    "# a",
+    "## ab",
+    "###### b",
+    "a",
+    "a\n\nb",
+    "    a",
+    "# A\n\n## ab\n\na\n\nb",
+    "```\na\n```",
+    "####### a",
+    "a\n=",
+    "#",
+    "#\u2028a",
+]
+PHP = ["```php\n$x = 1;\n```", "```php\n$x = ;\n```"]
+TEXTS = ["", " ", "x", "xx", "xxx", *JSON]
+TWO = ["\n\n".join(pair) for pair in product(MARKDOWN, repeat=2)]
+
+
+def formats() -> Iterator[Pair]:
+    values = {"format": (None, "text", "json"), "min_chars": (None, 0, 1, 2), "max_chars": (None, 0, 1, 3)}
+    every = [dict(zip(values, some, strict=True)) for some in product(*values.values())]
+    for old, new in product(every, repeat=2):
+        if sum(old[name] != new[name] for name in values) in {1, 3}:
+            yield tuple({"kind": "format", **written(side)} for side in (old, new))  # type: ignore[misc]  # a pair
+
+
+def parts() -> Iterator[Pair]:
+    for asked in ({"schema": {"type": "object"}}, {"schema": True}, {"expected_fields": ["a"]}):
+        for old, new in product(("auto", "whole", "fence"), repeat=2):
+            yield tuple({"kind": "json_schema", **asked, "extract": way} for way in (old, new))  # type: ignore[misc]
+
+
+def structures() -> Iterator[Pair]:
+    random = Random(3)  # noqa: S311  # chance, not secrets
+    for _ in range(150):
+        old, new = structure(random), structure(random)
+        name = random.choice(sorted({*old, *new} - {"kind", "dialect"}) or ["no_h1"])
+        edited = {key: item for key, item in old.items() if key != name}
+        yield old, {**edited, **({name: new[name]} if name in new else {})}
+
+
+def structure(random: Random) -> Mapping:
+    few, texts = (0, 1, 2), ("a", "b", "ab", "", "A")
+    values = {
+        **dict.fromkeys(("min_headings", "min_code_blocks", "min_paragraphs"), few),
+        "max_heading_level": (0, 1, 2, 6, 7),
+        "no_h1": (True, False),
+        "required_sections": [random.choices(texts, k=random.choice(few))],
+        "forbidden_patterns": [random.choices(texts, k=random.choice(few))],
+    }
+    given = {name: random.choice(some) for name, some in values.items() if random.random() < 0.3}
+    return {"kind": "markdown_structure", "dialect": random.choice(("commonmark", "lines")), **given}
+
+
+def lints() -> Iterator[Pair]:
+    for old, new in product(("pass", "fail", "unscored"), repeat=2):
+        yield {"kind": "php_lint", "on_no_code": old}, {"kind": "php_lint", "on_no_code": new}
+
+
+def written(values: Mapping) -> Mapping:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def rubric(check: Mapping, *, negate: bool) -> Mapping:
+    return {"checks": [{**check, "id": "a", "negate": negate}], "scoring": {"combine": "min"}}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "texts"),
+    [(formats, TEXTS), (parts, [*TEXTS, *FENCED]), (structures, [*MARKDOWN, *TWO]), (lints, [*TEXTS, *PHP])],
+)
+@pytest.mark.parametrize("negate", [False, True])
+def test_what_is_claimed_of_an_edit_holds_on_every_text(pairs: Any, texts: list[str], *, negate: bool) -> None:
+    said: dict[str, tuple[Any, ...]] = {}
+    claims = []
+    for pair in pairs():
+        before, after = (read_rubric(plain(rubric(check, negate=negate))) for check in pair)
+        assert before is not None
+        assert after is not None
+        for step in rubric_changes(before, after):
+            claims.append(classify(step))
+            hold(claims[-1], *(answers(state, texts, said) for state in step.states))
+    assert {claim.level for claim in claims} & {Bump.MAJOR}
+    assert "unclassified-change" not in {claim.rule.id for claim in claims}
+
+
+def answers(state: Any, texts: list[str], said: dict[str, tuple[Any, ...]]) -> tuple[Any, ...]:
+    if (key := repr(state)) not in said:
+        rows = [{"id": "q", "input": "", **question} if question else None for question in QUESTIONS]
+        results = [evaluate(state.rubric(), text, row) for text in texts for row in rows]
+        said[key] = tuple((one.score, one.verdict) for one in results)
+    return said[key]
+
+
+def hold(claim: Judgement, old: tuple[Any, ...], new: tuple[Any, ...]) -> None:
+    told = f"{claim.rule.id} {claim.level} {claim.directions} {claim.message}"
+    assert claim.level is Bump.MAJOR or old == new, told
+    for channel, claimed in enumerate(claim.directions):
+        scored = [pair for pair in zip(old, new, strict=True) if None not in (pair[0][0], pair[1][0])]
+        pairs = [(one[channel], other[channel]) for one, other in scored]
+        pairs = [(one is Verdict.PASS, other is Verdict.PASS) if channel else (one, other) for one, other in pairs]
+        seen = {Direction.LOOSER if new > old else Direction.STRICTER for old, new in pairs if old != new}
+        assert claimed is Direction.EITHER or seen <= {claimed}, told
