@@ -17,6 +17,7 @@ _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
 _CORE = "tag:yaml.org,2002:"
 _CONTAINERS: dict[str, tuple[type, set[str | None]]] = {
     "MappingStartEvent": (dict, {None, "!", _CORE + "map"}),
@@ -36,7 +37,7 @@ def read_yaml(data: bytes | str, file: str) -> Document:
         while parser.check_event():
             _take(parser.get_event(), builder)
     except yaml.YAMLError as error:
-        raise _worded(error, file) from None
+        raise _conflict(text, file) or _worded(error, file) from None
     finally:
         parser.dispose()
     return builder.document(bom=bom)
@@ -114,6 +115,14 @@ def _mark(event: Any) -> Mark:
 
 def _place(builder: Builder, mark: Mark) -> Place:
     return Place(builder.file, mark.line, mark.column)
+
+
+def _conflict(text: str, file: str) -> LoadError | None:
+    marker = _CONFLICT.search(text)
+    if marker is None:
+        return None
+    place = Place(file, text.count("\n", 0, marker.start()) + 1, 1)
+    return LoadError("holds a merge conflict", place=place, hint="keep what is right, and take the markers out")
 
 
 def _worded(error: Any, file: str) -> LoadError:

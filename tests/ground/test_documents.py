@@ -208,6 +208,7 @@ def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
         ("a: b\x00\n", 1, 5, "U+0000"),
         ("a: b\u2028\n", 1, 5, "U+2028"),
         ("a: [1, 2\n", 2, 1, "not YAML"),
+        ("a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> side\n", 2, 1, "holds a merge conflict"),
         ("[" * 65, 1, 65, "deeper than 64"),
         ("{[1]: 2}\n", 1, 2, "a key is"),
     ],

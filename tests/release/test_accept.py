@@ -351,6 +351,7 @@ def test_nobody_accepts_in_nobodys_name(shop: Shop, monkeypatch: pytest.MonkeyPa
 Edit = Callable[[str], str]
 BROKEN: list[tuple[Edit, str]] = [
     (lambda _: "accepted: [", "not YAML"),
+    (lambda text: f"<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> side\n", "holds a merge conflict"),
     (lambda _: "accepted: all\n", "`accepted` must be a list"),
     (lambda text: text.replace("    level:", "    raeson: x\n    level:"), "`raeson` cannot stand here"),
     (lambda text: text.replace("level: minor", "level: none"), "`level` must be one of minor, patch"),
