@@ -13,6 +13,7 @@ from evalstore.migration.outcome import Planned, State
 from evalstore.model import Kind, scoring_part
 
 _LIMIT = 64 << 20
+_SHARED = {"rubrics": Kind.RUBRIC, "judges": Kind.JUDGE}
 
 
 def planned(root: Path, path: str, text: str, *, with_diff: bool) -> Planned:
@@ -34,15 +35,16 @@ def _existing(root: Path, path: str) -> str | None:
 
 
 def _same(path: str, old: str, new: str) -> bool:
-    # A rubric's id names its checks, so one with the same checks is the same rubric, whichever case brought it first.
-    return old == new or (path.startswith("rubrics/") and _scoring(old) == _scoring(new))
+    # One rubric or judge with the same content is the same, whichever source brought it first, unless it keeps a file.
+    kind = _SHARED.get(path.partition("/")[0])
+    return old == new or (kind is not None and _content(old, kind) == _content(new, kind))
 
 
-def _scoring(text: str) -> str | None:
+def _content(text: str, kind: Kind) -> str | None:
     try:
         value: Any = read_yaml(text, "").value
-        return digest(scoring_part(Kind.RUBRIC, value))
-    except (LoadError, AttributeError, UnicodeError):
+        return digest([scoring_part(kind, value), value.get("x_source", {}).get("kept")])
+    except (LoadError, AttributeError, TypeError, UnicodeError):
         return None
 
 

@@ -1,7 +1,7 @@
 """All or nothing: files are staged inside the store, then moved into place; the only writer of this room.
 
 What a killed process left is undone by the next one: a journal in the stage names every file before the first is
-moved. Rubrics move before the datasets that refer to them, so what a reader sees meanwhile is whole.
+moved. What others refer to moves before them, so what a reader sees meanwhile is whole.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ from evalstore.files import move_below, read_below, remove_below
 STAGE = ".evalstore-migrating"
 _JOURNAL = f"{STAGE}/journal.json"
 _LIMIT = 64 << 20
-_ARTIFACT = re.compile(r"(rubrics|datasets)/[a-z][a-z0-9_]{0,63}\.(?:yaml|jsonl)")
+# The folders of a store in the order in which their files move: each refers to those before it.
+_FOLDERS = ("judges", "rubrics", "datasets", "runs")
+_FILE = re.compile(
+    r"(?:judges|rubrics|datasets)/[a-z][a-z0-9_]{0,63}\.(?:yaml|jsonl)"
+    r"|runs/[A-Za-z0-9][A-Za-z0-9_.-]{0,150}\.(?:json|jsonl)"
+)
 
 
 @dataclass(slots=True)
@@ -45,11 +50,11 @@ class Stage:
         """Move every file into place, or put everything back and raise."""
         if not self.digests:
             return
-        made = [name for name in ("rubrics", "datasets") if not (self.root / name).exists()]
+        folders = {path.partition("/")[0] for path in self.digests}
+        made = sorted(name for name in folders if not (self.root / name).exists())
         _write_journal(self.root, {"made": made, "files": self.digests})
         try:
-            numbered = enumerate(self.digests)
-            for number, path in sorted(numbered, key=lambda file: (not file[1].startswith("rubrics/"), file[1])):
+            for number, path in sorted(enumerate(self.digests), key=lambda file: _turn(file[1])):
                 _place(self.root, number, path)
             os.sync()
         except BaseException:
@@ -142,7 +147,7 @@ def _read_journal(root: Path) -> dict[str, dict[str, str]]:
     """Return the journal; it may come from a stranger's repository, so it names artifacts of this store or nothing."""
     try:
         journal: dict[str, dict[str, str]] = json.loads(read_below(root, _JOURNAL, _LIMIT))
-        if set(journal["made"]) <= {"rubrics", "datasets"} and all(map(_ARTIFACT.fullmatch, journal["files"])):
+        if set(journal["made"]) <= set(_FOLDERS) and all(map(_FILE.fullmatch, journal["files"])):
             return journal
     except (ValueError, TypeError, KeyError, LoadError):
         pass
@@ -158,6 +163,10 @@ def _digest(root: Path, path: str) -> str:
         return hashlib.sha256(read_below(root, path, _LIMIT)).hexdigest()
     except LoadError:
         return ""
+
+
+def _turn(path: str) -> tuple[int, str]:
+    return _FOLDERS.index(path.partition("/")[0]), path
 
 
 def _new(number: int) -> str:

@@ -16,7 +16,9 @@ import pytest
 
 from evalstore.errors import ConflictError, LoadError, RefusedError
 from evalstore.migration import migrate
-from evalstore.migration.write import STAGE
+from evalstore.migration.against import planned
+from evalstore.migration.outcome import State
+from evalstore.migration.write import STAGE, staged
 
 Suite = Callable[..., Path]
 ROOT = Path(__file__).resolve().parents[2]
@@ -203,6 +205,8 @@ def test_what_somebody_edits_after_a_kill_stays(suite: Suite, tmp_path: Path) ->
         {"made": [], "files": {"../outside.yaml": "0"}},
         {"made": ["../outside"], "files": {}},
         {"made": [], "files": {"rubrics/../../x.yaml": "0"}},
+        {"made": [], "files": {"runs/../x.json": "0"}},
+        {"made": [], "files": {"runs/.hidden.json": "0"}},
         {"made": []},
         [],
         "no journal",
@@ -216,6 +220,43 @@ def test_a_journal_of_a_stranger_moves_nothing(store: Path, journal: object) -> 
     with pytest.raises(RefusedError, match="cannot be undone"):
         migrate([], into=store)
     assert tree(store.parent) == before
+
+
+def test_what_others_refer_to_moves_before_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [
+        "runs/a_samples.jsonl",
+        "runs/a.json",
+        "datasets/a.yaml",
+        "datasets/a.jsonl",
+        "rubrics/a.yaml",
+        "judges/b.yaml",
+    ]
+    moved: list[str] = []
+    with staged(tmp_path) as stage:
+        for path in paths:
+            stage.add(path, b"x")
+        real = os.rename
+        monkeypatch.setattr(os, "rename", lambda *names, **more: (moved.append(names[1]), real(*names, **more)))
+        stage.commit()
+    assert moved[1:] == ["b.yaml", "a.yaml", "a.jsonl", "a.yaml", "a.json", "a_samples.jsonl"]
+    assert sorted(tree(tmp_path)) == sorted([*paths, "judges", "rubrics", "datasets", "runs"])
+
+
+@pytest.mark.parametrize("folder", ["rubrics", "judges"])
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("# mine\nid: a\ntemplate: x\ntitle: t\n", State.UNCHANGED),
+        ("id: a\ntemplate: x\nx_source: {kept: 1}\n", State.CHANGED),  # it stands for a file, which is another one
+        ("id: a\ntemplate: y\n", State.CHANGED),
+        ("id: [\n", State.CHANGED),
+        ("- id\n", State.CHANGED),
+    ],
+)
+def test_one_ruler_is_the_same_whoever_wrote_it_first(tmp_path: Path, folder: str, text: str, state: State) -> None:
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / "a.yaml").write_text(text)
+    assert planned(tmp_path, f"{folder}/a.yaml", "id: a\ntemplate: x\n", with_diff=False).state is state
 
 
 def test_two_migrations_do_not_write_at_once(suite: Suite, store: Path) -> None:
