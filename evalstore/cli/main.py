@@ -30,6 +30,7 @@ COMMANDS = {
     "log": "List the releases of an artifact.",
     "diff": "Say which changes can move a score, and which bump they need.",
     "status": "List what changed since its release; with --check, the gate for CI.",
+    "impact": "Say what depends on an artifact, and what its next release would move.",
     "accept": "Accept one change at a lower level, in a file that is reviewed.",
     "bump": "Release artifacts: set the version, commit and tag, all or nothing.",
     "lock": "Hold every reference at the version and the content that it has now.",

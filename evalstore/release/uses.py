@@ -31,6 +31,9 @@ class Mentions:
         return self.hidden or name in self.names
 
 
+ANYTHING = Mentions(floating=True, hidden=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Use:
     """One reference of one artifact (`user`, with its pin), as it is written, and the first of its `places`.

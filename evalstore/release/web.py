@@ -11,12 +11,11 @@ from evalstore.errors import EvalstoreError, LoadError
 from evalstore.files import open_below
 from evalstore.model import Kind, Ref
 from evalstore.release.standing import working_rows
-from evalstore.release.uses import Mentions, Use, Uses, read_mentions, read_uses
+from evalstore.release.uses import ANYTHING, Mentions, Use, Uses, read_mentions, read_uses
 from evalstore.store import Store
 
 _CHUNK = 1 << 20
 _NOTHING = Uses("", 0, ())
-_ANYTHING = Mentions(floating=True, hidden=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ def _mentions(store: Store, ref: Ref) -> Mentions:
     try:
         return read_mentions(_pieces(store, ref))
     except LoadError:
-        return _ANYTHING
+        return ANYTHING
 
 
 def _pieces(store: Store, ref: Ref) -> Iterator[bytes]:

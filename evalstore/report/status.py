@@ -115,7 +115,7 @@ def _users(standing: Standing) -> Iterator[str]:
     counts = ((reached.rubrics, "rubric"), (reached.datasets, "dataset"), (reached.questions, "question"))
     if not (told := listed(counted(number, word) for number, word in counts if number)):
         return
-    stay = f"; {counted(len(standing.pins), 'pin')} to move (bump --dependents)" if standing.pins else ""
+    stay = f"; {counted(len(standing.pins), 'reference')} will stay behind (evalstore impact)" if standing.pins else ""
     yield from _wrapped(f"reaches {told}{stay}")
 
 

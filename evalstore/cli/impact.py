@@ -1,0 +1,29 @@
+"""`evalstore impact`: what depends on an artifact."""
+
+from __future__ import annotations
+
+import click
+
+from evalstore.cli.context import Settings, examples, options
+
+
+@click.command(
+    epilog=examples(
+        "evalstore impact judge/accuracy",
+        "evalstore impact rubric/answer_style@1.0.0        # what holds this release, releases included",
+        "evalstore impact judge/accuracy --format mermaid  # a graph to paste into a pull request",
+        "evalstore impact judge/accuracy --format dot | dot -Tsvg > impact.svg",
+    )
+)
+@click.argument("ref")
+@options(("text", "json", "dot", "mermaid"))
+def command(settings: Settings, ref: str) -> None:
+    """Say what depends on REF, near and far: rubrics that pin a judge, composites of them, questions that they grade.
+
+    Without a pin, whatever working files refer to it; with one, the working files and the releases that mean exactly
+    that version. Of every reference: where it stands, and if a next release would move it.
+    """
+    from evalstore.impact import impact
+
+    with settings.store() as store:
+        settings.emit(impact(store, ref))

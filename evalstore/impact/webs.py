@@ -1,0 +1,32 @@
+"""The references that an impact follows: of the working files, and of every release when one version is asked for."""
+
+from __future__ import annotations
+
+from evalstore.errors import EvalstoreError
+from evalstore.model import Kind
+from evalstore.release.uses import ANYTHING, Mentions, read_mentions
+from evalstore.release.web import Web, working_web
+from evalstore.store import Release, Store
+from evalstore.store.blobs import committed_blobs
+
+
+def whole_web(store: Store) -> Web:
+    """Return the references of working files and of all releases, by one listing of tags and one pass over blobs."""
+    releases = store.releases()
+    files = [(one.commit, f"{store.prefix}{one.kind.folder}/{one.id}.yaml") for one in releases]
+    blobs = committed_blobs(store.git, files)
+    released = {
+        f"{one.kind}/{one.id}@{one.version}": _mentions(store, one, blob)
+        for one, blob in zip(releases, blobs, strict=True)
+        if blob
+    }
+    return Web(store, {**working_web(store).mentions, **released})
+
+
+def _mentions(store: Store, release: Release, blob: str) -> Mentions:
+    try:
+        data = store.batch.read(blob).data
+    except EvalstoreError:
+        return ANYTHING
+    # Rows lie in another file, which is read only where it has to be.
+    return ANYTHING if release.kind is Kind.DATASET and b"rows" in data else read_mentions([data])

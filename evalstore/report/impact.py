@@ -1,0 +1,229 @@
+"""What depends on an artifact, as text, JSON, and as a graph for Graphviz or Mermaid."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evalstore.model import Kind, PinType
+from evalstore.report.columns import columns
+from evalstore.report.words import counted, listed
+from evalstore.text import printable
+
+if TYPE_CHECKING:
+    from evalstore.impact import Dependent, Held, Impact
+
+_WIDTH = 100
+_ROWS = 20  # of one table; the JSON document has all
+_RELEASES = 6
+_ARROWS = 200  # of one Mermaid graph; GitHub draws none with more than 500
+_EVERY = 3  # patch, minor and major
+_FREE = frozenset({PinType.WORKTREE, PinType.REVISION})
+
+
+class _Arrow(NamedTuple):
+    """From an artifact to who refers to it, with all pins in words, and whether one of them floats."""
+
+    target: str
+    user: str
+    pin: str
+    floats: bool
+
+
+def text(impact: Impact) -> str:
+    """Return what refers to it, what that leads to, and the releases that hold it, each a table."""
+    asked = f"{impact.name}@{impact.version}" if impact.version else impact.name
+    if not impact.dependents:
+        return "\n".join([f"nothing refers to {asked}", *_notes(impact)])
+    blocks = [
+        f"{asked}{_latest(impact)} reaches {_counts(impact)}",
+        *_table("referred to by", [_direct(impact, held) for held in _working(impact, near=True)]),
+        *_table("through them", [_far(one, held) for one, held in _farther(impact)]),
+        *_table("releases that hold it", [_released(one) for one in impact.dependents if one.releases]),
+        *_notes(impact),
+        *_next(impact),
+    ]
+    return "\n\n".join(blocks)
+
+
+def document(impact: Impact) -> Any:
+    """Return the JSON document."""
+    return {
+        "ref": impact.name,
+        "version": impact.version,
+        "latest": impact.latest,
+        "reaches": {
+            "judges": len(impact.of(Kind.JUDGE)),
+            "rubrics": len(impact.of(Kind.RUBRIC)),
+            "datasets": len(impact.of(Kind.DATASET)),
+            "questions": impact.questions,
+        },
+        "dependents": [
+            {
+                "ref": one.name,
+                "distance": one.distance,
+                "working": one.working,
+                "releases": list(one.releases),
+                "through": list(one.through),
+                "questions": one.questions if one.kind is Kind.DATASET else None,
+                "asked": one.asked if one.kind is Kind.DATASET else None,
+            }
+            for one in impact.dependents
+        ],
+        "pins": [
+            {
+                "from": held.user,
+                "release": held.release,
+                "to": held.target,
+                "ref": str(held.ref),
+                "type": str(held.ref.type),
+                "means": held.means,
+                "follows": [str(bump) for bump in held.follows],
+                "locked": held.locked,
+                "scores": held.scores,
+                "file": held.place.file,
+                "line": held.place.line,
+                "places": held.places,
+            }
+            for held in impact.pins
+        ],
+        "notes": list(impact.notes),
+    }
+
+
+def dot(impact: Impact) -> str:
+    """Return a graph for Graphviz: an arrow to who refers, dashed where the reference floats."""
+    lines = [f'  "{name}" [label="{label}"];' for name, label in _nodes(impact, "\\n").items()]
+    for arrow in _arrows(impact):
+        style = ", style=dashed" if arrow.floats else ""
+        lines.append(f'  "{arrow.target}" -> "{arrow.user}" [label="{_escaped(arrow.pin)}"{style}];')
+    return "\n".join(["digraph impact {", "  rankdir=LR;", "  node [shape=box];", *lines, "}"])
+
+
+def mermaid(impact: Impact) -> str:
+    """Return the nearest references in a Mermaid block, as a pull request shows it; dotted where they float."""
+    arrows = list(_arrows(impact))
+    shown = arrows[:_ARROWS]
+    drawn = {impact.name, *(arrow.user for arrow in shown), *(arrow.target for arrow in shown)}
+    lines = [f'  {_id(name)}["{label}"]' for name, label in _nodes(impact, "<br>").items() if name in drawn]
+    for arrow in shown:
+        line = "-.->" if arrow.floats else "-->"
+        lines.append(f'  {_id(arrow.target)} {line}|"{_entities(arrow.pin)}"| {_id(arrow.user)}')
+    if left := len(arrows) - len(shown):
+        lines.append(f'  more["{counted(left, "more reference")}"]')
+    return "\n".join(["```mermaid", "graph LR", *lines, "```"])
+
+
+def _latest(impact: Impact) -> str:
+    return f" (released as {impact.latest})" if impact.latest and not impact.version else ""
+
+
+def _counts(impact: Impact) -> str:
+    kinds = ((Kind.JUDGE, "judge"), (Kind.RUBRIC, "rubric"), (Kind.DATASET, "dataset"))
+    counts = [*((len(impact.of(kind)), word) for kind, word in kinds), (impact.questions, "question")]
+    return listed(counted(number, word) for number, word in counts if number)
+
+
+def _working(impact: Impact, *, near: bool) -> Iterator[Held]:
+    return (held for held in impact.pins if held.release is None and (held.target == impact.name) is near)
+
+
+def _farther(impact: Impact) -> Iterator[tuple[Dependent, Sequence[Held]]]:
+    near = {held.user for held in _working(impact, near=True)}
+    far: defaultdict[str, list[Held]] = defaultdict(list)
+    for held in _working(impact, near=False):
+        far[held.user].append(held)
+    return ((one, far[one.name]) for one in impact.dependents if one.name in far and one.name not in near)
+
+
+def _direct(impact: Impact, held: Held) -> Sequence[str]:
+    asked = next(one.asked for one in impact.dependents if one.name == held.user)
+    pin = f"@{held.ref.pin}" if held.ref.pin else "no pin"
+    return held.user, pin, _fate(held), _where(held), _graded(held.questions, asked)
+
+
+def _far(one: Dependent, pins: Sequence[Held]) -> Sequence[str]:
+    more = f" (+{len(pins) - 1})" if pins[1:] else ""
+    return one.name, f"by {pins[0].ref}{more}", _where(pins[0]), _graded(one.questions, one.asked)
+
+
+def _graded(questions: int, asked: int) -> str:
+    return f"{questions:,} of {counted(asked, 'question')}" if asked else ""
+
+
+def _released(one: Dependent) -> Sequence[str]:
+    newest = list(reversed(one.releases))
+    return one.name, listed(newest, _RELEASES)
+
+
+def _where(held: Held) -> str:
+    more = f" (+{held.places - 1:,})" if held.places > 1 else ""
+    return f"{held.place.file}:{held.place.line}{more}"
+
+
+def _fate(held: Held) -> str:
+    """Say what becomes of a reference when its target is released again."""
+    if not held.scores:
+        return "measured on it"
+    if held.locked:
+        return "stays: locked"
+    if held.means is None and held.ref.type not in _FREE:
+        return "not released"
+    if not held.follows:
+        return "stays"
+    return "follows" if len(held.follows) == _EVERY else f"follows {listed(held.follows)}"
+
+
+def _table(title: str, rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    if rows:
+        lines = columns(rows[:_ROWS]).split("\n")
+        more = [f"and {len(rows) - _ROWS:,} more; --format json has all"] if len(rows) > _ROWS else []
+        yield "\n".join([title, *(f"  {line}" for line in [*lines, *more])])
+
+
+def _next(impact: Impact) -> Iterator[str]:
+    pins = [held for held in _working(impact, near=True) if held.scores]
+    stay = sum(not held.follows for held in pins)
+    if stay and not impact.version:
+        left = f"a next release leaves {stay:,} of {counted(len(pins), 'reference')} behind"
+        yield f"{left}: evalstore bump {impact.name} --dependents"
+
+
+def _notes(impact: Impact) -> Iterator[str]:
+    for note in impact.notes:
+        yield "\n".join(textwrap.wrap(printable(note), _WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+
+
+def _nodes(impact: Impact, break_: str) -> Mapping[str, str]:
+    """Return the label of every artifact by its name."""
+    head = f"{impact.name} {impact.version or impact.latest or ''}".rstrip()
+    labels = {
+        one.name: one.name
+        + (f" {one.working or one.releases[-1]}" if one.working or one.releases else "")
+        + (f"{break_}{one.questions} of {counted(one.asked, 'question')}" if one.asked else "")
+        for one in impact.dependents
+    }
+    return {impact.name: head, **labels}
+
+
+def _arrows(impact: Impact) -> Iterator[_Arrow]:
+    """Yield each pair of artifacts once, the nearest first."""
+    pairs: defaultdict[tuple[str, str], dict[str, bool]] = defaultdict(dict)
+    for held in impact.pins:
+        pairs[held.target, held.user][held.ref.pin or "no pin"] = held.ref.floating and not held.locked
+    for (target, user), pins in pairs.items():
+        yield _Arrow(target, user, ", ".join(pins), any(pins.values()))
+
+
+def _id(name: str) -> str:
+    return name.replace("/", "_")
+
+
+def _escaped(pin: str) -> str:
+    return pin.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _entities(pin: str) -> str:
+    return "".join(char if char.isalnum() or char in " .,^~=-" else f"#{ord(char)};" for char in pin)
