@@ -1,0 +1,180 @@
+"""OpenRubricRL: a rubric becomes one judge, as the program asks a model once for the overall score of all criteria."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from evalstore.documents import Pointer
+from evalstore.migration.names import slug
+from evalstore.migration.outcome import Outcome
+from evalstore.migration.prompts import literal, variables_of
+from evalstore.migration.readings import named
+from evalstore.migration.table import Table
+from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.model import Kind, is_id
+from evalstore.text import excerpt
+
+_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
+_TOLERANCE = Decimal("0.000001")
+_WHOLE = "whole"
+_PART = frozenset({"name", "description"})
+_EXAMPLE = frozenset({"input", "output", "score", "explanation"})
+_EXPLODED = "one call a criterion, averaged here: the program asks once and takes the average that the model gives"
+_LOWEST = "a reply without a score counted as 0, which is off the scale; here it counts as the lowest grade"
+_ALONE = "the program cannot measure it and leaves it out: the score is the judge's alone"
+_UNMEASURED = "no check kind measures it"
+_BLENDED = "the program blends other measures into the score where it trains with it; they are set aside"
+
+
+def read(legacy: Legacy, table: Table) -> Taken:
+    """Return the judge of a rubric and the rubric that asks it, or why the program would not load the file."""
+    root: Any = legacy.document.value
+    dialect = legacy.dialect or _WHOLE
+    if problem := next(_problems(root), None):
+        return Taken(dialect, notes=(Note(problem[0], Outcome.REFUSED, problem[1]),))
+    metrics = root.get("hybrid_metrics") or []
+    blends = not all(isinstance(metric, dict) and metric.get("type") == "custom" for metric in metrics)
+    judge, value = (_whole if dialect == _WHOLE else _exploded)(root, table.form)
+    reasons = [
+        *([] if dialect == _WHOLE else [_EXPLODED]),
+        *([_LOWEST] if root["scale"]["min"] != 0 else []),
+        *([_BLENDED] if blends else []),
+    ]
+    rubric = Draft(Kind.RUBRIC, judge.id, value | ({"x_unmapped": metrics} if blends else {}), version=root["version"])
+    notes = tuple(_metrics(metrics, _UNMEASURED if blends else _ALONE))
+    outcome = Outcome.LOSSY if reasons else Outcome.MIGRATED
+    return Taken(dialect, cases=(Case((), root, outcome, tuple(reasons), rubric=rubric, notes=notes),), drafts=(judge,))
+
+
+def _whole(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[Draft, dict[str, Any]]:
+    criteria = "\n".join(_criterion(criterion, form) for criterion in root["criteria"])
+    judge = _judge(root, form["judge"].format(**_scale(root), about=_about(root, form), criteria=criteria))
+    check = {"id": "overall", "kind": "llm_judge", "judge_prompt_ref": judge.ref, **_filled(judge)}
+    return judge, _rubric(root, [check], {})
+
+
+def _exploded(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[Draft, dict[str, Any]]:
+    template = form["one"].format(**_scale(root), about=_about(root, form), criteria="{{ criterion }}\n")
+    judge = _judge(root, template, "criterion")
+    ids = [f"criterion_{number}" for number in range(1, len(root["criteria"]) + 1)]
+    checks = [
+        {
+            "id": id_,
+            "kind": "llm_judge",
+            "description": criterion["name"],
+            "judge_prompt_ref": judge.ref,
+            "variables": {"criterion": _plain(criterion, form), **variables_of(template)},
+        }
+        for id_, criterion in zip(ids, root["criteria"], strict=True)
+    ]
+    weights = {id_: criterion["weight"] for id_, criterion in zip(ids, root["criteria"], strict=True)}
+    return judge, _rubric(root, checks, {"weights": weights})
+
+
+def _judge(root: Mapping[str, Any], template: str, *names: str) -> Draft:
+    variables = [*names, *variables_of(template)]
+    domain = root.get("domain")
+    value = {
+        "template": template,
+        **({"variables": variables} if variables else {}),
+        "score_type": "continuous",
+        "scale": _scale(root),
+        **({"applicable_to": [domain]} if isinstance(domain, str) and domain else {}),
+    }
+    name = slug(root["name"])
+    return Draft(Kind.JUDGE, name if is_id(name) else f"n_{name}".rstrip("_"), value, version=root["version"])
+
+
+def _rubric(root: Mapping[str, Any], checks: list[dict[str, Any]], scoring: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "title": root["name"],
+        **({"description": root["description"]} if isinstance(root.get("description"), str) else {}),
+        "checks": checks,
+        # A reply without a score counted as 0.
+        "scoring": {"combine": "weighted_avg", **scoring, "errors": "zero"},
+    }
+
+
+def _filled(judge: Draft) -> dict[str, Any]:
+    variables = variables_of(judge.value["template"])
+    return {"variables": variables} if variables else {}
+
+
+def _scale(root: Mapping[str, Any]) -> dict[str, Any]:
+    return {end: root["scale"][end] for end in ("min", "max")}
+
+
+def _about(root: Mapping[str, Any], form: Mapping[str, Any]) -> str:
+    given = root.get("description")
+    return f"{form['about'].format(description=literal(given))}\n" if isinstance(given, str) else ""
+
+
+def _criterion(criterion: Mapping[str, Any], form: Mapping[str, Any]) -> str:
+    return literal(_plain(criterion, form))
+
+
+def _plain(criterion: Mapping[str, Any], form: Mapping[str, Any]) -> str:
+    parts = "".join(form["part"].format(**part) for part in _mappings(criterion.get("subcriteria"), _PART))
+    given = criterion.get("examples")
+    examples = "".join(_examples(given, level, form) for level in form["levels"]) if isinstance(given, dict) else ""
+    line: str = form["criterion"].format_map(criterion)
+    return line + parts + examples
+
+
+def _examples(given: Mapping[str, Any], level: str, form: Mapping[str, Any]) -> str:
+    shown = _mappings(given.get(level), _EXAMPLE)[: form["shown"]]
+    head = form["examples"].format(level=level) if shown else ""
+    return head + "".join(form["example"].format_map(example) for example in shown)
+
+
+def _mappings(value: Any, keys: frozenset[str]) -> list[dict[str, Any]]:
+    items = value if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, dict) and keys <= item.keys()]
+
+
+def _problems(root: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
+    """Yield the things for which the program does not load a rubric."""
+    for key, kind in (("name", str), ("version", str), ("scale", dict), ("criteria", list)):
+        if not isinstance(root.get(key), kind):
+            what = f"{key} is {named(root[key])}" if key in root else f"{key} is missing"
+            yield ((key,) if key in root else ()), f"{what}: the program does not load it"
+            return
+    if not _VERSION.fullmatch(root["version"]):
+        yield (
+            ("version",),
+            f"the version {excerpt(root['version'])!r} is not three numbers: the program does not load it",
+        )
+    yield from _scale_problems(root["scale"])
+    for index, criterion in enumerate(root["criteria"]):
+        yield from _criterion_problems(criterion, ("criteria", index))
+    total = sum(criterion["weight"] for criterion in root["criteria"])
+    if abs(total - 1) > _TOLERANCE:
+        yield ("criteria",), f"the weights add up to {total} where the program wants 1: it does not load the file"
+
+
+def _scale_problems(scale: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
+    if not all(_is_number(scale.get(end)) for end in ("min", "max")):
+        yield ("scale",), "the scale has no min and max that are numbers: the program does not load it"
+    elif scale["min"] >= scale["max"]:
+        yield ("scale",), "the scale ends where it begins, or before: no grade has a place on it"
+
+
+def _criterion_problems(criterion: Any, at: Pointer) -> Iterator[tuple[Pointer, str]]:
+    texts = isinstance(criterion, dict) and all(isinstance(criterion.get(key), str) for key in ("name", "description"))
+    if not texts:
+        yield at, "a criterion has no name and description: the program does not load it"
+    elif not _is_number(criterion.get("weight")) or not 0 <= criterion["weight"] <= 1:
+        yield at, f"the weight of {excerpt(criterion['name'])} is no number from 0 to 1: the program does not load it"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+def _metrics(metrics: list[Any], reason: str) -> Iterator[Note]:
+    for index, metric in enumerate(metrics):
+        name = metric.get("name", "") if isinstance(metric, dict) else metric
+        yield Note(("hybrid_metrics", index), Outcome.UNMAPPED, f"the metric {excerpt(str(name))}: {reason}")
