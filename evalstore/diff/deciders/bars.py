@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from evalstore.diff.change import Change, Proof
+from evalstore.diff.deciders.lattice import scores_of
 from evalstore.diff.state import RubricState
 from evalstore.model import Combine
 
@@ -34,23 +35,25 @@ def attainable(rubric: RubricState) -> frozenset[Fraction] | None:
     """Return a finite set that holds every score the rubric can have, or None when it is not known to be finite."""
     if rubric.combine in _TWO_VALUED:
         return _BINARY_SCORES
-    if len(rubric.checks) > _CHECKS or not all(check.two_valued for check in rubric.checks):
+    scores = [scores_of(check) for check in rubric.checks]
+    if len(scores) > _CHECKS or not all(scores):
         return None
     if rubric.combine is Combine.WEIGHTED_AVG:
         return _averages(rubric)
-    halves = len(rubric.checks) % 2 == 0 or any(map(rubric.optional, rubric.checks))
+    # A closed gate and the policies give 0.
+    single = _BINARY_SCORES.union(*scores)
+    halves = len(scores) % 2 == 0 or any(map(rubric.optional, rubric.checks))
     if rubric.combine is Combine.MEDIAN and halves:
-        return _BINARY_SCORES | {Fraction(1, 2)}
-    return _BINARY_SCORES
+        return frozenset((one + other) / 2 for one in single for other in single)
+    return single
 
 
 def _averages(rubric: RubricState) -> frozenset[Fraction] | None:
     sums = {(Fraction(0), Fraction(0))}
     for check in rubric.checks:
         left_out = sums if rubric.optional(check) else set()
-        sums = left_out | {
-            (got + gain, total + check.weight) for got, total in sums for gain in {Fraction(0), check.weight}
-        }
+        gains = {check.weight * score for score in (*scores_of(check), Fraction(0))}
+        sums = left_out | {(got + gain, total + check.weight) for got, total in sums for gain in gains}
         if len(sums) > _SUMS:
             return None
     # A closed gate and the policies for errors give 0.

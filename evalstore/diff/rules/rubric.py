@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from evalstore.diff.change import Change, Channel, Rule
-from evalstore.diff.deciders import bars, modes, policies, tool_calls, weights
+from evalstore.diff.deciders import bars, lattice, modes, policies, tool_calls, weights
 from evalstore.diff.deciders.literal import same_text
 from evalstore.diff.direction import LOOSER, STRICTER, share, variation
 from evalstore.diff.findings import Certainty
@@ -60,7 +60,7 @@ ROWS = (
         mirror="check-removed",
         example="nothing → {id: b, kind: must_not_contain, values: [bar]}",
         instead="nothing → weights: {b: 0} (a new check that only advises)",
-        deciders=(weights.weightless,),
+        deciders=(weights.weightless, lattice.settled),
         shift=_share,
     ),
     Rule(
@@ -75,7 +75,7 @@ ROWS = (
         mirror="check-added",
         example="{id: b, kind: must_not_contain, values: [bar]} → nothing",
         instead="weights: {b: 0} → nothing (a check that only advised)",
-        deciders=(weights.weightless,),
+        deciders=(weights.weightless, lattice.settled),
         shift=_share,
     ),
     Rule(
@@ -129,7 +129,7 @@ ROWS = (
         mirror="check-weight-changed",
         example="weights: {a: 1} → weights: {a: 3}",
         instead="weights: {a: 2, b: 1} → weights: {a: 0.2, b: 0.1} (all by one factor)",
-        deciders=(weights.unread, weights.rescaled),
+        deciders=(weights.unread, weights.rescaled, lattice.settled),
         shift=_variation,
     ),
     Rule(
@@ -241,7 +241,7 @@ ROWS = (
         mirror="scoring-combine-changed",
         example="combine: weighted_avg → combine: min",
         instead="combine: median → combine: weighted_avg (of two checks with equal weights)",
-        deciders=(modes.equivalent,),
+        deciders=(modes.equivalent, lattice.settled),
     ),
     Rule(
         id="scoring-combine-equivalent",
@@ -267,7 +267,7 @@ ROWS = (
         mirror="scoring-threshold-changed",
         example="threshold: 0.5 → threshold: 0.6",
         instead="threshold: 0.6 → threshold: 0.9 (no score lies between the two)",
-        deciders=(bars.unattainable,),
+        deciders=(bars.unattainable, lattice.settled),
     ),
     Rule(
         id="scoring-missing-policy-changed",
@@ -281,7 +281,7 @@ ROWS = (
         mirror="scoring-missing-policy-changed",
         example="nothing → missing: zero",
         instead="nothing → missing: zero (under max, where another check always has a score)",
-        deciders=(policies.nothing_missing,),
+        deciders=(policies.nothing_missing, lattice.settled),
     ),
     Rule(
         id="scoring-errors-policy-changed",
@@ -295,7 +295,7 @@ ROWS = (
         mirror="scoring-errors-policy-changed",
         example="nothing → errors: fail",
         instead="nothing → errors: fail (where every check can always grade)",
-        deciders=(policies.nothing_fails,),
+        deciders=(policies.nothing_fails, lattice.settled),
     ),
     Rule(
         id="scoring-required-changed",
@@ -309,6 +309,6 @@ ROWS = (
         mirror="scoring-required-changed",
         example="nothing → required: [b]",
         instead="nothing → required: [b] (under all_pass, which fails with it anyway)",
-        deciders=(policies.gate_idle,),
+        deciders=(policies.gate_idle, lattice.settled),
     ),
 )

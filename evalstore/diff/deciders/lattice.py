@@ -1,0 +1,87 @@
+"""All ways in which the checks of a rubric can answer, where these are few: each is combined before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.pair import content
+from evalstore.diff.state import CheckState, RubricState
+from evalstore.model import CheckResult, RubricResult, Unscored, Verdict
+from evalstore.versions import Bump
+
+# Well under a tenth of a second.
+_WAYS = 2_048
+_SCORES = 12
+_RULES = {"scoring-combine-changed": "scoring-combine-equivalent"}
+_TWO = (Fraction(0), Fraction(1))
+
+_Answers = Mapping[str, CheckResult]
+
+
+def settled(change: Change) -> Proof | None:
+    """Prove that whatever the checks answer, the rubric's score and verdict are the same before and after."""
+    before, after = change.states
+    groups = _groups(before, after)
+    ways = [] if groups is None else [list(_ways(group)) for group in groups]
+    if not ways or not all(ways) or (number := prod(map(len, ways))) > _WAYS:
+        return None
+    for way in product(*ways):
+        answers = {token: result for part in way for token, result in part.items()}
+        if _seen(_combined(before, answers)) != _seen(_combined(after, answers)):
+            return None
+    told = f"the checks can answer in {number:,} ways, and each gives the same score and verdict before and after"
+    return Proof(told, Bump.PATCH if before.tokens == after.tokens else Bump.MINOR, _RULES.get(change.rule))
+
+
+def scores_of(check: CheckState) -> tuple[Fraction, ...]:
+    """Return every score that a check can have, or nothing where these are not known to be few."""
+    if check.two_valued:
+        return _TWO
+    params = check.params
+    parts = 0
+    if check.kind == "fact_match" and params["facts"] and params["judge_prompt_ref"] is None:
+        parts = len(params["facts"])
+    elif check.kind == "tool_usage" and params["tools"] is not None:
+        parts = sum(entry["min"] > 0 for entry in params["tools"])
+    return tuple(Fraction(part, parts) for part in range(parts + 1)) if 0 < parts < _SCORES else ()
+
+
+def _groups(before: RubricState, after: RubricState) -> list[list[CheckState]] | None:
+    """Return the checks of both sides, those that always answer alike together; None where one is another check."""
+    groups: dict[str, dict[str, CheckState]] = {}
+    for rubric in (before, after):
+        for check in rubric.checks:
+            known = groups.setdefault(content(check), {})
+            known[check.token] = check
+    tokens = [token for group in groups.values() for token in group]
+    return [list(group.values()) for group in groups.values()] if len(set(tokens)) == len(tokens) else None
+
+
+def _ways(group: list[CheckState]) -> Iterator[dict[str, CheckResult]]:
+    first = group[0]
+    bar, scores = first.threshold, scores_of(first)
+    if bar is None or not scores:
+        return
+    for score in scores:
+        verdict = Verdict.PASS if score >= bar else Verdict.FAIL
+        yield {check.token: CheckResult(check.token, check.kind, score, verdict) for check in group}
+    for unscored, can_be in ((Unscored.MISSING, first.may_miss), (Unscored.ERROR, first.may_err)):
+        if can_be:
+            yield {
+                check.token: CheckResult(check.token, check.kind, None, Verdict.UNSCORED, unscored=unscored)
+                for check in group
+            }
+
+
+def _combined(rubric: RubricState, answers: _Answers) -> RubricResult:
+    from evalstore.checks import combine
+
+    return combine(rubric.scoring(), [answers[check.token] for check in rubric.checks])
+
+
+def _seen(result: RubricResult) -> tuple[object, object]:
+    return result.score, result.verdict
