@@ -25,7 +25,9 @@ _SHAPES = {"checks": Kind.RUBRIC, "template": Kind.JUDGE, "questions": Kind.DATA
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class Side:
+    """One side: its name, its artifact, and what it is: a release, the working tree, or neither."""
+
     name: str
     artifact: Artifact
     rows: Iterable[Mapping[str, Any]] | None = None
@@ -41,12 +43,15 @@ class _Side:
         "evalstore diff old.yaml new.yaml --exit-code",
     )
 )
-@click.argument("a")
-@click.argument("b", required=False)
+@click.argument("sides", metavar="A [B]", nargs=-1, required=True)
 @click.option("--exit-code", is_flag=True, help="Exit 1 when a bump is needed, like git diff.")
 @click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
+@click.option("--textconv", "mode", flag_value="textconv", help="For git: print the file A in its one spelling.")
+@click.option("--git-driver", "mode", flag_value="driver", help="For git: take the arguments of an external diff.")
 @options(REPORTS)
-def command(settings: Settings, a: str, b: str | None, *, exit_code: bool, profile: str | None) -> ExitCode:
+def command(
+    settings: Settings, sides: tuple[str, ...], *, exit_code: bool, profile: str | None, mode: str | None
+) -> ExitCode:
     """Say what changed from A to B, which way scores can move, and which bump that needs.
 
     A and B are references, or files. Without B, A is compared with the working tree; A without a pin is then its last
@@ -55,15 +60,22 @@ def command(settings: Settings, a: str, b: str | None, *, exit_code: bool, profi
     Under the profile `score` a change is major when it can move the score of one output; under `headline` also when it
     can move a mean over the same outputs, as a new question does.
     """
-    b = _other(a) if b is None else b
+    if mode is not None:
+        from evalstore.cli.git_diff import MODES
+
+        return MODES[mode](settings, sides)
+    if len(sides) > len(("A", "B")):
+        raise UsageError(f"two sides are compared, not {len(sides)}", hint="see evalstore diff --help")
+    a, b = sides if sides[1:] else (sides[0], _other(sides[0]))
     with ExitStack() as stack:
-        store = _store(settings, stack, needed=not (_is_file(a) and _is_file(b)))
-        diff = _diff((_side(a, settings, store), _side(b, settings, store)), store, profile)
+        store = opened(settings, stack, needed=not (_is_file(a) and _is_file(b)))
+        diff = compared((_side(a, settings, store), _side(b, settings, store)), store, profile)
     settings.emit(diff)
     return ExitCode.NO if exit_code and diff.required_bump else ExitCode.DONE
 
 
-def _diff(sides: tuple[_Side, _Side], store: Store | None, profile: str | None) -> Diff:
+def compared(sides: tuple[Side, Side], store: Store | None, profile: str | None) -> Diff:
+    """Compare two sides by the terms of a store, where there is one; raises `UsageError` for two kinds."""
     from evalstore.diff import compare
 
     old, new = sides
@@ -81,7 +93,7 @@ def _load(store: Store, *, working: bool) -> Callable[[str], Artifact]:
     return working_loader(store) if working else store.load
 
 
-def _terms(old: _Side, new: _Side, store: Store | None, profile: str | None) -> Terms:
+def _terms(old: Side, new: Side, store: Store | None, profile: str | None) -> Terms:
     from evalstore.diff import Profile, Terms
 
     asked = Profile(profile) if profile else None
@@ -94,7 +106,8 @@ def _terms(old: _Side, new: _Side, store: Store | None, profile: str | None) -> 
     return ruling.of(f"{old.artifact.kind}/{old.artifact.id}", old.release) if old.release and same else ruling.terms
 
 
-def _store(settings: Settings, stack: ExitStack, *, needed: bool) -> Store | None:
+def opened(settings: Settings, stack: ExitStack, *, needed: bool) -> Store | None:
+    """Open the store around the directory; None where there is none, and none is needed."""
     try:
         return stack.enter_context(settings.store())
     except EvalstoreError:
@@ -109,7 +122,7 @@ def _other(a: str) -> str:
     return f"{parse_ref(a).name}@worktree"
 
 
-def _side(word: str, settings: Settings, store: Store | None) -> _Side:
+def _side(word: str, settings: Settings, store: Store | None) -> Side:
     if _is_file(word) or store is None:
         return _file(word, settings)
     ref = parse_ref(word)
@@ -117,19 +130,25 @@ def _side(word: str, settings: Settings, store: Store | None) -> _Side:
     pin = ref.pin if ref.type in {PinType.WORKTREE, PinType.REVISION} else resolved.version
     release = find_version(resolved.version) if resolved.tag else None
     working = ref.type is PinType.WORKTREE
-    return _Side(f"{ref.name}@{pin}", resolved.artifact, store.rows(resolved), release, working)
+    return Side(f"{ref.name}@{pin}", resolved.artifact, store.rows(resolved), release, working)
 
 
-def _file(word: str, settings: Settings) -> _Side:
-    from evalstore.documents import read_yaml
+def _file(word: str, settings: Settings) -> Side:
     from evalstore.files import read_named
 
-    document = read_yaml(read_named(settings.path / word, _LIMIT), word)
+    return read_side(read_named(settings.path / word, _LIMIT), word)
+
+
+def read_side(data: bytes, word: str) -> Side:
+    """Read a file as one side of a comparison; raises `LoadError` for what is no artifact."""
+    from evalstore.documents import read_yaml
+
+    document = read_yaml(data, word)
     value = document.value if isinstance(document.value, dict) else {}
     kind = next((kind for key, kind in _SHAPES.items() if key in value), None)
     if kind is None:
         raise LoadError("this is no rubric, judge or dataset", place=document.place())
-    return _Side(word, Artifact(kind, str(value.get("id", "")), str(value.get("version", "")), document))
+    return Side(word, Artifact(kind, str(value.get("id", "")), str(value.get("version", "")), document))
 
 
 def _is_file(word: str) -> bool:

@@ -34,12 +34,23 @@ def put(stream: TextIO, text: str) -> None:
 
 def screen(stream: TextIO) -> Screen:
     """Return what a stream shows: paper, but on a terminal its own width and, unless NO_COLOR is set, colours."""
+    from evalstore.report.screen import PAPER
+
+    return _terminal() if stream.isatty() else PAPER
+
+
+def git_screen() -> Screen:
+    """Return what git shows of our stdout, which is a pipe to its pager; git says that it has one."""
+    from evalstore.report.screen import PAPER
+
+    return _terminal() if sys.stdout.isatty() or os.environ.get("GIT_PAGER_IN_USE") else PAPER
+
+
+def _terminal() -> Screen:
     from evalstore.report.screen import COLOURS, PAPER, Screen
 
-    if not stream.isatty():
-        return PAPER
-    width = min(max(shutil.get_terminal_size().columns, _NARROWEST), PAPER.width)
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    width = min(max(shutil.get_terminal_size((PAPER.width, 24)).columns, _NARROWEST), PAPER.width)
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
     return Screen(width, {} if plain else COLOURS)
 
 

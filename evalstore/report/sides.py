@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from difflib import unified_diff
 from enum import StrEnum
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from evalstore.documents import canonical
+from evalstore.report.outline import outline
 from evalstore.text import printable
 
 _LINES = 12
@@ -17,7 +16,6 @@ _AROUND = 1  # lines of context
 _BEFORE = 16  # characters of context
 _READ = 400  # lines of each side that are compared; comparing takes their product
 _SHORT = 40  # a mapping or list that is no longer stands on one line
-_WORDS = re.compile(r"(?!(?:true|false|null|yes|no)\b)[A-Za-z_][\w ./@#$-]*")
 
 
 class Mark(StrEnum):
@@ -63,30 +61,7 @@ def _lines(value: Any) -> list[str]:
         return []
     if isinstance(value, str):
         return value.removesuffix("\n").split("\n")
-    return list(_tree(value)) if isinstance(value, dict | list) else [_flow(value)]
-
-
-def _tree(value: dict[str, Any] | list[Any], margin: str = "") -> Iterator[str]:
-    flow = _flow(value)
-    if len(flow) <= _SHORT:
-        yield margin + flow
-        return
-    names = [f"{key}:" for key in value] if isinstance(value, dict) else ["-"] * len(value)
-    for name, item in zip(names, value.values() if isinstance(value, dict) else value, strict=True):
-        if isinstance(item, dict | list) and len(_flow(item)) > _SHORT:
-            yield margin + name
-            yield from _tree(item, margin + "  ")
-        else:
-            yield f"{margin}{name} {_flow(item)}"
-
-
-def _flow(value: Any) -> str:
-    """Write a value on one line, as YAML does; only texts that could be something else are quoted."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    return value if isinstance(value, str) and _WORDS.fullmatch(value) else canonical(value)
+    return list(outline(value, _SHORT))
 
 
 def _focused(old: str, new: str, width: int) -> tuple[str, str]:

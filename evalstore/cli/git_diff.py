@@ -1,0 +1,117 @@
+"""`git diff` with evalstore inside: a text conversion, and an external diff; whatever comes, git gets an answer."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evalstore.cli.context import Settings
+from evalstore.cli.diff import compared, opened, read_side
+from evalstore.cli.streams import git_screen
+from evalstore.errors import EvalstoreError, ExitCode, UsageError
+from evalstore.report import render
+from evalstore.report.outline import outline
+from evalstore.report.plain_diff import plain_diff, readable
+from evalstore.report.screen import Part
+from evalstore.text import inert, printable
+
+_LINK, _MODULE = "120000", "160000"
+_UNMERGED, _CHANGED, _RENAMED = 1, 7, 9  # how many words git gives
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The two files of one change as git hands them over: their bytes, None for one that is not there."""
+
+    path: str
+    old: bytes | None
+    new: bytes | None
+    modes: tuple[str, str]
+    note: str = ""
+
+
+def _convert(settings: Settings, words: tuple[str, ...]) -> ExitCode:
+    """Print one file in its one spelling; as it is, where it is no artifact."""
+    if len(words) != 1:
+        raise UsageError("--textconv takes one file", hint="git gives it; see README, In git")
+    data = _read(settings.path / words[0]) or b""
+    try:
+        text = _spelled(data)
+    except Exception:  # noqa: BLE001  # git stops at the first failure, so a bug of ours would hide every other file
+        text = readable(data)
+    sys.stdout.write(text + "\n" if text else "")
+    return ExitCode.DONE
+
+
+def _drive(settings: Settings, words: tuple[str, ...]) -> ExitCode:
+    """Print what changed between two files; line by line, where they are no two artifacts."""
+    if len(words) == _UNMERGED:
+        sys.stdout.write(f"* Unmerged path {printable(words[0])}\n")
+        return ExitCode.DONE
+    if len(words) not in {_CHANGED, _RENAMED}:
+        raise UsageError(f"git gives 7 words to an external diff, not {len(words)}", hint="see README, In git")
+    pair = _pair(settings.path, words)
+    sys.stdout.write(inert(f"{_told(settings, pair)}\n"))
+    return ExitCode.DONE
+
+
+MODES: Mapping[str, Callable[[Settings, tuple[str, ...]], ExitCode]] = {"textconv": _convert, "driver": _drive}
+
+
+def _spelled(data: bytes) -> str:
+    from evalstore.diff.normal import normal
+
+    value = normal(read_side(data, "").artifact.value)
+    return readable(data) if value is None else "\n".join(outline(value, 0))
+
+
+def _pair(folder: Path, words: tuple[str, ...]) -> _Pair:
+    path, old, _, old_mode, new, _, new_mode = words[:_CHANGED]
+    to, note = words[_CHANGED:] or (path, "")
+    return _Pair(to, _read(folder / old), _read(folder / new), (old_mode, new_mode), note)
+
+
+def _told(settings: Settings, pair: _Pair) -> str:
+    modes = "{} \u2192 {}".format(*pair.modes) if len({*pair.modes, "."}) > len(("mode", ".")) else ""
+    title = git_screen().paint(Part.HEAD, printable(f"evalstore diff {pair.path}"))
+    head = [title, *([f"mode {modes}"] if modes else [])]
+    head += [printable(line) for line in pair.note.splitlines() if not line.startswith("index ")]
+    return "\n".join([*head, *_body(settings, pair)])
+
+
+def _body(settings: Settings, pair: _Pair) -> list[str]:
+    if pair.old == pair.new:
+        return []
+    lines = plain_diff(pair.old, pair.new, pair.path)
+    if pair.old is None or pair.new is None or {_LINK, _MODULE} & set(pair.modes):
+        return [lines]
+    try:
+        return [_compared(settings, pair.old, pair.new, pair.path)]
+    except EvalstoreError as error:
+        return [printable(f"not compared: {error}"), lines]
+    except Exception:  # noqa: BLE001  # git stops at the first failure, so a bug of ours would hide every other file
+        return [lines]
+
+
+def _compared(settings: Settings, old: bytes, new: bytes, path: str) -> str:
+    sides = (read_side(old, path), read_side(new, path))
+    with ExitStack() as stack:
+        store = opened(settings, stack, needed=False)
+        diff = compared(sides, store, None)
+    names = (f"{side.artifact.kind}/{side.artifact.id} {side.artifact.version}".strip() for side in sides)
+    before, after = (replace(side, ref=name) for side, name in zip((diff.old, diff.new), names, strict=True))
+    return render(replace(diff, old=before, new=after), "text", screen=git_screen())
+
+
+def _read(path: Path) -> bytes | None:
+    """Return what git wrote down, or the file of the working tree; None for one that is not there."""
+    if os.fspath(path) == os.devnull:
+        return None
+    try:
+        return os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
+    except OSError:
+        return None

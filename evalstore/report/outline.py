@@ -1,0 +1,42 @@
+"""A plain value in lines, as YAML has it but for reading only: one thing a line, safe to show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from evalstore.documents import canonical
+from evalstore.text import printable
+
+_WORDS = re.compile(r"(?!(?:true|false|null|yes|no)\b)[A-Za-z_][\w ./@#$-]*")
+
+
+def outline(value: Any, short: int, margin: str = "") -> Iterator[str]:
+    """Yield the lines of a value; a mapping or list of at most `short` characters stands on one."""
+    if not isinstance(value, dict | list) or not value or len(flow(value)) <= short:
+        yield from (margin + line for line in _leaf(value))
+        return
+    names = [f"{printable(key)}:" for key in value] if isinstance(value, dict) else ["-"] * len(value)
+    for name, item in zip(names, value.values() if isinstance(value, dict) else value, strict=True):
+        lines = list(outline(item, short))
+        if lines == [flow(item)]:
+            yield f"{margin}{name} {lines[0]}"
+        else:
+            yield margin + name
+            yield from (f"{margin}  {line}" for line in lines)
+
+
+def flow(value: Any) -> str:
+    """Write a value on one line, as YAML does; only texts that could be something else are quoted."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{printable(key)}: {flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    return value if isinstance(value, str) and _WORDS.fullmatch(value) else printable(canonical(value))
+
+
+def _leaf(value: Any) -> list[str]:
+    if isinstance(value, str) and "\n" in value.strip("\n"):
+        return [printable(line) for line in value.removesuffix("\n").split("\n")]
+    return [flow(value)]
