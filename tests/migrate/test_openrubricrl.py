@@ -1,0 +1,122 @@
+"""A migrated OpenRubricRL rubric gives the share of the scale that the program's reward gives, reply by reply."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalstore.checks import Reach, evaluate
+from evalstore.documents import read_json, write_json
+from evalstore.migration import Outcome
+from evalstore.migration.readers import read
+from evalstore.migration.table import load_tables
+from evalstore.migration.taken import Draft, Legacy, Taken
+from evalstore.model import Artifact, Call, Reply
+
+TABLE = load_tables("openrubricrl")[0]
+ENDS = st.sampled_from([(0, 10), (0, 1), (0, 100), (1, 5), (Decimal("0.5"), Decimal("2.5")), (-1, 1)])
+TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8) | st.sampled_from(
+    ["{{", "{{ input }}", "{x}"]
+)
+
+
+def reward(scale: dict[str, Any], reply: Any) -> Fraction:
+    """Model the program: the model's own overall score, 0 where there is none, and its place on the scale."""
+    grade = reply if isinstance(reply, int | Decimal) else 0
+    low, high = (Fraction(scale[end]) for end in ("min", "max"))
+    return (Fraction(grade) - low) / (high - low)
+
+
+def taken(root: dict[str, Any], dialect: str | None = None) -> Taken:
+    document = read_json(write_json(root), "r.json")
+    return read(Legacy(document, "r.json", "", lambda _: None, dialect), TABLE)
+
+
+def score(said: Taken, ask: Any) -> Fraction | None:
+    (case,) = said.cases
+    (judge,) = said.drafts
+    assert case.rubric
+    reach = Reach(load=lambda _: artifact(judge), ask=ask, model={"id": "m"})
+    return evaluate(
+        case.rubric.value | {"id": "r", "version": "1.0.0"}, "an answer", {"id": "q", "input": "a task"}, reach=reach
+    ).score
+
+
+def artifact(draft: Draft) -> Artifact:
+    value = {"id": draft.id, "version": draft.version} | draft.value
+    return Artifact(draft.kind, draft.id, draft.version, read_json(write_json(value), "judge"))
+
+
+@st.composite
+def rubrics(draw: st.DrawFn) -> dict[str, Any]:
+    names = draw(st.lists(TEXT, min_size=1, max_size=3))
+    parts = [Decimal(1) / len(names)] * (len(names) - 1) if len(names) != 3 else [Decimal("0.25"), Decimal("0.5")]
+    weights = [*parts, 1 - sum(parts)]
+    low, high = draw(ENDS)
+    return {
+        "name": draw(st.sampled_from(["a", "Some Rubric", "ß"])),
+        "version": "1.0.0",
+        **draw(
+            st.fixed_dictionaries({}, optional={"description": TEXT, "domain": TEXT, "metadata": st.just({"a": 1})})
+        ),
+        "scale": {"min": low, "max": high},
+        "criteria": [
+            {"name": name, "description": draw(TEXT), "weight": weight}
+            for name, weight in zip(names, weights, strict=True)
+        ],
+    }
+
+
+@settings(max_examples=150, deadline=None)
+@given(rubrics(), st.integers(0, 20) | st.sampled_from(["no number", None]), st.data())
+def test_the_score_is_the_reward(root: dict[str, Any], step: Any, data: st.DataObject) -> None:
+    low, high = (Fraction(root["scale"][end]) for end in ("min", "max"))
+    grade = Decimal(float(low + (high - low) * step / 20)) if isinstance(step, int) else step
+    text = json.dumps({"score": float(grade)}) if isinstance(grade, Decimal) else "I would rather not say."
+    said = taken(root)
+    found = score(said, lambda _: Reply(text))
+    if isinstance(grade, Decimal):
+        assert found == reward(root["scale"], Decimal(str(float(grade))))
+    else:
+        lossless = said.cases[0].outcome is Outcome.MIGRATED
+        assert found == 0
+        assert lossless == (low == 0) == (reward(root["scale"], grade) == 0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rubrics())
+def test_the_judge_is_asked_once_and_reads_every_word(root: dict[str, Any]) -> None:
+    prompts: list[str] = []
+
+    def ask(call: Call) -> Reply:
+        prompts.append(call.prompt)
+        return Reply('{"score": 1}')
+
+    score(taken(root), ask)
+    (prompt,) = prompts
+    for criterion in root["criteria"]:
+        assert f"{criterion['name']} (weight {criterion['weight']}): {criterion['description']}" in prompt
+    assert "a task" in prompt
+    assert "an answer" in prompt
+
+
+def test_one_check_a_criterion_where_that_is_asked_for() -> None:
+    root = {
+        "name": "r",
+        "version": "1.0.0",
+        "scale": {"min": 0, "max": 4},
+        "criteria": [
+            {"name": "kind", "description": "Kind?", "weight": Decimal("0.75")},
+            {"name": "short", "description": "Short?", "weight": Decimal("0.25")},
+        ],
+    }
+    said = taken(root, "exploded")
+    assert said.cases[0].outcome is Outcome.LOSSY
+    assert score(said, lambda call: Reply('{"score": 4}' if "Kind?" in call.prompt else '{"score": 2}')) == Fraction(
+        7, 8
+    )
