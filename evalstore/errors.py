@@ -53,6 +53,10 @@ class LoadError(EvalstoreError):
     """A file is no document that evalstore reads."""
 
 
+class AbsentError(LoadError):
+    """There is no such file, and nothing stands in its place."""
+
+
 class LimitError(LoadError):
     """A text is larger, deeper or longer than evalstore reads; nothing is said against it otherwise."""
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from evalstore.errors import LoadError, Place, RefusedError
+from evalstore.errors import AbsentError, LoadError, Place, RefusedError
 
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -44,7 +44,8 @@ def open_below(root: Path, relative: str) -> BinaryIO:
         with _parent(root, relative) as (folder, name):
             descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as error:
-        raise LoadError(f"cannot be read: {_reason(error)}", place=Place(relative)) from None
+        type_ = AbsentError if error.errno == errno.ENOENT else LoadError
+        raise type_(f"cannot be read: {_reason(error)}", place=Place(relative)) from None
     return _regular(descriptor, relative)
 
 

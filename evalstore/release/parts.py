@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from evalstore.errors import LoadError, Place, RefusedError
+from evalstore.errors import AbsentError, Place, RefusedError
 from evalstore.files import read_below
 from evalstore.release.ledger import LIMIT, check_complete, extend
 from evalstore.release.moves import Moves
@@ -48,12 +49,12 @@ def _ledger(store: Store, step: Step, tip: str | None) -> Part:
     ledger = store.batch.read(blob).data if blob else b""
     versions = [release.version for release in store.releases(step.found.kind, step.found.id)]
     check_complete(step.name, ledger, versions)
-    on_disk = _on_disk(store, path)
+    on_disk, name = _on_disk(store, path), shlex.quote(store.prefix + path)
     if on_disk not in {None, ledger}:
         raise RefusedError(
             "the ledger differs from the committed one, and only a bump writes it",
             place=Place(path),
-            hint=f"git restore {store.prefix}{path}",
+            hint=f"git restore -SW {name}" if blob else f"remove it: git rm -qf --ignore-unmatch {name}; rm -f {name}",
         )
     before = None if on_disk is None else blob_id(on_disk, store.repository.hex_digits)
     return Part(path, extend(ledger, step.version, step.content), before)
@@ -66,5 +67,5 @@ def _committed(store: Store, tip: str | None, path: str) -> str | None:
 def _on_disk(store: Store, path: str) -> bytes | None:
     try:
         return read_below(store.root, path, LIMIT) if store.root else None
-    except LoadError:
+    except AbsentError:
         return None

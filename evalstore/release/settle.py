@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from evalstore.errors import LoadError
+from evalstore.errors import AbsentError, EvalstoreError, LoadError, RefusedError
 from evalstore.files import sweep_below, write_below
 from evalstore.release.journal import Journal, read_journal
 from evalstore.release.site import FOLDER, REASON, Site
@@ -46,8 +46,7 @@ def settle(site: Site, journal: Journal) -> bool:
     for change in journal.changes:
         sweep_below(site.top, change.path)
     if released and site.git.ask("symbolic-ref", "--quiet", "HEAD") == f"{journal.branch}\n".encode(*NAMES):
-        _settle_files(site, journal)
-        _settle_index(site, journal)
+        _settle_tree(site, journal)
     clear_locks(site, journal, site.common / site.journal)  # git leaves one when it cannot remove it
     (site.common / site.journal).unlink(missing_ok=True)
     return released
@@ -89,6 +88,23 @@ def _holds(git: Git, tip: str, commit: str) -> bool:
     return tip == commit or git.ask("merge-base", "--is-ancestor", commit, tip) is not None
 
 
+def _settle_tree(site: Site, journal: Journal) -> None:
+    try:
+        _settle_files(site, journal)
+        _settle_index(site, journal)
+    except (EvalstoreError, OSError) as error:
+        raise _stuck(journal, error) from None
+
+
+def _stuck(journal: Journal, error: EvalstoreError | OSError) -> RefusedError:
+    reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
+    what = f"{journal.released[0].ref} is" if len(journal.released) == 1 else f"{len(journal.released)} versions are"
+    return RefusedError(
+        f"{what} released, and the working tree cannot follow: {reason}",
+        hint="mend that first, and commit nothing before; the same bump again finishes what this one began",
+    )
+
+
 def _settle_files(site: Site, journal: Journal) -> None:
     for change in journal.changes:
         if change.blob == change.before:
@@ -100,8 +116,10 @@ def _settle_files(site: Site, journal: Journal) -> None:
 def _on_disk(site: Site, path: str) -> str | None:
     try:
         return working_blob(site.top, path, site.hex_digits)
-    except LoadError:
+    except AbsentError:
         return None
+    except LoadError:
+        return ""  # what cannot be read is no file of ours
 
 
 def _settle_index(site: Site, journal: Journal) -> None:

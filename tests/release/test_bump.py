@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -365,11 +367,44 @@ def test_a_committed_link_is_not_replaced(shop: Shop, tmp_path: Path) -> None:
     assert shop.tags() == []
 
 
-def test_an_edited_ledger_is_refused(released: Shop) -> None:
-    released.write("rubrics/tone.yaml", rubric(ban="just"))
-    released.write(".evalstore/sums/rubric/tone", "9.0.0 abc\n")
-    with pytest.raises(RefusedError, match="the ledger differs from the committed one"):
+@pytest.mark.parametrize("staged", [False, True])
+@pytest.mark.parametrize("name", ["tone", "new"])
+def test_an_edited_ledger_is_refused_until_it_is_as_it_was(released: Shop, name: str, *, staged: bool) -> None:
+    released.write(f"rubrics/{name}.yaml", rubric(name, ban="just"))
+    released.write(f".evalstore/sums/rubric/{name}", "9.0.0 abc\n")
+    if staged:
+        released.git("add", ".evalstore")
+    with pytest.raises(RefusedError, match="the ledger differs from the committed one") as caught:
         released.bump()
+    assert caught.value.hint
+    for command in caught.value.hint.removeprefix("remove it: ").split("; "):
+        subprocess.run(shlex.split(command), cwd=released.top, check=True)
+    assert len(released.bump().released) == 1
+    check_sound(released)
+
+
+@pytest.mark.parametrize(
+    "where", [".evalstore", ".evalstore/sums", ".evalstore/sums/rubric", ".evalstore/sums/rubric/new"]
+)
+@pytest.mark.parametrize("what", ["link", "dangling", "file"])
+def test_what_stands_in_the_way_of_a_ledger_is_said_before_anything_is_done(
+    shop: Shop, tmp_path: Path, where: str, what: str
+) -> None:
+    shop.write("rubrics/new.yaml", rubric("new"))
+    (tmp_path / "outside").mkdir()
+    path = shop.top / where
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if what == "file":
+        path.mkdir() if where.endswith("new") else path.write_text("")
+    else:
+        path.symlink_to(tmp_path / ("outside" if what == "link" else "nowhere"))
+    with pytest.raises(
+        LoadError, match=r"^.evalstore/sums/rubric/new: (cannot be read: a link or a file|is no regular)"
+    ):
+        shop.bump("rubric/new")
+    assert shop.tags() == []
+    assert list((tmp_path / "outside").iterdir()) == []
+    assert not list((shop.top / ".git/evalstore").glob("journal*"))
 
 
 def test_a_clone_without_its_tags_is_no_place_to_release(released: Shop) -> None:

@@ -221,9 +221,32 @@ def test_a_full_disk_is_one_sentence_and_the_next_bump_finishes(
     change(released, 1)
     with monkeypatch.context() as patch:
         patch.setattr(os, "link", full)
-        with pytest.raises(RefusedError, match="the release cannot be written: no space left on device"):
+        with pytest.raises(
+            RefusedError, match=r"^rubric/tone@2.0.0 is released, and the .* follow: no space left on dev"
+        ):
             released.bump()
     assert [one.ref for one in released.bump().recovered] == ["rubric/tone@2.0.0"]
+    check_sound(released)
+
+
+@pytest.mark.parametrize("name", ["tone", "new"])
+def test_what_came_into_the_way_of_a_file_is_left_alone(
+    released: Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    released.write(f"rubrics/{name}.yaml", rubric(name, ban="just"))
+    ledgers, real = released.top / ".evalstore/sums", publish.update_refs
+
+    def late(*args: Any, **options: Any) -> None:
+        real(*args, **options)
+        ledgers.rename(tmp_path / "sums")
+        ledgers.symlink_to(tmp_path / "sums")
+
+    monkeypatch.setattr(publish, "update_refs", late)
+    assert len(released.bump().released) == 1
+    assert ledgers.is_symlink()
+    assert not (tmp_path / "sums/rubric/new").exists()
+    ledgers.unlink()
+    released.git("checkout", "-q", "--", ".")
     check_sound(released)
 
 
