@@ -14,11 +14,17 @@ _CHOOSE = "git config --global gpg.format ssh, and git config --global user.sign
 # What git or its program says -> what is amiss, and what to do. Git hands on no more of what gpg said.
 _WORDED = (
     ("needs to be configured", "git's global config names no key", _CHOOSE),
+    ("needs to be set", "git's global config names no key", _CHOOSE),
+    (
+        "cannot run",
+        "the program that git signs with is not there",
+        f"git config --global --get-regexp gpg; or {_CHOOSE}",
+    ),
+    ("are too open", "its private key can be read by others", "chmod 600 that file"),
     ("gpg failed to sign the data", "gpg has no key that it can sign with", f"gpg --list-secret-keys; or {_CHOOSE}"),
     ("passphrase", "the key is locked", "unlock it with ssh-add, or run this in a terminal that can ask"),
     ("No private key found", "its private key is neither beside it nor in the agent", "ssh-add -L lists the agent's"),
     ("load public key", "the key that git's global config names is not there", _CHOOSE),
-    ("cannot run", "the program that git's global config names is not there", "git config --global --list"),
 )
 
 

@@ -167,7 +167,13 @@ def test_without_a_key_there_is_one_sentence(cli: Cli, shop: Shop) -> None:
     [
         (lambda key: key.path.unlink(), "its private key is neither beside it nor in the agent"),
         (lambda key: key.path.with_suffix(".pub").unlink(), "the key that git's global config names is not there"),
-        (lambda _: configure(("gpg.ssh.program", "/nowhere/ssh-keygen")), "the program that git's global config names"),
+        (lambda key: key.path.chmod(0o644), "its private key can be read by others"),
+        (lambda _: configure(("gpg.ssh.program", "/nowhere/ssh-keygen")), "the program that git signs with is not"),
+        (
+            lambda _: configure(("gpg.format", "openpgp"), ("gpg.program", "/nowhere/gpg")),
+            "the program that git signs with is not there",
+        ),
+        (lambda _: configure(("user.signingKey", "")), "git's global config names no key"),
         (lambda _: configure(("gpg.format", "parchment")), "invalid value for 'gpg.format'"),
     ],
 )
