@@ -1,28 +1,37 @@
-"""`evalstore log`: the releases of an artifact."""
+"""`evalstore log`: the releases of an artifact, and what each changed."""
 
 from __future__ import annotations
 
 import click
 
 from evalstore.cli.context import Settings, examples, options
+from evalstore.errors import UsageError
 
 
 @click.command(
     epilog=examples(
         "evalstore log rubric/answer_style",
-        "evalstore log 'rubric/answer_style@^1'",
+        "evalstore log 'rubric/answer_style@^1' --all",
+        "evalstore log judge/tone --short",
         "evalstore log judge/tone --format json",
     )
 )
 @click.argument("ref")
+@click.option("--short", is_flag=True, help="List the releases only, and compare nothing.")
+@click.option("--all", "all_", is_flag=True, help="Compare all releases, not only the newest 30.")
 @options()
-def command(settings: Settings, ref: str) -> None:
-    """List the releases of REF, newest first: version, date, author, bump and summary.
+def command(settings: Settings, ref: str, *, short: bool, all_: bool) -> None:
+    """List the releases of REF, newest first: version, date, bump, author, and what each changed, by rule.
 
-    With a version or a range, only the releases that it covers.
+    With a version or a range, only the releases that it covers. Each release is compared with the one before it, by the
+    rules alone, whatever was overridden or accepted. The scores of the newest are comparable since the last release at
+    which one could move. A release that cannot be read says why, and stops nothing.
     """
     from evalstore.model import parse_ref
-    from evalstore.store.history import read_history
+    from evalstore.release.track import COMPARED, track
 
+    if short and all_:
+        raise UsageError("--short and --all contradict each other")
+    limit = 0 if short else None if all_ else COMPARED
     with settings.store() as store:
-        settings.emit(read_history(store, parse_ref(ref)))
+        settings.emit(track(store, parse_ref(ref), limit=limit))

@@ -21,7 +21,6 @@ ROOMS = {
     "Explanation": "explain",
     "Exported": "export",
     "Findings": "findings",
-    "History": "log",
     "Impact": "impact",
     "Listing": "list",
     "Locked": "lock",
@@ -34,6 +33,7 @@ ROOMS = {
     "Status": "status",
     "Taken": "accept",
     "Told": "demo",
+    "Track": "log",
     "Verified": "verify",
 }
 # Whose text is fitted to a screen.

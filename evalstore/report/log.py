@@ -1,47 +1,105 @@
-"""The releases of an artifact, as text and JSON."""
+"""The releases of an artifact and what each changed, as text and JSON."""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.columns import columns
+from evalstore.report.words import counted, listed
+from evalstore.text import excerpt, printable
 
 if TYPE_CHECKING:
-    from evalstore.store.history import History, Logged
+    from evalstore.release.track import Track, Tracked
+    from evalstore.store.history import Logged
 
 _DAY = 10  # characters of an ISO date
+_WIDTH = 100
+_SUMMARY = 60
+_MARGIN = " " * 4
 
 
-def text(history: History) -> str:
-    """Return one line a release, newest first."""
-    return f"{history.name}\n" + columns([_row(one) for one in history.releases])
+def text(track: Track) -> str:
+    """Return a line a release, newest first, with what it changed below, and since when scores are comparable."""
+    lines = columns([_row(track, one.logged) for one in track.releases]).split("\n")
+    told = ("\n".join([line, *_below(one)]) for line, one in zip(lines, track.releases, strict=True))
+    return "\n".join([track.name, *told, *_comparable(track)])
 
 
-def document(history: History) -> Any:
+def document(track: Track) -> Any:
     """Return the JSON document."""
+    newest = track.releases[0]
     return {
-        "ref": history.name,
-        "releases": [
-            {
-                "version": str(one.version),
-                "tag": one.tag,
-                "commit": one.commit,
-                "date": one.date,
-                "author": one.author,
-                "bump": one.bump,
-                "digest": one.digest,
-                "previous": one.previous,
-                "summary": one.summary,
-            }
-            for one in history.releases
-        ],
+        "ref": track.name,
+        "comparable_since": str(newest.since) if newest.since else None,
+        "comparable_open": newest.open,
+        "floating": list(track.floating),
+        "skipped": track.skipped,
+        "releases": [_entry(one) for one in track.releases],
     }
 
 
-def _row(one: Logged) -> tuple[str, ...]:
-    return (f"  {one.version}", one.date[:_DAY], _step(one), one.author, one.summary)
+def _entry(one: Tracked) -> dict[str, Any]:
+    logged = one.logged
+    return {
+        "version": str(logged.version),
+        "tag": logged.tag,
+        "commit": logged.commit,
+        "date": logged.date,
+        "author": logged.author,
+        "bump": logged.bump,
+        "digest": logged.digest,
+        "previous": logged.previous,
+        "summary": logged.summary,
+        "compared_with": str(one.before) if one.before else None,
+        "required_bump": None if one.required is None else str(one.required),
+        "findings": [{"rule": rule, "level": str(level), "count": count} for rule, level, count in one.rules],
+        "comparable_since": str(one.since) if one.since else None,
+        "problem": one.problem,
+    }
+
+
+def _row(track: Track, one: Logged) -> tuple[str, ...]:
+    # A message of our own says no more than the line already does.
+    own = one.summary.startswith((f"{track.name} ", f"{track.name}@"))
+    return (f"  {one.version}", one.date[:_DAY], _step(one), one.author, "" if own else excerpt(one.summary, _SUMMARY))
 
 
 def _step(one: Logged) -> str:
     # A lightweight tag says nothing; a tag of evalstore that names no version before it is the first.
     return (one.bump if one.previous else "first") if one.bump else "-"
+
+
+def _below(one: Tracked) -> Iterator[str]:
+    if one.problem:
+        yield from _wrapped(f"not compared: {one.problem}")
+    levels = groupby(one.rules, key=lambda rule: rule[1])
+    told = [f"{level}: {', '.join(_counted(rule, count) for rule, _, count in rules)}" for level, rules in levels]
+    yield from _wrapped("; ".join(told))
+
+
+def _counted(rule: str, count: int) -> str:
+    return rule if count == 1 else f"{rule} ({count})"
+
+
+def _comparable(track: Track) -> Iterator[str]:
+    newest = track.releases[0]
+    if newest.since:
+        yield ""
+        since = "only with itself" if newest.since == newest.logged.version else f"since {newest.since}"
+        since += ", or earlier" if newest.open else ""
+        yield f"{newest.logged.version} is comparable {since}{_floats(track)}"
+        if track.skipped:
+            yield f"{counted(track.skipped, 'older release')} not compared: --all compares every one"
+
+
+def _floats(track: Track) -> str:
+    return f", as far as {listed(map(printable, track.floating))} did not move" if track.floating else ""
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(
+        printable(line), _WIDTH, initial_indent=_MARGIN, subsequent_indent=_MARGIN + "  ", break_on_hyphens=False
+    )

@@ -1,0 +1,163 @@
+"""What each release of an artifact changed, by rule, and since which release its scores are comparable."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from evalstore.diff import Diff, Terms, compare
+from evalstore.errors import EvalstoreError
+from evalstore.model import Ref, parse_ref
+from evalstore.release.acceptances import read_ruling
+from evalstore.release.uses import read_uses
+from evalstore.store import Resolved, Store
+from evalstore.store.history import Logged, read_history
+from evalstore.versions import Bump, Version
+
+COMPARED = 30  # releases, each with the one before it: half a second of an ordinary rubric
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """One release against `before`, the readable one before it (None for the first, or where nothing was compared).
+
+    `rules` say how often each found something at which level, and `required` is the bump for all, by the rules alone,
+    whatever was overridden or accepted. `problem` says why a release cannot be read. `since` is the earliest release
+    whose scores are comparable, None where that is not known; with `open` an earlier one might be, too.
+    """
+
+    logged: Logged
+    before: Version | None = None
+    required: Bump | None = None
+    rules: tuple[tuple[str, Bump, int], ...] = ()
+    problem: str | None = None
+    since: Version | None = None
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """The releases of one artifact, newest first.
+
+    `skipped` were not compared, because of their number or because nobody asked; `floating` are references of the
+    newest without an exact version, under which scores can move without a release.
+    """
+
+    name: str
+    releases: tuple[Tracked, ...]
+    skipped: int = 0
+    floating: tuple[str, ...] = ()
+
+
+def track(store: Store, ref: Ref, *, limit: int | None = COMPARED) -> Track:
+    """Return the releases that a reference covers, the newest `limit` compared with those before them (None: all).
+
+    A release that cannot be read says so, and is passed over. Raises `RefError` when there are none.
+    """
+    covered = read_history(store, ref)
+    if limit == 0:
+        return Track(covered.name, tuple(map(Tracked, covered.releases)), len(covered.releases))
+    every = read_history(store, parse_ref(ref.name)).releases if ref.pin else covered.releases
+    wanted = {one.version for one in covered.releases}
+    places = [place for place, one in enumerate(every) if one.version in wanted]
+    line = _Line(store, covered.name, every, read_ruling(store, None).terms.bare)
+    line.compare(places, limit)
+    skipped = sum(place not in line.steps and place not in line.problems for place in places)
+    return Track(covered.name, tuple(line.told(places)), skipped, tuple(line.floating(places[0])))
+
+
+class _Step(NamedTuple):
+    """The place of the release before (None: this is the first), and what changed (None: nothing)."""
+
+    before: int | None
+    diff: Diff | None
+
+    @property
+    def moves(self) -> bool:
+        return self.diff is not None and self.diff.required_bump is Bump.MAJOR
+
+
+@dataclass(slots=True)
+class _Line:
+    """All releases of an artifact, newest first, and what is known of each by its place in that line."""
+
+    store: Store
+    name: str
+    releases: Sequence[Logged]
+    terms: Terms
+    steps: dict[int, _Step] = field(default_factory=dict)
+    problems: dict[int, str] = field(default_factory=dict)
+    _read: dict[int, Resolved] = field(default_factory=dict)
+
+    def compare(self, places: Sequence[int], limit: int | None) -> None:
+        """Compare releases with those before them, and go on until a score could move."""
+        end = len(self.releases) if limit is None else min(places[0] + limit, len(self.releases))
+        for place in range(places[0], end):
+            try:
+                self.steps[place] = step = self._step(place)
+            except EvalstoreError as error:
+                self.problems[place] = str(error)
+            else:
+                if place >= places[-1] and (step.moves or step.before is None):
+                    return
+
+    def told(self, places: Sequence[int]) -> Iterator[Tracked]:
+        """Yield releases as far as they were compared."""
+        for place in places:
+            one = Tracked(self.releases[place], problem=self.problems.get(place))
+            if step := self.steps.get(place):
+                since = self._since(place)
+                one = replace(one, since=self.releases[since].version, open=since not in self.steps, **_told(step))
+                if step.before is not None:
+                    one = replace(one, before=self.releases[step.before].version)
+            yield one
+
+    def floating(self, place: int) -> Iterator[str]:
+        """Yield what a release refers to without an exact version."""
+        if found := self._read.get(place):
+            uses = read_uses(self.store, found, found.ref).uses
+            yield from (str(use.ref) for use in uses if use.ref.floating and use.scores)
+
+    def _since(self, place: int) -> int:
+        """Return the place of the earliest release since which no score could move; unknown steps end the search."""
+        while (step := self.steps.get(place)) and step.before is not None and not step.moves:
+            place = step.before
+        return place
+
+    def _step(self, place: int) -> _Step:
+        new = self._find(place)
+        for before in range(place + 1, len(self.releases)):
+            if self._precedes(before, place):
+                try:
+                    old = self._find(before)
+                except EvalstoreError as error:
+                    self.problems[before] = str(error)
+                else:
+                    return _Step(before, self._compared(old, new))
+        return _Step(None, None)
+
+    def _precedes(self, before: int, place: int) -> bool:
+        """Whether one release is what another is measured by: a pre-release is that for pre-releases only."""
+        return bool(self.releases[place].version.prerelease or not self.releases[before].version.prerelease)
+
+    def _find(self, place: int) -> Resolved:
+        if place not in self._read:
+            self._read[place] = self.store.resolve(f"{self.name}@{self.releases[place].version}")
+        return self._read[place]
+
+    def _compared(self, old: Resolved, new: Resolved) -> Diff | None:
+        beside = "rows" in {*old.artifact.value, *new.artifact.value}
+        if old.digest == new.digest and not beside:
+            return None
+        rows = (self.store.rows(old), self.store.rows(new)) if beside else None
+        return compare(old.artifact, new.artifact, load=self.store.load, rows=rows, terms=self.terms)
+
+
+def _told(step: _Step) -> dict[str, Any]:
+    if step.diff is None:
+        return {"required": None if step.before is None else Bump.NONE}
+    found = Counter((finding.rule, finding.level) for finding in step.diff.findings)
+    ordered = sorted(found.items(), key=lambda one: (-one[0][1].rank, one[0][0]))
+    return {"required": step.diff.required_bump, "rules": tuple((*key, count) for key, count in ordered)}
