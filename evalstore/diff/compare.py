@@ -66,7 +66,7 @@ class _Comparison:
         changes = [follow(change, load, self._inner, self.terms.locked) for change in self._declared(sides, rows)]
         changes = changes or list(_respelled(sides))
         findings = [_finding(change, sides, self.terms.profile) for change in changes]
-        claimed = distinct(_claimed(changes, _witnessed(changes, findings)))
+        claimed = distinct(_claimed(changes, _witnessed(changes, findings, load)))
         weighed = tuple(weigh(finding, self.terms) for finding in claimed)
         bump = max((finding.level for finding in weighed), default=Bump.NONE)
         version = _next(sides[0].value, bump)
@@ -216,12 +216,12 @@ def _value(document: Any, pointer: Pointer | None, fact: Any) -> Any:
     return reduce(lambda value, step: value[step], pointer, document)
 
 
-def _witnessed(changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:
+def _witnessed(changes: list[Change], findings: list[DiffFinding], load: Load | None) -> list[DiffFinding]:
     """Give each finding that can move a score or a verdict an output that moves, where one is found."""
     states = [state for change in changes if change.before for state in change.states]
     if not states:
         return findings
-    replay = Replay(states[0], states[-1])
+    replay = Replay(states[0], states[-1], load)
     return [
         replace(finding, witness=replay.find(change)) if change.before and _moves(finding) else finding
         for change, finding in zip(changes, findings, strict=True)

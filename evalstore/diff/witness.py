@@ -8,16 +8,19 @@ from itertools import islice, product
 
 from evalstore.diff.change import Change
 from evalstore.diff.findings import Witness
-from evalstore.diff.kinds import DEEPEST_HEADING
-from evalstore.diff.state import CheckState, RubricState
+from evalstore.diff.kinds import DEEPEST_HEADING, KINDS
+from evalstore.diff.plain import plain
+from evalstore.diff.refs import Load
+from evalstore.diff.state import CheckState, RubricState, read_rubric
 from evalstore.documents import canonical
 from evalstore.errors import EvalstoreError
 from evalstore.model import CheckResult, Output, RubricResult, Sample, Unscored
 
-# Kinds that a text alone decides, at once and on any machine.
-PLAYABLE = frozenset(
-    {"must_contain_any", "must_not_contain", "regex", "json_schema", "markdown_structure", "format", "php_lint"}
-)
+# Kinds that ask no judge, in the check itself or in the rubric that it refers to: they answer at once, on any machine.
+# What they would ask of a question, or of a record of calls, is missing: the output shown is a text alone. So such a
+# check may stand beside the changed one, but is not itself shown to move.
+_UNJUDGED = frozenset(KINDS) - {"llm_judge"}
+_OUTSIDE = frozenset({"composite", "php_lint"})
 _TRIED = 400
 _OPTIONS = 6
 _CHECKS = 16
@@ -32,7 +35,7 @@ _CHARS = 20
 _SCHEMA = 8_000
 _REPEATED = 20
 _LONGEST = 2000
-_CODE = "```php\n$x = 1;\n```"
+_CODE = ("```php\n$x = 1;\n```", "```php\n$x = ;\n```")
 
 
 class _EnoughError(Exception):
@@ -50,22 +53,35 @@ class _Player:
 
 @dataclass(slots=True)
 class Replay:
-    """Both rubrics whole, and their checks as players."""
+    """Both rubrics whole, and their checks as players; `load` reads the rubrics that they refer to."""
 
     old: RubricState
     new: RubricState
+    load: Load | None = None
     _spent: int = 0
     _players: dict[int, tuple[CheckState, _Player]] = field(default_factory=dict)
 
     def find(self, change: Change) -> Witness | None:
         """Return the shortest text found that moves under this one edit and also between the two rubrics."""
-        states = (self.old, self.new, *change.states)
-        if self._spent > _BUDGET or not all(_is_playable(check) for state in states for check in state.checks):
+        if self._spent > _BUDGET or _asks_more(change):
             return None
+        checks = (check for state in (self.old, self.new, *change.states) for check in state.checks)
         try:
+            if not all(map(self._is_playable, checks)):
+                return None
             return next(filter(None, (self._moves(change, text) for text in candidates(change))), None)
         except (EvalstoreError, _EnoughError):
             return None  # validation says what is wrong with a rubric that cannot be run
+
+    def _is_playable(self, check: CheckState) -> bool:
+        if check.kind != "composite":
+            return _is_unjudged(check)
+        inner = self._inner(check)
+        # An error within is not seen from without: nothing there may need an engine that other machines lack.
+        return inner is not None and all(_is_unjudged(one) and one.kind not in _OUTSIDE for one in inner.checks)
+
+    def _inner(self, check: CheckState) -> RubricState | None:
+        return read_rubric(plain(self.load(check.params["rubric_ref"]).value)) if self.load else None
 
     def _moves(self, change: Change, text: str) -> Witness | None:
         before, after = (self._run(state, text) for state in change.states)
@@ -89,15 +105,23 @@ class Replay:
         return player.said[text]
 
     def _player(self, check: CheckState) -> _Player:
-        from evalstore.checks import prepare_check
+        from evalstore.checks import Reach, prepare_check
 
         if id(check) not in self._players:
-            written = len(canonical(check.params["schema"])) if check.kind == "json_schema" else 0
+            price, written = self._price(check)
             self._spend(written * _COMPILING)
-            price = _PRICES.get(check.kind, _PRICE) + len(check.params.get("values", ())) + written // _CHARS
             # The check is kept with its player, so that its id stays its own.
-            self._players[id(check)] = check, _Player(price, prepare_check(check.check()))
+            self._players[id(check)] = check, _Player(price, prepare_check(check.check(), Reach(self.load)))
         return self._players[id(check)][1]
+
+    def _price(self, check: CheckState) -> tuple[int, int]:
+        """Return what playing a check once costs, and how much of it is to be compiled."""
+        if check.kind == "composite" and (inner := self._inner(check)):
+            prices = [self._price(one) for one in inner.checks]
+            return sum(price for price, _ in prices), sum(written for _, written in prices)
+        listed = sum(len(check.params.get(name) or ()) for name in ("values", "facts"))
+        written = len(canonical(check.params["schema"])) if check.params.get("schema") is not None else 0
+        return _PRICES.get(check.kind, _PRICE) + listed + written // _CHARS, written
 
     def _spend(self, steps: int) -> None:
         self._spent += steps
@@ -105,9 +129,19 @@ class Replay:
             raise _EnoughError
 
 
-def _is_playable(check: CheckState) -> bool:
-    # Fields are held against a question.
-    return check.kind in PLAYABLE and check.params.get("expected_fields") is None
+def _asks_more(change: Change) -> bool:
+    """Whether the changed check reads more than a text."""
+    mine = [check for state in change.states for check in state.checks if check.token == change.token]
+    return any(
+        check.kind == "tool_usage"
+        or (check.kind == "fact_match" and not check.params["facts"])
+        or check.params.get("expected_fields") is not None
+        for check in mine
+    )
+
+
+def _is_unjudged(check: CheckState) -> bool:
+    return check.kind in _UNJUDGED and check.params.get("judge_prompt_ref") is None
 
 
 def candidates(change: Change) -> Iterator[str]:
@@ -117,7 +151,7 @@ def candidates(change: Change) -> Iterator[str]:
     for check in (*before.checks, *after.checks):
         checks.setdefault(check.token, []).append(check)
     mine = checks.pop(change.token, [])
-    changed = list(change.decided.outputs) if change.decided else _parts(mine)[: _OPTIONS * 8]
+    changed = _told(change) or _parts(mine)[: _OPTIONS * 8]
     others = list(checks.values())[:_CHECKS]
     json = _json(mine, [states[-1] for states in checks.values()])
     plenty = [_joined((*map(_passing, (states[-1] for states in checks.values())), *json[:1]))]
@@ -128,12 +162,19 @@ def candidates(change: Change) -> Iterator[str]:
     yield from sorted(set(built[: len(changed)]) - set(short), key=lambda text: (len(text), text))
 
 
+def _told(change: Change) -> list[str]:
+    """Return what a decider expects to move, or what the diff of another artifact shows."""
+    if change.imported:
+        return [finding.witness.output for finding in change.imported.findings if finding.witness]
+    return list(change.decided.outputs) if change.decided else []
+
+
 def _json(mine: list[CheckState], others: list[CheckState]) -> list[str]:
     """Return JSON for the first check that reads it, unless that is the changed one: an output has room for no more."""
     from evalstore.diff.deciders.json_schema import instances_of
     from evalstore.diff.deciders.json_schema.outputs import outputs_of
 
-    asks = [check for check in (*mine, *others) if check.kind == "json_schema"]
+    asks = [check for check in (*mine, *others) if check.params.get("schema") is not None]
     if not asks or asks[0] in mine or len(text := canonical(asks[0].params["schema"])) > _SCHEMA:
         return []
     return [output for value in instances_of(text) for output in reversed(outputs_of(value, asks[0].params["extract"]))]
@@ -171,7 +212,12 @@ def _wanted(check: CheckState) -> Iterator[str]:
     elif check.kind == "regex":
         yield from _literals(params["pattern"])
     elif check.kind == "php_lint":
-        yield _CODE
+        yield from _CODE
+    elif params.get("facts"):
+        facts: list[str] = params["facts"]
+        yield "\n".join(facts)
+        yield from ("\n".join(facts[:index] + facts[index + 1 :]) for index in range(len(facts)))
+        yield from (text for fact in facts for text in (fact, fact.swapcase()))
 
 
 def _structures(check: CheckState) -> Iterator[str]:
