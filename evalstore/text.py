@@ -8,12 +8,13 @@ import unicodedata
 from collections.abc import Iterable
 
 _SHOWN_LIMIT = 200
+_NO_CHARACTERS = "\ufffe\uffff"  # no document of XML holds them
 # What the log of a CI system takes for a command: the first anywhere in a line, the second at its start.
 _COMMANDS = re.compile(r"(?P<anywhere>#(?=#\w*\[))|^(?P<blank>[^\S\n]*):(?=:)", re.MULTILINE)
 
 
 def printable(text: str) -> str:
-    """Escape what could act on a terminal: C0, C1, bidirectional controls, zero-width and surrogates."""
+    """Escape what could act on a reader: C0, C1, bidirectional controls, zero-width, surrogates, no characters."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_shown(char) for char in text)
@@ -35,6 +36,6 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def _shown(char: str) -> str:
-    if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
+    if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"} or char in _NO_CHARACTERS:
         return char.encode("unicode_escape").decode("ascii")
     return char

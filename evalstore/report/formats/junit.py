@@ -10,7 +10,6 @@ from evalstore.report.problems import SETTINGS, Problem, Report
 from evalstore.text import printable
 
 _TAGS = {Severity.ERROR: "failure", Severity.WARNING: "skipped", Severity.INFO: "skipped"}
-_FORBIDDEN = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")  # what printable lets through and XML 1.0 does not
 
 
 def render(report: Report) -> str:
@@ -48,8 +47,8 @@ def _passed(report: Report) -> str:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(printable(text).translate(_FORBIDDEN))
+    return quoteattr(printable(text))
 
 
 def _text(text: str) -> str:
-    return escape("\n".join(map(printable, text.split("\n"))).translate(_FORBIDDEN))
+    return escape("\n".join(map(printable, text.split("\n"))))

@@ -10,11 +10,11 @@ from evalstore.report.problems import Problem, Report, gravest
 from evalstore.text import printable
 
 _LIMIT = 60_000  # characters; GitHub takes 65,536 in a comment
-_COMMANDS = frozenset({"accept"})
+_COMMANDS = frozenset({"accept", "hint"})  # what a reader copies
 _MARKS = {"error": "\u274c", "warning": "\u26a0\ufe0f", "info": "\u2139\ufe0f"}
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&$@!^])")
 # What a forge makes a link, a mention or a picture of, even where Markdown is told that it is plain text.
-_REFERENCES = re.compile(r"(?i)([@#!$&~%^:*]|\bgh-|\bgl-|/|www)(?=\S)")
+_REFERENCES = re.compile(r"(?i)([@#!$&~%^:*]|\bgh-|\bgl-|www)(?=\S)")
 _BREAK = "\u200b"
 _RUNS = re.compile(r"`+")
 
