@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import zlib
 from collections.abc import Callable
@@ -240,6 +241,26 @@ def test_a_pin_is_right_or_refused(of_format: Callable[[str], World], format_: s
         return
     found = rules(world.alone())
     assert (scenario.found in found) if scenario.found else (found == [])
+
+
+# What a remote did does not travel, or the scenario is itself a clone or nothing at all.
+STAYS = FILES | {"a shallow clone without the tag", "a clone without tags", "a partial clone without the blob"}
+SPACES = ("tags", "replace", "rubric")
+
+
+@pytest.mark.parametrize("name", [name for name in SCENARIOS if name not in STAYS])
+def test_a_pin_is_right_or_refused_after_a_fetch(world: World, clone: Callable[..., World], name: str) -> None:
+    mine, scenario = clone(world), SCENARIOS[name]
+    right = mine.answer(TONE)
+    assert rules(mine.verify()) == []
+    scenario.make(world)
+    spaces = ["+refs/heads/*:refs/remotes/origin/*", *(f"+refs/{space}/*:refs/{space}/*" for space in SPACES)]
+    mine.git("fetch", "-q", "--force", "--prune", "origin", *spaces, check=False)
+    ref = scenario.ref.format(head=world.git("rev-parse", "HEAD")[:7])
+    said = [answer(mine, ref, locked=locked) for locked in (False, True)]
+    assert [one for one in said if one != right and re.fullmatch("[0-9a-f]{64}", one)] == []
+    assert (said[0] == right) == (not scenario.says or name == "a loose blob with other bytes")
+    assert said[0] == right or ref != TONE or mine.alone().findings
 
 
 def answer(world: World, ref: str, *, locked: bool) -> str:
