@@ -46,6 +46,7 @@ class Change:
     proof: Proof | None = None
     decided: Decided | None = None
     more: Any = None
+    question: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
 
     @property
     def states(self) -> tuple[RubricState, RubricState]:

@@ -18,6 +18,7 @@ from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.findings import Diff, DiffFinding, Direction, Profile, Side
 from evalstore.diff.fingerprint import distinct, fingerprint, gathered
 from evalstore.diff.plain import plain, same
+from evalstore.diff.readers import Readers
 from evalstore.diff.refs import Load, follow
 from evalstore.diff.state import read_rubric
 from evalstore.diff.terms import Terms, declared, weigh
@@ -64,6 +65,8 @@ class _Comparison:
         sides = (_side(old), _side(new))
         load = self.load if self.depth < _DEPTH else None
         changes = [follow(change, load, self._inner, self.terms.locked) for change in self._declared(sides, rows)]
+        readers = Readers(load, _Comparison(None, self.terms.bare).diff)
+        changes = [readers.follow(change) for change in changes]
         changes = changes or list(_respelled(sides))
         findings = [_finding(change, sides, self.terms.profile) for change in changes]
         claimed = distinct(_claimed(changes, _witnessed(changes, findings, load)))

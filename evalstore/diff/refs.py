@@ -33,7 +33,7 @@ def follow(change: Change, load: Load | None, compare: Compare, locked: Containe
         old, new = (parse_ref(ref if isinstance(ref, str) else "") for ref in (change.old, change.new))
     except EvalstoreError:
         return _because(change, "one side has no reference that can be read")
-    if not _pinned(new):
+    if not pinned(new):
         if str(new) not in locked:
             return replace(change, rule="ref-unpinned")
         change = replace(change, words={**change.words, "held": str(new)})
@@ -90,7 +90,8 @@ def imported_directions(diff: Diff) -> tuple[Direction, Direction]:
     return score, verdict
 
 
-def _pinned(ref: Ref) -> bool:
+def pinned(ref: Ref) -> bool:
+    """Whether a reference means the same tomorrow: one version, or one commit."""
     if ref.type is PinType.REVISION:
         return len(ref.revision) in _COMMIT_LENGTHS and _COMMIT.issuperset(ref.revision)
     return ref.type is PinType.EXACT

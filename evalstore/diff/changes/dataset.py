@@ -116,6 +116,7 @@ def _default_changes(old: Questions, new: Questions) -> Iterator[Change]:
 def _row_changes(old: Questions, new: Questions, ids: tuple[str, str]) -> Iterator[Change]:
     at = (old.places[ids[0]], new.places[ids[1]])
     mine, theirs = old.own[ids[0]], new.own[ids[1]]
+    here = {key: item for key, item in mine.items() if key not in _INHERITED}
     for key, rule in _RULES.items():
         before, after = (
             side.rows[id_] if key in _INHERITED else side.own[id_] for side, id_ in zip((old, new), ids, strict=True)
@@ -124,11 +125,22 @@ def _row_changes(old: Questions, new: Questions, ids: tuple[str, str]) -> Iterat
             continue
         if (key in before) != (key in after) or not same(before.get(key), after.get(key)):
             pointers = ((*at[0], key), (*at[1], key))
-            yield Change(
-                rule, before.get(key), after.get(key), *pointers, name=key, words={"question": ids[1], "key": key}
-            )
+            words = {"question": ids[1], "key": key}
+            change = Change(rule, before.get(key), after.get(key), *pointers, name=key, words=words)
+            if key in _INHERITED:
+                yield change
+                continue
+            there = {other: item for other, item in here.items() if other != key}
+            there |= {key: theirs[key]} if key in theirs else {}
+            yield replace(change, question=(_graded(old, ids[0], here), _graded(new, ids[1], there)))
+            here = there
     for change in loose_changes(mine, theirs, at=at, known={*_RULES, "id"}, rule="extension-field-changed"):
         yield replace(change, words={"question": ids[1]})
+
+
+def _graded(side: Questions, id_: str, row: Row) -> Row:
+    """Return a row on the way from old to new with what grades it on this side."""
+    return {**row, **{key: item for key, item in side.rows[id_].items() if key in _INHERITED}}
 
 
 def _order_changes(old: Questions, new: Questions) -> Iterator[Change]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from evalstore.diff.change import Channel, Headline, Rule
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN
+from evalstore.diff.readers import compared
 from evalstore.diff.refs import unused
 from evalstore.versions import Bump
 
@@ -70,12 +71,26 @@ ROWS = (
         level=Bump.MAJOR,
         law=UNKNOWN,
         channel=Channel.SCORE,
-        message="{question} has another {key}",
+        message="{question} has another {key}{why}",
         reason="it feeds the graders",
         mirror="question-reference-changed",
         example="expected_facts: [x] → expected_facts: [y]",
-        instead="nothing → {id: q2, input: What is a cache context?} (a new question beside it)",
+        instead="expected: Tags → expected: Tags and contexts (where no check and no judge of its rubric reads it)",
+        deciders=(compared,),
         certainty=Certainty.ASSUMED,
+    ),
+    Rule(
+        id="question-reference-unread",
+        number="78",
+        artifact="dataset",
+        level=Bump.PATCH,
+        law=NEVER,
+        channel=Channel.NOTHING,
+        message="{question} has another {key}, which nothing that grades it reads",
+        reason="no check and no judge of its rubric reads what changes",
+        mirror="question-reference-unread",
+        example="expected: Tags → expected: Tags and contexts",
+        certainty=Certainty.PROVED,
     ),
     Rule(
         id="question-bundle-changed",

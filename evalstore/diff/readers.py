@@ -1,0 +1,250 @@
+"""Follows a changed reference of a question to the checks that read it: what none of them reads moves no score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evalstore.checks.juror import FILLED
+from evalstore.checks.template import compile_template
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.findings import Diff
+from evalstore.diff.kinds import UnreadableError, facts, text, tools
+from evalstore.diff.plain import plain, same
+from evalstore.diff.refs import Load, pinned
+from evalstore.diff.state import CheckState, read_rubric
+from evalstore.documents import Pointer, canonical
+from evalstore.errors import EvalstoreError
+from evalstore.model import Kind, is_cosmetic, parse_ref
+from evalstore.versions import Bump
+
+Row = Mapping[str, Any]
+Params = Mapping[str, Any]
+
+RULE = "question-reference-changed"
+_FORMATS = frozenset({"json", "text"})
+# More edits than this are not compared check by check.
+_COMPARED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One rubric as it reads questions: the parts that its own checks read, and those that others read, and who."""
+
+    ref: str
+    value: Mapping[str, Any]
+    own: frozenset[Pointer]
+    others: Mapping[Pointer, str]
+
+
+@dataclass(slots=True)
+class Readers:
+    """The rubrics of a dataset's questions, each read once; `compare` compares two rubrics given as mappings."""
+
+    load: Load | None
+    compare: Callable[[Params, Params], Diff]
+    _known: dict[str, Reader | str] = field(default_factory=dict)
+    _compared: int = 0
+
+    def follow(self, change: Change) -> Change:
+        """Return the change of a reference with what it does to the checks that read it, or with why it is open."""
+        if change.rule != RULE or change.question is None:
+            return change
+        before, after = change.question
+        if before.get("bundle") is not None or after.get("bundle") is not None:
+            return _because(change, "its bundle may read it")
+        readers = [self._reader(row.get("rubric_ref")) for row in (before, after)]
+        if why := next((reader for reader in readers if isinstance(reader, str)), ""):
+            return _because(change, why)
+        return self._judged(change, [reader for reader in readers if isinstance(reader, Reader)])
+
+    def _judged(self, change: Change, readers: list[Reader]) -> Change:
+        before, after = change.question or ({}, {})
+        moved = [_moved(reader, before, after) for reader in readers]
+        if not any(moved):
+            told = " or ".join(dict.fromkeys(reader.ref for reader in readers))
+            proof = Proof(f"no check and no judge of {told} reads what changes", rule="question-reference-unread")
+            return replace(change, proof=proof)
+        if readers[0].ref != readers[1].ref:
+            return _because(change, "another rubric grades it, too")
+        if who := next((readers[0].others[part] for part in moved[0] if part in readers[0].others), ""):
+            return _because(change, f"{who} reads it")
+        self._compared += 1
+        if self._compared > _COMPARED:
+            return _because(change, "too much changes to compare it one by one")
+        try:
+            old, new = (written(readers[0].value, row) for row in (before, after))
+        except UnreadableError:
+            return _because(change, "one side is nothing that a check can read")
+        return replace(_because(change, f"{readers[0].ref} reads it"), imported=self.compare(old, new))
+
+    def _reader(self, ref: Any) -> Reader | str:
+        if not isinstance(ref, str):
+            return "it names no rubric, and any may read it"
+        if ref not in self._known:
+            try:
+                self._known[ref] = self._read(ref, deep=False)
+            except EvalstoreError as error:
+                self._known[ref] = error.message
+        return self._known[ref]
+
+    def _read(self, ref: str, *, deep: bool) -> Reader | str:
+        if self.load is None:
+            return "its rubric is not at hand"
+        if not pinned(parse_ref(ref)):
+            return f"{ref} floats"
+        found = self.load(ref)
+        value: dict[str, Any] = plain(found.value)
+        rubric = read_rubric(value) if found.kind is Kind.RUBRIC else None
+        if rubric is None or any(not is_cosmetic(key) for check in rubric.checks for key in check.loose):
+            return f"{ref} cannot be read in full"
+        own: set[Pointer] = set()
+        others: dict[Pointer, str] = {}
+        for check in rubric.checks:
+            own.update(READ[check.kind](check.params))
+            for judge in _judges(check):
+                names = self._names(judge)
+                if names is None:
+                    return f"{judge} floats, or cannot be read"
+                others.update(((name,), judge) for name in names)
+            if check.kind == "composite":
+                inner = check.params["rubric_ref"]
+                reader = f"{ref} nests too deep" if deep else self._read(inner, deep=True)
+                if isinstance(reader, str):
+                    return reader
+                others.update(dict.fromkeys((*reader.own, *reader.others), inner))
+        return Reader(ref, value, frozenset(own), others)
+
+    def _names(self, ref: str) -> tuple[str, ...] | None:
+        """Return what a judge's template reads of a question; None where that cannot be known."""
+        if self.load is None or not pinned(parse_ref(ref)):
+            return None
+        found = self.load(ref)
+        template = found.value.get("template")
+        if found.kind is not Kind.JUDGE or not isinstance(template, str):
+            return None
+        compiled = compile_template(template)
+        return None if isinstance(compiled, str) else tuple(name for name in compiled.names if name in FILLED)
+
+
+def compared(change: Change) -> Proof | None:
+    """Prove that the checks that read the reference ask for the same, or that their rubric does not count them."""
+    if change.imported is None or change.imported.required_bump is Bump.MAJOR:
+        return None
+    level = max(change.imported.required_bump, Bump.PATCH)
+    return Proof("what the checks that read it ask for is the same, or is not counted", level)
+
+
+def written(rubric: Params, row: Row) -> dict[str, Any]:
+    """Return a rubric with what its checks read of a question written into them; `UnreadableError` for a misfit."""
+    checks = ({**check, **_asked(check, row)} for check in rubric["checks"])
+    return {**rubric, "checks": [{key: item for key, item in check.items() if item is not None} for check in checks]}
+
+
+def _asked(check: Params, row: Row) -> dict[str, Any]:
+    kind, expected = check["kind"], row.get("expected")
+    if kind == "fact_match" and "facts" not in check:
+        return {"facts": facts([] if row.get("expected_facts") is None else row["expected_facts"])}
+    if kind == "tool_usage" and "tools" not in check and row.get("expected_tools") is not None:
+        return {"tools": [_tool(entry) for entry in _listed(row["expected_tools"])]}
+    if kind == "format" and "format" not in check and isinstance(expected, dict):
+        wanted = expected.get("format")
+        return {"format": wanted} if isinstance(wanted, str) and wanted in _FORMATS else {}
+    if kind == "json_schema" and "expected_fields" in check:
+        return _schema(check, row)
+    return {}
+
+
+def _listed(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise UnreadableError("it is no list")
+    return value
+
+
+def _tool(entry: Any) -> dict[str, Any]:
+    if isinstance(entry, dict):
+        given = {key: entry[key] for key in ("name", "args") if key in entry}
+        return {key: item for key, item in tools([given])[0].items() if key in given}
+    return {"name": text(entry)}
+
+
+def _schema(check: Params, row: Row) -> dict[str, Any]:
+    """Return the schema that asks for the same as the fields do; nothing where the question says nothing of one."""
+    expected, also = row.get("expected"), row.get("also_valid")
+    if not isinstance(also, dict | None):
+        raise UnreadableError("also_valid is no mapping")
+    allowed: dict[str, list[Any]] = {}
+    for name in check["expected_fields"]:
+        values = [expected[name]] if isinstance(expected, dict) and name in expected else []
+        allowed[name] = [*values, *_listed((also or {}).get(name, []))]
+    if not all(allowed.values()):
+        return {}
+    fields = {name: {"enum": _different(values)} for name, values in allowed.items()}
+    schema = {"type": "object", "required": [*fields], "properties": fields}
+    return {"expected_fields": None, "schema": schema}
+
+
+def _different(values: list[Any]) -> list[Any]:
+    return list({canonical(value): value for value in values}.values())
+
+
+def _moved(reader: Reader, before: Row, after: Row) -> list[Pointer]:
+    parts = sorted({*reader.own, *reader.others})
+    return [part for part in parts if not same(_view(before, part), _view(after, part))]
+
+
+def _view(row: Row, part: Pointer) -> Any:
+    """Return what there is at a part; what is no mapping is seen as a whole, and none has nothing in it."""
+    value = row.get(str(part[0]))
+    if len(part) == 1:
+        return value
+    if value is None or isinstance(value, dict):
+        return [part[1] in (value or {}), (value or {}).get(part[1])]
+    return value
+
+
+def _judges(check: CheckState) -> Iterator[str]:
+    if (ref := check.params.get("judge_prompt_ref")) is not None:
+        yield ref
+    for member in (check.params.get("jury") or {}).get("members", ()):
+        yield member["judge_prompt_ref"]
+
+
+def _nothing(_: Params) -> Iterator[Pointer]:
+    yield from ()
+
+
+def _fields(params: Params) -> Iterator[Pointer]:
+    for name in params["expected_fields"] or ():
+        yield from (("expected", name), ("also_valid", name))
+
+
+def _facts(params: Params) -> Iterator[Pointer]:
+    if params["facts"] is None:
+        yield ("expected_facts",)
+
+
+def _tools(params: Params) -> Iterator[Pointer]:
+    if params["tools"] is None:
+        yield ("expected_tools",)
+
+
+def _format(params: Params) -> Iterator[Pointer]:
+    if params["format"] is None:
+        yield ("expected", "format")
+
+
+# What each kind reads of a question by itself; judges and other rubrics are followed where they are named.
+READ: Mapping[str, Callable[[Params], Iterator[Pointer]]] = {
+    **dict.fromkeys(("must_contain_any", "must_not_contain", "regex", "php_lint", "markdown_structure"), _nothing),
+    **dict.fromkeys(("llm_judge", "composite"), _nothing),
+    "json_schema": _fields,
+    "tool_usage": _tools,
+    "fact_match": _facts,
+    "format": _format,
+}
+
+
+def _because(change: Change, why: str) -> Change:
+    return replace(change, words={**change.words, "why": f"; {why}"})

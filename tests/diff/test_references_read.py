@@ -1,0 +1,241 @@
+"""What a dataset's comparison says of a question's reference, against the real scorer: rubrics, composites, judges."""
+
+from __future__ import annotations
+
+import copy
+import json
+from itertools import product
+from random import Random
+from typing import Any
+
+import pytest
+
+from evalstore.checks import KINDS, Reach, evaluate
+from evalstore.diff import Diff, Direction, compare
+from evalstore.diff.direction import join
+from evalstore.diff.readers import READ, written
+from evalstore.documents import canonical, digest, read_json
+from evalstore.errors import RefError
+from evalstore.model import Artifact, Call, Reply, Verdict, parse_ref
+from evalstore.versions import Bump
+
+Mapping = dict[str, Any]
+Store = dict[str, Mapping]
+FIELDS: dict[str, list[Any]] = {
+    "expected": [None, "text", {}, {"format": "json"}, {"format": "text", "a": 1}, {"a": 1}, {"a": True}, {"a": 1.0}],
+    "also_valid": [None, {}, {"a": [2]}, {"a": [2, True]}, {"b": [1]}, {"a": [1]}, {"a": "misfit"}],
+    "expected_facts": [None, [], ["a"], ["a", "ab"], ["ab"], ["A"], [{"id": "x", "value": "a"}], ["a", "b"], "misfit"],
+    "expected_tools": [None, [], ["a"], ["a", "b"], ["b", "a"], [{"name": "a", "args": {"n": 1}}], [1]],
+    "context": [None, "", "c"],
+    "criteria": [None, "d"],
+    "format": [None, "json"],
+}
+TEXTS = ["", "a", "ab", "b a", "x", '{"a": 1}', '{"a": 2}', '{"a": true, "b": 1}', "{}"]
+RECORDS = [None, [], [{"name": "a"}], [{"name": "b"}, {"name": "a", "args": {"n": 1}}], [{"name": "a"}, {"name": "b"}]]
+OUTPUTS = [
+    {"output": text, **({} if calls is None else {"tool_calls": calls})} for text, calls in product(TEXTS, RECORDS)
+]
+TEMPLATES = [
+    "{{ output }}",
+    "{{ output }} {{ expected }}",
+    "{{#context}}{{ output }}{{/context}}",
+    "{{ fact }} {{ expected }}",
+]
+PLAIN: list[Mapping] = [
+    {"kind": "fact_match"},
+    {"kind": "fact_match", "facts": ["a"]},
+    {"kind": "fact_match", "threshold": 0.5, "case_sensitive": True},
+    {"kind": "tool_usage"},
+    {"kind": "tool_usage", "forbidden": ["b"], "partial": True},
+    {"kind": "tool_usage", "mode": "exact"},
+    {"kind": "tool_usage", "tools": [{"name": "a"}]},
+    {"kind": "format"},
+    {"kind": "format", "min_chars": 1},
+    {"kind": "format", "format": "text"},
+    {"kind": "json_schema", "expected_fields": ["a"]},
+    {"kind": "json_schema", "expected_fields": ["a", "b"], "negate": True},
+    {"kind": "must_contain_any", "values": ["a"]},
+    {"kind": "llm_judge", "judge_prompt_ref": "judge/j0@1.0.0"},
+    {"kind": "llm_judge", "judge_prompt_ref": "judge/j1@1.0.0"},
+    {"kind": "llm_judge", "jury": {"members": [{"judge_prompt_ref": "judge/j2@1.0.0"}], "aggregate": "min"}},
+    {"kind": "fact_match", "judge_prompt_ref": "judge/j3@1.0.0"},
+]
+JUDGES: Store = {
+    f"judge/j{place}@1.0.0": {
+        "id": f"j{place}",
+        "version": "1.0.0",
+        "template": template,
+        "variables": ["fact"],
+        "model": {"id": "m"},
+    }
+    for place, template in enumerate(TEMPLATES)
+}
+
+
+KEYS = {
+    "fact_match": "expected_facts",
+    "tool_usage": "expected_tools",
+    "format": "expected",
+    "json_schema": "also_valid",
+}
+REF = "rubric/outer@1.0.0"
+
+
+def rubric(random: Random, id_: str, *refs: str) -> Mapping:
+    checks = random.choices(PLAIN[: random.choice((13, 13, 17))], k=random.choice((1, 1, 2)))
+    checks += [{"kind": "composite", "rubric_ref": ref} for ref in refs if random.random() < 0.2]
+    combine = random.choice(("all_pass", "any_pass", "weighted_avg", "weighted_avg", "min", "max", "median"))
+    ids = [f"c{place}" for place in range(len(checks))]
+    scoring: Mapping = {"combine": combine, "missing": random.choice(("skip", "zero"))}
+    if random.random() < 0.3:
+        scoring["weights"] = {ids[0]: 0}
+    if random.random() < 0.2:
+        scoring["required"] = ids[-1:]
+    checks = [{"id": own, **check} for own, check in zip(ids, checks, strict=True)]
+    return {"id": id_, "version": "1.0.0", "checks": copy.deepcopy(checks), "scoring": scoring}
+
+
+def store(random: Random) -> Store:
+    inner, outer = rubric(random, "inner"), rubric(random, "outer", "rubric/inner@1.0.0")
+    return {**JUDGES, "rubric/inner@1.0.0": inner, "rubric/outer@1.0.0": outer}
+
+
+def row(random: Random) -> Mapping:
+    given = {key: random.choice(some) for key, some in FIELDS.items() if random.random() < 0.7}
+    return {"id": "q", "input": "i", **{key: item for key, item in given.items() if item is not None}}
+
+
+def edited(random: Random, old: Mapping, held: Store) -> Mapping:
+    new = copy.deepcopy(old)
+    read = [KEYS[check["kind"]] for check in held[REF]["checks"] if check["kind"] in KEYS]
+    for key in random.choices([*sorted(FIELDS), *read * 6], k=random.choice((1, 1, 1, 2))):
+        if isinstance(new.get(key), list) and random.random() < 0.7:
+            new[key].append(random.choice(("a", "b", "ab")))
+        elif isinstance(new.get(key), dict) and random.random() < 0.7:
+            new[key]["a"] = [2, random.choice((1, True))] if key == "also_valid" else random.choice((1, 2, True))
+        else:
+            new[key] = random.choice(FIELDS[key])
+    return {key: item for key, item in new.items() if item is not None}
+
+
+def reach(held: Store) -> Reach:
+    def load(ref: str) -> Artifact:
+        if ref not in held:
+            raise RefError(f"{ref} is not there")
+        document = read_json(json.dumps(held[ref]), "f.json")
+        return Artifact(parse_ref(ref).kind, document.value["id"], document.value["version"], document)
+
+    def ask(call: Call) -> Reply:
+        return Reply(f'{{"score": {int(digest(call.prompt), 16) % 3 / 2}}}')
+
+    return Reach(load=load, ask=ask)
+
+
+def difference(old: Mapping, new: Mapping, held: Store, ref: str = REF) -> Diff:
+    sides = ({"id": "d", "version": "1.0.0", "defaults": {"rubric_ref": ref}, "questions": [one]} for one in (old, new))
+    return compare(*sides, load=reach(held).load)
+
+
+def prove(old: Mapping, new: Mapping, held: Store) -> Diff:
+    diff, grades = difference(old, new, held), reach(held)
+    told = [f"{finding.level} {finding.direction} {finding.message}" for finding in diff.findings]
+    score = verdict = Direction.NONE
+    for finding in diff.findings:
+        score, verdict = join(score, finding.direction), join(verdict, finding.verdict_direction)
+    for output in OUTPUTS:
+        before, after = (evaluate(held[REF], output, one, reach=grades) for one in (old, new))
+        if diff.required_bump < Bump.MAJOR:
+            assert (before.score, before.verdict) == (after.score, after.verdict), (told, output)
+        if before.score is None or after.score is None:
+            continue
+        assert moved(before.score, after.score) in {Direction.NONE, score} or score is Direction.EITHER, (told, output)
+        passed = moved(before.verdict is Verdict.PASS, after.verdict is Verdict.PASS)
+        assert passed in {Direction.NONE, verdict} or verdict is Direction.EITHER, (told, output)
+    return diff
+
+
+def moved(old: Any, new: Any) -> Direction:
+    return Direction.NONE if old == new else Direction.LOOSER if new > old else Direction.STRICTER
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_claimed_of_a_reference_holds_for_every_output(seed: int) -> None:
+    random = Random(seed)  # noqa: S311  # chance, not secrets
+    found = set()
+    for _ in range(100):
+        held, old = store(random), row(random)
+        new = edited(random, old, held)
+        diff = prove(old, new, held)
+        found |= {(finding.rule, finding.level, finding.direction) for finding in diff.findings}
+        assert (diff.findings == ()) is (canonical(old) == canonical(new))
+    assert {rule for rule, _, _ in found} == {"question-reference-changed", "question-reference-unread"}
+    assert {Direction.NONE, Direction.EITHER} < {direction for _, _, direction in found}
+
+
+def test_what_is_written_into_a_rubric_scores_as_the_question_does() -> None:
+    random = Random(7)  # noqa: S311  # chance, not secrets
+    compared = 0
+    for check, _ in product((check for check in PLAIN if "judge" not in str(check)), range(20)):
+        asked, one = {"checks": [check], "scoring": {"combine": "min"}}, row(random)
+        if "misfit" in str(one) or one.get("expected_tools") == [1]:
+            continue
+        for output in OUTPUTS:
+            assert evaluate(asked, output, one).score == evaluate(written(asked, one), output).score, (check, one)
+            compared += 1
+    assert compared > 1000
+
+
+def test_every_kind_says_what_it_reads_of_a_question() -> None:
+    assert set(READ) == set(KINDS)
+
+
+UNREAD = {"id": "outer", "version": "1.0.0", "checks": [PLAIN[12]], "scoring": {"combine": "min"}}
+
+
+def test_a_reference_that_nothing_reads_is_a_patch() -> None:
+    for key, some in FIELDS.items():
+        for value in some[1:]:
+            diff = difference({"id": "q", "input": "i"}, {"id": "q", "input": "i", key: value}, {REF: UNREAD})
+            assert [(finding.rule, finding.level) for finding in diff.findings] == [
+                ("question-reference-unread", Bump.PATCH)
+            ]
+
+
+@pytest.mark.parametrize(
+    ("held", "ref", "more", "why"),
+    [
+        ({}, REF, {}, "rubric/outer@1.0.0 is not there"),
+        ({"rubric/outer": UNREAD}, "rubric/outer", {}, "rubric/outer floats"),
+        ({"rubric/outer@^1.0": UNREAD}, "rubric/outer@^1.0", {}, "rubric/outer@^1.0 floats"),
+        ({REF: UNREAD}, REF, {"bundle": "chat"}, "its bundle may read it"),
+        ({REF: UNREAD}, REF, {"rubric_ref": None}, "it names no rubric, and any may read it"),
+        ({REF: {**UNREAD, "checks": [{"kind": "other"}]}}, REF, {}, "cannot be read in full"),
+        ({REF: {**UNREAD, "checks": [{**PLAIN[12], "extra": 1}]}}, REF, {}, "cannot be read in full"),
+        ({REF: {**UNREAD, "checks": [PLAIN[13]]}}, REF, {}, "judge/j0@1.0.0 is not there"),
+        (
+            {REF: {**UNREAD, "checks": [{"kind": "llm_judge", "judge_prompt_ref": "judge/j0"}]}, **JUDGES},
+            REF,
+            {},
+            "judge/j0 floats, or cannot be read",
+        ),
+        (
+            {REF: {**UNREAD, "checks": [{"kind": "composite", "rubric_ref": REF}]}},
+            REF,
+            {},
+            "nests too deep",
+        ),
+        ({REF: {**UNREAD, "checks": [PLAIN[14]]}, **JUDGES}, REF, {}, "judge/j1@1.0.0 reads it"),
+    ],
+)
+def test_what_cannot_be_known_stays_major(held: Store, ref: str, more: Mapping, why: str) -> None:
+    old = {"id": "q", "input": "i", **more}
+    (finding,) = difference(old, {**old, "expected": "x"}, held, ref).findings
+    assert (finding.rule, finding.level) == ("question-reference-changed", Bump.MAJOR)
+    assert finding.direction is Direction.EITHER
+    assert why in finding.message
+
+
+def test_without_a_store_a_reference_stays_major() -> None:
+    sides = ({"questions": [{"id": "q", "input": "i", "rubric_ref": REF, "expected": text}]} for text in "ab")
+    (finding,) = compare(*sides).findings
+    assert (finding.level, finding.message) == (Bump.MAJOR, "q has another expected; its rubric is not at hand")
