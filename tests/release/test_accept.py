@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +233,23 @@ def test_it_ends_after_its_day(shop: Shop) -> None:
     shop.accept()
     assert shop.found() == []
     assert len(shop.entries()) == 1
+
+
+@pytest.mark.parametrize(
+    ("today", "needed", "found"),
+    [
+        (date(2999, 12, 31), "minor", []),  # the last day is one of them
+        (date(3000, 1, 1), "major", ["accept-expired"]),
+        (None, "major", []),  # no day at all: nothing that ends holds, and nothing is called over
+    ],
+)
+def test_its_last_day_is_the_last_day_everywhere(shop: Shop, today: date | None, needed: str, found: list[str]) -> None:
+    shop.accept("judge/accuracy", "--until", "2999-12-31")
+    with Store.open(shop.root) as store:
+        seen = status(store, today=today)
+        released = bump(store, ["judge/accuracy"], dry_run=True, today=today).released
+    assert [str(one.required_bump) for one in seen.artifacts] == [str(one.bump) for one in released] == [needed]
+    assert [one.rule for one in seen.findings] == found
 
 
 def test_validate_finds_what_no_change_needs(shop: Shop) -> None:
