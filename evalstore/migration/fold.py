@@ -7,25 +7,28 @@ from typing import Any
 
 from evalstore.documents import Pointer
 
+Mirrors = Mapping[str, str | None]
+
 _PAIRS = "x_pairs"
 
 
-def folded_case(raw: Any, question: Mapping[str, Any], mirrors: Mapping[str, str]) -> dict[str, Any]:
+def folded_case(raw: Any, question: Mapping[str, Any], mirrors: Mirrors) -> dict[str, Any]:
     """Return what a question does not say of its case: `kept` keys, and the order of `keys` where it is unusual.
 
-    `mirrors` names the field of the question that holds a key's value as it is.
+    `mirrors` has the usual keys in their usual order, each with the field of the question that holds its value as it
+    is; None where there is none.
     """
     if not isinstance(raw, dict):
         return {"kept": bare(raw)}
     said = _said(question, mirrors)
-    kept = {key: bare(value) for key, value in raw.items() if not (key in said and same(said[key], value))}
+    kept = bare({key: value for key, value in raw.items() if not (key in said and same(said[key], value))})
     dropped = [key for key in said if key not in raw]
     source = {**({"kept": kept} if kept else {}), **({"dropped": dropped} if dropped else {})}
     usual = list(unfolded_case({**question, "x_source": source}, mirrors)) == list(raw)
     return source if usual else source | {"keys": list(map(str, raw))}
 
 
-def unfolded_case(question: Mapping[str, Any], mirrors: Mapping[str, str]) -> Any:
+def unfolded_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
     """Return the case of a question; what the question says today comes first."""
     source = question.get("x_source", {})
     kept = whole(source.get("kept", {}))
@@ -34,7 +37,7 @@ def unfolded_case(question: Mapping[str, Any], mirrors: Mapping[str, str]) -> An
     said = {key: value for key, value in _said(question, mirrors).items() if key not in source.get("dropped", ())}
     found = {**kept, **{key: value for key, value in said.items() if key not in kept}}
     places = {name: place for place, name in enumerate(source.get("keys", ()))}
-    usual = [*said, *kept]
+    usual = [*mirrors, *said, *kept]
     rank = {key: places.get(str(key), len(places) + usual.index(key)) for key in found}
     return dict(sorted(found.items(), key=lambda item: rank[item[0]]))
 
@@ -79,9 +82,9 @@ def whole(value: Any) -> Any:
     return {key: whole(item) for key, item in value.items()}
 
 
-def _said(question: Mapping[str, Any], mirrors: Mapping[str, str]) -> dict[str, Any]:
-    fields = {key: question[field] for key, field in mirrors.items() if field in question}
-    return {**fields, **question.get("metadata", {})}
+def _said(question: Mapping[str, Any], mirrors: Mirrors) -> dict[str, Any]:
+    fields = {key: question[field] for key, field in mirrors.items() if field and field in question}
+    return fields if "metadata" in mirrors.values() else {**fields, **question.get("metadata", {})}
 
 
 def _without(value: Any, pointer: Pointer, gone: set[Pointer]) -> Any:

@@ -72,7 +72,7 @@ class Table:
     checks: tuple[Row, ...]
     scoring: Mapping[str, Any]
     no_check: Mapping[str, Any]
-    mirrors: Mapping[str, str]
+    mirrors: Mapping[str, str | None]
     judges: tuple[Mapping[str, Any], ...]
     form: Mapping[str, Any]
 

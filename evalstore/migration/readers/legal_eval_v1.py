@@ -1,0 +1,222 @@
+"""legal_eval_v1: rows graded by weighted criteria (below 0 for what must not be there), by references, or by choice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from evalstore.documents import Pointer, digest, json_pointer
+from evalstore.migration.names import dataset_id, numbered
+from evalstore.migration.outcome import Outcome
+from evalstore.migration.readings import named
+from evalstore.migration.table import Table
+from evalstore.migration.taken import Case, Draft, Legacy, Taken
+from evalstore.model import Kind
+from evalstore.text import excerpt
+
+_TEXTS = ("id", "dataset", "task_type", "prompt")
+_TYPES: Mapping[str, type] = {"context": str, "messages": list, "attachments": list, "metadata": dict}
+_FORBIDDEN: Mapping[str, tuple[str, ...]] = {
+    "rubric_qa": ("choices", "correct_choice_ids"),
+    "reference_qa": ("rubric", "choices", "correct_choice_ids"),
+    "mcq": ("rubric", "reference_answers"),
+}
+_LENIENT = "the program reads `answer` of the first JSON object in the output; this looks for the words of one"
+_ROUNDED = "the program rounds the judge's number to tenths and takes its own word on passing where it gives one"
+_DEFAULT = "the policy {!r} is unknown: the program takes its default without a word"
+
+Ruler = tuple[dict[str, Any], tuple[str, ...]]
+
+
+def read(legacy: Legacy, table: Table) -> Taken:
+    """Return the questions of a file of rows, each with the rubric of its task."""
+    root: Any = legacy.document.value
+    at: Pointer = () if isinstance(root, list) else ("rows",)
+    rows = root if isinstance(root, list) else root["rows"]
+    dataset = Draft(Kind.DATASET, dataset_id(legacy.file, {}, table), {}, at)
+    judges = {judge["id"]: _judge(judge) for judge in table.judges}
+    cases = tuple(_cases(rows, at, table, judges))
+    used = {ref for case in cases if case.rubric for ref in _refs(case.rubric)}
+    return Taken("v1", dataset, cases, tuple(judge for judge in judges.values() if judge.ref in used))
+
+
+def _judge(value: Mapping[str, Any]) -> Draft:
+    return Draft(Kind.JUDGE, value["id"], {key: item for key, item in value.items() if key != "id"})
+
+
+def _refs(rubric: Draft) -> set[str]:
+    return {check["judge_prompt_ref"] for check in rubric.value["checks"] if "judge_prompt_ref" in check}
+
+
+def _cases(rows: list[Any], at: Pointer, table: Table, judges: Mapping[str, Draft]) -> Iterator[Case]:
+    first: dict[str, Pointer] = {}
+    for index, row in enumerate(rows):
+        pointer = (*at, index)
+        problem = next(_problems(row), "")
+        if problem:
+            yield Case(pointer, row, Outcome.REFUSED, (problem,))
+            continue
+        name = next(name for name in numbered(row["id"]) if name not in first)
+        twin = (
+            (f"{name} is its name here: {row['id']} is also the row at {_at(first, row)}",) if name != row["id"] else ()
+        )
+        first[name] = pointer
+        value, reasons = _RULERS[row["task_type"]](row, table.form, judges)
+        outcome = Outcome.LOSSY if {_LENIENT, _ROUNDED}.intersection(reasons) else Outcome.MIGRATED
+        rubric = Draft(Kind.RUBRIC, f"legal_{row['task_type']}_{digest(value)[:8]}", value)
+        yield Case(pointer, row, outcome, (*twin, *reasons), _question(row, name, table), rubric)
+
+
+def _at(first: Mapping[str, Pointer], row: Mapping[str, Any]) -> str:
+    return json_pointer(first[row["id"]])
+
+
+def _question(row: Mapping[str, Any], name: str, table: Table) -> dict[str, Any]:
+    said = {field: row[key] for key, field in table.mirrors.items() if field and row.get(key) is not None}
+    answers = row.get("reference_answers")
+    expected = {"expected": "\n".join(answers)} if answers and row["task_type"] == "reference_qa" else {}
+    return said | {"id": name} | expected
+
+
+def _problems(row: Any) -> Iterator[str]:
+    """Yield the things for which the program does not take a row."""
+    if not isinstance(row, dict):
+        yield f"the row is {named(row)} where an object belongs"
+        return
+    if row.get("schema_version") != "legal_eval_v1":
+        yield "schema_version is not legal_eval_v1: the program does not take the row"
+    for key in _TEXTS:
+        if not isinstance(row.get(key), str):
+            yield f"{key} is {named(row[key]) if key in row else 'missing'} where a text belongs"
+        elif not row[key]:
+            yield f"{key} is empty"
+    for key, kind in _TYPES.items():
+        if row.get(key) is not None and not isinstance(row[key], kind):
+            yield f"{key} is {named(row[key])}: the program does not take the row"
+    if row.get("task_type") not in _FORBIDDEN:
+        yield f"the task {excerpt(str(row.get('task_type')))!r} is none that the program knows"
+        return
+    if odd := [key for key in _FORBIDDEN[row["task_type"]] if row.get(key) is not None]:
+        yield f"{odd[0]} has no place in a row of {row['task_type']}: the program does not take it"
+    yield from _messages(row.get("messages") or ())
+    yield from _NEEDS[row["task_type"]](row)
+
+
+def _messages(messages: Any) -> Iterator[str]:
+    for message in messages:
+        if not isinstance(message, dict) or message.get("role") not in {"user", "assistant", "system"}:
+            yield "a message has no role of user, assistant or system"
+        elif not isinstance(message.get("content"), str) or not message["content"]:
+            yield "a message has no content"
+
+
+def _criteria_problems(row: Mapping[str, Any]) -> Iterator[str]:
+    rubric = row.get("rubric")
+    if not isinstance(rubric, list) or not rubric:
+        yield "rubric is no list of criteria"
+        return
+    for criterion in rubric:
+        if not isinstance(criterion, dict) or not all(isinstance(criterion.get(key), str) for key in ("id", "title")):
+            yield "a criterion has no id and title"
+        elif not isinstance(_weight(criterion), int | Decimal):
+            yield f"the weight of {excerpt(criterion['title'])!r} is {named(criterion['weight'])}"
+    if not any(_weight(criterion) for criterion in rubric if isinstance(criterion, dict)):
+        yield "all weights are 0: there is nothing to take an average of"
+
+
+def _answer_problems(row: Mapping[str, Any]) -> Iterator[str]:
+    answers = row.get("reference_answers")
+    if not isinstance(answers, list) or not answers or not all(isinstance(item, str) and item for item in answers):
+        yield "reference_answers is no list of texts"
+
+
+def _choice_problems(row: Mapping[str, Any]) -> Iterator[str]:
+    choices, correct = row.get("choices"), row.get("correct_choice_ids")
+    if not isinstance(choices, list) or len(choices) < 2 or not all(map(_is_choice, choices)):  # noqa: PLR2004
+        yield "choices is no list of two or more, each with an id and a text"
+        return
+    ids = [choice["id"] for choice in choices]
+    if len(set(ids)) < len(ids):
+        yield "two choices have the same id"
+    if not isinstance(correct, list) or not correct or not all(item in ids for item in correct):
+        yield "correct_choice_ids is no list of ids of the choices"
+    elif len(set(correct)) < len(correct):
+        yield "a correct id stands twice"
+    elif not any(map(_bare, correct)):
+        yield "no correct id has an ASCII letter or digit: the program strips all else from an answer and finds none"
+
+
+def _is_choice(choice: Any) -> bool:
+    return isinstance(choice, dict) and isinstance(choice.get("id"), str) and isinstance(choice.get("text"), str)
+
+
+def _weight(criterion: Mapping[str, Any]) -> Any:
+    weight = criterion.get("weight")
+    return 1 if weight is None else int(weight) if isinstance(weight, bool) else weight
+
+
+def _policy(row: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    name = (row.get("metadata") or {}).get("policy_id")
+    known = form["policies"].get(name) if isinstance(name, str) else None
+    reasons = () if known or name is None else (_DEFAULT.format(excerpt(str(name))),)
+    return known or form["other"], reasons
+
+
+def _by_criteria(row: Mapping[str, Any], form: Mapping[str, Any], judges: Mapping[str, Draft]) -> Ruler:
+    policy, reasons = _policy(row, form)
+    checks = [
+        {
+            "id": f"criterion_{number}",
+            "kind": "llm_judge",
+            "description": criterion["title"],
+            "judge_prompt_ref": judges[policy["judge"]].ref,
+            "variables": {"criterion": criterion.get(policy["criterion"]) or criterion["title"]},
+            **({"negate": True} if _weight(criterion) < 0 else {}),
+        }
+        for number, criterion in enumerate(row["rubric"], start=1)
+    ]
+    weights = {check["id"]: abs(_weight(criterion)) for check, criterion in zip(checks, row["rubric"], strict=True)}
+    return _rubric(checks, form, weights={id_: weight for id_, weight in weights.items() if weight != 1}), reasons
+
+
+def _by_reference(row: Mapping[str, Any], form: Mapping[str, Any], judges: Mapping[str, Draft]) -> Ruler:
+    policy, reasons = _policy(row, form)
+    check = {"id": "reference", "kind": "llm_judge", "judge_prompt_ref": judges[policy["reference"]].ref}
+    return _rubric([check], form), (*reasons, _ROUNDED)
+
+
+def _by_choice(row: Mapping[str, Any], form: Mapping[str, Any], _: Mapping[str, Draft]) -> Ruler:
+    ids = "|".join(_letters(bare) for bare in sorted(map(_bare, row["correct_choice_ids"])) if bare)
+    pattern = rf'"answer"\s*:\s*(?:\[\s*)?"[^A-Za-z0-9_"\\]*(?:{ids})[^A-Za-z0-9_"\\]*"'
+    return _rubric([{"id": "choice", "kind": "regex", "pattern": pattern}], form), (_LENIENT,)
+
+
+def _bare(id_: str) -> str:
+    """Return an id as the program compares it with an answer, but for capitals."""
+    return re.sub(r"\A[^A-Za-z0-9_]+|[^A-Za-z0-9_]+\Z", "", id_)
+
+
+def _letters(bare: str) -> str:
+    """Return a pattern of an id in capitals or not: of ASCII only, as the flag i knows other letters too."""
+    return "".join(f"[{c.upper()}{c.lower()}]" if c.isascii() and c.isalpha() else re.escape(c) for c in bare)
+
+
+def _rubric(checks: list[dict[str, Any]], form: Mapping[str, Any], weights: Any = None) -> dict[str, Any]:
+    scoring = {"combine": "weighted_avg", **({"weights": weights} if weights else {}), "threshold": form["threshold"]}
+    # One reply that cannot be read makes the whole row 0.
+    judged = any("judge_prompt_ref" in check for check in checks)
+    return {"checks": checks, "scoring": scoring | ({"errors": "fail"} if judged else {})}
+
+
+_RULERS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Draft]], Ruler]] = {
+    "rubric_qa": _by_criteria,
+    "reference_qa": _by_reference,
+    "mcq": _by_choice,
+}
+_NEEDS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
+    "rubric_qa": _criteria_problems,
+    "reference_qa": _answer_problems,
+    "mcq": _choice_problems,
+}

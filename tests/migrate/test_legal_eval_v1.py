@@ -1,0 +1,131 @@
+"""A migrated legal row is scored as the program scores it, whatever the judges say; where it is not, the report says so."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalstore.checks import Reach, evaluate
+from evalstore.documents import read_json, write_json
+from evalstore.migration import Outcome
+from evalstore.migration.readers import read
+from evalstore.migration.table import load_tables
+from evalstore.migration.taken import Draft, Legacy, Taken
+from evalstore.model import Artifact, Call, Reply, RubricResult, Verdict
+
+TABLE = load_tables("legal_eval_v1")[0]
+BARE = re.compile(r"\A[^A-Za-z0-9_]+|[^A-Za-z0-9_]+\Z")
+
+
+def by_criteria(weights: list[Decimal], met: list[bool | None]) -> Fraction:
+    """Model the program's formula: 0 as soon as one reply cannot be read."""
+    if None in met:
+        return Fraction(0)
+    given = [Fraction(weight) * bool(yes) for weight, yes in zip(weights, met, strict=True)]
+    low = sum(min(Fraction(0), Fraction(weight)) for weight in weights)
+    high = sum(max(Fraction(0), Fraction(weight)) for weight in weights)
+    return min(max((sum(given) - low) / (high - low), Fraction(0)), Fraction(1))
+
+
+def by_choice(correct: list[str], output: str) -> Fraction:
+    """Model the program's multiple choice: one answer, stripped and in capitals, of a JSON object."""
+    answer = json.loads(output)["answer"]
+    one = answer[0] if isinstance(answer, list) else answer
+    return Fraction(BARE.sub("", one).upper() in {BARE.sub("", id_).upper() for id_ in correct})
+
+
+def row(**said: Any) -> dict[str, Any]:
+    return {"schema_version": "legal_eval_v1", "id": "r", "dataset": "d", "prompt": "A question?"} | said
+
+
+def taken(*rows: dict[str, Any]) -> Taken:
+    return read(Legacy(read_json(write_json(list(rows)), "rows.json"), "rows.json", "", lambda _: None), TABLE)
+
+
+def artifact(draft: Draft) -> Artifact:
+    value = {"id": draft.id, "version": draft.version} | draft.value
+    return Artifact(draft.kind, draft.id, draft.version, read_json(write_json(value), "judge"))
+
+
+def scored(said: Taken, output: str, ask: Callable[[Call], Reply]) -> RubricResult:
+    (case,) = said.cases
+    judges = {draft.ref: artifact(draft) for draft in said.drafts}
+    assert case.rubric
+    reach = Reach(load=judges.__getitem__, ask=ask, model={"id": "m"})
+    return evaluate({"id": "r", "version": "1.0.0"} | case.rubric.value, output, case.question, reach=reach)
+
+
+WEIGHTS = st.lists(
+    st.sampled_from([*map(Decimal, ["10", "-10", "0", "0.5", "-2.5", "3", "1"])]), min_size=1, max_size=6
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(WEIGHTS.filter(any), st.data(), st.sampled_from(["prbench_v1", "apexv1_extended_v1", "other", None]))
+def test_criteria_are_weighed_by_the_same_formula(
+    weights: list[Decimal], data: st.DataObject, policy: str | None
+) -> None:
+    met = [data.draw(st.sampled_from([True, False, True, False, None])) for _ in weights]
+    replies = {True: '{"verdict": "yes"}', False: '{"verdict": "no"}', None: "well…"}
+    rubric = [
+        {"id": f"c{index}", "title": f"#{index}#", "description": f"#{index}# in full", "weight": weight}
+        for index, weight in enumerate(weights)
+    ]
+    said = taken(row(task_type="rubric_qa", rubric=rubric, metadata={"policy_id": policy} if policy else {}))
+    assert said.cases[0].outcome is Outcome.MIGRATED
+
+    def ask(call: Call) -> Reply:
+        index = re.search(r"#(\d+)#", call.prompt)
+        assert index
+        return Reply(replies[met[int(index[1])]])
+
+    result = scored(said, "an answer", ask)
+    expected = by_criteria(weights, met)
+    assert result.score == expected
+    assert (result.verdict is Verdict.PASS) == (expected >= Fraction(7, 10))
+
+
+IDS = st.sampled_from(["A", "B", "CHOICE_28", "CHOICE_2", "b2", "(c)", "k"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(IDS, min_size=2, max_size=5, unique=True), st.data())
+def test_a_choice_is_right_for_both(ids: list[str], data: st.DataObject) -> None:
+    correct = data.draw(st.lists(st.sampled_from(ids), min_size=1, unique=True))
+    said = taken(row(task_type="mcq", choices=[{"id": id_, "text": "?"} for id_ in ids], correct_choice_ids=correct))
+    assert said.cases[0].outcome is Outcome.LOSSY
+    word = data.draw(st.sampled_from([*ids, "AB", "", "\u212a", "C"]))
+    answer = data.draw(st.sampled_from([word, word.lower(), f" ({word}).", f"{word})", [word], [word, ids[0]]]))
+    output = json.dumps({"why": "because", "answer": answer}, ensure_ascii=False)
+    result = scored(said, output, lambda _: Reply("", problem="nobody asks"))
+    assert result.score == by_choice(correct, output)
+
+
+def test_a_reference_is_graded_by_the_policys_judge() -> None:
+    answers = {"reference_answers": ["One.", "Two."], "task_type": "reference_qa"}
+    said = taken(row(**answers, metadata={"policy_id": "lexam_oq_v1"}))
+    prompts: list[str] = []
+
+    def ask(call: Call) -> Reply:
+        prompts.append(call.prompt)
+        return Reply('{"score": 0.7}')
+
+    result = scored(said, "Three.", ask)
+    assert result.score == Fraction(7, 10)
+    assert result.verdict is Verdict.PASS
+    assert "One.\nTwo." in prompts[0]
+    assert scored(said, "Three.", lambda _: Reply("no idea")).score == 0
+
+
+def test_the_letters_of_a_choice_are_not_enough() -> None:
+    said = taken(
+        row(task_type="mcq", choices=[{"id": "A", "text": "?"}, {"id": "B", "text": "!"}], correct_choice_ids=["B"])
+    )
+    assert scored(said, "B is certainly not it", lambda _: Reply("")).score == 0
