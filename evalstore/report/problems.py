@@ -60,12 +60,17 @@ def report(command: str, summary: str, problems: Iterable[Problem], about: str =
 
 
 def located(found: Report, locate: Callable[[str], str]) -> Report:
-    """Return a report whose files are named as `locate` names them, those read from git as those on disk."""
-    problems = (
-        replace(one, place=one.place._replace(file=locate(worked(one.place.file)))) if one.place else one
-        for one in found.problems
-    )
+    """Return a report whose files are named as `locate` names them.
+
+    What was read from git names the file on disk, and no line of it: there it may say something else.
+    """
+    problems = (replace(one, place=one.place and _located(one.place, locate)) for one in found.problems)
     return replace(found, problems=tuple(problems))
+
+
+def _located(place: Place, locate: Callable[[str], str]) -> Place:
+    path = worked(place.file)
+    return place._replace(file=locate(path)) if path == place.file else Place(locate(path))
 
 
 def worked(file: str) -> str:
