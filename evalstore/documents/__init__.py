@@ -1,4 +1,4 @@
-"""YAML and JSON in and out: strict, bounded, with positions; sole user of ruamel.yaml and PyYAML."""
+"""YAML and JSON in and out: strict, bounded, with positions; sole user of PyYAML."""
 
 from evalstore.documents.canonical import canonical, digest, exact
 from evalstore.documents.edit import encode, replace_scalar, replace_scalars
@@ -6,8 +6,8 @@ from evalstore.documents.json_reader import LINE_LIMIT, read_json, read_row, rea
 from evalstore.documents.json_stream import JsonStream
 from evalstore.documents.json_writer import write_json, write_row
 from evalstore.documents.tree import Document, Mark, Pointer, json_pointer
-from evalstore.documents.yaml_reader import read_yaml
-from evalstore.documents.yaml_writer import write_yaml
+from evalstore.documents.yaml_reader import read_legacy_yaml, read_yaml
+from evalstore.documents.yaml_writer import write_legacy_yaml, write_yaml
 
 __all__ = [
     "LINE_LIMIT",
@@ -21,12 +21,14 @@ __all__ = [
     "exact",
     "json_pointer",
     "read_json",
+    "read_legacy_yaml",
     "read_row",
     "read_value",
     "read_yaml",
     "replace_scalar",
     "replace_scalars",
     "write_json",
+    "write_legacy_yaml",
     "write_row",
     "write_yaml",
 ]

@@ -17,15 +17,21 @@ class Anchor(NamedTuple):
     height: int
 
 
+# Where a mapping has no key yet (a key may be null), and where its key is the merge key.
+_NONE: Any = object()
+_MERGE: Any = object()
+
+
 @dataclass(slots=True)
 class _Frame:
-    container: dict[str, Any] | list[Any]
+    container: dict[Any, Any] | list[Any]
     pointer: Pointer
     mark: Mark
     anchor: str | None
     first: int
-    key: str | None = None
+    key: Any = _NONE
     height: int = 1
+    merged: list[dict[Any, Any]] | None = None
 
 
 @dataclass(slots=True)
@@ -49,21 +55,25 @@ class Builder:
     @property
     def wants_key(self) -> bool:
         """Whether the next scalar is the key of a mapping."""
-        return bool(self._stack) and isinstance(self._stack[-1].container, dict) and self._stack[-1].key is None
+        return bool(self._stack) and isinstance(self._stack[-1].container, dict) and self._stack[-1].key is _NONE
 
-    def key(self, name: str, mark: Mark) -> None:
-        """Take the key of the next value; the same key twice is refused."""
+    def key(self, name: Any, mark: Mark) -> None:
+        """Take the key of the next value; the same key twice is refused, and so are `1` and `1.0`."""
         frame = self._stack[-1]
         pointer = (*frame.pointer, name)
         if pointer in self.keys:
-            first = self.keys[pointer].line
-            raise LoadError(
-                f"the key {name!r} stands twice in one mapping (first on line {first})",
-                place=Place(self.file, mark.line, mark.column),
-                hint="keep one of the two",
-            )
+            raise self._twice(repr(name) if isinstance(name, str) else self.text[mark.start : mark.end], pointer, mark)
         self.keys[pointer] = mark
         frame.key = name
+
+    def merge(self, mark: Mark) -> None:
+        """Take a merge key: the next value is a mapping, or a list of them, whose entries stand here too."""
+        frame = self._stack[-1]
+        pointer = (*frame.pointer, _MERGE)
+        if frame.merged is not None:
+            raise self._twice("<<", pointer, mark)
+        self.keys[pointer] = mark
+        frame.key, frame.merged = _MERGE, []
 
     def scalar(self, value: object, mark: Mark, anchor: str | None = None) -> None:
         """Take a scalar value."""
@@ -72,7 +82,7 @@ class Builder:
             self.anchors[anchor] = Anchor(value, 1, 0)
         self._put(value, mark, 0)
 
-    def start(self, container: dict[str, Any] | list[Any], mark: Mark, anchor: str | None = None) -> None:
+    def start(self, container: dict[Any, Any] | list[Any], mark: Mark, anchor: str | None = None) -> None:
         """Open a mapping or a sequence."""
         self._count(1, 1, mark)
         if anchor:
@@ -82,6 +92,9 @@ class Builder:
     def end(self, end: int) -> None:
         """Close the innermost mapping or sequence at offset `end`."""
         frame = self._stack.pop()
+        if frame.merged:  # entries that are written here win, then those of earlier mappings
+            pairs = ((key, value) for mapping in reversed(frame.merged) for key, value in mapping.items())
+            frame.container = dict(pairs) | frame.container
         if frame.anchor:
             self.anchors[frame.anchor] = Anchor(frame.container, self._nodes - frame.first + 1, frame.height)
         self._put(frame.container, frame.mark._replace(end=end), frame.height)
@@ -101,7 +114,7 @@ class Builder:
         if not self._stack:
             return ()
         frame = self._stack[-1]
-        return (*frame.pointer, len(frame.container) if frame.key is None else frame.key)
+        return (*frame.pointer, len(frame.container) if frame.key is _NONE else frame.key)
 
     def _put(self, value: object, mark: Mark, height: int) -> None:
         self.marks[self._here()] = mark
@@ -112,8 +125,24 @@ class Builder:
         frame.height = max(frame.height, height + 1)
         if isinstance(frame.container, list):
             frame.container.append(value)
-        elif frame.key is not None:
-            frame.container[frame.key], frame.key = value, None
+        elif frame.key is _MERGE:
+            frame.merged, frame.key = self._mappings(value, mark), _NONE
+        elif frame.key is not _NONE:
+            frame.container[frame.key], frame.key = value, _NONE
+
+    def _mappings(self, value: object, mark: Mark) -> list[dict[Any, Any]]:
+        mappings = value if isinstance(value, list) else [value]
+        if all(isinstance(mapping, dict) for mapping in mappings):
+            return mappings
+        raise LoadError("<< takes a mapping, or a list of them", place=Place(self.file, mark.line, mark.column))
+
+    def _twice(self, key: str, pointer: Pointer, mark: Mark) -> LoadError:
+        first = self.keys[pointer].line
+        return LoadError(
+            f"the key {key} stands twice in one mapping (first on line {first})",
+            place=Place(self.file, mark.line, mark.column),
+            hint="keep one of the two",
+        )
 
     def _count(self, nodes: int, height: int, mark: Mark) -> None:
         self._nodes += nodes

@@ -60,4 +60,5 @@ def number(lexeme: str, place: Place | None = None) -> int | Decimal:
     value = Decimal(lexeme)
     if value and abs(value.adjusted()) > DIGIT_LIMIT:
         raise LimitError(f"the number {lexeme} is out of range", place=place, hint=f"1e±{DIGIT_LIMIT} is the limit")
-    return value
+    # `1.` and `1e0` are decimals that would be written as `1`, and that is another number.
+    return value if value.as_tuple().exponent else Decimal(f"{value}.0")

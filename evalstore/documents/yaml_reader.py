@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from evalstore.documents.build import Builder
@@ -11,6 +12,8 @@ from evalstore.documents.tree import DIGIT_LIMIT, Document, Mark, number
 from evalstore.errors import LoadError, Place
 
 LIMIT = 1 << 20
+# As long as a file of the most values that are read; it takes about two seconds.
+LEGACY_LIMIT = 8 << 20
 
 _NULL = re.compile(r"|~|null|Null|NULL")
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
@@ -27,15 +30,25 @@ _CONTAINERS: dict[str, tuple[type, set[str | None]]] = {
 
 def read_yaml(data: bytes | str, file: str) -> Document:
     """Parse one YAML document; raises `LoadError` with the place for anything that is not plain data."""
+    return _read(data, file, loose=False)
+
+
+def read_legacy_yaml(data: bytes | str, file: str) -> Document:
+    """Parse one YAML document of another tool: larger ones too, with keys that are no texts, merge keys expanded."""
+    return _read(data, file, loose=True)
+
+
+def _read(data: bytes | str, file: str, *, loose: bool) -> Document:
     import yaml
     from yaml._yaml import CParser
 
-    text, bom = check_text(data, file, LIMIT)
+    text, bom = check_text(data, file, LEGACY_LIMIT if loose else LIMIT)
     builder = Builder(file, text)
     parser = CParser(text)
+    take_key = _take_any_key if loose else _take_key
     try:
         while parser.check_event():
-            _take(parser.get_event(), builder)
+            _take(parser.get_event(), builder, take_key)
     except yaml.YAMLError as error:
         raise _conflict(text, file) or _worded(error, file) from None
     finally:
@@ -43,11 +56,13 @@ def read_yaml(data: bytes | str, file: str) -> Document:
     return builder.document(bom=bom)
 
 
-def _take(event: Any, builder: Builder) -> None:
+def _take(event: Any, builder: Builder, take_key: Callable[[Any, Mark, Builder], None]) -> None:
     name = type(event).__name__
     mark = _mark(event)
-    if name == "ScalarEvent":
-        _take_scalar(event, mark, builder)
+    if name == "ScalarEvent" and builder.wants_key:
+        take_key(event, mark, builder)
+    elif name == "ScalarEvent":
+        builder.scalar(_resolve(event, _place(builder, mark)), mark, event.anchor)
     elif name in _CONTAINERS:
         _take_container(event, mark, builder)
     elif name in {"MappingEndEvent", "SequenceEndEvent"}:
@@ -69,13 +84,21 @@ def _take_container(event: Any, mark: Mark, builder: Builder) -> None:
     builder.start(kind(), mark, event.anchor)
 
 
-def _take_scalar(event: Any, mark: Mark, builder: Builder) -> None:
-    if builder.wants_key:
-        if event.value == "<<" and event.implicit[0]:
-            raise LoadError("merge keys (<<) are not read", place=_place(builder, mark), hint="write the keys out")
-        builder.key(event.value, mark)
+def _take_key(event: Any, mark: Mark, builder: Builder) -> None:
+    if _merges(event):
+        raise LoadError("merge keys (<<) are not read", place=_place(builder, mark), hint="write the keys out")
+    builder.key(event.value, mark)
+
+
+def _take_any_key(event: Any, mark: Mark, builder: Builder) -> None:
+    if _merges(event):
+        builder.merge(mark)
     else:
-        builder.scalar(_resolve(event, _place(builder, mark)), mark, event.anchor)
+        builder.key(_resolve(event, _place(builder, mark)), mark)
+
+
+def _merges(event: Any) -> bool:
+    return bool(event.value == "<<" and event.implicit[0])
 
 
 def _resolve(event: Any, place: Place) -> object:

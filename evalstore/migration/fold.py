@@ -55,7 +55,7 @@ def unfolded_root(kept: Any, items: Iterable[tuple[str, Any]]) -> Any:
         *parents, index = pointer.split("/")[1:]
         holder = root
         for step in parents:
-            holder = holder[int(step)] if isinstance(holder, list) else holder[_key(step)]
+            holder = holder[int(step)] if isinstance(holder, list) else holder[_key(step, holder)]
         holder.insert(int(index), value)
     return root
 
@@ -100,8 +100,13 @@ def _order(pointer: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(step), "") if step.isdecimal() else (-1, step) for step in pointer.split("/")[1:])
 
 
-def _key(step: str) -> str:
-    return step.replace("~1", "/").replace("~0", "~")
+def _key(step: str, holder: Mapping[Any, Any]) -> Any:
+    text = step.replace("~1", "/").replace("~0", "~")
+    return text if text in holder else next(key for key in holder if str(key) == text)
+
+
+def _exact(key: Any) -> Any:
+    return key if isinstance(key, str) else (type(key), str(key))
 
 
 def same(one: Any, other: Any) -> bool:
@@ -109,7 +114,7 @@ def same(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(item, other[key]) for key, item in one.items())
+        return set(map(_exact, one)) == set(map(_exact, other)) and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list):
         return len(one) == len(other) and all(map(same, one, other))
     return str(one) == str(other)
