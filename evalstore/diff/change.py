@@ -29,7 +29,8 @@ class Change:
     """One edit: its values and places on both sides; a rubric's edit also has the rubric just before and just after.
 
     `proof` is there where the fact itself moves nothing, whatever its rule's deciders know; `decided` where a decider
-    chose the rule; `more` is what else tells the edit from another one, where `old` and `new` do not say it all.
+    chose the rule; `more` is what else tells the edit from another one, where `old` and `new` do not say it all. An
+    edit of a judge has both judges as `sides`.
     """
 
     rule: str
@@ -47,6 +48,7 @@ class Change:
     decided: Decided | None = None
     more: Any = None
     question: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+    sides: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
 
     @property
     def states(self) -> tuple[RubricState, RubricState]:

@@ -102,6 +102,11 @@ def facts(value: Any) -> list[str]:
     return texts([fact.get("value") if isinstance(fact, dict) else fact for fact in _typed(value, list)])
 
 
+def mapping(value: Any) -> dict[str, Any]:
+    """Read a mapping as it is."""
+    return _typed(value, dict)  # type: ignore[no-any-return]  # checked there
+
+
 def jury(value: Any) -> dict[str, Any]:
     """Read a jury: at least one member, each with its weight written out."""
     read: dict[str, Any] = _typed(value, dict)
@@ -255,8 +260,8 @@ KINDS: Mapping[str, KindFacts] = {
         {
             "judge_prompt_ref": Param(None, text),
             "jury": Param(None, jury),
-            "variables": Param({}, anything),
-            "model": Param({}, anything),
+            "variables": Param({}, mapping),
+            "model": Param({}, mapping),
             "samples": Param(1, whole),
         },
         _never,

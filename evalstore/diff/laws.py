@@ -7,6 +7,7 @@ from evalstore.diff.deciders.bounds import effective
 from evalstore.diff.deciders.case import case_direction
 from evalstore.diff.deciders.facts import by_share, by_share_at_the_bar
 from evalstore.diff.deciders.juries import one_more_judge, order_of_ways, other_weights
+from evalstore.diff.deciders.judges import way_of_levels
 from evalstore.diff.deciders.modes import order_of_modes
 from evalstore.diff.deciders.phrases import rewording
 from evalstore.diff.deciders.tool_calls import all_or_fail, by_demand, by_demand_at_the_bar
@@ -120,6 +121,7 @@ BY_COMBINE = Law("by combine; a gate, or an error that fails all, stricter", _on
 BY_MODES = Law("by the order of the two modes", order_of_modes)
 BY_PANEL = Law("added: min stricter, max looser; removed back; either where a failure can raise it", one_more_judge)
 BY_WAYS = Law("by the order min, mean and median, max; majority either", order_of_ways)
+BY_LEVELS = Law("raised looser, lowered stricter, both either", way_of_levels)
 BY_VOTES = Law("either; a majority by the groups that win", other_weights)
 BY_INCLUSION = Law("by inclusion of one wording in the other, else either", rewording)
 BY_CASE = Law("ignoring case finds more: contain looser, ban stricter; either with a capital sigma", case_direction)

@@ -19,6 +19,7 @@ from evalstore.diff.changes.rubric import rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.direction import join
 from evalstore.diff.plain import plain
+from evalstore.diff.refs import Load
 from evalstore.diff.state import read_rubric
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
@@ -46,7 +47,7 @@ WEIGHTS = st.sampled_from([0, 1, 1, 2, 0.5, 3])
 WAYS = st.sampled_from(["mean", "median", "min", "max", "majority"])
 NUMBERS = st.sampled_from([0, 0.3, 0.5, 0.7, 1])
 COMBINES = st.sampled_from(["all_pass", "any_pass", "weighted_avg", "weighted_avg", "min", "max", "median"])
-OUTPUTS = ["", "x", "y", "x y"]
+OUTPUTS: list[Any] = ["", "x", {"output": "y", "tool_calls": []}, {"output": "x y", "tool_calls": [{"name": "t"}]}]
 _SALTS = range(6)
 
 
@@ -64,9 +65,9 @@ def asked(salt: int, replies: list[str]) -> Callable[[Call], Reply]:
     return lambda call: Reply(replies[zlib.crc32(f"{salt} {call.key}".encode()) % len(replies)])
 
 
-def answers(rubric: Any) -> list[RubricResult]:
+def answers(rubric: Any, find: Load = load) -> list[RubricResult]:
     """Return what a rubric makes of every output under every model, those that never fail first."""
-    reaches = [Reach(load, asked(salt, replies), {"id": "m"}) for replies in (ALL_SCORED, SOME_LOST) for salt in _SALTS]
+    reaches = [Reach(find, asked(salt, replies), {"id": "m"}) for replies in (ALL_SCORED, SOME_LOST) for salt in _SALTS]
     return [evaluate(rubric, output, reach=reach) for reach in reaches for output in OUTPUTS]
 
 
@@ -183,13 +184,13 @@ def erred(*results: RubricResult) -> bool:
     return any(check.unscored is Unscored.ERROR for result in results for check in result.checks)
 
 
-def check_steps(old: Mapping, new: Mapping) -> None:
+def check_steps(old: Mapping, new: Mapping, find: Load = load) -> None:
     before, after = read_rubric(plain(old)), read_rubric(plain(new))
     assert before is not None
     assert after is not None
-    for step in rubric_changes(before, after):
+    for step in rubric_changes(before, after, find):
         claim = classify(step)
-        for was, now in zip(*(answers(state.rubric()) for state in step.states), strict=True):
+        for was, now in zip(*(answers(state.rubric(), find) for state in step.states), strict=True):
             told = f"{claim.rule.id} {claim.level} {claim.directions}: {claim.message}: {answer(was)} {answer(now)}"
             if claim.level < Bump.MAJOR:
                 assert answer(was) == answer(now), told
@@ -200,11 +201,11 @@ def check_steps(old: Mapping, new: Mapping) -> None:
                 assert abs((now.score or 0) - (was.score or 0)) <= claim.max_shift, told
 
 
-def check_whole(diff: Diff, old: Mapping, new: Mapping) -> None:
+def check_whole(diff: Diff, old: Mapping, new: Mapping, find: Load = load) -> None:
     total = Direction.NONE
     for finding in diff.findings:
         total = join(total, finding.direction)
-    for was, now in zip(answers(old), answers(new), strict=True):
+    for was, now in zip(answers(old, find), answers(new, find), strict=True):
         told = f"{[(str(one.level), one.rule, one.message) for one in diff.findings]}: {answer(was)} {answer(now)}"
         if diff.required_bump < Bump.MAJOR:
             assert answer(was) == answer(now), told
@@ -213,7 +214,7 @@ def check_whole(diff: Diff, old: Mapping, new: Mapping) -> None:
 
 
 CAREFUL = settings(
-    max_examples=120,
+    max_examples=60,
     deadline=None,
     database=None,
     derandomize=False,
@@ -228,10 +229,80 @@ def test_whatever_the_judges_reply_no_proof_moves_and_directions_hold(pair: tupl
     prove(*pair)
 
 
-def prove(old: Mapping, new: Mapping) -> None:
-    check_steps(old, new)
-    check_whole(compare(old, new, load=load), old, new)
-    assert compare(new, new, load=load).findings == ()
+def prove(old: Mapping, new: Mapping, find: Load = load) -> None:
+    check_steps(old, new, find)
+    check_whole(compare(old, new, load=find), old, new, find)
+    assert compare(new, new, load=find).findings == ()
+
+
+TOOL = st.just({"kind": "tool_usage", "tools": [{"name": "t"}]})
+PARTS = st.lists(st.one_of(JUDGED, PLAIN, PLAIN, TOOL), min_size=1, max_size=2)
+POLICIES = st.sampled_from(
+    [{}, {}, {"errors": "zero", "missing": "zero"}, {"errors": "zero"}, {"errors": "fail"}, {"missing": "zero"}]
+)
+
+
+@st.composite
+def inlinings(draw: st.DrawFn) -> tuple[Mapping, Mapping, Mapping]:
+    """Return an inner rubric, a rubric that refers to it, and one that has its checks instead, more or less."""
+    mode, policies = draw(COMBINES), draw(POLICIES)
+    parts, others = draw(PARTS), draw(st.lists(st.one_of(PLAIN, TOOL, JUDGED), max_size=2))
+    same = st.just({"combine": mode, **policies})
+    inside = draw(
+        st.one_of(same, same, same, st.builds(lambda one, rest: {"combine": one, **rest}, COMBINES, POLICIES))
+    )
+    shares = [draw(st.sampled_from([1, 1, 2, 0])) for _ in parts]
+    gate = draw(st.sampled_from([{}, {}, {}, {"required": ["i0"]}]))
+    inner = {
+        "id": "inner",
+        "version": "1.0.0",
+        "checks": [{"id": f"i{index}", **part} for index, part in enumerate(parts)],
+        "scoring": {**inside, "weights": {f"i{index}": share for index, share in enumerate(shares)}, **gate},
+    }
+    kept = [{"id": f"o{index}", **other} for index, other in enumerate(others)]
+    weight, rest = draw(st.sampled_from([1, 2, 0])), {f"o{index}": draw(WEIGHTS) for index in range(len(others))}
+    bar = draw(st.sampled_from([{}, {}, {"threshold": 0.5}, {"threshold": 0}, {"negate": True}]))
+    old = {
+        "id": "r",
+        "version": "1.0.0",
+        "checks": [*kept, {"id": "k", "kind": "composite", "rubric_ref": "rubric/inner@1.0.0", **bar}],
+        "scoring": {"combine": mode, **policies, "weights": {**rest, "k": weight}, **draw(_GATES)},
+    }
+    split = {**{name: one * sum(shares) for name, one in rest.items()}, **_split(shares, weight)}
+    scoring = {**old["scoring"], "weights": split, "required": []}
+    new = {**old, "checks": [*kept, *copy.deepcopy(inner["checks"])], "scoring": scoring}
+    if draw(st.sampled_from([True, False, False])):
+        _rest_of(draw, new)
+    return inner, old, new
+
+
+_GATES = st.sampled_from([{}, {}, {}, {"required": ["k"]}])
+
+
+def _split(shares: list[int], weight: int) -> Mapping:
+    return {f"i{index}": share * weight for index, share in enumerate(shares)}
+
+
+def _rest_of(draw: st.DrawFn, rubric: Mapping) -> None:
+    judged = [check for check in rubric["checks"] if check["kind"] == "llm_judge"]
+    if judged:
+        _who(draw, draw(st.sampled_from(judged)))
+    else:
+        rubric["scoring"]["weights"]["i0"] = draw(WEIGHTS)
+
+
+def beside(inner: Mapping) -> Load:
+    found = Artifact(Kind.RUBRIC, "inner", "1.0.0", read_yaml(json.dumps(inner).encode(), "inner.yaml"))
+    return lambda ref: found if ref == "rubric/inner@1.0.0" else load(ref)
+
+
+@seed(20261121)
+@CAREFUL
+@given(case=inlinings(), back=st.booleans())
+def test_a_rubric_inlined_scores_the_same_or_is_major(case: tuple[Mapping, Mapping, Mapping], back: bool) -> None:  # noqa: FBT001
+    inner, *pair = case
+    old, new = reversed(pair) if back else pair
+    prove(old, new, beside(inner))
 
 
 def rubric(who: Mapping) -> Mapping:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from evalstore.diff.change import Change
 from evalstore.diff.changes.facts import fact_changes
+from evalstore.diff.changes.judged import model_changes, variable_changes
 from evalstore.diff.changes.jury import jury_changes
 from evalstore.diff.changes.languages import kind_decided, pattern_changes
 from evalstore.diff.changes.loose import loose_changes
@@ -46,7 +47,6 @@ WHOLE = {
     ("tool_usage", "mode"): "tool-order-mode-changed",
     ("tool_usage", "partial"): "check-partial-credit-changed",
     ("llm_judge", "judge_prompt_ref"): "judge-ref-changed",
-    ("llm_judge", "model"): "judge-model-changed",
     ("llm_judge", "samples"): "judge-sampling-changed",
     ("fact_match", "judge_prompt_ref"): "judge-ref-changed",
     ("composite", "rubric_ref"): "composite-ref-changed",
@@ -66,6 +66,8 @@ DECIDED: Mapping[tuple[str, str], Callable[[Walk, str], Iterator[Change]]] = {
     ("regex", "pattern"): pattern_changes,
     ("regex", "flags"): pattern_changes,
     ("regex", "mode"): pattern_changes,
+    ("llm_judge", "variables"): variable_changes,
+    ("llm_judge", "model"): model_changes,
     ("llm_judge", "judge_prompt_ref"): jury_changes,
     ("llm_judge", "jury"): jury_changes,
     ("tool_usage", "tools"): tool_changes,

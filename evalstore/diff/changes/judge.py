@@ -6,7 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.diff.change import Change
+from evalstore.diff.changes.judged import model_edits
 from evalstore.diff.changes.loose import key_changes, loose_changes
+from evalstore.diff.classify import classify
+from evalstore.diff.findings import Direction
+from evalstore.diff.plain import same, told
 
 RULES = {
     "id": "judge-id-changed",
@@ -17,42 +21,85 @@ RULES = {
     "level_names": "judge-levels-changed",
     "level_scores": "judge-level-value-changed",
     "reply_pattern": "judge-reply-pattern-changed",
-    "validation": "judge-validation-changed",
 }
-_DEFAULTS: Mapping[str, Any] = {"variables": [], "scale": {"min": 0, "max": 1}, "model": {}}
-_SAMPLING = frozenset({"temperature", "top_p", "max_tokens", "seed"})
+_LEVELS = ("level_names", "level_scores")
+_DEFAULTS: Mapping[str, Any] = {
+    "variables": [],
+    "score_type": "continuous",
+    "scale": {"min": 0, "max": 1},
+    "model": {},
+    "applicable_to": None,
+}
+_MEASURED = frozenset({"tpr", "tnr", "validated_against", "validated_at", "sample_size"})
 
 
 def judge_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     """Yield the edits between two judges' mappings."""
     before, after = {**_DEFAULTS, **old}, {**_DEFAULTS, **new}
-    for key, mine, theirs in key_changes(before, after):
-        if key in RULES:
-            yield Change(RULES[key], mine, theirs, (key,), (key,), name=key)
-    yield from _model_changes(before["model"], after["model"])
+    edits = [*_key_changes(before, after), *_model_changes(before["model"], after["model"])]
+    yield from edits
+    yield from _validation_changes(old.get("validation"), new.get("validation"), edits)
     yield from _domain_changes(before, after)
-    known = {*RULES, "model", "applicable_to", "version"}
+    known = {*RULES, "model", "validation", "applicable_to", "version"}
     yield from loose_changes(old, new, at=((), ()), known=known, rule="extension-field-changed")
+
+
+def _key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    differ = {key: (mine, theirs) for key, mine, theirs in key_changes(old, new) if key in RULES}
+    if differ.keys() >= set(_LEVELS):
+        # Names and values are one edit.
+        mine, theirs = ({key: side.get(key) for key in _LEVELS} for side in (old, new))
+        differ = {key: values for key, values in differ.items() if key not in _LEVELS} | {"level_names": (mine, theirs)}
+    for key, (mine, theirs) in differ.items():
+        set_of_names = key == "variables" and _as_set(mine) == _as_set(theirs)
+        rule = "list-reordered" if set_of_names else RULES[key]
+        yield Change(rule, mine, theirs, (key,), (key,), name=key, sides=(old, new))
+
+
+def _as_set(names: Any) -> Any:
+    return sorted(names) if isinstance(names, list) and all(isinstance(name, str) for name in names) else object()
 
 
 def _model_changes(old: Any, new: Any) -> Iterator[Change]:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         old, new = {"id": old}, {"id": new}
-    for key, mine, theirs in key_changes(old, new):
-        rule = "judge-sampling-changed" if key in _SAMPLING else "judge-model-changed"
-        yield Change(rule, mine, theirs, ("model", key), ("model", key), name=key)
+    for rule, key, mine, theirs in model_edits(old, new):
+        yield Change(rule, mine, theirs, ("model", key), ("model", key), name=f"model/{key}")
+
+
+def _validation_changes(old: Any, new: Any, edits: list[Change]) -> Iterator[Change]:
+    at = ("validation",)
+    mine, theirs = (side if isinstance(side, dict) else {} for side in (old, new))
+    if not same(old, new):
+        said = [f"{key} {told(one)} to {told(other)}" for key, one, other in key_changes(mine, theirs)]
+        words = {"changes": ", ".join(said)} if mine and theirs else {"changes": "is gone" if mine else "is new"}
+        yield Change("judge-validation-changed", old, new, at, at, name="validation", words=words)
+    measured = [{key: side[key] for key in _MEASURED if key in side} for side in (mine, theirs)]
+    moved = [edit.name.partition("/")[0] for edit in edits if _can_move(edit)]
+    if measured[1] and same(*measured) and moved:
+        words = {"moved": " and ".join(dict.fromkeys(moved))}
+        yield Change("judge-validation-stale", None, None, at, at, name="validation", words=words, more=moved)
+
+
+def _can_move(edit: Change) -> bool:
+    return classify(edit).directions[0] is not Direction.NONE
 
 
 def _domain_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     at = ("applicable_to",)
-    for _, before, after in (found for found in key_changes(old, new) if found[0] in at):
-        if not (isinstance(before, list) and isinstance(after, list)):
-            yield Change("judge-applicable-to-narrowed", before, after, at, at)
-            continue
-        gone, come = ([item for item in one if item not in other] for one, other in ((before, after), (after, before)))
-        if gone:
-            yield Change("judge-applicable-to-narrowed", gone, None, at, at)
-        if come:
-            yield Change("judge-applicable-to-widened", None, come, at, at)
-        if not (gone or come):
-            yield Change("list-reordered", before, after, at, at, name="applicable_to")
+    before, after = old["applicable_to"], new["applicable_to"]
+    if same(before, after):
+        return
+    if not (isinstance(before, list) and isinstance(after, list)):
+        yield Change("judge-applicable-to-narrowed", before, after, at, at)
+        return
+    gone, come = ([item for item in one if item not in other] for one, other in ((before, after), (after, before)))
+    if gone:
+        yield Change("judge-applicable-to-narrowed", gone, None, at, at)
+    if come:
+        validation = new.get("validation")
+        backed = isinstance(validation, dict) and validation.get("validated_against")
+        words = {"backing": "" if backed else "; no `validated_against` backs the claim"}
+        yield Change("judge-applicable-to-widened", None, come, at, at, words=words)
+    if not (gone or come):
+        yield Change("list-reordered", before, after, at, at, name="applicable_to")

@@ -8,11 +8,13 @@ from typing import Any
 
 from evalstore.diff.change import Change
 from evalstore.diff.changes.checks import check_changes
+from evalstore.diff.changes.inlined import put_together, taken_apart
 from evalstore.diff.changes.loose import key_changes
 from evalstore.diff.changes.walk import Walk, pointer_of
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.pair import content, pair
 from evalstore.diff.plain import same, shown
+from evalstore.diff.refs import Load
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.documents import Pointer
 from evalstore.model import Combine
@@ -21,9 +23,16 @@ Edits = Iterator[Change]
 _SHUT_ANYWAY = frozenset({Combine.ALL_PASS, Combine.MIN})
 
 
-def rubric_changes(old: RubricState, new: RubricState) -> Edits:
-    """Yield the edits that lead from `old` to `new`, checks and scoring."""
-    walk = Walk(old, pair(old, new))
+def rubric_changes(old: RubricState, new: RubricState, load: Load | None = None) -> Edits:
+    """Yield the edits that lead from `old` to `new`, checks and scoring; `load` reads what they refer to."""
+    apart, together = list(taken_apart(old, new, load)), list(taken_apart(new, old, load))
+    yield from apart
+    start, end = (changes[-1].states[1] if changes else side for changes, side in ((apart, old), (together, new)))
+    yield from _walked(Walk(start, pair(start, end), load=load))
+    yield from put_together(together)
+
+
+def _walked(walk: Walk) -> Edits:
     for stage in _STAGES:
         yield from stage(walk)
     if not same(_facts(walk.here), _facts(walk.goal)):

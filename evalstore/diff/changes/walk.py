@@ -8,6 +8,7 @@ from typing import Any
 from evalstore.diff.change import Change
 from evalstore.diff.deciders.json_schema.allowance import Allowance
 from evalstore.diff.deciders.languages import Purse
+from evalstore.diff.refs import Load
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.documents import Pointer
 
@@ -16,13 +17,15 @@ from evalstore.documents import Pointer
 class Walk:
     """Where the walk stands (`here`) and where it leads (`goal`, whose checks have the tokens of the old ones).
 
-    All patterns that are compared on the way are paid from one `purse`, and all schemas from one `allowance`.
+    All patterns that are compared on the way are paid from one `purse`, and all schemas from one `allowance`; what a
+    check refers to is read by `load`.
     """
 
     here: RubricState
     goal: RubricState
     purse: Purse = field(default_factory=Purse)
     allowance: Allowance = field(default_factory=Allowance)
+    load: Load | None = None
 
     def edit(self, rule: str, after: RubricState, **facts: Any) -> Change:
         """Make one edit of the rubric."""

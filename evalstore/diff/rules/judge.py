@@ -1,58 +1,36 @@
-"""Rules for a judge (catalogue H), without comparing templates: a model reads every byte of them."""
+"""Rules for a judge (catalogue H): what it asks, how its reply becomes a score, and how well it was measured."""
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 from evalstore.diff.change import Change, Channel, Headline, Proof, Rule
+from evalstore.diff.deciders import judges
+from evalstore.diff.deciders.rates import refreshed
+from evalstore.diff.deciders.weights import weightless
 from evalstore.diff.findings import Certainty
-from evalstore.diff.laws import NEVER, UNKNOWN
+from evalstore.diff.laws import BY_LEVELS, NEVER, UNKNOWN
 from evalstore.versions import Bump
 
-_RATES = ("tpr", "tnr")
-_SEED = "model: {id: small, seed: 1} → model: {id: small, seed: 2} (the same law, drawn again)"
+_SEED = "model/seed"
 _BESIDE = "a new judge beside it, to which rubrics move one by one"
 
 
 def _seed_only(change: Change) -> Proof | None:
     """Show that only the seed changes, which draws again from the same distribution."""
-    if change.name != "seed":
+    if change.name != _SEED:
         return None
     return Proof("a seed draws again from the same distribution", Bump.MINOR)
 
 
-def _refreshed(change: Change) -> Proof | None:
-    """Show that the validation is refreshed, and no rate is lower."""
-    old, new = (_rates(side) for side in (change.old, change.new))
-    if len(new) < len(_RATES) or any(new[name] < rate for name, rate in old.items()):
-        return None
-    return Proof("the validation is refreshed, and no rate is lower")
+def _advisory(change: Change) -> Proof | None:
+    """Show that it is the model of a check that only advises."""
+    return weightless(change) if change.token else None
 
 
-def _rates(validation: Any) -> dict[str, int | Decimal]:
-    known = validation if isinstance(validation, dict) else {}
-    return {name: known[name] for name in _RATES if isinstance(known.get(name), int | Decimal)}
-
-
-def _row(id_: str, number: str, message: str, reason: str, example: str) -> Rule:
-    return Rule(
-        id=id_,
-        number=number,
-        artifact="judge",
-        level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.SCORE,
-        message=message,
-        reason=reason,
-        mirror=id_,
-        example=example,
-        instead=_SEED if id_ == "judge-sampling-changed" else _BESIDE,
-        deciders=(_seed_only,) if id_ == "judge-sampling-changed" else (),
-        certainty=Certainty.ASSUMED,
-        # The law of the scores stays, but the draw that a headline rests on does not.
-        headline=Headline(Bump.MAJOR, only="seed") if id_ == "judge-sampling-changed" else None,
-    )
+def _row(id_: str, number: str, **facts: Any) -> Rule:
+    common = {"artifact": "judge", "level": Bump.MAJOR, "law": UNKNOWN, "channel": Channel.SCORE, "instead": _BESIDE}
+    return Rule(**{"id": id_, "number": number, **common, "mirror": id_, "certainty": Certainty.ASSUMED, **facts})
 
 
 ROWS = (
@@ -72,65 +50,100 @@ ROWS = (
     _row(
         "judge-template-changed",
         "60",
-        "the template changes",
-        "a model reads every byte of it: wording, order, even blanks can move a score",
-        "Is it kind? → Is it kind and calm?",
+        message="the template changes",
+        reason="a model reads every byte of it: wording, order, even blanks can move a score",
+        example="Is it kind? → Is it kind and calm?",
+        instead="{{ output }} → {{{output}}} (other braces, the same text)",
+        deciders=(judges.template_alike,),
+    ),
+    Rule(
+        id="judge-template-equivalent",
+        number="61",
+        artifact="judge",
+        level=Bump.PATCH,
+        law=NEVER,
+        channel=Channel.NOTHING,
+        message="the template is written otherwise, and asks the same",
+        reason="blanks within tags, three braces for two, and comments reach no model",
+        mirror="judge-template-equivalent",
+        example="{{ output }} → {{{output}}}",
     ),
     _row(
         "judge-template-variable-changed",
         "62",
-        "the template's variables change from {old} to {new}",
-        "other texts are filled in",
-        "variables: [criterion] → variables: []",
+        message="the template's variables change from {old} to {new}",
+        reason="other texts are filled in",
+        example="variables: [criterion] → variables: []",
+        instead="variables: [criterion] → variables: [criterion, mood] (one that the template does not read)",
+        deciders=(judges.variable_unread,),
     ),
     _row(
         "judge-score-type-changed",
         "63",
-        "the score type changes from {old} to {new}",
-        "the types are different scales",
-        "score_type: continuous → score_type: binary",
+        message="the score type changes from {old} to {new}",
+        reason="the types are different scales",
+        example="score_type: continuous → score_type: binary",
     ),
     _row(
         "judge-levels-changed",
         "64",
-        "the levels change from {old} to {new}",
-        "a level's place decides its value",
-        "level_names: [bad, good] → level_names: [bad, fair, good]",
+        message="the levels change from {old} to {new}",
+        reason="the levels, or what they are worth by their place, are others",
+        example="level_names: [bad, good] → level_names: [bad, fair, good]",
+        instead="level_names: [bad, good] → level_names: [good, bad] (where level_scores says what each is worth)",
+        law=BY_LEVELS,
+        deciders=(judges.levels_alike,),
+        shift=judges.farthest_level,
+        certainty=Certainty.BY_DEFINITION,
     ),
     _row(
         "judge-level-value-changed",
         "65",
-        "the values of the levels change from {old} to {new}",
-        "the same level gives another score",
-        "level_scores: [0, 1] → level_scores: [0.1, 1]",
+        message="the values of the levels change from {old} to {new}",
+        reason="the same level gives another score",
+        example="{bad: 0, good: 1} → {bad: 0.1, good: 1}",
+        instead="nothing → level_scores: {bad: 0, good: 1} (as they were by their places)",
+        law=BY_LEVELS,
+        deciders=(judges.levels_alike,),
+        shift=judges.farthest_level,
+        certainty=Certainty.BY_DEFINITION,
     ),
     _row(
         "judge-reply-pattern-changed",
         "66",
-        "the reply pattern changes from {old} to {new}",
-        "the pattern decides which text becomes which number",
-        "reply_pattern: '(.*)' → reply_pattern: 'score (.*)'",
+        message="the reply pattern changes from {old} to {new}",
+        reason="the pattern decides which text becomes which number",
+        example="reply_pattern: '(.*)' → reply_pattern: 'score (.*)'",
+        instead="'score: ([0-9]+)' → 'score: (?P<score>[0-9]+)' (a name for the group)",
+        deciders=(judges.pattern_alike,),
     ),
     _row(
         "judge-scale-changed",
         "66b",
-        "the scale changes from {old} to {new}",
-        "the same reply lies elsewhere between 0 and 1",
-        "scale: {max: 5} → scale: {max: 10}",
+        message="the scale changes from {old} to {new}",
+        reason="the same reply lies elsewhere between 0 and 1, or outside",
+        example="scale: {max: 5} → scale: {max: 10}",
+        instead="scale: {max: 5} → scale: {min: 0, max: 5} (0 is the default)",
+        deciders=(judges.scale_alike,),
     ),
     _row(
         "judge-model-changed",
         "67",
-        "{where} changes from {old} to {new}",
-        "another model gives other scores",
-        "model: {id: small} → model: {id: large}",
+        message="{where} changes from {old} to {new}",
+        reason="another model gives other scores",
+        example="model: {id: small} → model: {id: large}",
+        deciders=(_advisory,),
     ),
     _row(
         "judge-sampling-changed",
         "68",
-        "{where} changes from {old} to {new}",
-        "the scores are drawn otherwise",
-        "temperature: 0 → temperature: 1",
+        message="{where} changes from {old} to {new}",
+        reason="the scores are drawn otherwise",
+        example="temperature: 0 → temperature: 1",
+        instead="model: {id: small, seed: 1} → model: {id: small, seed: 2} (the same law, drawn again)",
+        deciders=(_seed_only, _advisory),
+        # The law of the scores stays, but the draw that a headline rests on does not.
+        headline=Headline(Bump.MAJOR, only=_SEED),
     ),
     Rule(
         id="judge-validation-changed",
@@ -139,12 +152,25 @@ ROWS = (
         level=Bump.MINOR,
         law=NEVER,
         channel=Channel.NOTHING,
-        message="the validation changes from {old} to {new}",
+        message="the validation changes: {changes}",
         reason="scores stay, but the judge is known to be worse, or no longer known",
         mirror="judge-validation-changed",
         example="tpr: 0.93, tnr: 0.9} → tpr: 0.91, tnr: 0.92}",
         instead="tpr: 0.93, tnr: 0.9} → tpr: 0.93, tnr: 0.92} (measured again, and no rate is lower)",
-        deciders=(_refreshed,),
+        deciders=(refreshed,),
+    ),
+    Rule(
+        id="judge-validation-stale",
+        number="70",
+        artifact="judge",
+        level=Bump.MINOR,
+        law=NEVER,
+        channel=Channel.NOTHING,
+        message="the validation still speaks of the judge before its {moved} changed",
+        reason="how well this judge agrees with people, nobody has measured",
+        mirror="judge-validation-stale",
+        example="Is it kind? → Is it kind, and calm?",
+        instead="evalstore judge validate, which measures it again",
     ),
     Rule(
         id="judge-applicable-to-widened",
@@ -153,7 +179,7 @@ ROWS = (
         level=Bump.MINOR,
         law=NEVER,
         channel=Channel.NOTHING,
-        message="the judge also claims {item}",
+        message="the judge also claims {item}{backing}",
         reason="one more domain; no score moves",
         mirror="judge-applicable-to-narrowed",
         example="applicable_to: [drupal] → applicable_to: [drupal, web]",

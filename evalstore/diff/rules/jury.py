@@ -1,14 +1,30 @@
-"""Rules for who judges a check (catalogue G): the members of a jury, their weights, and how their scores are joined."""
+"""Rules for who judges a check (catalogue G): a jury's members, weights and way of joining, and what they are told."""
 
 from __future__ import annotations
 
 from evalstore.diff.change import Channel, Rule
 from evalstore.diff.deciders.juries import panel_shift, same_voice
 from evalstore.diff.deciders.weights import weightless
-from evalstore.diff.laws import BY_PANEL, BY_VOTES, BY_WAYS
+from evalstore.diff.findings import Certainty
+from evalstore.diff.laws import BY_PANEL, BY_VOTES, BY_WAYS, UNKNOWN
 from evalstore.versions import Bump
 
 ROWS = (
+    Rule(
+        id="check-variables-changed",
+        number="-",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        law=UNKNOWN,
+        channel=Channel.CHECK,
+        message="{check} tells its judges {variable} {new} (was {old})",
+        reason="a model reads the text where the judge's template has it",
+        mirror="check-variables-changed",
+        example="nothing → variables: {criterion: kind}",
+        instead="variables: {mood: calm} → nothing (one that no template of the judges reads)",
+        deciders=(weightless,),
+        certainty=Certainty.ASSUMED,
+    ),
     Rule(
         id="jury-member-changed",
         number="54",

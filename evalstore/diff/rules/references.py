@@ -69,6 +69,18 @@ ROWS = (
         certainty=Certainty.ASSUMED,
     ),
     Rule(
+        id="composite-inlined",
+        number="58",
+        artifact="rubric",
+        level=Bump.PATCH,
+        law=NEVER,
+        channel=Channel.NOTHING,
+        message="{check}, the rubric {ref}, {stands}",
+        reason="the score of the whole is the same, checks apart or together",
+        mirror="composite-inlined",
+        example="kind: composite, rubric_ref: rubric/inner@1.0.0} → {id: x, kind: must_contain_any, values: [foo]}",
+    ),
+    Rule(
         id="question-rubric-ref-changed",
         number="79",
         artifact="dataset",

@@ -1,0 +1,107 @@
+"""A composite taken apart: the checks of its rubric stand where it stood; the one edit that another file explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.deciders.inlining import same_score
+from evalstore.diff.pair import content
+from evalstore.diff.plain import plain, same
+from evalstore.diff.refs import Load, pinned
+from evalstore.diff.state import CheckState, RubricState, read_rubric
+from evalstore.documents import canonical
+from evalstore.errors import EvalstoreError
+from evalstore.model import Combine, is_cosmetic, parse_ref
+
+_KIND = "composite"
+_ROOT = frozenset({"id", "version", "checks", "scoring"})
+# Checks that stand in no file have an index beyond every file's.
+_NOWHERE = 1_000_000
+
+
+def taken_apart(rubric: RubricState, other: RubricState, load: Load | None) -> Iterator[Change]:
+    """Yield, as one edit each, the composites of `rubric` whose checks `other` has in their place; each is proved."""
+    here = rubric
+    for check in rubric.checks if load else ():
+        if check.kind != _KIND or any(_stays(check, one) for one in other.checks):
+            continue
+        inner = _inner(str(check.params["rubric_ref"]), load)
+        why = same_score(here, check, inner) if inner else None
+        if inner and why and (parts := _parts(check, inner, here, other)):
+            change = _step(here, check, parts, why)
+            yield change
+            here = change.states[1]
+
+
+def put_together(changes: list[Change]) -> Iterator[Change]:
+    """Yield the edits of `taken_apart` the other way round, the last one first."""
+    for change in reversed(changes):
+        yield replace(
+            change,
+            old=change.new,
+            new=change.old,
+            old_pointer=change.new_pointer,
+            new_pointer=change.old_pointer,
+            before=change.after,
+            after=change.before,
+            words={**change.words, "stands": "takes the place of its checks"},
+        )
+
+
+def _stays(check: CheckState, other: CheckState) -> bool:
+    return other.kind == _KIND and (other.id == check.id or content(other) == content(check))
+
+
+def _inner(ref: str, load: Load | None) -> RubricState | None:
+    """Return the rubric that a pin names, if it has no key that somebody may read."""
+    try:
+        value = plain(load(ref).value) if load and pinned(parse_ref(ref)) else {}
+    except EvalstoreError:
+        return None
+    inner = read_rubric(value) if all(key in _ROOT or is_cosmetic(key) for key in value) else None
+    return inner if inner and all(map(is_cosmetic, inner.rest)) else None
+
+
+def _parts(check: CheckState, inner: RubricState, here: RubricState, other: RubricState) -> list[CheckState]:
+    """Return the inner checks as `other` names them, with their share of the composite's weight; [] if one lacks."""
+    free = list(other.checks)
+    for one in here.checks:
+        if one.token != check.token:
+            twins = [twin for twin in free if content(twin) == content(one)]
+            free.remove(min(twins, key=lambda twin: twin.id != one.id)) if twins else None
+    total = sum((one.weight for one in inner.checks), Fraction(0))
+    found: list[CheckState] = []
+    for place, one in enumerate(inner.checks):
+        twin = next((twin for twin in free if content(twin) == content(one) and _same_notes(twin, one)), None)
+        if twin is None:
+            return []
+        free.remove(twin)
+        weight = check.weight * one.weight / total if here.combine is Combine.WEIGHTED_AVG else twin.weight
+        token, index = f"{check.token}-{place}", _NOWHERE * (check.index + 1) + place
+        found.append(replace(twin, token=token, index=index, weight=weight, gated=False))
+    return found
+
+
+def _same_notes(one: CheckState, other: CheckState) -> bool:
+    mine, theirs = ({key: item for key, item in side.loose.items() if not is_cosmetic(key)} for side in (one, other))
+    return same(mine, theirs)
+
+
+def _step(here: RubricState, check: CheckState, parts: list[CheckState], why: str) -> Change:
+    at = here.checks.index(check)
+    ref = str(check.params["rubric_ref"])
+    return Change(
+        "composite-inlined",
+        old=ref,
+        new=[one.id for one in parts],
+        old_pointer=("checks", check.index, "rubric_ref"),
+        new_pointer=("checks",),
+        before=here,
+        after=replace(here, checks=(*here.checks[:at], *parts, *here.checks[at + 1 :])),
+        words={"check": check.id, "ref": ref, "stands": "stands here check by check"},
+        proof=Proof(why),
+        more=canonical([content(check), *map(content, parts)]),
+    )

@@ -1,0 +1,64 @@
+"""Changes of what a check tells its judges: the texts of variables, and what it says of their model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.changes.loose import key_changes
+from evalstore.diff.changes.walk import Walk, with_param
+from evalstore.diff.deciders.judges import names_of, unread
+from evalstore.diff.deciders.juries import panel_of
+from evalstore.diff.refs import Load, pinned
+from evalstore.errors import EvalstoreError
+from evalstore.model import is_cosmetic, parse_ref
+
+_SAMPLING = frozenset({"temperature", "top_p", "max_tokens", "seed"})
+_UNREAD = Proof("no template of its judges reads it, so no text changes")
+
+
+def model_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, Any]]:
+    """Yield (rule, key, old, new) for every key that two models differ in; a key with nothing under it says nothing."""
+    said = ({key: value for key, value in model.items() if value is not None} for model in (old, new))
+    for key, mine, theirs in key_changes(*said):
+        rule = "judge-sampling-changed" if key in _SAMPLING else "judge-model-changed"
+        yield "metadata-changed" if is_cosmetic(key) else rule, key, mine, theirs
+
+
+def model_changes(walk: Walk, token: str) -> Iterator[Change]:
+    """Yield the edits of what a check says of its judges' model, key by key."""
+    goal = walk.goal[token].params["model"]
+    for rule, key, mine, theirs in model_edits(walk.here[token].params["model"], goal):
+        yield _edit(walk, token, "model", (rule, key, mine, theirs))
+    walk.settle(with_param(walk.here[token], "model", goal))
+
+
+def variable_changes(walk: Walk, token: str) -> Iterator[Change]:
+    """Yield the edits of the texts that a check gives its judges, one by one."""
+    check, goal = walk.here[token], walk.goal[token]
+    panel = panel_of(check.params)
+    refs = list(panel.said) if panel else []
+    for name, mine, theirs in key_changes(check.params["variables"], goal.params["variables"]):
+        change = _edit(walk, token, "variables", ("check-variables-changed", name, mine, theirs))
+        yield replace(change, proof=_UNREAD) if refs and all(_ignores(ref, name, walk.load) for ref in refs) else change
+
+
+def _edit(walk: Walk, token: str, of: str, facts: tuple[str, str, Any, Any]) -> Change:
+    rule, key, mine, theirs = facts
+    check = walk.here[token]
+    left = {name: item for name, item in check.params[of].items() if name != key}
+    done = with_param(check, of, left if theirs is None else {**left, key: theirs})
+    at = (None if mine is None else (of, key), None if theirs is None else (of, key))
+    change = walk.edit_check(rule, f"{of}/{key}", done, old=mine, new=theirs, at=at)
+    return replace(change, words={**change.words, "variable": key})
+
+
+def _ignores(ref: str, name: str, load: Load | None) -> bool:
+    """Whether what a pin names is a judge whose template reads no such variable."""
+    try:
+        found = load(ref).value if load and pinned(parse_ref(ref)) else {}
+    except EvalstoreError:
+        return False
+    return unread(name, names_of(found.get("template")))

@@ -1,0 +1,145 @@
+"""Judges: edits that leave every prompt and every reply's score as it was, and which way the value of a level goes."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from evalstore.checks.juror import FILLED
+from evalstore.checks.patterns import difference
+from evalstore.checks.reply import pattern_problem
+from evalstore.checks.template import compile_template
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.deciders.languages import Expression, UndecidedError, language
+from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER
+from evalstore.diff.findings import Direction
+from evalstore.model import Judge, ScoreType, judge_of
+from evalstore.versions import Bump
+
+_TEXT = "text"
+_PATTERN = 1000  # characters
+_MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
+
+
+def template_alike(change: Change) -> Proof | None:
+    """Prove that both templates give the same text, whatever fills them."""
+    old, new = (_rendered(template) for template in (change.old, change.new))
+    if old is None or old != new:
+        return None
+    return Proof("both give the same text, whatever fills them", rule="judge-template-equivalent")
+
+
+def variable_unread(change: Change) -> Proof | None:
+    """Prove that the template reads none of the variables that come or go."""
+    if not all(isinstance(names, list) for names in (change.old, change.new)):
+        return None
+    read = [names_of(side.get("template")) for side in _sides(change)]
+    differ = [name for name in (*change.old, *change.new) if (name in change.old) is not (name in change.new)]
+    if None in read or any(unread(name, names) is False for name in differ for names in read):
+        return None
+    return Proof("the template does not read it, so no text changes", Bump.MINOR)
+
+
+def scale_alike(change: Change) -> Proof | None:
+    """Prove that both scales map a number to the same place."""
+    old, new = _judges(change)
+    if old is None or new is None or (old.least, old.most) != (new.least, new.most):
+        return None
+    return Proof(f"both scales run from {old.least} to {old.most}")
+
+
+def levels_alike(change: Change) -> Proof | None:
+    """Prove that every level keeps its name and its value; a template cannot show the list."""
+    old, new = levels_of(change)
+    return Proof("every level keeps its name and its value") if old and old == new else None
+
+
+def pattern_alike(change: Change) -> Proof | None:
+    """Prove that both patterns find the same answer in every reply."""
+    old, new = (_read(pattern) for pattern in (change.old, change.new))
+    if old is None or old != new:
+        return None
+    return Proof("both patterns are read alike, so they find the same answer in every reply")
+
+
+def way_of_levels(change: Change) -> Direction:
+    """Return which way the values of levels go that both sides have."""
+    old, new = levels_of(change)
+    if not old or not new or set(old) != set(new):
+        return EITHER
+    ways = {LOOSER if new[name] > value else STRICTER for name, value in old.items() if new[name] != value}
+    return ways.pop() if len(ways) == 1 else EITHER if ways else NONE
+
+
+def farthest_level(change: Change) -> Fraction | None:
+    """Return how far the value of one level moves at most."""
+    old, new = levels_of(change)
+    if not old or not new or set(old) != set(new):
+        return None
+    return max(abs(new[name] - value) for name, value in old.items())
+
+
+def levels_of(change: Change) -> tuple[Mapping[str, Fraction] | None, Mapping[str, Fraction] | None]:
+    """Return the value of each level by name, old and new; None for a judge that has none, or cannot be read."""
+    old, new = _judges(change)
+    if old is None or new is None or not old.score_type is new.score_type is ScoreType.LEVELS:
+        return None, None
+    return old.levels, new.levels
+
+
+def names_of(template: Any) -> tuple[str, ...] | None:
+    """Return the names that a template reads; None for one that cannot be read."""
+    compiled = compile_template(template) if isinstance(template, str) else ""
+    return None if isinstance(compiled, str) else compiled.names
+
+
+def unread(name: str, names: tuple[str, ...] | None) -> bool:
+    """Whether what a variable says reaches no text: nothing reads it, or the question or the output fills it."""
+    return names is not None and (name not in names or name in FILLED)
+
+
+def _rendered(template: Any) -> list[tuple[str, str]] | None:
+    compiled = compile_template(template) if isinstance(template, str) else ""
+    if isinstance(compiled, str):
+        return None
+    rendered: list[tuple[str, str]] = []
+    for part, what in compiled.parts:
+        # A comment splits a text in two.
+        joins = rendered and part == rendered[-1][0] == _TEXT
+        rendered[-1:] = [(part, rendered[-1][1] + what)] if joins else [*rendered[-1:], (part, what)]
+    return rendered
+
+
+def _read(pattern: Any) -> tuple[str, int] | None:
+    """Return how a pattern is read, groups and all; None for one that two engines could read otherwise."""
+    if not isinstance(pattern, str) or len(pattern) > _PATTERN or pattern_problem(pattern) or difference(pattern, ""):
+        return None
+    try:
+        language(Expression(pattern, "", "search"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001  # no other door to the tree
+    except (UndecidedError, re.error, RecursionError, OverflowError):
+        return None
+    return repr(tree), tree.state.flags
+
+
+def _sides(change: Change) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    if change.sides is None:
+        raise LookupError(f"{change.rule} is no change of a judge")
+    return change.sides
+
+
+def _judges(change: Change) -> tuple[Judge | None, Judge | None]:
+    old, new = (_judge(side) for side in _sides(change))
+    return old, new
+
+
+def _judge(value: Mapping[str, Any]) -> Judge | None:
+    try:
+        return judge_of(value)
+    except _MISFITS:
+        return None
