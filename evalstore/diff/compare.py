@@ -59,33 +59,35 @@ class _Comparison:
     load: Load | None
     terms: Terms
     depth: int = 0
+    shows: bool = True
     known: dict[tuple[str, str], Diff] = field(default_factory=dict)
 
     def diff(self, old: Any, new: Any, rows: Rows | None = None) -> Diff:
         sides = (_side(old), _side(new))
         load = self.load if self.depth < _DEPTH else None
-        changes = [follow(change, load, self._inner, self.terms.locked) for change in self._declared(sides, rows, load)]
-        readers = Readers(load, _Comparison(None, self.terms.bare).diff)
+        changes = [follow(change, load, self._inner, self.terms.locked) for change in self._declared(sides, rows)]
+        readers = Readers(load, self._written)
         changes = [readers.follow(change) for change in changes]
         changes = changes or list(_respelled(sides))
         findings = [_finding(change, sides, self.terms.profile) for change in changes]
-        claimed = distinct(_claimed(changes, _witnessed(changes, findings, load)))
+        claimed = distinct(_claimed(changes, _witnessed(changes, findings, load) if self.shows else findings))
         weighed = tuple(weigh(finding, self.terms) for finding in claimed)
         bump = max((finding.level for finding in weighed), default=Bump.NONE)
         version = _next(sides[0].value, bump)
         return Diff(sides[0].side, sides[1].side, bump, version, weighed, self.terms.rule_set, self.terms.profile)
 
-    def _declared(
-        self, sides: tuple[_Document, _Document], rows: Rows | None, load: Load | None
-    ) -> Iterator[Change]:
+    def _declared(self, sides: tuple[_Document, _Document], rows: Rows | None) -> Iterator[Change]:
         renames = self.terms.renames.get(sides[1].name, {})
-        return (declared(change, self.terms, renames) for change in _changes(sides, rows, renames, load))
+        return (declared(change, self.terms, renames) for change in _changes(sides, rows, renames))
 
     def _inner(self, old: Artifact, new: Artifact) -> Diff:
         pair = (old.digest, new.digest)
         if pair not in self.known:
-            self.known[pair] = _Comparison(self.load, self.terms.bare, self.depth + 1, self.known).diff(old, new)
+            self.known[pair] = _Comparison(self.load, self.terms.bare, self.depth + 1, known=self.known).diff(old, new)
         return self.known[pair]
+
+    def _written(self, old: Mapping[str, Any], new: Mapping[str, Any], shows: bool) -> Diff:  # noqa: FBT001  # by place
+        return _Comparison(None, self.terms.bare, shows=shows).diff(old, new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +118,11 @@ def _side(side: Artifact | Mapping[str, Any]) -> _Document:
     return _Document(value, kind, artifact)
 
 
-def _changes(
-    sides: tuple[_Document, _Document], rows: Rows | None, renames: Mapping[str, str], load: Load | None
-) -> Iterator[Change]:
+def _changes(sides: tuple[_Document, _Document], rows: Rows | None, renames: Mapping[str, str]) -> Iterator[Change]:
     old, new = (side.value for side in sides)
     kinds = {side.kind for side in sides}
     if kinds == {Kind.RUBRIC}:
-        return _rubric(old, new, load)
+        return _rubric(old, new)
     if kinds == {Kind.JUDGE}:
         return judge_changes(old, new)
     if kinds == {Kind.DATASET}:
@@ -130,7 +130,7 @@ def _changes(
     return _unread(old, new)
 
 
-def _rubric(old: dict[str, Any], new: dict[str, Any], load: Load | None) -> Iterator[Change]:
+def _rubric(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
     before, after = read_rubric(old), read_rubric(new)
     if before is None or after is None:
         yield from _unread(old, new)
@@ -138,7 +138,7 @@ def _rubric(old: dict[str, Any], new: dict[str, Any], load: Load | None) -> Iter
     if not same(old.get("id"), new.get("id")):
         yield Change("rubric-id-changed", old.get("id"), new.get("id"), ("id",), ("id",))
     yield from loose_changes(old, new, at=((), ()), known=_ROOT, rule="extension-field-changed")
-    yield from rubric_changes(before, after, load)
+    yield from rubric_changes(before, after)
     yield from spelling_changes(old, new, (before, after))
 
 

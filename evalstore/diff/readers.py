@@ -24,8 +24,8 @@ Params = Mapping[str, Any]
 
 RULE = "question-reference-changed"
 _FORMATS = frozenset({"json", "text"})
-# More edits than this are not compared check by check.
-_COMPARED = 500
+# So many edits are compared check by check, and for the first ones an output is looked for that moves.
+_COMPARED, _SHOWN = 300, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class Reader:
 
 @dataclass(slots=True)
 class Readers:
-    """The rubrics of a dataset's questions, each read once; `compare` compares two rubrics given as mappings."""
+    """The rubrics of a dataset's questions, each read once; `compare` compares two, showing an output or not."""
 
     load: Load | None
-    compare: Callable[[Params, Params], Diff]
+    compare: Callable[[Params, Params, bool], Diff]
     _known: dict[str, Reader | str] = field(default_factory=dict)
     _compared: int = 0
 
@@ -70,14 +70,17 @@ class Readers:
             return _because(change, "another rubric grades it, too")
         if who := next((readers[0].others[part] for part in moved[0] if part in readers[0].others), ""):
             return _because(change, f"{who} reads it")
-        self._compared += 1
-        if self._compared > _COMPARED:
-            return _because(change, "too much changes to compare it one by one")
         try:
             old, new = (written(readers[0].value, row) for row in (before, after))
         except UnreadableError:
             return _because(change, "one side is nothing that a check can read")
-        return replace(_because(change, f"{readers[0].ref} reads it"), imported=self.compare(old, new))
+        if _same_checks(old, new):
+            return replace(change, proof=Proof("it is another spelling: the checks that read it ask for the same"))
+        self._compared += 1
+        if self._compared > _COMPARED:
+            return _because(change, "too much changes to compare it one by one")
+        imported = self.compare(old, new, self._compared <= _SHOWN)
+        return replace(_because(change, f"{readers[0].ref} reads it"), imported=imported)
 
     def _reader(self, ref: Any) -> Reader | str:
         if not isinstance(ref, str):
@@ -140,6 +143,12 @@ def written(rubric: Params, row: Row) -> dict[str, Any]:
     """Return a rubric with what its checks read of a question written into them; `UnreadableError` for a misfit."""
     checks = ({**check, **_asked(check, row)} for check in rubric["checks"])
     return {**rubric, "checks": [{key: item for key, item in check.items() if item is not None} for check in checks]}
+
+
+def _same_checks(old: Params, new: Params) -> bool:
+    states = [read_rubric(side) for side in (old, new)]
+    params = [[dict(check.params) for check in state.checks] for state in states if state]
+    return len(params) == len(states) and same(*params)
 
 
 def _asked(check: Params, row: Row) -> dict[str, Any]:

@@ -239,3 +239,19 @@ def test_without_a_store_a_reference_stays_major() -> None:
     sides = ({"questions": [{"id": "q", "input": "i", "rubric_ref": REF, "expected": text}]} for text in "ab")
     (finding,) = compare(*sides).findings
     assert (finding.level, finding.message) == (Bump.MAJOR, "q has another expected; its rubric is not at hand")
+
+
+def test_of_many_edits_the_first_are_compared_and_the_rest_stay_major() -> None:
+    held = {REF: {**UNREAD, "checks": [{"kind": "fact_match"}]}}
+    sides = (
+        {
+            "id": "d",
+            "defaults": {"rubric_ref": REF},
+            "questions": [{"id": f"q{place}", "input": "i", "expected_facts": facts} for place in range(310)],
+        }
+        for facts in (["a"], ["a", "b", "b"])
+    )
+    found = compare(*sides, load=reach(held).load).findings
+    assert {finding.level for finding in found} == {Bump.MAJOR}
+    assert [len(finding.children) for finding in found] == [1] * 300 + [0] * 10
+    assert "too much changes to compare it one by one" in found[-1].message
