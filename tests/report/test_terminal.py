@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from evalstore.report.formats import FORMATS
+
 OWN = re.compile(rb"\x1b\[[0-9;]*m")
 OLD = 'id: j\nversion: "1.0.0"\ntemplate: |\n  Is it right?\n  {{ output }}\nscore_type: binary\n'
 
@@ -57,12 +59,14 @@ def test_who_wants_no_colours_gets_none(folder: Path, env: dict[str, str]) -> No
     assert b"\x1b" not in on_terminal("diff", "old.yaml", "new.yaml", cwd=folder, **env)
 
 
-def test_an_escape_from_outside_never_reaches_the_terminal(folder: Path) -> None:
+@pytest.mark.parametrize("argv", [["diff", "old.yaml", "new.yaml"], ["validate", "new.yaml"]], ids=lambda argv: argv[0])
+@pytest.mark.parametrize("format_", ["text", "json", *FORMATS])
+def test_an_escape_from_outside_never_reaches_the_terminal(folder: Path, argv: list[str], format_: str) -> None:
     hostile = "\\e]0;owned\\a\\e[2J\\u009b31m\\u202e"
-    (folder / "new.yaml").write_text(
-        OLD.replace("template: |\n  Is it right?\n  {{", f'template: "{hostile}\\n{{{{').replace("}}\n", '}}"\n')
-    )
-    written = on_terminal("diff", "old.yaml", "new.yaml", cwd=folder)
-    assert b"\\x1b]0;owned" in written
+    new = OLD.replace("id: j", f'id: "{hostile}"')
+    (folder / "new.yaml").write_text(new)
+    written = on_terminal(*argv, "--format", format_, cwd=folder)
+    assert b"owned" in written
     assert b"\x1b" not in OWN.sub(b"", written)
-    assert b"\x07" not in written
+    assert not {0x07, 0x9B} & {ord(char) for char in written.decode()}
+    assert "\u202e" not in written.decode()
