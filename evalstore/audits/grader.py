@@ -33,7 +33,8 @@ class Grader:
     """Grades checks; what the rubrics of the runs gave is remembered, because the hybrids hold the same checks.
 
     A check that asks judges is graded from kept replies; where those that a run saw are not kept, as it recorded the
-    same check on the same output (`borrowed` counts those); else its calls are noted as missing.
+    same check on the same output (`borrowed` counts those); else its calls are noted as missing (`unanswered` counts
+    them).
     """
 
     load: Callable[[str], Artifact]
@@ -41,6 +42,7 @@ class Grader:
     model: Mapping[str, Any]
     strict: bool
     borrowed: set[_Key] = field(default_factory=set)
+    unanswered: int = 0
     _wanted: list[Call] = field(default_factory=list)
     _recorded: dict[_Key, CheckResult] = field(default_factory=dict)
     _known: dict[_Key, CheckResult] = field(default_factory=dict)
@@ -89,6 +91,7 @@ class Grader:
         if recorded and (self._wanted or _saw_others(recorded, result)):
             self.borrowed.add(key)
             return recorded
+        self.unanswered += len(self._wanted)
         for call in self._wanted:
             self.panel.ask(call)
         return result

@@ -44,13 +44,13 @@ def grader_of(a: Stored, b: Stored, rulers: Rulers, panel: Panel) -> Grader:
     """Return what grades the outputs of two runs again, having learned what they recorded of judged checks."""
     load = Loader(rulers, (*a.run.judges, *b.run.judges, *a.run.rubrics, *b.run.rubrics))
     strict = rulers.store.settings.get("strict") is True
-    grader = Grader(load, panel, _model(a.run, b.run), strict=strict)
+    grader = Grader(load, panel, model_of(a.run, b.run), strict=strict)
     grader.learn(a)
     grader.learn(b)
     return grader
 
 
-def _model(a: Run, b: Run) -> Mapping[str, Any]:
+def model_of(a: Run, b: Run) -> Mapping[str, Any]:
     """Return what both runs said of the judges' model; two that said different things cannot be told apart."""
     said = {run.harness["judge_model"] for run in (a, b) if "judge_model" in run.harness}
     if len(said) > 1:

@@ -16,7 +16,8 @@ from evalstore.model import Artifact, Kind, PinType, parse_ref
 from evalstore.versions import Version, find_version
 
 if TYPE_CHECKING:
-    from evalstore.diff import Diff, Terms
+    from evalstore.audits import Subject
+    from evalstore.diff import Diff, Measured, Terms
     from evalstore.store import Store
 
 _FILES = (".yaml", ".yml")
@@ -40,17 +41,31 @@ class Side:
         "evalstore diff rubric/answer_style",
         "evalstore diff rubric/answer_style@1.0.0 rubric/answer_style@2.0.0",
         "evalstore diff judge/accuracy@1.0.0 judge/accuracy@git:main --format json",
+        "evalstore diff rubric/answer_style --run runs/web_answers-1.0.0-model_a.json",
         "evalstore diff old.yaml new.yaml --exit-code",
     )
 )
 @click.argument("sides", metavar="A [B]", nargs=-1, required=True)
 @click.option("--exit-code", is_flag=True, help="Exit 1 when a bump is needed, like git diff.")
 @click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    metavar="RUN",
+    help="Grade the outputs of this run under both sides, too; repeatable.",
+)
 @click.option("--textconv", "mode", flag_value="textconv", help="For git: print the file A in its one spelling.")
 @click.option("--git-driver", "mode", flag_value="driver", help="For git: take the arguments of an external diff.")
 @options(REPORTS)
-def command(
-    settings: Settings, sides: tuple[str, ...], *, exit_code: bool, profile: str | None, mode: str | None
+def command(  # noqa: PLR0913  # the options of the command line
+    settings: Settings,
+    sides: tuple[str, ...],
+    *,
+    exit_code: bool,
+    profile: str | None,
+    mode: str | None,
+    runs: tuple[str, ...],
 ) -> ExitCode:
     """Say what changed from A to B, which way scores can move, and which bump that needs.
 
@@ -59,6 +74,9 @@ def command(
 
     Under the profile `score` a change is major when it can move the score of one output; under `headline` also when it
     can move a mean over the same outputs, as a new question does.
+
+    With --run, the outputs of a stored run are graded under A and under B: how many move, and how far. That informs,
+    and never lowers a level. No judge is asked: replies that are kept or recorded count; an output without is unscored.
     """
     if mode is not None:
         from evalstore.cli.git_diff import MODES
@@ -69,7 +87,9 @@ def command(
     a, b = sides if sides[1:] else (sides[0], _other(sides[0]))
     with ExitStack() as stack:
         store = opened(settings, stack, needed=not (_is_file(a) and _is_file(b)))
-        diff = compared((_side(a, settings, store), _side(b, settings, store)), store, profile)
+        pair = (_side(a, settings, store), _side(b, settings, store))
+        diff = compared(pair, store, profile)
+        diff = replace(diff, measured=tuple(_measured(run, pair, settings, store) for run in runs))
     settings.emit(diff)
     return ExitCode.NO if exit_code and diff.required_bump else ExitCode.DONE
 
@@ -85,6 +105,25 @@ def compared(sides: tuple[Side, Side], store: Store | None, profile: str | None)
     load = _load(store, working=new.working) if store else None
     diff = compare(old.artifact, new.artifact, load=load, rows=rows, terms=_terms(old, new, store, profile))
     return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name))
+
+
+def _measured(run: str, sides: tuple[Side, Side], settings: Settings, store: Store | None) -> Measured:
+    from evalstore.audits import measure
+
+    if store is None:
+        raise UsageError("--run needs the store that its rulers are in", hint="run it within the store, or name it: -C")
+    old, new = (_subject(side, store) for side in sides)
+    return replace(measure(settings.path / run, old, new, store), run=run)
+
+
+def _subject(side: Side, store: Store) -> Subject:
+    from evalstore.audits import Subject
+    from evalstore.model import questions_of
+
+    load = _load(store, working=side.working)
+    if _is_file(side.name):
+        return Subject(side.artifact, load, lambda: questions_of(side.artifact.value))
+    return Subject(side.artifact, load, lambda: store.questions(side.name))
 
 
 def _load(store: Store, *, working: bool) -> Callable[[str], Artifact]:

@@ -105,6 +105,37 @@ class DiffFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedOutput:
+    """One stored output that the change moves, and where it stands."""
+
+    id: str
+    place: Place
+    old_score: Fraction | None
+    new_score: Fraction | None
+    old_verdict: Verdict
+    new_verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a change does to the stored outputs of one run: it informs, and never lowers a level.
+
+    Of the `outputs` that the change could reach `unscored` could not be graded under both sides; `moved` have another
+    score or verdict, `verdict_moved` another verdict. `mean_shift` is over those with both scores, None without any.
+    `bound`, where none of n moved, is 3/n: with 95 % confidence no larger share of such outputs moves.
+    """
+
+    run: str
+    outputs: int
+    moved: int
+    verdict_moved: int
+    unscored: int
+    mean_shift: Fraction | None
+    bound: Fraction | None
+    examples: tuple[MovedOutput, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Diff:
     """All findings between two documents, by which rules; `next_version` is None when nothing needs a release."""
 
@@ -115,3 +146,4 @@ class Diff:
     findings: tuple[DiffFinding, ...]
     rule_set: int
     profile: Profile = Profile.SCORE
+    measured: tuple[Measured, ...] = ()

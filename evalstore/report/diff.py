@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.diff.plain import told as written
 from evalstore.errors import Place
 from evalstore.model import decimal
+from evalstore.report.measured import measured_document, measured_text
 from evalstore.report.numbers import number
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.sides import Line, Mark, one_line, sides
@@ -47,7 +48,8 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     head = screen.paint(Part.HEAD, f"{_name(diff.old.ref, 'old')} → {_name(diff.new.ref, 'new')}")
     here = (diff.new.ref or "").endswith(_WORKING)
     blocks = ("\n".join(_finding(finding, screen, here=here)) for finding in heaviest(diff.findings))
-    return "\n\n".join([head, *blocks, screen.paint(Part.HEAD, summary(diff))])
+    measured = (measured_text(one, screen.width) for one in diff.measured)
+    return "\n\n".join([head, *blocks, screen.paint(Part.HEAD, summary(diff)), *measured])
 
 
 def document(diff: Diff) -> Any:
@@ -60,6 +62,7 @@ def document(diff: Diff) -> Any:
         "required_bump": str(diff.required_bump),
         "next_version": diff.next_version,
         "findings": [_entry(finding) for finding in diff.findings],
+        "measured": [measured_document(one) for one in diff.measured],
     }
 
 

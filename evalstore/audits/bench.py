@@ -1,0 +1,159 @@
+"""One side of a change at work on the rows of a run: what it was recorded with, but for the artifact that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from evalstore.audits.grader import Grader
+from evalstore.audits.lineage import content_of
+from evalstore.audits.reach import Loader, model_of
+from evalstore.audits.rulers import Rulers
+from evalstore.audits.stored import Asked, Stored, asked_of
+from evalstore.checks import combine
+from evalstore.errors import EvalstoreError, RefError, SchemaError
+from evalstore.judging import Panel
+from evalstore.model import (
+    Artifact,
+    Check,
+    CheckResult,
+    Kind,
+    Question,
+    Rubric,
+    RubricResult,
+    check_pins,
+    parse_ref,
+    pins_of,
+    rubric_of,
+)
+from evalstore.runs import Row
+
+Load = Callable[[str], Artifact]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One side of a change: the artifact, how what it refers to is loaded, and a dataset's questions."""
+
+    artifact: Artifact
+    load: Load
+    questions: Callable[[], Iterable[Question]] = tuple
+
+    @property
+    def name(self) -> str:
+        """`<kind>/<id>`."""
+        return f"{self.artifact.kind}/{self.artifact.id}"
+
+
+@dataclass(slots=True)
+class Bench:
+    """One side, ready to grade the rows of a run; rubrics are read once."""
+
+    side: Subject
+    stored: Stored
+    grader: Grader
+    asked: Mapping[str, Asked]
+    _rubrics: dict[str, Rubric] = field(default_factory=dict)
+    _reached: dict[str, bool] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, side: Subject, stored: Stored, rulers: Rulers, panel: Panel) -> Bench:
+        """Set one side up."""
+        recorded = (*stored.run.judges, *stored.run.rubrics)
+        load = _loader(side, Loader(rulers, recorded))
+        strict = rulers.store.settings.get("strict") is True
+        grader = Grader(load, panel, model_of(stored.run, stored.run), strict=strict)
+        is_dataset = side.artifact.kind is Kind.DATASET
+        asked = {one.id: asked_of(one) for one in side.questions() if one.id in stored.rows} if is_dataset else None
+        bench = cls(side, stored, grader, stored.asked if asked is None else asked)
+        same = {one.digest for one in recorded if parse_ref(one.ref).name == side.name} == {side.artifact.digest}
+        grader.learn(stored if same else bench.unreached())
+        return bench
+
+    def unreached(self) -> Stored:
+        """Return the run without the checks that grade otherwise now: what it recorded of those is no answer."""
+        rulers = {
+            ref: replace(ruler, checks=tuple(one for one in ruler.checks if not self._refers(one[0])))
+            for ref, ruler in self.stored.rulers.items()
+        }
+        return replace(self.stored, rulers=rulers)
+
+    def reaches(self, row: Row) -> bool:
+        """Whether the changed artifact has a say in the score of a row."""
+        if self.side.artifact.kind is Kind.DATASET:
+            return self.stored.dataset.resolved.name == self.side.name
+        if row.rubric not in self._reached:
+            own = row.rubric.partition("@")[0] == self.side.name
+            ruler = self.stored.rulers.get(row.rubric)
+            self._reached[row.rubric] = own or any(self._refers(check) for check, _ in (ruler.checks if ruler else ()))
+        return self._reached[row.rubric]
+
+    def grade(self, row: Row, known: dict[str, CheckResult]) -> RubricResult | None:
+        """Return the result of a row, or None where a reply is missing; `known` are results of checks by content."""
+        asked = self.asked.get(row.id)
+        rubric = self._rubric(row, asked) if asked else None
+        if asked is None or rubric is None:
+            return None
+        before = self.grader.unanswered
+        results = [self._check(check, asked, row, known) for check in rubric.checks]
+        return None if self.grader.unanswered > before else combine(rubric.scoring, results)
+
+    def _check(self, check: Check, asked: Asked, row: Row, known: dict[str, CheckResult]) -> CheckResult:
+        content = content_of(check)
+        if content not in known:
+            (result,) = self.grader.grade([(check, content)], asked, row)
+            if any(check_pins((), check.params)):
+                return result
+            known[content] = result
+        return known[content]._replace(id=check.id)
+
+    def _rubric(self, row: Row, asked: Asked) -> Rubric | None:
+        """Return what grades a row on this side: the changed rubric, what its question names now, else as recorded."""
+        if row.rubric.partition("@")[0] == self.side.name:
+            return self._read(self.side.name, self.side.artifact)
+        if self.side.artifact.kind is Kind.DATASET and asked.question.rubric_ref != row.rubric:
+            ref = asked.question.rubric_ref
+            return self._read(ref, self.grader.load(ref)) if ref else None
+        ruler = self.stored.rulers.get(row.rubric)
+        return ruler.rubric if ruler else None
+
+    def _read(self, key: str, artifact: Artifact) -> Rubric:
+        if key not in self._rubrics:
+            try:
+                self._rubrics[key] = rubric_of(artifact.value)
+            except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+                raise SchemaError(
+                    f"{key} cannot grade anything: {type(error).__name__}: {error}", hint="evalstore validate says why"
+                ) from None
+        return self._rubrics[key]
+
+    def _refers(self, check: Check) -> bool:
+        """Whether a check refers to the changed artifact, or to a rubric that does."""
+        for _, text in check_pins((), check.params):
+            ref = parse_ref(text)
+            if ref.name == self.side.name:
+                return True
+            if ref.kind is Kind.RUBRIC and self._inner(text):
+                return True
+        return False
+
+    def _inner(self, text: str) -> bool:
+        try:
+            pins = pins_of(Kind.RUBRIC, self.grader.load(text).value)
+            return any(parse_ref(pin).name == self.side.name for _, pin in pins)
+        except EvalstoreError:
+            return True  # then grading says why
+
+
+def _loader(side: Subject, recorded: Load) -> Load:
+    """Return how a side's checks are given what they refer to: the side itself, else as the run recorded it."""
+
+    def load(text: str) -> Artifact:
+        if parse_ref(text).name == side.name:
+            return side.artifact
+        try:
+            return recorded(text)
+        except RefError:
+            return side.load(text)
+
+    return load

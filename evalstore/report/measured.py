@@ -1,0 +1,106 @@
+"""What a change did to the stored outputs of a run, as text and JSON, for the report of a diff."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from evalstore.model import Verdict, decimal
+from evalstore.report.columns import columns
+from evalstore.report.numbers import number
+from evalstore.report.words import counted
+from evalstore.text import excerpt, printable
+
+if TYPE_CHECKING:
+    from evalstore.diff import Measured, MovedOutput
+
+_PERCENT = 100
+_PLACES = 4  # of a score in a line of text
+_ID = 40
+
+
+def measured_text(measured: Measured, width: int) -> str:
+    """Return one sentence, wrapped, and a line for each example."""
+    sentence = f"{measured.run}: {_sentence(measured)}"
+    lines = textwrap.wrap(printable(sentence), width, subsequent_indent="  ", break_on_hyphens=False)
+    rows = [_row(example) for example in measured.examples]
+    more = measured.moved - len(rows)
+    below = [f"  {line}" for line in columns(rows).split("\n")] if rows else []
+    return "\n".join([*lines, *below, *([f"  and {more:,} more"] if more else [])])
+
+
+def measured_document(measured: Measured) -> dict[str, Any]:
+    """Return the JSON of one run."""
+    return {
+        "run": measured.run,
+        "outputs": measured.outputs,
+        "moved": measured.moved,
+        "verdict_moved": measured.verdict_moved,
+        "unscored": measured.unscored,
+        **number("mean_shift", measured.mean_shift),
+        **number("bound", measured.bound),
+        "examples": [_example(example) for example in measured.examples],
+    }
+
+
+def _example(example: MovedOutput) -> dict[str, Any]:
+    return {
+        "id": example.id,
+        "file": example.place.file,
+        "line": example.place.line,
+        **number("old_score", example.old_score),
+        **number("new_score", example.new_score),
+        "old_verdict": str(example.old_verdict),
+        "new_verdict": str(example.new_verdict),
+    }
+
+
+def _sentence(measured: Measured) -> str:
+    if not measured.outputs:
+        return "none of its outputs is graded by what changed"
+    return "; ".join(_parts(measured, measured.outputs - measured.unscored))
+
+
+def _parts(measured: Measured, graded: int) -> Iterator[str]:
+    if measured.moved:
+        verb = "moves" if measured.moved == 1 else "move"
+        yield f"{measured.moved:,} of {counted(graded, 'output')} {verb}, {_verdicts(measured)}"
+        yield _shift(measured.mean_shift)
+    elif measured.bound is not None:
+        bound = f"with 95 % confidence at most {_shown(measured.bound * _PERCENT, 1)} % of such outputs do"
+        yield f"none of {counted(graded, 'output')} moves; {bound}"
+    if measured.unscored:
+        yield f"{measured.unscored:,} could not be graded under both"
+
+
+def _verdicts(measured: Measured) -> str:
+    if not measured.verdict_moved:
+        return "no verdict does"
+    alike = measured.verdict_moved == measured.moved > 1
+    return f"{'all' if alike else f'{measured.verdict_moved:,}'} to another verdict"
+
+
+def _shift(shift: Fraction | None) -> str:
+    if not shift:
+        return "the mean score stays"
+    verb = "rises" if shift > 0 else "falls"
+    return f"the mean score {verb} by {_shown(abs(shift) * _PERCENT, 2)} points"
+
+
+def _row(example: MovedOutput) -> tuple[str, ...]:
+    old, new = example.old_verdict, example.new_verdict
+    verdict = f"{old} → {new}" if old is not new else f"{new} as before"
+    place = f"{example.place.file}:{example.place.line}" if example.place.line else example.place.file
+    score = f"{_score(example.old_score)} → {_score(example.new_score)}"
+    return excerpt(example.id, _ID), score, "" if Verdict.UNSCORED in {old, new} else verdict, place
+
+
+def _score(score: Fraction | None) -> str:
+    return "unscored" if score is None else _shown(score, _PLACES)
+
+
+def _shown(value: Fraction, places: int) -> str:
+    rounded = round(value, places)
+    return decimal(rounded) if rounded or not value else f"less than {decimal(Fraction(1, 10**places))}"
