@@ -65,7 +65,7 @@ class _Comparison:
     def diff(self, old: Any, new: Any, rows: Rows | None = None) -> Diff:
         sides = (_side(old), _side(new))
         load = self.load if self.depth < _DEPTH else None
-        changes = [follow(change, load, self._inner, self.terms.locked) for change in self._declared(sides, rows)]
+        changes = [follow(change, load, self._inner, self.terms.locked) for change in self._declared(sides, rows, load)]
         readers = Readers(load, self._written)
         changes = [readers.follow(change) for change in changes]
         changes = changes or list(_respelled(sides))
@@ -76,9 +76,11 @@ class _Comparison:
         version = _next(sides[0].value, bump)
         return Diff(sides[0].side, sides[1].side, bump, version, weighed, self.terms.rule_set, self.terms.profile)
 
-    def _declared(self, sides: tuple[_Document, _Document], rows: Rows | None) -> Iterator[Change]:
+    def _declared(
+        self, sides: tuple[_Document, _Document], rows: Rows | None, load: Load | None
+    ) -> Iterator[Change]:
         renames = self.terms.renames.get(sides[1].name, {})
-        return (declared(change, self.terms, renames) for change in _changes(sides, rows, renames))
+        return (declared(change, self.terms, renames) for change in _changes(sides, rows, renames, load))
 
     def _inner(self, old: Artifact, new: Artifact) -> Diff:
         pair = (old.digest, new.digest)
@@ -118,11 +120,13 @@ def _side(side: Artifact | Mapping[str, Any]) -> _Document:
     return _Document(value, kind, artifact)
 
 
-def _changes(sides: tuple[_Document, _Document], rows: Rows | None, renames: Mapping[str, str]) -> Iterator[Change]:
+def _changes(
+    sides: tuple[_Document, _Document], rows: Rows | None, renames: Mapping[str, str], load: Load | None
+) -> Iterator[Change]:
     old, new = (side.value for side in sides)
     kinds = {side.kind for side in sides}
     if kinds == {Kind.RUBRIC}:
-        return _rubric(old, new)
+        return _rubric(old, new, load)
     if kinds == {Kind.JUDGE}:
         return judge_changes(old, new)
     if kinds == {Kind.DATASET}:
@@ -130,7 +134,7 @@ def _changes(sides: tuple[_Document, _Document], rows: Rows | None, renames: Map
     return _unread(old, new)
 
 
-def _rubric(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
+def _rubric(old: dict[str, Any], new: dict[str, Any], load: Load | None) -> Iterator[Change]:
     before, after = read_rubric(old), read_rubric(new)
     if before is None or after is None:
         yield from _unread(old, new)
@@ -138,7 +142,7 @@ def _rubric(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
     if not same(old.get("id"), new.get("id")):
         yield Change("rubric-id-changed", old.get("id"), new.get("id"), ("id",), ("id",))
     yield from loose_changes(old, new, at=((), ()), known=_ROOT, rule="extension-field-changed")
-    yield from rubric_changes(before, after)
+    yield from rubric_changes(before, after, load)
     yield from spelling_changes(old, new, (before, after))
 
 
