@@ -324,3 +324,16 @@ def test_a_file_is_found_from_where_the_command_runs(cli: Cli, store: Path) -> N
     ):
         ran = cli("validate", name, "--format", "github", cwd=directory)
         assert f"file={TONE},line=" in ran.out
+
+
+def test_a_log_takes_no_line_for_a_command(cli: Cli, tmp_path: Path) -> None:
+    hostile = "##[error]a ##vso[x]b"
+    (tmp_path / "old.yaml").write_text(RUBRIC)
+    (tmp_path / "new.yaml").write_text(RUBRIC.replace("please", hostile).replace("{id: polite", '{id: "::error::x"'))
+    for format_ in ("text", "json", *FORMATS):
+        for argv in (["diff", "old.yaml", "new.yaml"], ["diff", "old.yaml", f"{hostile}.yaml"]):
+            ran = cli(*argv, "--format", format_, cwd=tmp_path)
+            lines = [
+                line for line in (ran.out + ran.err).splitlines() if format_ != "github" or not line.startswith("::")
+            ]
+            assert not [line for line in lines if re.search(r"##\w*\[", line) or line.strip().startswith("::")]
