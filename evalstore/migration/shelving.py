@@ -50,7 +50,8 @@ class Shelf:
     def add(self, draft: Draft, *, own: bool = False) -> Draft:
         """Return a draft under its final id; an `own` one is never shared. What it refers to is added before it."""
         meant = replace(draft, value=_renamed(draft.value, self.renamed))
-        content = "" if own else digest([draft.version, scoring_part(draft.kind, meant.value)])
+        said = [draft.version, scoring_part(draft.kind, meant.value), meant.value.get("x_unmapped")]
+        content = "" if own else digest(said)
         final = replace(meant, id=self._id(draft, content))
         if final.id != draft.id:
             file = self.names.made[_name(draft)].file

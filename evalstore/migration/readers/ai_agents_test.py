@@ -1,0 +1,164 @@
+"""AI Agents Test: exported entities of Drupal, where every field is a list of one value and YAML stands within YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalstore.documents import Pointer, digest, read_yaml
+from evalstore.errors import LoadError
+from evalstore.migration.fold import bare
+from evalstore.migration.names import dataset_id, numbered
+from evalstore.migration.outcome import Outcome
+from evalstore.migration.readings import named
+from evalstore.migration.table import Table
+from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.model import Kind
+from evalstore.text import excerpt
+
+_ROLES = frozenset({"user", "assistant", "system", "tool"})
+_PARAMETERS = "{} is checked for its parameters, which no check kind can say: only that it runs is asked here"
+_UNSAID = "{} must not run with certain parameters, which no check kind can say"
+_ORDER = "{} has an order among the tools, which is not read"
+_NONE = "no rule: any answer that is not empty passes"
+_ODD = "{} is neither wanted nor forbidden"
+
+
+@dataclass(slots=True)
+class _Rules:
+    """What the rules of a test come to: demands on tools, an instruction for a judge, and what is left over."""
+
+    tools: list[dict[str, Any]] = field(default_factory=list)
+    forbidden: list[str] = field(default_factory=list)
+    instruction: str = ""
+    left: list[dict[str, Any]] = field(default_factory=list)
+
+
+def read(legacy: Legacy, table: Table) -> Taken:
+    """Return the tests of a group as questions, and their rules as demands on the tools that are called."""
+    root: Mapping[str, Any] = legacy.document.value
+    if not isinstance(root["tests"], list):
+        problem = Note(("tests",), Outcome.REFUSED, f"tests is {named(root['tests'])} where the list of tests belongs")
+        return Taken("group", notes=(problem,))
+    head = {"title": root["label"]} if isinstance(root.get("label"), str) else {}
+    dataset = Draft(Kind.DATASET, dataset_id(legacy.file, root, table), head, ("tests",))
+    (judge,) = (
+        Draft(Kind.JUDGE, value["id"], {key: item for key, item in value.items() if key != "id"})
+        for value in table.judges
+    )
+    cases = tuple(_cases(root["tests"], table, judge))
+    asked = any(case.rubric and judge.ref in str(case.rubric.value) for case in cases)
+    return Taken("group", dataset, cases, (judge,) if asked else ())
+
+
+def _cases(tests: list[Any], table: Table, judge: Draft) -> Iterator[Case]:
+    taken: set[str] = set()
+    for index, raw in enumerate(tests):
+        pointer: Pointer = ("tests", index)
+        try:
+            yield _case(raw, pointer, taken, table, judge)
+        except LoadError as error:
+            yield Case(pointer, raw, Outcome.REFUSED, (error.message,))
+
+
+def _case(raw: Any, pointer: Pointer, taken: set[str], table: Table, judge: Draft) -> Case:
+    if not isinstance(raw, dict):
+        raise LoadError(f"the test is {named(raw)} where an entity belongs")
+    label = _value(raw, "id") or _value(raw, "label")
+    asked = _value(raw, "triggering_instructions")
+    if not isinstance(label, str) or not isinstance(asked, str) or not label or not asked:
+        raise LoadError("the test has no id or no triggering_instructions, so nothing can be asked")
+    name = next(name for name in numbered(label) if name not in taken)
+    taken.add(name)
+    rules, notes = _rules(_inner(raw, "rules"), (*pointer, "rules"), table.form)
+    messages = _messages(_inner(raw, "messages"))
+    question = {"id": name, "input": asked, **({"messages": messages} if messages else {})}
+    reasons = [*([f"{label} is also the id of a test before; here it is {name}"] if name != label else [])]
+    reasons += [note.reason for note in notes] or (
+        [] if rules.tools or rules.forbidden or rules.instruction else [_NONE]
+    )
+    outcome = Outcome.LOSSY if notes else Outcome.MIGRATED
+    return Case(pointer, raw, outcome, tuple(reasons), question, _rubric(rules, table, judge), tuple(notes))
+
+
+def _value(raw: Mapping[str, Any], key: str) -> Any:
+    """Return the one value of a field; None where there is none."""
+    items = raw.get(key)
+    first = items[0] if isinstance(items, list) and items else items
+    return first.get("value") if isinstance(first, dict) else first
+
+
+def _inner(raw: Mapping[str, Any], key: str) -> Any:
+    """Return the YAML that stands as text in a field; text that is none is a `LoadError`."""
+    text = _value(raw, key)
+    if not isinstance(text, str) or not text.strip():
+        return None
+    try:
+        return read_yaml(text, key).value
+    except LoadError as error:
+        raise LoadError(f"{key} holds no YAML that can be read: {error.message}") from None
+
+
+def _messages(value: Any) -> list[dict[str, Any]]:
+    """Return the conversation, where all of it is one; the source keeps it in any case."""
+    messages = value if isinstance(value, list) else []
+    return messages if all(map(_is_message, messages)) else []
+
+
+def _is_message(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("role") in _ROLES and isinstance(item.get("content"), str)
+
+
+def _rules(value: Any, at: Pointer, form: Mapping[str, Any]) -> tuple[_Rules, list[Note]]:
+    rules, notes = _Rules(), []
+    for key, rule in value.items() if isinstance(value, dict) else ():
+        if key == form["text"] and isinstance(rule, str):
+            rules.instruction = rule
+        elif isinstance(rule, dict) and isinstance(rule.get("tool"), str) and rule["tool"]:
+            notes += [Note(at, Outcome.UNMAPPED, reason) for reason in _take(rule, rules, form)]
+        elif rule and key not in form["leftovers"]:
+            rules.left.append({"rule": key, "value": rule})
+            notes.append(Note(at, Outcome.UNMAPPED, f"{excerpt(str(key))} is no rule about a tool"))
+    return rules, notes
+
+
+def _take(rule: Mapping[str, Any], rules: _Rules, form: Mapping[str, Any]) -> list[str]:
+    """Add the demand of one rule, and return what of it cannot be said."""
+    name = rule["tool"]
+    wanted = form["rules"].get(rule.get("tool_rules"))
+    checked = bool(rule.get("parameters"))
+    ordered = any(
+        rule.get(key) not in form["free"] and rule.get(key) is not None for key in ("tool_order", "tool_loop_order")
+    )
+    reasons = [_ORDER.format(excerpt(name))] if ordered else []
+    if wanted == "tools":
+        rules.tools.append({"name": name})
+        reasons += [_PARAMETERS.format(excerpt(name))] if checked else []
+    elif wanted == "forbidden" and not checked:
+        rules.forbidden.append(name)
+    else:
+        reasons.append((_UNSAID if wanted else _ODD).format(excerpt(name)))
+    rules.left += [dict(rule)] if reasons else []
+    return reasons
+
+
+def _rubric(rules: _Rules, table: Table, judge: Draft) -> Draft:
+    tools = {
+        **({"tools": _once(rules.tools)} if rules.tools else {}),
+        **({"forbidden": sorted(set(rules.forbidden))} if rules.forbidden else {}),
+    }
+    checks: list[dict[str, Any]] = [{"kind": "tool_usage", **tools, "mode": "any_order"}] if tools else []
+    if rules.instruction:
+        told = {"judge_prompt_ref": judge.ref, "variables": {"instruction": rules.instruction}}
+        checks.append({"id": "response", "kind": "llm_judge", **told})
+    left = {"x_unmapped": bare(rules.left)} if rules.left else {}
+    none = {} if checks else {"title": table.no_check["title"]}
+    value = none | {"checks": checks or table.no_check["checks"], "scoring": dict(table.scoring), **left}
+    id_ = f"agent_tools_{digest(value)[:8]}" if checks or left else table.no_check["id"]
+    return Draft(Kind.RUBRIC, id_, value)
+
+
+def _once(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return each tool once: each rule looks for its tool by itself, and one call answers them all."""
+    return [{"name": name} for name in dict.fromkeys(tool["name"] for tool in tools)]

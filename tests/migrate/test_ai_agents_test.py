@@ -1,0 +1,61 @@
+"""A migrated test of an agent passes for the calls for which its rules hold, or the report says what is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalstore.checks import evaluate
+from evalstore.documents import read_json, write_json, write_yaml
+from evalstore.migration import Outcome
+from evalstore.migration.readers import read
+from evalstore.migration.table import load_tables
+from evalstore.migration.taken import Case, Legacy
+from evalstore.model import Verdict
+
+TABLE = load_tables("ai_agents_test")[0]
+TOOLS = ["a:x", "a:y", "b"]
+RULE = st.fixed_dictionaries(
+    {"tool": st.sampled_from(TOOLS), "tool_rules": st.sampled_from(["should_be_run", "should_not_be_run"])},
+    optional={"tool_order": st.sampled_from(["any", ""]), "tool_loop_order": st.just(""), "remove": st.none()},
+)
+
+
+def passes(rules: list[dict[str, Any]], calls: list[str]) -> bool:
+    """Model the rules without parameters: each looks for its tool among the calls by itself."""
+    return all((rule["tool"] in calls) == (rule["tool_rules"] == "should_be_run") for rule in rules)
+
+
+def migrated(rules: Any) -> Case:
+    test = {
+        "id": [{"value": "1"}],
+        "triggering_instructions": [{"value": "Go"}],
+        "rules": [{"value": write_yaml(rules)}],
+    }
+    document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": [test]}), "g.json")
+    return read(Legacy(document, "g.json", "", lambda _: None), TABLE).cases[0]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(RULE, min_size=1, max_size=4), st.lists(st.sampled_from([*TOOLS, "other"]), max_size=4))
+def test_rules_without_parameters_keep_their_verdict(rules: list[dict[str, Any]], calls: list[str]) -> None:
+    case = migrated({f"rule_{number}": rule for number, rule in enumerate(rules, start=1)} | {"add_rule": None})
+    assert case.outcome is Outcome.MIGRATED
+    assert case.rubric
+    output = {"output": "done", "tool_calls": [{"name": name, "args": {}} for name in calls]}
+    result = evaluate({"id": "r", "version": "1.0.0"} | case.rubric.value, output)
+    assert (result.verdict is Verdict.PASS) == passes(rules, calls)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    RULE, st.sampled_from([{"parameters": {"p": {"type_of_check": "empty", "value": ""}}}, {"tool_order": "before"}])
+)
+def test_what_no_check_can_say_is_said_to_be_lost(rule: dict[str, Any], more: dict[str, Any]) -> None:
+    case = migrated({"rule_1": rule | more})
+    assert case.outcome is Outcome.LOSSY
+    assert [note.outcome for note in case.notes] == [Outcome.UNMAPPED]
+    assert case.rubric
+    assert case.rubric.value["x_unmapped"]
