@@ -10,15 +10,16 @@ from typing import Any
 
 from evalstore.errors import Place
 from evalstore.model import Finding, Findings, Severity
+from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.text import printable
 
-_WIDTH = 100
 _INDENT = "    "
+_PARTS = {Severity.ERROR: Part.MAJOR, Severity.WARNING: Part.MINOR, Severity.INFO: Part.QUIET}
 
 
-def text(result: Findings) -> str:
+def text(result: Findings, screen: Screen = PAPER) -> str:
     """Return the findings grouped by file, and a line that counts them."""
-    return "\n\n".join([*([groups(result.findings)] if result.findings else []), summary(result)])
+    return "\n\n".join([*([groups(result.findings, screen)] if result.findings else []), summary(result)])
 
 
 def summary(result: Findings) -> str:
@@ -32,9 +33,10 @@ def document(result: Findings) -> Any:
     return {"files": result.files, "findings": [entry(finding) for finding in result.findings]}
 
 
-def groups(findings: Sequence[Finding]) -> str:
+def groups(findings: Sequence[Finding], screen: Screen = PAPER) -> str:
     """Return findings in blocks, one a file."""
-    return "\n\n".join(_group(list(group)) for _, group in groupby(findings, key=lambda finding: finding.file))
+    files = groupby(findings, key=lambda finding: finding.file)
+    return "\n\n".join(_group(list(group), screen) for _, group in files)
 
 
 def tally(findings: Sequence[Finding]) -> str:
@@ -59,21 +61,25 @@ def entry(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _group(findings: list[Finding]) -> str:
+def _group(findings: list[Finding], screen: Screen) -> str:
     places = [printable(str(Place(one.file, one.line, one.column))) for one in findings]
     width = max(map(len, places))
     return "\n".join(
-        "\n".join([f"{place:<{width}}  {one.severity:<7}  {one.rule}", *_lines(one)])
+        "\n".join([f"{place:<{width}}  {_severity(one, screen)}  {one.rule}", *_lines(one, screen.width)])
         for place, one in zip(places, findings, strict=True)
     )
 
 
-def _lines(finding: Finding) -> list[str]:
+def _severity(finding: Finding, screen: Screen) -> str:
+    return screen.paint(_PARTS[finding.severity], f"{finding.severity:<7}")
+
+
+def _lines(finding: Finding, width: int) -> list[str]:
     said = [finding.message, *([f"hint: {finding.hint}"] if finding.hint else [])]
     return [
         line
         for sentence in said
-        for line in wrap(printable(sentence), _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT * 2)
+        for line in wrap(printable(sentence), width, initial_indent=_INDENT, subsequent_indent=_INDENT * 2)
     ]
 
 

@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.columns import columns
 from evalstore.report.diff import accepted, adjustments
 from evalstore.report.findings import entry, groups
+from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.words import counted, listed
 from evalstore.text import printable
 
 if TYPE_CHECKING:
     from evalstore.diff import DiffFinding
     from evalstore.release import Standing, Status
+    from evalstore.release.values import Moved
 
-_WIDTH = 100
 _NAMED = 3
+_MOVED = "moved"
 _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 
 
-def text(status: Status) -> str:
+def text(status: Status, screen: Screen = PAPER) -> str:
     """Return a line an artifact with what refers to it below, and a summary with the next command."""
     if not status.artifacts:
-        return "\n".join([f"{_count(status.total)}, all as released", *_findings(status)])
+        return "\n".join([f"{_count(status.total)}, all as released", *_findings(status, screen)])
     head, *lines = columns([_HEAD, *map(_row, status.artifacts)]).split("\n")
     rows = [
-        "\n".join([line, *_adjusted(standing), *_users(standing)])
+        "\n".join([screen.paint(None if standing.ok else Part.MAJOR, line), *_adjusted(standing), *_users(standing)])
         for line, standing in zip(lines, status.artifacts, strict=True)
     ]
-    return "\n".join([head, *rows, *_findings(status), "", summary(status)])
+    return "\n".join([screen.paint(Part.QUIET, head), *rows, *_findings(status, screen), "", summary(status)])
 
 
 def document(status: Status) -> Any:
@@ -86,7 +88,7 @@ def _row(standing: Standing) -> tuple[str, ...]:
         standing.released or "-",
         standing.working or "-",
         str(standing.required_bump) if standing.required_bump else "-",
-        standing.message,
+        "unchanged" if standing.state == _MOVED else standing.message,
     )
 
 
@@ -102,36 +104,39 @@ def _told(finding: DiffFinding) -> dict[str, Any]:
     }
 
 
-def _adjusted(standing: Standing) -> Iterator[str]:
+def _below(standing: Standing) -> Iterator[str]:
+    if standing.state == _MOVED:
+        yield from map(_step, standing.moved[:_NAMED]) if standing.moved else [standing.message]
     for finding in standing.adjusted:
         for label, sentence in adjustments(finding):
-            yield from _wrapped(f"{finding.message}: {label} {sentence}")
-
-
-def _users(standing: Standing) -> Iterator[str]:
+            yield f"{finding.message}: {label} {sentence}"
     if standing.dependents:
-        yield from _wrapped(f"referred to by {listed(standing.dependents, _NAMED)}")
+        yield f"referred to by {listed(standing.dependents, _NAMED)}"
     reached = standing.reached
     counts = ((reached.rubrics, "rubric"), (reached.datasets, "dataset"), (reached.questions, "question"))
-    if not (told := listed(counted(number, word) for number, word in counts if number)):
-        return
-    stay = f"; {counted(len(standing.pins), 'reference')} will stay behind (evalstore impact)" if standing.pins else ""
-    yield from _wrapped(f"reaches {told}{stay}")
+    if told := listed(counted(number, word) for number, word in counts if number):
+        stay = f"; {counted(len(standing.pins), 'reference')} will stay behind" if standing.pins else ""
+        yield f"reaches {told}{stay}"
 
 
-def _findings(status: Status) -> list[str]:
-    return ["", groups(status.findings)] if status.findings else []
+def _step(moved: Moved) -> str:
+    return f"{moved.ref} now means {moved.now}, was {moved.was} ({moved.level}), {moved.place.file}:{moved.place.line}"
 
 
-def _wrapped(line: str) -> list[str]:
-    return textwrap.wrap(
-        printable(line), _WIDTH, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False
-    )
+def _findings(status: Status, screen: Screen) -> list[str]:
+    return ["", groups(status.findings, screen)] if status.findings else []
+
+
+def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
+    for line in lines:
+        yield from textwrap.wrap(
+            printable(line), width, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False
+        )
 
 
 def summary(status: Status) -> str:
     """Return how many differ and lack their version, and the next command."""
-    moved = sum(bool(standing.moved) for standing in status.artifacts)
+    moved = sum(standing.state == _MOVED for standing in status.artifacts)
     changed = len(status.artifacts) - moved
     lines = [_changed(status, changed) if changed else f"{_count(status.total)}, all as released"]
     if moved:
@@ -143,7 +148,7 @@ def _changed(status: Status, changed: int) -> str:
     wrong = sum(not standing.ok for standing in status.artifacts)
     fault = f", {wrong:,} without the version it needs" if wrong else ""
     # A file that is gone, or that did not change, cannot be bumped.
-    bumps = any(standing.working and not standing.moved for standing in status.artifacts)
+    bumps = any(standing.working and standing.state != _MOVED for standing in status.artifacts)
     command = ": evalstore bump --all" if bumps else ""
     return f"{changed:,} of {_count(status.total)} differ from the last release{fault}{command}"
 

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Findings
 from evalstore.report import findings as listed
+from evalstore.report.screen import PAPER, Screen
 
 if TYPE_CHECKING:
     from evalstore.integrity import Verified
 
 
-def text(result: Verified) -> str:
+def text(result: Verified, screen: Screen = PAPER) -> str:
     """Return the findings as validate shows them, and a line that says what was looked at."""
-    return "\n\n".join([*([listed.groups(result.findings)] if result.findings else []), summary(result)])
+    return "\n\n".join([*([listed.groups(result.findings, screen)] if result.findings else []), summary(result)])
 
 
 def summary(result: Verified) -> str:
