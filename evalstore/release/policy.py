@@ -34,7 +34,8 @@ def judge_version(released: Version, working: Version, required: Bump) -> Judgem
     if new == old:
         return Judgement(Policy.NOT_BUMPED, False, f"needs {needed}, and is still {working}")
     if new.prerelease:
-        return Judgement(Policy.TOO_SMALL, False, f"needs {needed}, and {working} is a pre-release")
+        message = f"needs {needed}, and {working} is a pre-release; bump --level {required} makes the final version"
+        return Judgement(Policy.TOO_SMALL, False, message)
     if bump_between(old, new) < required:
         return Judgement(Policy.TOO_SMALL, False, f"needs {needed}, and {working} says too little")
     if new > needed:

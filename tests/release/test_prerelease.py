@@ -85,6 +85,8 @@ def test_a_candidate_becomes_final_without_a_change(released: Shop) -> None:
     released.bump(pre="rc")
     with pytest.raises(RefusedError, match=r"--level minor is too small: the change needs 2\.0\.0"):
         released.bump(level=Bump.MINOR)
+    (standing,) = released.status().artifacts
+    assert standing.message.endswith("2.0.0-rc.1 is a pre-release; bump --level major makes the final version")
     (one,) = released.bump(level=Bump.MAJOR).released
     assert (one.ref, one.previous, one.bump) == ("rubric/tone@2.0.0", "1.0.0", Bump.MAJOR)
     check_sound(released)
