@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evalstore.diff import Terms, compare
-from evalstore.errors import EvalstoreError
+from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import Ref
 from evalstore.release.standing import is_within
 from evalstore.release.uses import Use
@@ -38,11 +38,14 @@ class Drifts:
                 yield Moved(str(use.ref), was, now, self._level(use.ref, was, now), use.place)
 
     def _known(self, release: Release, base: Release) -> bool:
-        """Whether a version had been released when `base` was: its ledger says so, or the history of that commit."""
+        """Whether a version had been released when `base` was: by its ledger, or without one by the history."""
         if release.commit == base.commit:
             return True
-        ledger = self.store.ledgers.at(base.commit, f"{release.kind}/{release.id}")
-        return str(release.version) in ledger.by_version or is_within(self.store, release.commit, base.commit)
+        if known := self.store.ledgers.at(base.commit, f"{release.kind}/{release.id}").by_version:
+            return str(release.version) in known
+        if self.store.repository.shallow:
+            raise RefusedError("a shallow clone does not have that history")
+        return is_within(self.store, release.commit, base.commit)
 
     def _level(self, ref: Ref, was: Version, now: Version) -> Bump:
         key = (ref.name, was, now)
@@ -61,11 +64,20 @@ class Drifts:
 def drifted(drifts: Drifts, web: Web, unchanged: Iterable[Release]) -> Iterator[Standing]:
     """Yield the standing of each unchanged artifact, by its last release, under which a reference has moved."""
     for base in unchanged:
-        key = f"{base.kind}/{base.id}@worktree"
-        moved = tuple(drifts.of(base, web.read(key).uses)) if web.mentions[key].floating else ()
-        if moved:
-            version, first = str(base.version), moved[0]
-            more = f", and {len(moved) - 1} more" if moved[1:] else ""
-            said = f"unchanged, but {first.ref} now means {first.now}, was {first.was} ({first.level}){more}"
-            name = f"{base.kind}/{base.id}"
-            yield Standing(name, State.MOVED, True, said, released=version, working=version, moved=moved)
+        name = f"{base.kind}/{base.id}"
+        if web.mentions[f"{name}@worktree"].floating and (found := _drifted(drifts, web, base)):
+            said, moved = found
+            version = str(base.version)
+            message = f"unchanged, but {said}"
+            yield Standing(name, State.MOVED, True, message, released=version, working=version, moved=moved)
+
+
+def _drifted(drifts: Drifts, web: Web, base: Release) -> tuple[str, tuple[Moved, ...]] | None:
+    try:
+        moved = tuple(drifts.of(base, web.read(f"{base.kind}/{base.id}@worktree").uses))
+    except EvalstoreError as error:
+        return f"what its references meant when it was released cannot be told: {error}", ()
+    if not moved:
+        return None
+    more = f", and {len(moved) - 1} more" if moved[1:] else ""
+    return f"{moved[0].ref} now means {moved[0].now}, was {moved[0].was} ({moved[0].level}){more}", moved

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.model import Kind, PinType
 from evalstore.report.columns import columns
+from evalstore.report.screen import PAPER, Screen
 from evalstore.report.words import counted, listed
 from evalstore.text import printable
 
 if TYPE_CHECKING:
     from evalstore.impact import Dependent, Held, Impact
 
-_WIDTH = 100
 _ROWS = 20  # of one table; the JSON document has all
 _RELEASES = 6
+_PLACE = 2  # from the right: the column that a narrow screen does without
 _ARROWS = 200  # of one Mermaid graph; GitHub draws none with more than 500
 _EVERY = 3  # patch, minor and major
 _FREE = frozenset({PinType.WORKTREE, PinType.REVISION})
@@ -32,17 +33,17 @@ class _Arrow(NamedTuple):
     floats: bool
 
 
-def text(impact: Impact) -> str:
+def text(impact: Impact, screen: Screen = PAPER) -> str:
     """Return what refers to it, what that leads to, and the releases that hold it, each a table."""
     asked = f"{impact.name}@{impact.version}" if impact.version else impact.name
     if not impact.dependents:
-        return "\n".join([f"nothing refers to {asked}", *_notes(impact)])
+        return "\n".join([f"nothing refers to {asked}", *_notes(impact, screen)])
     blocks = [
         f"{asked}{_latest(impact)} reaches {_counts(impact)}",
-        *_table("referred to by", [_direct(impact, held) for held in _working(impact, near=True)]),
-        *_table("through them", [_far(one, held) for one, held in _farther(impact)]),
-        *_table("releases that hold it", [_released(one) for one in impact.dependents if one.releases]),
-        *_notes(impact),
+        *_table("referred to by", [_direct(impact, held) for held in _working(impact, near=True)], screen),
+        *_table("through them", [_far(one, held) for one, held in _farther(impact)], screen),
+        *_table("releases that hold it", [_released(one) for one in impact.dependents if one.releases], screen),
+        *_notes(impact, screen),
         *_next(impact),
     ]
     return "\n\n".join(blocks)
@@ -176,9 +177,11 @@ def _fate(held: Held) -> str:
     return "follows" if len(held.follows) == _EVERY else f"follows {listed(held.follows)}"
 
 
-def _table(title: str, rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _table(title: str, rows: Sequence[Sequence[str]], screen: Screen) -> Iterator[str]:
     if rows:
         lines = columns(rows[:_ROWS]).split("\n")
+        if len(rows[0]) > _PLACE and max(map(len, lines)) > screen.width - len("  "):
+            lines = columns([(*row[:-_PLACE], *row[1 - _PLACE :]) for row in rows[:_ROWS]]).split("\n")
         more = [f"and {len(rows) - _ROWS:,} more; --format json has all"] if len(rows) > _ROWS else []
         yield "\n".join([title, *(f"  {line}" for line in [*lines, *more])])
 
@@ -191,9 +194,9 @@ def _next(impact: Impact) -> Iterator[str]:
         yield f"{left}: evalstore bump {impact.name} --dependents"
 
 
-def _notes(impact: Impact) -> Iterator[str]:
+def _notes(impact: Impact, screen: Screen) -> Iterator[str]:
     for note in impact.notes:
-        yield "\n".join(textwrap.wrap(printable(note), _WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+        yield "\n".join(textwrap.wrap(printable(note), screen.width, subsequent_indent="  ", break_on_hyphens=False))
 
 
 def _nodes(impact: Impact, break_: str) -> Mapping[str, str]:

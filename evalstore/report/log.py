@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.columns import columns
+from evalstore.report.screen import PAPER, Screen
 from evalstore.report.words import counted, listed
 from evalstore.text import excerpt, printable
 
@@ -16,15 +17,16 @@ if TYPE_CHECKING:
     from evalstore.store.history import Logged
 
 _DAY = 10  # characters of an ISO date
-_WIDTH = 100
 _SUMMARY = 60
 _MARGIN = " " * 4
 
 
-def text(track: Track) -> str:
+def text(track: Track, screen: Screen = PAPER) -> str:
     """Return a line a release, newest first, with what it changed below, and since when scores are comparable."""
     lines = columns([_row(track, one.logged) for one in track.releases]).split("\n")
-    told = ("\n".join([line, *_below(one)]) for line, one in zip(lines, track.releases, strict=True))
+    told = (
+        "\n".join([line, *_wrapped(_below(one), screen.width)]) for line, one in zip(lines, track.releases, strict=True)
+    )
     return "\n".join([track.name, *told, *_comparable(track)])
 
 
@@ -74,10 +76,10 @@ def _step(one: Logged) -> str:
 
 def _below(one: Tracked) -> Iterator[str]:
     if one.problem:
-        yield from _wrapped(f"not compared: {one.problem}")
+        yield f"not compared: {one.problem}"
     levels = groupby(one.rules, key=lambda rule: rule[1])
     told = [f"{level}: {', '.join(_counted(rule, count) for rule, _, count in rules)}" for level, rules in levels]
-    yield from _wrapped("; ".join(told))
+    yield "; ".join(told)
 
 
 def _counted(rule: str, count: int) -> str:
@@ -99,7 +101,8 @@ def _floats(track: Track) -> str:
     return f", as far as {listed(map(printable, track.floating))} did not move" if track.floating else ""
 
 
-def _wrapped(line: str) -> list[str]:
-    return textwrap.wrap(
-        printable(line), _WIDTH, initial_indent=_MARGIN, subsequent_indent=_MARGIN + "  ", break_on_hyphens=False
-    )
+def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
+    for line in lines:
+        yield from textwrap.wrap(
+            printable(line), width, initial_indent=_MARGIN, subsequent_indent=_MARGIN + "  ", break_on_hyphens=False
+        )

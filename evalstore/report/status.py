@@ -29,8 +29,8 @@ def text(status: Status, screen: Screen = PAPER) -> str:
         return "\n".join([f"{_count(status.total)}, all as released", *_findings(status, screen)])
     head, *lines = columns([_HEAD, *map(_row, status.artifacts)]).split("\n")
     rows = [
-        "\n".join([screen.paint(None if standing.ok else Part.MAJOR, line), *_adjusted(standing), *_users(standing)])
-        for line, standing in zip(lines, status.artifacts, strict=True)
+        "\n".join([screen.paint(None if one.ok else Part.MAJOR, line), *_wrapped(_below(one), screen.width)])
+        for line, one in zip(lines, status.artifacts, strict=True)
     ]
     return "\n".join([screen.paint(Part.QUIET, head), *rows, *_findings(status, screen), "", summary(status)])
 
