@@ -35,9 +35,8 @@ def tool_changes(walk: Walk, token: str) -> Iterator[Change]:
         return
     pairs = _paired(old, new)
     seats: list[Seat] = [(place, pairs.get(place)) for place in range(len(old))]
-    for place, after in seats:
-        if after is not None:
-            yield from _entry_changes(walk, token, (place, after))
+    for place, after in sorted(pairs.items()):
+        yield from _entry_changes(walk, token, (place, after))
     yield from _added(walk, token, seats)
     yield from _removed(walk, token, seats)
     yield from _ordered(walk, token, seats)
