@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import unified_diff
 from enum import StrEnum
-from itertools import takewhile
+from itertools import chain, groupby, pairwise, takewhile
 from typing import Any, NamedTuple
 
 from evalstore.report.outline import outline
@@ -39,9 +39,7 @@ def sides(old: Any, new: Any, width: int) -> list[Line]:
     before, after = _lines(old), _lines(new)
     if before == after:
         return []
-    if len(before) == len(after) == 1:
-        before, after = ([line] for line in _focused(before[0], after[0], width))
-    compared = list(_compared(*_apart(before, after)))
+    compared = _paired(list(_compared(*_apart(before, after))), width)
     more = len(compared) - _LINES
     shown = compared if more <= 1 else [*compared[:_LINES], Line(Mark.MORE, f"{more:,} more lines")]
     return [Line(mark, _cut(printable(text), width)) for mark, text in shown]
@@ -71,6 +69,17 @@ def _focused(old: str, new: str, width: int) -> tuple[str, str]:
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
     cut = max(0, same - _BEFORE)
     return (f"…{old[cut:]}", f"…{new[cut:]}") if cut else (old, new)
+
+
+def _paired(lines: list[Line], width: int) -> list[Line]:
+    """Cut the lines that stand for each other to where they part."""
+    runs = [list(run) for _, run in groupby(lines, key=lambda line: line.mark)]
+    for old, new in pairwise(runs):
+        if (old[0].mark, new[0].mark, len(old)) == (Mark.OLD, Mark.NEW, len(new)):
+            pairs = [_focused(mine.text, theirs.text, width) for mine, theirs in zip(old, new, strict=True)]
+            old[:] = [Line(Mark.OLD, mine) for mine, _ in pairs]
+            new[:] = [Line(Mark.NEW, theirs) for _, theirs in pairs]
+    return list(chain.from_iterable(runs))
 
 
 def _apart(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:

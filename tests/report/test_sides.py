@@ -63,6 +63,15 @@ def test_two_long_lines_are_cut_to_where_they_part() -> None:
     assert max(map(len, (before, after))) <= 82
 
 
+def test_long_lines_within_a_text_are_cut_as_well() -> None:
+    same = "word " * 40
+    told = shown(f"a\n{same}here\n{same}one\nb\n", f"a\n{same}there\n{same}two\nb\n")
+    assert [line[:3] for line in told] == ["  a", "- …", "- …", "+ …", "+ …", "  b"]
+    assert [line.rpartition(" ")[2] for line in told[1:5]] == ["here", "one", "there", "two"]
+    uneven = shown(f"{same}\n{same}here\n", f"{same}there\n")
+    assert all(line.startswith(("- word", "+ word")) for line in uneven)
+
+
 def test_much_is_told_in_few_lines_and_at_once() -> None:
     start = time.monotonic()
     lines = sides("a\nb\n" * 200_000, "b\na\n" * 150_000, 80)

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from evalstore.model import Severity
+from evalstore.report.formats.markdown import prose
 from evalstore.report.json_text import dump
 from evalstore.report.problems import SETTINGS, Problem, Report
 from evalstore.text import printable
@@ -40,12 +41,12 @@ def render(report: Report) -> str:
 
 def _rule(rule: str, severity: Severity, command: str) -> dict[str, Any]:
     says, why, todo = _explained(rule, command)
-    more = f"evalstore explain {rule}"
+    more = f"evalstore explain {rule}" if says or why else f"evalstore {command} --help"
     return {
         "id": rule,
         "shortDescription": {"text": says or rule},
         "fullDescription": {"text": why or says or rule},
-        "help": {"text": f"{todo or why}\n\n{more}", "markdown": f"{_plain(todo or why)}\n\n`{more}` tells all of it."},
+        "help": {"text": f"{todo or why}\n\n{more}".strip(), "markdown": f"{prose(todo or why)}\n\n`{more}`".strip()},
         "defaultConfiguration": {"level": _LEVELS[severity]},
         "properties": {"tags": ["evalstore", command]},
     }
@@ -82,9 +83,3 @@ def _location(problem: Problem) -> dict[str, Any]:
         "artifactLocation": {"uri": quote(file.encode("utf-8", "surrogatepass")), "uriBaseId": "%SRCROOT%"},
         "region": region,
     }
-
-
-def _plain(text: str) -> str:
-    from evalstore.report.formats.markdown import prose
-
-    return prose(text)
