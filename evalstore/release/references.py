@@ -29,12 +29,14 @@ def references(store: Store, resolved: Resolved, moves: Moves | None = None) -> 
 def check_pins(pins: Iterable[tuple[Place, Ref]], versions: Mapping[str, Iterable[Version]]) -> None:
     """Refuse a pin that no version of `versions` (by name) meets."""
     for place, ref in pins:
-        known = versions.get(ref.name, ())
+        known = sorted(versions.get(ref.name, ()))
         if ref.type not in _FREE and not any(_meets(ref, version) for version in known):
             raise RefusedError(
                 f"{ref} is not released, and not in this bump",
                 place=place,
-                hint=f"name {ref.name} in the same bump, or pin a version that is released",
+                hint=f"pin {ref.name}@{known[-1]}, or one before it"
+                if known
+                else f"name {ref.name} in the same bump, or pin another",
             )
 
 

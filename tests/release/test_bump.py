@@ -217,13 +217,21 @@ def test_a_pin_may_name_what_the_same_bump_releases(shop: Shop) -> None:
     assert {one.ref for one in shop.bump().released} == {"judge/accuracy@2.0.0", "rubric/reviewed@2.0.0"}
 
 
-@pytest.mark.parametrize("pin", ["judge/accuracy@1.0.1", "judge/other@1.0.0", "judge/accuracy@^2", "judge/other"])
-def test_a_dangling_pin_is_refused_at_its_place(shop: Shop, pin: str) -> None:
+@pytest.mark.parametrize(
+    ("pin", "hint"),
+    [
+        ("judge/accuracy@1.0.1", "pin judge/accuracy@1.0.0, or one before it"),
+        ("judge/accuracy@^2", "pin judge/accuracy@1.0.0, or one before it"),
+        ("judge/other@1.0.0", "name judge/other in the same bump, or pin another"),
+        ("judge/other", "name judge/other in the same bump, or pin another"),
+    ],
+)
+def test_a_dangling_pin_is_refused_at_its_place(shop: Shop, pin: str, hint: str) -> None:
     shop.write("judges/accuracy.yaml", JUDGE)
     shop.write("rubrics/reviewed.yaml", judged(pin=f'"{pin}"'))
     with pytest.raises(RefusedError, match="is not released, and not in this bump") as error:
         shop.bump()
-    assert str(error.value.place) == "rubrics/reviewed.yaml:5:23"
+    assert (str(error.value.place), error.value.hint) == ("rubrics/reviewed.yaml:5:23", hint)
     assert shop.tags() == []
 
 
