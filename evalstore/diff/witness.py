@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice, product
+from itertools import chain, islice, product
 
 from evalstore.diff.change import Change
 from evalstore.diff.findings import Witness
@@ -23,12 +23,14 @@ _UNJUDGED = frozenset(KINDS) - {"llm_judge"}
 _OUTSIDE = frozenset({"composite", "php_lint"})
 _TRIED = 400
 _OPTIONS = 6
+_PARTS = 48
 _CHECKS = 16
 _BUILT = 4096
 # What a comparison spends on playing, counted so that every machine stops at the same place; well under a second.
 _BUDGET = 400_000
 _PRICES = {"markdown_structure": 150, "php_lint": 100, "json_schema": 100}
-_PRICE = 10
+_PRICE, _COMBINED = 10, 3
+_TEXT = 1_000  # characters that are played for one price
 # Of a schema: what a character costs when it is compiled, how many cost one more when it is played, what is built for.
 _COMPILING = 3
 _CHARS = 20
@@ -93,11 +95,12 @@ class Replay:
     def _run(self, state: RubricState, text: str) -> RubricResult:
         from evalstore.checks import combine
 
+        self._spend(_COMBINED * len(state.checks))
         return combine(state.scoring(), [self._grade(self._player(check), text) for check in state.checks])
 
     def _grade(self, player: _Player, text: str) -> CheckResult:
         if text not in player.said:
-            self._spend(player.price)
+            self._spend(player.price * (1 + len(text) // _TEXT))
             result = player.grade(Sample(Output(text)))
             if result.unscored is Unscored.ERROR:
                 raise _EnoughError  # a pattern out of time, or no PHP: no witness for other machines, and slow to try
@@ -105,9 +108,9 @@ class Replay:
         return player.said[text]
 
     def _player(self, check: CheckState) -> _Player:
-        from evalstore.checks import Reach, prepare_check
-
         if id(check) not in self._players:
+            from evalstore.checks import Reach, prepare_check
+
             price, written = self._price(check)
             self._spend(written * _COMPILING)
             # The check is kept with its player, so that its id stays its own.
@@ -119,7 +122,7 @@ class Replay:
         if check.kind == "composite" and (inner := self._inner(check)):
             prices = [self._price(one) for one in inner.checks]
             return sum(price for price, _ in prices), sum(written for _, written in prices)
-        listed = sum(len(check.params.get(name) or ()) for name in ("values", "facts"))
+        listed = sum(len(value) for value in check.params.values() if isinstance(value, list))
         written = len(canonical(check.params["schema"])) if check.params.get("schema") is not None else 0
         return _PRICES.get(check.kind, _PRICE) + listed + written // _CHARS, written
 
@@ -151,7 +154,7 @@ def candidates(change: Change) -> Iterator[str]:
     for check in (*before.checks, *after.checks):
         checks.setdefault(check.token, []).append(check)
     mine = checks.pop(change.token, [])
-    changed = _told(change) or _parts(mine)[: _OPTIONS * 8]
+    changed = _told(change) or _parts(mine)
     others = list(checks.values())[:_CHECKS]
     json = _json(mine, [states[-1] for states in checks.values()])
     plenty = [_joined((*map(_passing, (states[-1] for states in checks.values())), *json[:1]))]
@@ -185,7 +188,8 @@ def _joined(parts: Iterable[str]) -> str:
 
 
 def _parts(states: list[CheckState]) -> list[str]:
-    return list(dict.fromkeys(["", *_difference(states), *(text for check in states for text in _wanted(check))]))
+    wanted = chain([""], _difference(states), *map(_wanted, states))
+    return list(dict.fromkeys(islice(wanted, _PARTS)))
 
 
 def _difference(states: list[CheckState]) -> list[str]:
@@ -216,8 +220,8 @@ def _wanted(check: CheckState) -> Iterator[str]:
     elif params.get("facts"):
         facts: list[str] = params["facts"]
         yield "\n".join(facts)
-        yield from ("\n".join(facts[:index] + facts[index + 1 :]) for index in range(len(facts)))
-        yield from (text for fact in facts for text in (fact, fact.swapcase()))
+        yield from (text for fact in facts[:_REPEATED] for text in (fact, fact.swapcase()))
+        yield from ("\n".join(facts[:index] + facts[index + 1 :]) for index in range(min(len(facts), _REPEATED)))
 
 
 def _structures(check: CheckState) -> Iterator[str]:
@@ -230,7 +234,7 @@ def _structures(check: CheckState) -> Iterator[str]:
     whole = [*headings, *sections, *blocks, *paragraphs]
     yield "\n\n".join(whole)
     yield "\n\n".join(["# a", *whole])
-    for index in range(len(whole)):
+    for index in range(min(len(whole), _REPEATED)):
         yield "\n\n".join(whole[:index] + whole[index + 1 :])
     deeper = f"{'#' * min(params['max_heading_level'] + 1, DEEPEST_HEADING)} a"
     for more in (deeper, *params["forbidden_patterns"]):

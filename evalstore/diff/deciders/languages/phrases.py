@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from sys import maxunicode
 
 from evalstore.diff.deciders.languages.budget import UndecidedError
 from evalstore.diff.deciders.languages.tree import ANYTHING, Chars, Choice, Row, Tree
 
+# The graph of more characters would take more steps than there are.
+_LONGEST = 20_000
 # How Python lowers a capital sigma depends on the letters around it.
 _SIGMAS = frozenset("\N{GREEK SMALL LETTER SIGMA}\N{GREEK SMALL LETTER FINAL SIGMA}")
 
 
-def contains_any(phrases: Iterable[str], *, case_sensitive: bool) -> Tree:
+def contains_any(phrases: Sequence[str], *, case_sensitive: bool) -> Tree:
     """Return the tree of all texts with one of the phrases; raises `UndecidedError` where lowering looks around."""
+    if sum(map(len, phrases)) > _LONGEST:
+        raise UndecidedError(f"the phrases are longer than {_LONGEST:,} characters together")
     spelled = _as_written if case_sensitive else _lowered
     return Row((ANYTHING, Choice(tuple(map(spelled, phrases)))))
 

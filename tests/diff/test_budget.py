@@ -1,0 +1,157 @@
+"""No input makes a comparison long: what a decider spends is counted, and beyond its budget it answers `assumed`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from evalstore.diff import Certainty, compare
+from evalstore.versions import Bump
+
+Mapping = dict[str, Any]
+Pair = tuple[Mapping, Mapping]
+
+# Seconds of this process for all deciders and all witnesses together. It is some ten times what the slowest takes here.
+SECONDS = 15.0
+
+
+def rubric(*checks: Mapping, **scoring: Any) -> Mapping:
+    named = [{"id": f"c{index}", **check} for index, check in enumerate(checks)]
+    return {"id": "r", "version": "1.0.0", "checks": named, "scoring": {"combine": "weighted_avg", **scoring}}
+
+
+def one(kind: str, old: Mapping, new: Mapping) -> Pair:
+    return rubric({"kind": kind, **old}), rubric({"kind": kind, **new})
+
+
+def words(count: int, first: int = 0) -> list[str]:
+    return [f"phrase number {number * 7919 % 1_000_003}" for number in range(first, first + count)]
+
+
+def pattern(old: str, new: str, **more: Any) -> Pair:
+    return one("regex", {"pattern": old, **more}, {"pattern": new, **more})
+
+
+def schema(old: Any, new: Any) -> Pair:
+    return one("json_schema", {"schema": old}, {"schema": new})
+
+
+def deep(levels: int, leaf: Any) -> Any:
+    return leaf if not levels else {"properties": {"a": deep(levels - 1, leaf)}, "required": ["a"]}
+
+
+def choices(levels: int) -> Any:
+    return {"type": "string"} if not levels else {"anyOf": [choices(levels - 1), {"not": choices(levels - 1)}]}
+
+
+def phrases(old: list[str], new: list[str]) -> Pair:
+    return one("must_contain_any", {"values": old}, {"values": new})
+
+
+def many(count: int, letter: str = "a") -> list[Mapping]:
+    return [{"kind": "must_contain_any", "values": [f"{letter}{number}"]} for number in range(count)]
+
+
+def patterns(last: str) -> list[Mapping]:
+    return [{"kind": "regex", "pattern": f"(?:a|b)*a(?:a|b){{{number % 12}}}{last}"} for number in range(400)]
+
+
+def questions(first: int) -> Mapping:
+    rows = [{"id": f"q{number}", "input": f"question {number + first}"} for number in range(10_000)]
+    return {"id": "d", "version": "1.0.0", "questions": rows}
+
+
+def tools(first: int) -> Mapping:
+    return {"mode": "in_order", "tools": [{"name": f"t{number}"} for number in range(first, first + 5_000)]}
+
+
+def jury(first: int, aggregate: str) -> Mapping:
+    members = [{"judge_prompt_ref": f"judge/j{number}@1.0.0"} for number in range(first, first + 1_000)]
+    return {"jury": {"aggregate": aggregate, "members": members}}
+
+
+def judge(template: str, **more: Any) -> Mapping:
+    return {"id": "j", "version": "1.0.0", "template": template, **more}
+
+
+def rewritten(pair: Pair, kind: str) -> Pair:
+    return pair[0], rubric({**pair[1]["checks"][0], "kind": kind})
+
+
+WORST: dict[str, Callable[[], Pair]] = {
+    "10,000 phrases, all others": lambda: phrases(words(10_000), words(10_000, 10_000)),
+    "10,000 phrases, 60 others": lambda: phrases(words(10_000), words(9_960) + words(60, 20_000)),
+    "10,000 phrases, turned round": lambda: phrases(words(10_000), words(10_000)[::-1]),
+    "10,000 phrases banned": lambda: rewritten(phrases(words(10_000), words(10_000)), "must_not_contain"),
+    "100 phrases, each within the next": lambda: phrases(
+        [f"{'a' * 10_000}{number}" for number in range(100)], [f"{'a' * 10_000}{number}" for number in range(50, 150)]
+    ),
+    "a pattern with loops in loops": lambda: pattern("((x+x+)+y)+z", "((x+x+)+y)+w"),
+    "a pattern with 2**20 states": lambda: pattern("a.{20}b", "a.{20}c"),
+    "a pattern that looks ahead": lambda: pattern("(?=.*a)(?=.*b)" * 10 + "a", "(?=.*a)(?=.*c)" * 10 + "a"),
+    "a pattern of 19,000 letters": lambda: pattern("a" * 19_000, "a" * 19_001),
+    "a pattern of wide classes": lambda: pattern(
+        *("".join(f"[{chr(200 + at)}-{chr(last + at)}]" for at in range(150)) for last in (500, 501)), flags="i"
+    ),
+    "400 patterns": lambda: (rubric(*patterns("x")), rubric(*patterns("y"))),
+    "a deep schema": lambda: schema(deep(25, {"type": "string"}), deep(25, {"type": "integer"})),
+    "a schema of choices in choices": lambda: schema(choices(8), {"not": choices(8)}),
+    "a schema of 1,400 values": lambda: schema({"enum": list(range(1_400))}, {"enum": list(range(1, 1_401))}),
+    "a schema of 1 MB": lambda: schema(
+        *({"enum": [f"{'x' * 1000}{at + first}" for at in range(1000)]} for first in (0, 1))
+    ),
+    "a schema of patterns": lambda: schema(
+        *(
+            {"patternProperties": {f"^a{at}.*(x|y){{{many}}}$": {"type": "string"} for at in range(60)}}
+            for many in (3, 4)
+        )
+    ),
+    "10,000 checks": lambda: (rubric(*many(10_000)), rubric(*many(10_000, "b"))),
+    "400 checks, all others": lambda: (rubric(*many(400)), rubric(*many(400, "b"))),
+    "400 checks, one left": lambda: (rubric(*many(400)), rubric(*many(1))),
+    "400 weights": lambda: (rubric(*many(400)), rubric(*many(400), weights={f"c{at}": at % 7 for at in range(400)})),
+    "16 weights, 2**16 scores": lambda: (
+        rubric(*many(16), weights={f"c{at}": 2**at for at in range(16)}),
+        rubric(*many(16), weights={f"c{at}": 2**at for at in range(16)}, threshold=0.70001),
+    ),
+    "10,000 facts": lambda: one("fact_match", {"facts": words(10_000)}, {"facts": words(10_000, 50)}),
+    "5,000 sections": lambda: one("markdown_structure", *({"required_sections": words(5_000, at)} for at in (0, 1))),
+    "10 ** 9 headings": lambda: one("markdown_structure", {"min_headings": 10**9}, {"min_headings": 10**9 + 1}),
+    "5,000 tools": lambda: one("tool_usage", tools(0), tools(1)),
+    "1,000 jurors": lambda: one("llm_judge", jury(0, "mean"), jury(1, "median")),
+    "10,000 questions": lambda: (questions(0), questions(1)),
+    "a template of 1 MB": lambda: (judge("{{ output }}" + "a b " * 250_000), judge("{{ output }}" + "a b " * 250_001)),
+    "a template of 20,000 sections": lambda: (
+        judge("{{#context}}" * 20_000 + "{{/context}}" * 20_000),
+        judge("{{#context}}" * 20_000 + "a" + "{{/context}}" * 20_000),
+    ),
+    "a reply pattern with loops in loops": lambda: (
+        judge("a", reply_pattern="((a+)+)b"),
+        judge("a", reply_pattern="((a+)+)c"),
+    ),
+}
+UNDECIDED = [
+    "a pattern with loops in loops",
+    "a pattern with 2**20 states",
+    "a pattern of 19,000 letters",
+    "10,000 checks",
+]
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_the_worst_ends_soon(name: str) -> None:
+    old, new = WORST[name]()
+    began = time.process_time()
+    diff = compare(old, new)
+    assert time.process_time() - began < SECONDS
+    assert diff.required_bump is (Bump.PATCH if name.endswith("round") else Bump.MAJOR)
+
+
+@pytest.mark.parametrize("name", UNDECIDED)
+def test_beyond_its_budget_a_decider_says_that_it_does_not_know(name: str) -> None:
+    (finding,) = compare(*WORST[name]()).findings
+    assert finding.certainty is Certainty.ASSUMED
+    assert finding.level is Bump.MAJOR
