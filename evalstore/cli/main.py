@@ -27,7 +27,7 @@ COMMANDS = {
     "list": "List the artifacts and their released versions.",
     "show": "Print an artifact as it was at a version.",
     "resolve": "Say exactly what a reference points at.",
-    "log": "List the releases of an artifact.",
+    "log": "List the releases of an artifact, and what each changed.",
     "diff": "Say which changes can move a score, and which bump they need.",
     "status": "List what changed since its release; with --check, the gate for CI.",
     "impact": "Say what depends on an artifact, and what its next release would move.",
