@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from evalstore.diff import Accepted, DiffFinding
 from evalstore.errors import RefError, RefusedError, UsageError
-from evalstore.files import write_below
+from evalstore.files import sweep_below, write_below
 from evalstore.release.acceptances import Acceptance, read_ruling, with_acceptance
 from evalstore.release.identity import signature as complete
 from evalstore.release.site import locked
@@ -60,6 +60,7 @@ def accept(store: Store, fingerprint: str, wish: Wish, *, today: date, signature
         told = Accepted(_level(finding, wish.level), finding.level, wish.reason, by, today, wish.until)
         since = parse_version(standing.released or "")
         acceptance = Acceptance(standing.ref, since, finding.fingerprint, finding.rule, finding.message, told)
+        sweep_below(store.root, ACCEPTED)  # what a killed one left; the lock keeps the living out
         write_below(store.root, ACCEPTED, with_acceptance(store, acceptance))
     after = survey(store, read_ruling(store, today)).artifacts
     return Taken(acceptance, ACCEPTED, next(one for one in after if one.ref == standing.ref))
