@@ -94,7 +94,7 @@ class Builder:
         frame = self._stack.pop()
         if frame.merged:  # entries that are written here win, then those of earlier mappings
             pairs = ((key, value) for mapping in reversed(frame.merged) for key, value in mapping.items())
-            frame.container = dict(pairs) | frame.container
+            frame.container = dict(pairs) | dict(frame.container)
         if frame.anchor:
             self.anchors[frame.anchor] = Anchor(frame.container, self._nodes - frame.first + 1, frame.height)
         self._put(frame.container, frame.mark._replace(end=end), frame.height)
@@ -130,8 +130,8 @@ class Builder:
         elif frame.key is not _NONE:
             frame.container[frame.key], frame.key = value, _NONE
 
-    def _mappings(self, value: object, mark: Mark) -> list[dict[Any, Any]]:
-        mappings = value if isinstance(value, list) else [value]
+    def _mappings(self, value: Any, mark: Mark) -> list[dict[Any, Any]]:
+        mappings: list[dict[Any, Any]] = value if isinstance(value, list) else [value]
         if all(isinstance(mapping, dict) for mapping in mappings):
             return mappings
         raise LoadError("<< takes a mapping, or a list of them", place=Place(self.file, mark.line, mark.column))

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+from evalstore.errors import RefusedError
+
 
 def write_json(value: Any) -> str:
     """Return `value` as a JSON document of indented lines."""
@@ -21,7 +23,7 @@ def write_row(value: Any) -> str:
 def _parts(value: Any, line: str, colon: str) -> Iterator[str]:
     if isinstance(value, dict | list) and value:
         inner = line and line + "  "
-        keys = [json.dumps(key, ensure_ascii=False) + colon for key in value] if isinstance(value, dict) else None
+        keys = [_key(key) + colon for key in value] if isinstance(value, dict) else None
         yield "{" if keys else "["
         for index, item in enumerate(value.values() if isinstance(value, dict) else value):
             yield ("," if index else "") + inner + (keys[index] if keys else "")
@@ -29,3 +31,9 @@ def _parts(value: Any, line: str, colon: str) -> Iterator[str]:
         yield line + ("}" if keys else "]")
     else:
         yield str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise RefusedError(f"the key {key} is no text, and JSON has no other keys")
+    return json.dumps(key, ensure_ascii=False)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from evalstore.documents import Document
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.files import read_below, write_below
 from evalstore.migration.opened import open_source, source_text
 from evalstore.migration.outcome import Exported, Given
-from evalstore.migration.readers import give, keeps, read
+from evalstore.migration.readers import give, give_beside, keeps, read
 from evalstore.migration.restore import case_of, suite_of
 from evalstore.migration.retold import check_retold
 from evalstore.migration.shelf import Shelf
@@ -91,11 +91,15 @@ def _kept(ref: Ref, table: Table, shelf: Shelf) -> Given:
         raise RefusedError(
             f"{ref} did not come from {table.format}", hint="only what came from this format can be given back in it"
         )
-    value = give(main.value | ({"questions": [question.row for question in questions]} if questions else {}), {}, table)
-    text = source_text(value, source["file"])
-    legacy = Legacy(open_source(text.encode(), source["file"]), source["file"], source["sha256"], lambda _: None)
-    check_retold(read(replace(legacy, dialect=source["dialect"]), table), main, questions, shelf.artifact)
-    return Given(source["file"], f"{ref.name}@{main.version}", text)
+    told = main.value | ({"questions": [question.row for question in questions]} if questions else {})
+    text = source_text(give(told, {}, table), source["file"])
+    document = open_source(text.encode(), source["file"])
+    beside = {path: Document(path, "", value, {}, {}) for path, value in give_beside(told, table).items()}
+    legacy = Legacy(document, source["file"], source["sha256"], beside.get, source["dialect"])
+    check_retold(read(legacy, table), main, questions, shelf.artifact)
+    unread = [item for item in main.value.get("x_unmapped", ()) if "line" in item]
+    left_out = tuple(f"{ref.name}: line {item['line']} of the source, {item['reason']}" for item in unread)
+    return Given(source["file"], f"{ref.name}@{main.version}", text, left_out)
 
 
 def _case(question: Question, rubrics: Mapping[str, Artifact], table: Table) -> dict[str, Any]:

@@ -16,7 +16,7 @@ def folded_case(raw: Any, question: Mapping[str, Any], mirrors: Mirrors) -> dict
     """Return what a question does not say of its case: `kept` keys, and the order of `keys` where it is unusual.
 
     `mirrors` has the usual keys in their usual order, each with the field of the question that holds its value as it
-    is; None where there is none.
+    is (with `|`: the first that it has); None where there is none.
     """
     if not isinstance(raw, dict):
         return {"kept": bare(raw)}
@@ -37,8 +37,8 @@ def unfolded_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
     said = {key: value for key, value in _said(question, mirrors).items() if key not in source.get("dropped", ())}
     found = {**kept, **{key: value for key, value in said.items() if key not in kept}}
     places = {name: place for place, name in enumerate(source.get("keys", ()))}
-    usual = [*mirrors, *said, *kept]
-    rank = {key: places.get(str(key), len(places) + usual.index(key)) for key in found}
+    usual = {key: len(places) + place for place, key in enumerate(dict.fromkeys([*mirrors, *said, *kept]))}
+    rank = {key: places.get(str(key), usual[key]) for key in found}
     return dict(sorted(found.items(), key=lambda item: rank[item[0]]))
 
 
@@ -83,7 +83,8 @@ def whole(value: Any) -> Any:
 
 
 def _said(question: Mapping[str, Any], mirrors: Mirrors) -> dict[str, Any]:
-    fields = {key: question[field] for key, field in mirrors.items() if field and field in question}
+    held = {key: [name for name in (field or "").split("|") if name in question] for key, field in mirrors.items()}
+    fields = {key: question[names[0]] for key, names in held.items() if names}
     return fields if "metadata" in mirrors.values() else {**fields, **question.get("metadata", {})}
 
 

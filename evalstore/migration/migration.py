@@ -6,19 +6,20 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from evalstore.documents import Document
 from evalstore.errors import LoadError, RefusedError
 from evalstore.migration.against import planned
 from evalstore.migration.detect import SURE, Match, detect
-from evalstore.migration.opened import names_key, open_source
+from evalstore.migration.opened import names_key, opened
 from evalstore.migration.outcome import Entry, MigrationReport, Outcome, Planned, Source, State
 from evalstore.migration.plan import Plan, entry, plan_source
 from evalstore.migration.readers import read as take
 from evalstore.migration.shelving import Names
 from evalstore.migration.sources import Found, find_sources
-from evalstore.migration.table import Table, load_tables
+from evalstore.migration.table import Table, check_dialect, load_tables
 from evalstore.migration.taken import Legacy
 from evalstore.migration.write import Stage, staged
 from evalstore.store.locate import looks_bare
@@ -44,11 +45,12 @@ def migrate(  # noqa: PLR0913  # the options of the command line
 ) -> MigrationReport:
     """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
 
-    `dialect` is that of every file, for formats that have some, instead of finding it out. An entry that cannot be
+    `dialect` is that of every file of a format that has it, instead of finding it out. An entry that cannot be
     migrated is in the report and stops nothing. Raises `LoadError` for a named path that cannot
     be read, `RefusedError` when a file of the store differs and `force` is not given, or cannot be written.
     """
     root, tables, names = _store(into), load_tables(format), Names()
+    check_dialect(dialect, tables)
     named = [paths] if isinstance(paths, Path | str) else paths  # a text is iterable too: "/" would be its first path
     sources = find_sources(map(Path, named), root)
     reads: list[_Read] = []
@@ -107,20 +109,28 @@ def _read(found: Found, tables: Sequence[Table], names: Names, *, forced: bool, 
         return _broken(found, "", error)
     sha256 = hashlib.sha256(data).hexdigest()
     try:
-        document = open_source(data, found.name)
+        document, broken = opened(data, found.name)
     except LoadError as error:
-        # A broken file that never names a list of cases is no suite that somebody would miss.
-        ours = any(names_key(data, found.name, key) for table in tables for key in table.lists)
+        # A broken file that never names what a format has at its root is no file that somebody would miss.
+        ours = any(names_key(data, found.name, key) for table in tables for key in table.root_keys)
         return _broken(found, sha256, error, skipped=found.walked and not ours)
     match = detect(document.value, tables)
     source = Source(found.name, sha256, None, None, match.confidence, match.reason)
     if match.table is None or (match.confidence < SURE and not forced):
         return _set_aside(source, document, match, walked=found.walked)
-    legacy = Legacy(document, found.name, sha256, found.beside, dialect)
+    seen: dict[str, Document] = {}
+    own = dialect if dialect in match.table.dialects else None
+    legacy = Legacy(document, found.name, sha256, partial(_beside, found, seen), own, broken)
     taken = take(legacy, match.table)
-    plan = plan_source(taken, legacy, match.table, names)
+    plan = plan_source(taken, legacy, match.table, names, beside=seen)
     source = replace(source, format=match.table.format, dialect=taken.dialect, target=plan.target)
     return _Read(source, plan)
+
+
+def _beside(found: Found, seen: dict[str, Document], path: str) -> Document | None:
+    if path not in seen and (document := found.beside(path)):
+        seen[path] = document
+    return seen.get(path)
 
 
 def _broken(found: Found, sha256: str, error: LoadError, *, skipped: bool = False) -> _Read:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -12,22 +13,44 @@ from evalstore.documents import (
     Mark,
     Pointer,
     read_json,
+    read_legacy_yaml,
     read_row,
-    read_yaml,
     write_json,
+    write_legacy_yaml,
     write_row,
-    write_yaml,
 )
 from evalstore.errors import LoadError, Place
 
 _LINES = frozenset({".jsonl", ".ndjson"})
 _YAML = frozenset({".yaml", ".yml"})
+# Prompts that suites name: read as they are, and never taken for a source of their own.
+_TEXT = frozenset({".md", ".mustache", ".prompt", ".txt"})
 SUFFIXES = frozenset({".json"}) | _LINES | _YAML
 
 
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A line of JSON Lines that cannot be read: what is wrong, and the line as it stands."""
+
+    problem: LoadError
+    text: str
+
+
+def opened(data: bytes, file: str) -> tuple[Document, tuple[Broken, ...]]:
+    """Return a legacy file's document; the rows of JSON Lines are a list, without the broken ones.
+
+    Raises `LoadError` with the place. A file of more broken lines than whole ones is no file of such lines.
+    """
+    suffix = _suffix(file)
+    return _rows(data, file) if suffix in _LINES else (_OPEN.get(suffix, read_json)(data, file), ())
+
+
 def open_source(data: bytes, file: str) -> Document:
-    """Return a legacy file's document; the rows of JSON Lines are a list. Raises `LoadError` with the place."""
-    return _OPEN.get(_suffix(file), read_json)(data, file)
+    """Return a legacy file's document, if it has no broken line. Raises `LoadError` with the place."""
+    document, broken = opened(data, file)
+    if broken:
+        raise broken[0].problem
+    return document
 
 
 def source_text(value: Any, file: str) -> str:
@@ -43,16 +66,33 @@ def names_key(data: bytes, file: str, key: str) -> bool:
     return re.search(pattern, data) is not None
 
 
-def _rows(data: bytes, file: str) -> Document:
+def _rows(data: bytes, file: str) -> tuple[Document, tuple[Broken, ...]]:
     rows: list[Any] = []
+    broken: list[Broken] = []
     marks: dict[Pointer, Mark] = {}
     for number, line in enumerate(data.split(b"\n"), start=1):
-        if line.strip():
+        if not line.strip():
+            continue
+        try:
+            row = read_row(line, file, number)
+        except LoadError as error:
+            broken.append(Broken(error, line.decode("utf-8", "backslashreplace")))
+        else:
             marks[len(rows),] = Mark(number, 1, 0, 0)
-            rows.append(read_row(line, file, number))
+            rows.append(row)
+    if len(broken) > len(rows):
+        raise broken[0].problem
     if not rows:
         raise LoadError("the file has no row", place=Place(file, 1))
-    return Document(file, data.decode("utf-8"), rows, marks, {})
+    return Document(file, data.decode("utf-8", "replace"), rows, marks, {}), tuple(broken)
+
+
+def _text(data: bytes, file: str) -> Document:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise LoadError("not UTF-8", place=Place(file), hint="save the file as UTF-8") from None
+    return Document(file, text, text, {}, {})
 
 
 def _lines(value: Any) -> str:
@@ -63,5 +103,7 @@ def _suffix(file: str) -> str:
     return PurePosixPath(file).suffix.lower()
 
 
-_OPEN: Mapping[str, Callable[[bytes, str], Document]] = dict.fromkeys(_LINES, _rows) | dict.fromkeys(_YAML, read_yaml)
-_WRITE: Mapping[str, Callable[[Any], str]] = dict.fromkeys(_LINES, _lines) | dict.fromkeys(_YAML, write_yaml)
+_OPEN: Mapping[str, Callable[[bytes, str], Document]] = dict.fromkeys(_YAML, read_legacy_yaml) | dict.fromkeys(
+    _TEXT, _text
+)
+_WRITE: Mapping[str, Callable[[Any], str]] = dict.fromkeys(_LINES, _lines) | dict.fromkeys(_YAML, write_legacy_yaml)

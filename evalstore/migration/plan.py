@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from evalstore.documents import Document, Pointer, json_pointer, write_row, write_yaml
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.migration.fold import bare, folded_case, folded_root, same
+from evalstore.migration.opened import Broken
 from evalstore.migration.outcome import Entry, Outcome
-from evalstore.migration.readers import give
+from evalstore.migration.readers import give, give_beside
 from evalstore.migration.shelving import Names, Shelf
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Taken
@@ -19,6 +21,19 @@ from evalstore.model import Kind
 # A dataset of a larger source keeps its rows in a file beside it: YAML files end at 1 MiB.
 _ROWS_FROM = 256 << 10
 _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n"
+
+
+NOTHING_BESIDE: Mapping[str, Document] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Everything that is known of one source."""
+
+    taken: Taken
+    legacy: Legacy
+    table: Table
+    beside: Mapping[str, Document]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +45,30 @@ class Plan:
     target: str | None = None
 
 
-def plan_source(taken: Taken, legacy: Legacy, table: Table, names: Names) -> Plan:
-    """Return the artifacts of a source that no earlier one brought; no file if there is nothing but refusals."""
-    document, aside = legacy.document, list(_aside(taken, legacy.document))
-    given = {case.pointer: _placed(case.rubric, case) for case in taken.cases if case.rubric}
-    if not given and (taken.dataset is None or any(said.outcome is Outcome.REFUSED for said in aside)):
+def plan_source(
+    taken: Taken, legacy: Legacy, table: Table, names: Names, *, beside: Mapping[str, Document] = NOTHING_BESIDE
+) -> Plan:
+    """Return the artifacts of a source that no earlier one brought; no file if there is nothing but refusals.
+
+    `beside` are the documents that were read with it, by the path that it names them by.
+    """
+    aside = list(_aside(taken, legacy))
+    if not any(case.rubric for case in taken.cases) and (taken.dataset is None or _refused(aside)):
         return Plan({}, tuple(aside))
+    source = _Source(taken, legacy, table, beside)
     shelf = Shelf(legacy.file, names.trial())
     try:
-        rubrics = _shelved(taken, given, legacy, shelf)
-        head = taken.dataset and _dataset(taken.dataset, taken.cases, rubrics, legacy, table)
-        main = shelf.add(head, own=True) if head else next(iter(rubrics.values()))
-        values = {draft.ref: _value(draft, taken.dialect, legacy, table) for draft in shelf.fresh}
-        _prove(values[main.ref], {draft.ref: draft.value for draft in rubrics.values()}, document, table)
-        split = len(document.text) >= _ROWS_FROM
+        rubrics = _shelved(source, shelf)
+        main = shelf.add(_dataset(source, taken.dataset, rubrics), own=True) if taken.dataset else rubrics[0]
+        values = {draft.ref: _value(draft, source) for draft in shelf.fresh}
+        _prove(values[main.ref], {draft.ref: draft.value for draft in rubrics}, source)
+        split = len(legacy.document.text) + sum(len(document.text) for document in beside.values()) >= _ROWS_FROM
         files = {path: text for draft in shelf.fresh for path, text in _texts(draft, values[draft.ref], split=split)}
     except EvalstoreError as error:
-        return Plan({}, (entry(document, (), Outcome.REFUSED, f"cannot be kept: {error.message}"),))
+        return Plan({}, (entry(legacy.document, (), Outcome.REFUSED, f"cannot be kept: {error.message}"),))
     names.keep(shelf.names)
-    done = [_done(case, rubrics[case.pointer], main, document, shelf.notes) for case in taken.cases if case.rubric]
-    return Plan(files, tuple(sorted([*aside, *done], key=lambda item: item.line or 0)), _path(main))
+    done = (_done(case, rubric, main, source, shelf.notes) for case, rubric in zip(_ruled(taken), rubrics, strict=True))
+    return Plan(files, tuple(sorted([*aside, *done], key=_place)), _path(main))
 
 
 def entry(document: Document, pointer: Pointer, outcome: Outcome, reason: str) -> Entry:
@@ -57,15 +76,25 @@ def entry(document: Document, pointer: Pointer, outcome: Outcome, reason: str) -
     return Entry(document.file, json_pointer(pointer), document.place(pointer).line, outcome, reason=reason)
 
 
-def _aside(taken: Taken, document: Document) -> Iterator[Entry]:
-    for note in [*taken.notes, *(note for case in taken.cases for note in case.notes)]:
-        yield entry(document, note.pointer, note.outcome, note.reason)
+def _aside(taken: Taken, legacy: Legacy) -> Iterator[Entry]:
+    for broken in legacy.broken:
+        line = broken.problem.place.line if broken.problem.place else None
+        yield Entry(legacy.file, "", line, Outcome.REFUSED, reason=broken.problem.message)
+    for note in taken.notes:
+        yield entry(legacy.document, note.pointer, note.outcome, note.reason)
     for case in taken.cases:
+        document = case.document or legacy.document
+        yield from (entry(document, note.pointer, note.outcome, note.reason) for note in case.notes)
         if not case.rubric:
             yield entry(document, case.pointer, case.outcome, "; ".join(case.reasons))
 
 
-def _done(case: Case, rubric: Draft, main: Draft, document: Document, notes: list[str]) -> Entry:
+def _refused(entries: Iterable[Entry]) -> bool:
+    return any(said.outcome is Outcome.REFUSED for said in entries)
+
+
+def _done(case: Case, rubric: Draft, main: Draft, source: _Source, notes: list[str]) -> Entry:
+    document = case.document or source.legacy.document
     return Entry(
         file=document.file,
         pointer=json_pointer(case.pointer),
@@ -77,60 +106,94 @@ def _done(case: Case, rubric: Draft, main: Draft, document: Document, notes: lis
     )
 
 
+def _place(said: Entry) -> tuple[str, int]:
+    return said.file, said.line or 0
+
+
+def _ruled(taken: Taken) -> list[Case]:
+    return [case for case in taken.cases if case.rubric]
+
+
 def _placed(rubric: Draft, case: Case) -> Draft:
     return rubric if rubric.pointer else replace(rubric, pointer=case.pointer)
 
 
-def _shelved(taken: Taken, given: Mapping[Pointer, Draft], legacy: Legacy, shelf: Shelf) -> dict[Pointer, Draft]:
+def _shelved(source: _Source, shelf: Shelf) -> list[Draft]:
     """Shelve judges and inner rubrics, then the rubric of each case; without a dataset the first keeps the file."""
-    for draft in taken.drafts:
+    for draft in source.taken.drafts:
         shelf.add(draft)
-    if taken.dataset or not given:
-        return {pointer: shelf.add(draft) for pointer, draft in given.items()}
-    (first, keeper), *others = given.items()
-    kept = {"x_source": {"kept": bare(legacy.document.value)}}
-    main = shelf.add(replace(keeper, value=keeper.value | kept), own=True)
-    return {first: main} | {pointer: shelf.add(draft) for pointer, draft in others}
+    rubrics = [_placed(case.rubric, case) for case in source.taken.cases if case.rubric]
+    if source.taken.dataset or not rubrics:
+        return [shelf.add(draft) for draft in rubrics]
+    if source.legacy.broken:
+        raise source.legacy.broken[0].problem
+    first, *others = rubrics
+    kept = {"x_source": {"kept": bare(source.legacy.document.value), **_kept_beside(source)}}
+    main = shelf.add(replace(first, value=first.value | kept), own=True)
+    return [main, *(shelf.add(draft) for draft in others)]
 
 
-def _dataset(
-    head: Draft, cases: tuple[Case, ...], rubrics: Mapping[Pointer, Draft], legacy: Legacy, table: Table
-) -> Draft:
+def _dataset(source: _Source, head: Draft, rubrics: list[Draft]) -> Draft:
     """Return the dataset: its head, its questions with their rubrics, and what they do not say of the file."""
-    refused = [case for case in cases if not case.rubric]
-    kept = head.value.get("x_source") or {"kept": folded_root(legacy.document.value, [case.pointer for case in cases])}
+    cases, document = source.taken.cases, source.legacy.document
+    own = [case.pointer for case in cases if not case.document]
+    kept = head.value.get("x_source") or {"kept": folded_root(document.value, own), **_kept_beside(source)}
+    questions = zip(_ruled(source.taken), rubrics, strict=True)
+    unmapped = [_unmapped(case, source) for case in cases if not case.rubric]
+    unmapped += [_unread(broken) for broken in source.legacy.broken]
     value = {
         **{key: item for key, item in head.value.items() if key != "x_source"},
-        "questions": [_question(case, rubrics[case.pointer], table) for case in cases if case.rubric],
+        "questions": [_question(case, rubric, source) for case, rubric in questions],
         "x_source": kept,
-        **({"x_unmapped": [_unmapped(case) for case in refused]} if refused else {}),
+        **({"x_unmapped": unmapped} if unmapped else {}),
     }
     return replace(head, value=value)
 
 
-def _question(case: Case, rubric: Draft, table: Table) -> dict[str, Any]:
+def _kept_beside(source: _Source) -> dict[str, Any]:
+    kept = {
+        path: folded_root(document.value, [case.pointer for case in source.taken.cases if case.document is document])
+        for path, document in source.beside.items()
+    }
+    return {"beside": kept} if kept else {}
+
+
+def _question(case: Case, rubric: Draft, source: _Source) -> dict[str, Any]:
     said = {key: item for key, item in case.question.items() if key != "x_source"}
     first = {"id": said["id"], "input": said["input"], "rubric_ref": rubric.ref}
-    source = case.question.get("x_source")
-    if source is None:
-        source = {"pointer": json_pointer(case.pointer), **folded_case(case.raw, said, table.mirrors)}
-    return first | said | {"x_source": source}
+    own = case.question.get("x_source")
+    if own is None:
+        own = _where(case, source) | folded_case(case.raw, said, source.table.mirrors)
+    return first | said | {"x_source": own}
 
 
-def _unmapped(case: Case) -> dict[str, Any]:
-    return {"pointer": json_pointer(case.pointer), "reason": "; ".join(case.reasons), "value": bare(case.raw)}
+def _unmapped(case: Case, source: _Source) -> dict[str, Any]:
+    return _where(case, source) | {"reason": "; ".join(case.reasons), "value": bare(case.raw)}
 
 
-def _value(draft: Draft, dialect: str, legacy: Legacy, table: Table) -> dict[str, Any]:
+def _where(case: Case, source: _Source) -> dict[str, Any]:
+    beside = [path for path, document in source.beside.items() if document is case.document]
+    return {**({"beside": beside[0]} if beside else {}), "pointer": json_pointer(case.pointer)}
+
+
+def _unread(broken: Broken) -> dict[str, Any]:
+    line = broken.problem.place.line if broken.problem.place else None
+    return {"line": line, "reason": broken.problem.message, "value": broken.text}
+
+
+def _value(draft: Draft, source: _Source) -> dict[str, Any]:
     """Return an artifact's whole mapping, with the place that it comes from."""
+    legacy = source.legacy
     where = {"file": legacy.file, "sha256": legacy.sha256, "pointer": json_pointer(draft.pointer)}
-    source = {"format": table.format, "dialect": dialect, **where, **draft.value.get("x_source", {})}
-    return {"id": draft.id, "version": draft.version} | draft.value | {"x_source": source}
+    own = {"format": source.table.format, "dialect": source.taken.dialect, **where, **draft.value.get("x_source", {})}
+    return {"id": draft.id, "version": draft.version} | draft.value | {"x_source": own}
 
 
-def _prove(main: dict[str, Any], rubrics: Mapping[str, Any], document: Document, table: Table) -> None:
+def _prove(main: dict[str, Any], rubrics: Mapping[str, Any], source: _Source) -> None:
     """Give the source back before anything is written: the proof that nothing is lost."""
-    if not same(give(main, rubrics, table), document.value):
+    given = {"": give(main, rubrics, source.table), **give_beside(main, source.table)}
+    files = {"": source.legacy.document, **source.beside}
+    if not all(same(given[path], document.value) for path, document in files.items()):
         raise RefusedError("evalstore could not give it back as it is; that is a fault of evalstore, please report it")
 
 

@@ -32,15 +32,20 @@ class Found:
         return read_below(self.root, self.below, _LIMIT) if self.walked else read_named(path, _LIMIT)
 
     def beside(self, path: str) -> Document | None:
-        """Return the document of a file that this one names, by its path from here; None outside of what was named."""
-        folder = PurePosixPath(self.below).parent
-        below = os.path.normpath(folder / path)
-        if path.startswith("/") or below.startswith(".."):
-            return None
+        """Return the document of a file that this one names, with or without `file://`.
+
+        A path is relative to this file; one that begins with / is relative to the folder that the user named. None
+        outside of that folder, behind a link, for a URL, and where there is no file that can be read.
+        """
+        below = _below(PurePosixPath(self.below).parent, path.removeprefix("file://"))
         try:
-            return open_source(read_below(self.root, below, _LIMIT), str(PurePosixPath(self.name).parent / path))
+            return open_source(read_below(self.root, below, _LIMIT), _text(self._top / below)) if below else None
         except LoadError:
             return None
+
+    @property
+    def _top(self) -> PurePosixPath:
+        return PurePosixPath(self.name).parents[len(PurePosixPath(self.below).parts) - 1]
 
 
 def find_sources(paths: Iterable[Path], store: Path) -> list[Found]:
@@ -79,6 +84,12 @@ def _name(path: Path, store: Path, *, folder: bool) -> PurePosixPath:
     if not path.is_absolute() and ".." not in path.parts:
         return PurePosixPath(path.as_posix())
     return PurePosixPath(*absolute.parts[1:][-1 if folder else -2 :])
+
+
+def _below(folder: PurePosixPath, path: str) -> str | None:
+    below = os.path.normpath(path.lstrip("/") if path.startswith("/") else folder / path)
+    odd = "://" in path or "\0" in path or not path.strip("/")
+    return None if odd or below == ".." or below.startswith("../") else below
 
 
 def _absolute(path: Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -60,6 +60,7 @@ class Table:
     format: str
     title: str
     lists: Mapping[str, str]
+    dialects: tuple[str, ...]
     named_by_folder: str | None
     name: str | None
     signs: tuple[Sign, ...]
@@ -75,6 +76,11 @@ class Table:
     mirrors: Mapping[str, str | None]
     judges: tuple[Mapping[str, Any], ...]
     form: Mapping[str, Any]
+
+    @property
+    def root_keys(self) -> set[str]:
+        """The keys of a file's root by any of which it may be known."""
+        return {*filter(None, self.lists), *(key for sign in self.signs if sign.at == "root" for key in sign.keys)}
 
 
 def formats() -> list[str]:
@@ -94,6 +100,18 @@ def load_tables(only: str | None = None) -> list[Table]:
     return [_load(name) for name in names if only in {None, name}]
 
 
+def check_dialect(dialect: str | None, tables: Iterable[Table]) -> None:
+    """Raise `UsageError` unless one of the tables has a dialect of this name."""
+    names = sorted({name for table in tables for name in table.dialects})
+    if dialect is None or dialect in names:
+        return
+    guess = nearest(dialect, names)
+    raise UsageError(
+        f"there is no dialect {dialect!r}",
+        hint=f"did you mean {guess}?" if guess else f"the dialects are {', '.join(names)}" if names else None,
+    )
+
+
 @cache
 def _load(name: str) -> Table:
     path = folder("migrations") / f"{name}.yaml"
@@ -103,6 +121,7 @@ def _load(name: str) -> Table:
         format=value["format"],
         title=value["title"],
         lists={item["key"]: item["dialect"] for item in value.get("lists", ())},
+        dialects=tuple(value.get("dialects") or {item["dialect"]: 0 for item in value.get("lists", ())}),
         named_by_folder=value.get("named_by_folder"),
         name=value.get("name"),
         signs=tuple(map(_sign, value["signs"])),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalstore.documents import Document, Pointer
+from evalstore.migration.opened import Broken
 from evalstore.migration.outcome import Outcome
 from evalstore.model import Kind
 
@@ -17,8 +18,9 @@ VERSION = "1.0.0"
 class Legacy:
     """One source file: its document, and what lies beside it.
 
-    `file` is relative and the same on every machine. `beside` reads a file by its path from the folder of this one:
-    None where there is none, or where it would lie outside of what the user named. `dialect` is what the user says.
+    `file` is relative and the same on every machine. `beside` reads a file by its path from the folder of this one, or
+    with a leading / from what the user named: None for a URL, where there is none, and outside of what was named. What
+    was read so is kept for an export. `dialect` is what the user says. `broken` are lines that are in no document.
     """
 
     document: Document
@@ -26,6 +28,7 @@ class Legacy:
     sha256: str
     beside: Callable[[str], Document | None]
     dialect: str | None = None
+    broken: tuple[Broken, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,8 @@ class Note:
 class Case:
     """One case as read: its question (without the rubric), and the rubric; a refused one has neither.
 
-    `raw` is the case as the file has it. `outcome` is that of the case itself; `notes` are on its parts.
+    `raw` is the case as the file has it. `outcome` is that of the case itself; `notes` are on its parts. `document` is
+    where the pointer leads, if that is a file beside the source.
     """
 
     pointer: Pointer
@@ -67,6 +71,7 @@ class Case:
     question: dict[str, Any] = field(default_factory=dict)
     rubric: Draft | None = None
     notes: tuple[Note, ...] = ()
+    document: Document | None = None
 
 
 @dataclass(frozen=True, slots=True)

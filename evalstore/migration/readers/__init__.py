@@ -28,18 +28,32 @@ def give(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], tabl
     return own(main, rubrics, table) if own else _given(main, table)
 
 
+def give_beside(main: Mapping[str, Any], table: Table) -> dict[str, Any]:
+    """Return the values of the files that were read beside the source, by the path that it names them by."""
+    kept = main["x_source"].get("beside", {})
+    return {path: _filled(value, main, table, path) for path, value in kept.items()}
+
+
 def keeps(table: Table) -> bool:
     """Whether what artifacts do not say of a source is kept beside them, as its reader has no words of its own."""
     return not hasattr(_reader(table), "give")
 
 
 def _given(main: Mapping[str, Any], table: Table) -> Any:
-    kept = main["x_source"]["kept"]
-    if "questions" not in main:
-        return whole(kept)
-    cases = [(row["x_source"]["pointer"], unfolded_case(row, table.mirrors)) for row in main["questions"]]
-    aside = [(item["pointer"], whole(item["value"])) for item in main.get("x_unmapped", ())]
+    return _filled(main["x_source"]["kept"], main, table, "")
+
+
+def _filled(kept: Any, main: Mapping[str, Any], table: Table, path: str) -> Any:
+    """Return the value of a file from what was kept of it, and the cases that stood in it."""
+    rows = [(row["x_source"], row) for row in main.get("questions", ())]
+    cases = [(source["pointer"], unfolded_case(row, table.mirrors)) for source, row in rows if _is_of(path, source)]
+    unmapped = [item for item in main.get("x_unmapped", ()) if "pointer" in item]  # else it is a line of no document
+    aside = [(item["pointer"], whole(item["value"])) for item in unmapped if _is_of(path, item)]
     return unfolded_root(kept, [*cases, *aside])
+
+
+def _is_of(path: str, source: Mapping[str, Any]) -> bool:
+    return bool(source.get("beside", "") == path)
 
 
 def _reader(table: Table) -> ModuleType:

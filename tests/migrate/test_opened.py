@@ -1,0 +1,163 @@
+"""What is read beside a source, and lines of a source that cannot be read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.documents import Document, read_yaml
+from evalstore.errors import LoadError
+from evalstore.migration.fold import same
+from evalstore.migration.opened import open_source, opened, source_text
+from evalstore.migration.outcome import Outcome
+from evalstore.migration.plan import plan_source
+from evalstore.migration.readers import give, give_beside
+from evalstore.migration.shelving import Names
+from evalstore.migration.sources import find_sources
+from evalstore.migration.table import load_tables
+from evalstore.migration.taken import Case, Draft, Legacy, Taken
+from evalstore.model import Kind
+
+
+def put(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_lines_are_ended_by_line_feeds_alone_and_blank_ones_do_not_count() -> None:
+    document, broken = opened('{"a": "x\u2028\x85y"}\r\n\n  \n{"a": 1.10}'.encode(), "f.jsonl")
+    assert broken == ()
+    assert [row["a"] for row in document.value] == ["x\u2028\x85y", Decimal("1.10")]
+    assert [document.place((index,)).line for index in (0, 1)] == [1, 4]
+    assert source_text(document.value, "f.jsonl").endswith('{"a":1.10}\n')
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [(b'{"a": ', "not JSON"), (b'{"a": 1, "a": 2}', "stands twice"), (b"[NaN]", "NaN is not JSON"), (b'"\xff"', "not UTF-8")],
+)  # fmt: skip
+def test_a_broken_line_is_told_beside_the_whole_ones(line: bytes, words: str) -> None:
+    document, broken = opened(b"1\n" + line + b"\n2\n", "f.jsonl")
+    assert document.value == [1, 2]
+    assert [(one.problem.place.line, one.text) for one in broken] == [(2, line.decode("utf-8", "backslashreplace"))]
+    assert words in broken[0].problem.message
+    with pytest.raises(LoadError, match=words):
+        open_source(b"1\n" + line + b"\n2\n", "f.jsonl")
+
+
+def test_what_is_mostly_broken_is_no_such_file() -> None:
+    with pytest.raises(LoadError, match="not JSON"):
+        opened(b"1\nx\ny\n", "f.jsonl")
+    with pytest.raises(LoadError, match="no row"):
+        opened(b"\n \n", "f.jsonl")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Any:
+    """A source in a folder that was named, with files inside and outside of that folder."""
+    outside = put(tmp_path / "outside.json", '"outside"')
+    root = tmp_path / "root"
+    put(root / "a/eval.json", "{}")
+    put(root / "a/here.json", '"here"')
+    put(root / "top.json", '"top"')
+    put(root / "a/broken.jsonl", "1\n{\n2\n")
+    put(root / "a/name: with @.json", '"odd"')
+    (root / "a/folder.json").mkdir()
+    (root / "a/link.json").symlink_to(outside)
+    (root / "linked").symlink_to(tmp_path)
+    return next(one for one in find_sources([root], tmp_path / "store") if one.name == "root/a/eval.json")
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("here.json", "root/a/here.json"),
+        ("./x/../here.json", "root/a/here.json"),
+        ("file://here.json", "root/a/here.json"),
+        ("file:///top.json", "root/top.json"),
+        ("/top.json", "root/top.json"),
+        ("../top.json", "root/top.json"),
+        ("name: with @.json", "root/a/name: with @.json"),
+    ],
+)
+def test_what_lies_beside_is_read_within_what_was_named(source: Any, path: str, name: str) -> None:
+    document = source.beside(path)
+    assert document is not None
+    assert document.file == name
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../../outside.json", "/../outside.json", "/etc/hostname", "link.json", "../linked/outside.json", "folder.json", "",
+     "/", ".", "..", "none.json", "broken.jsonl", "https://example.org/here.json", "file://file://here.json", "here.json\0",
+     "x" * 5000, "*.json"],
+)  # fmt: skip
+def test_nothing_else_is(source: Any, path: str) -> None:
+    assert source.beside(path) is None
+
+
+def test_beside_a_file_that_was_named_alone_is_its_folder(tmp_path: Path) -> None:
+    path = put(tmp_path / "a/eval.json", "{}")
+    put(tmp_path / "a/here.json", "1")
+    put(tmp_path / "up.json", "1")
+    only = find_sources([path], tmp_path / "store")[0]
+    found = only.beside("/here.json")
+    assert found is not None
+    assert found.file == "a/here.json"
+    assert only.beside("../up.json") is None
+
+
+def taken(document: Document, rows: Document) -> Taken:
+    rubric = Draft(Kind.RUBRIC, "r", {"checks": [{"kind": "format", "format": "text"}]})
+    return Taken(
+        "d",
+        Draft(Kind.DATASET, "x", {"title": "t"}),
+        (
+            Case(("own", 0), document.value["own"][0], question={"id": "a", "input": "?"}, rubric=rubric),
+            Case((1,), rows.value[1], question={"id": "b", "input": "!"}, rubric=rubric, document=rows),
+            Case((0,), rows.value[0], Outcome.REFUSED, ("why",), document=rows),
+        ),
+    )
+
+
+def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> None:
+    document = open_source(b'{"own": [{"q": 1}], "more": "rows.jsonl"}', "eval.json")
+    rows, broken = opened(b'{"q": 2}\n{"q": 3, "note": 1}\n', "rows.jsonl")
+    table = replace(load_tables("openrubricrl")[0], mirrors={})
+    legacy = Legacy(document, "eval.json", "0", {"rows.jsonl": rows}.get, None, broken)
+    plan = plan_source(taken(document, rows), legacy, table, Names(), beside={"rows.jsonl": rows})
+    assert [(entry.file, entry.line, entry.outcome) for entry in plan.entries] == [
+        ("eval.json", 1, "migrated"),
+        ("rows.jsonl", 1, "refused"),
+        ("rows.jsonl", 2, "migrated"),
+    ]
+    main = read_yaml(plan.files["datasets/x.yaml"], "x").value
+    assert main["x_source"]["beside"] == {"rows.jsonl": []}
+    assert main["questions"][1]["x_source"] == {"beside": "rows.jsonl", "pointer": "/1", "kept": {"q": 3, "note": 1}}
+    assert same(give(main, {}, table), document.value)
+    assert same(give_beside(main, table)["rows.jsonl"], rows.value)
+
+
+def test_a_broken_line_is_kept_as_it_stands(tmp_path: Path) -> None:
+    document, broken = opened(b'{"q": 2}\n{"q": \n{"q": 3}\n', "rows.jsonl")
+    rubric = Draft(Kind.RUBRIC, "r", {"checks": [{"kind": "format", "format": "text"}]})
+    cases = tuple(
+        Case((index,), row, question={"id": f"q{index}", "input": "?"}, rubric=rubric)
+        for index, row in enumerate(document.value)
+    )
+    table = replace(load_tables("openrubricrl")[0], mirrors={})
+    legacy = Legacy(document, "rows.jsonl", "0", lambda _: None, None, broken)
+    plan = plan_source(Taken("d", Draft(Kind.DATASET, "x", {}), cases), legacy, table, Names())
+    assert [(entry.line, entry.outcome) for entry in plan.entries] == [(1, "migrated"), (2, "refused"), (3, "migrated")]
+    main = read_yaml(plan.files["datasets/x.yaml"], "x").value
+    assert [(item["line"], item["value"]) for item in main["x_unmapped"]] == [(2, '{"q": ')]
+    assert same(give(main, {}, table), json.loads('[{"q": 2}, {"q": 3}]'))
+    without = plan_source(Taken("d", None, cases), legacy, table, Names())
+    assert without.files == {}
+    assert "not JSON" in without.entries[0].reason
