@@ -1,0 +1,80 @@
+"""Finds out in which of its dialects a suite is written, by its keys and the types of its checks alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from evalstore.migration.readers.agentevals.said import Dialect
+from evalstore.migration.table import Table
+
+ORDER = ("D0", "D1", "D2", "D2s", "D3", "D4")
+_LISTS = ("assertions", "assert", "evaluators")
+
+
+def dialect_of(name: str, table: Table) -> Dialect:
+    """Return a dialect of the table by its name."""
+    row = table.form["dialects"][name]
+    return Dialect(
+        name=name,
+        evaluators=tuple(row["evaluators"]),
+        appends=row["inherit"] == "append",
+        gates=row.get("gates", False),
+        limits=row.get("limits", False),
+        custom=row.get("custom", False),
+        args=row["args"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A dialect, the key or type that speaks for it, and whether it is a `hint`, which other dialects know as well."""
+
+    dialect: str
+    because: str
+    hint: bool
+
+
+def find_dialects(root: Mapping[str, Any], cases: list[Any], table: Table) -> list[Told]:
+    """Return the dialects that something speaks for, the surest first."""
+    keys = {key for case in cases if isinstance(case, dict) for key in case}
+    types = {type_ for holder in (root, *cases) for type_ in _types(holder)}
+    found: dict[str, Told] = {}
+    for row in table.form["told_by"]:
+        if because := _because(row, root, keys, types):
+            found.setdefault(row["dialect"], Told(row["dialect"], because, row.get("hint", False)))
+    return list(found.values())
+
+
+def among(name: str, row: Mapping[str, Any]) -> bool:
+    """Whether a row of the table stands for a dialect, by its `since` and `until`."""
+    place = ORDER.index(name)
+    return ORDER.index(row.get("since", ORDER[0])) <= place <= ORDER.index(row.get("until", ORDER[-1]))
+
+
+def _because(row: Mapping[str, Any], root: Mapping[str, Any], keys: set[str], types: set[str]) -> str:
+    at_root = [key for key in row.get("root", ()) if key in root]
+    values = [key for key, value in row.get("root_values", {}).items() if root.get(key) == value]
+    in_case = [key for key in row.get("case", ()) if key in keys]
+    typed = sorted(type_ for type_ in types if any(fnmatchcase(type_, name) for name in row.get("types", ())))
+    return next(iter([*at_root, *values, *in_case, *(f"type {type_}" for type_ in typed)]), "")
+
+
+def _types(holder: Any) -> Iterator[str]:
+    """Yield the types of all checks in a mapping, however deep."""
+    for raw in _lists(holder):
+        for item in raw if isinstance(raw, list) else ():
+            if isinstance(item, dict):
+                yield from (item["type"],) if isinstance(item.get("type"), str) else ()
+                yield from _types(item)
+
+
+def _lists(holder: Any) -> Iterator[Any]:
+    for inner in (holder, *(holder.get(key) for key in ("execution", "default_test"))) if _is(holder) else ():
+        yield from (inner[key] for key in _LISTS if key in inner) if _is(inner) else ()
+
+
+def _is(value: Any) -> bool:
+    return isinstance(value, dict)

@@ -1,0 +1,157 @@
+"""Reads lists of evaluators: each by its type's row in the table, with its weight, its gate and its sign."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from evalstore.documents import Pointer
+from evalstore.migration.outcome import Outcome
+from evalstore.migration.readers.agentevals.dialects import among
+from evalstore.migration.readers.agentevals.fields import fields
+from evalstore.migration.readers.agentevals.groups import assert_set, composite
+from evalstore.migration.readers.agentevals.judged import items, judged, strings, weight_of
+from evalstore.migration.readers.agentevals.said import (
+    CrashError,
+    Said,
+    Scope,
+    ignored,
+    joined,
+    number,
+    skipped,
+    unmapped,
+)
+from evalstore.migration.readers.agentevals.texts import fixed, pattern, texts, trimmed
+from evalstore.migration.readers.agentevals.tools import called, sequence, skill, trajectory, used
+from evalstore.migration.taken import Note
+from evalstore.text import excerpt
+
+Raw = Mapping[str, Any]
+Reader = Callable[[Raw, Pointer, Scope, Mapping[str, Any]], Said]
+
+
+def read_list(raws: Any, pointer: Pointer, scope: Scope, *, inner: bool = False) -> Said:
+    """Read a list of evaluators; members of a composite (`inner`) have no gates and no sign, whatever they say."""
+    if not isinstance(raws, list):
+        return skipped(pointer, "it is no list") if raws is not None else Said()
+    places = [(raw, (*pointer, index)) for index, raw in enumerate(raws)]
+    bare = [(raw, place) for raw, place in places if isinstance(raw, str)]
+    read = [_one(raw, place, scope, inner=inner) for raw, place in places if not isinstance(raw, str)]
+    if scope.dialect.custom:
+        return joined([*read, strings(bare, scope)])
+    return joined([*read, *(skipped(place, "it is a text, and no evaluator") for _, place in bare)])
+
+
+def _one(raw: Any, pointer: Pointer, scope: Scope, *, inner: bool) -> Said:
+    type_ = raw.get("type") if isinstance(raw, dict) else None
+    if isinstance(raw, dict) and type_ is None and isinstance(raw.get("include"), str):
+        return unmapped(raw, pointer, f"it includes the checks of {excerpt(raw['include'])}, which are not read")
+    if not isinstance(raw, dict) or not isinstance(type_, str):
+        return skipped(pointer, "it has no type")
+    name = type_.replace("_", "-")
+    row = scope.table.form["types"].get(name)
+    if row is None or not among(scope.dialect.name, row):
+        return _unknown(raw, pointer, scope, row or {})
+    said = (
+        _GROUPS[row["reads"]](raw, pointer, scope, _members(scope))
+        if row["reads"] in _GROUPS
+        else (_READERS[row["reads"]](raw, pointer, scope, row))
+    )
+    if row.get("negate"):
+        said = replace(said, terms=tuple(replace(term, negate=not term.negate) for term in said.terms))
+    return _as_member(said, raw, pointer, scope) if inner else _weighed(said, raw, pointer, scope)
+
+
+def _members(scope: Scope) -> Callable[[Any, Pointer], Said]:
+    return lambda raws, pointer: read_list(raws, pointer, scope, inner=True)
+
+
+def _unknown(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> Said:
+    type_ = excerpt(raw["type"])
+    if "refused" in row:
+        raise CrashError(f"{'/'.join(map(str, pointer))}: {row['refused']}")
+    if row:
+        why = row.get("removed", f"{scope.dialect.name} has no type {type_}")
+        return skipped(pointer, f"{type_}: {why}" if "removed" in row else why)
+    if scope.dialect.custom:
+        return unmapped(raw, pointer, f"the type {type_} is one of the project's own, decided by code")
+    return skipped(pointer, f"it does not know the type {type_}")
+
+
+def _as_member(said: Said, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
+    """Return a member of a group: a set weighs it by its own weight, a composite by its aggregator."""
+    own = scope.dialect.name == "D4"
+    unread = ["negate", "required", *(() if own else ("weight",))]
+    notes = [ignored((*pointer, key), f"{key} of a member") for key in unread if raw.get(key)]
+    weight = weight_of(raw, pointer) if own else Fraction(1)
+    return joined([replace(said, terms=tuple(replace(term, weight=weight) for term in said.terms)), *notes])
+
+
+def _weighed(said: Said, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
+    weight, gates = weight_of(raw, pointer), scope.dialect.gates
+    gate = _gate(raw, pointer, scope) if gates else None
+    turned = gates and raw.get("negate") is True
+    notes = (
+        []
+        if gates
+        else [ignored((*pointer, key), f"{scope.dialect.name} has no {key}") for key in _LATER if key in raw]
+    )
+    terms = tuple(replace(term, weight=weight, gate=gate, negate=term.negate is not turned) for term in said.terms)
+    said = replace(said, terms=terms)
+    if said.unmapped and not said.terms and weight == 0 and gate is None:
+        said = Said(
+            notes=tuple(Note(n.pointer, Outcome.UNMAPPED, f"{n.reason}; it weighs nothing") for n in said.notes)
+        )
+    return joined([said, *notes])
+
+
+_LATER = ("negate", "required")
+
+
+def _gate(raw: Raw, pointer: Pointer, scope: Scope) -> Fraction | None:
+    """Return the bar of a required evaluator; None where it is not required."""
+    required, least = raw.get("required"), number(raw.get("min_score"))
+    bar = least if least is not None and 0 < least <= 1 and scope.dialect.limits else scope.passes
+    if required is True:
+        return bar
+    own = number(required)
+    if own is None:
+        return None
+    if scope.dialect.name == "D4":
+        raise CrashError(f"{'/'.join(map(str, pointer))}: required is a number, which the runner no longer takes")
+    if own > 1:
+        raise CrashError(f"{'/'.join(map(str, pointer))}: required is a number above 1, which nothing reaches")
+    return own or None
+
+
+def _unmapped(raw: Raw, pointer: Pointer, _: Scope, row: Mapping[str, Any]) -> Said:
+    return unmapped(raw, pointer, row["reason"])
+
+
+def _goal(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> Said:
+    said = judged(raw, pointer, scope, row)
+    return joined([said, Said(lossy=("the runner's judge reads the calls of tools as well",))])
+
+
+_READERS: Mapping[str, Reader] = {
+    "texts": texts,
+    "trimmed": trimmed,
+    "pattern": pattern,
+    "fixed": fixed,
+    "judged": judged,
+    "items": items,
+    "trajectory": trajectory,
+    "used": used,
+    "sequence": sequence,
+    "called": called,
+    "skill": skill,
+    "goal": _goal,
+    "fields": fields,
+    "unmapped": _unmapped,
+}
+_GROUPS: Mapping[str, Callable[[Raw, Pointer, Scope, Callable[[Any, Pointer], Said]], Said]] = {
+    "composite": composite,
+    "assert_set": assert_set,
+}

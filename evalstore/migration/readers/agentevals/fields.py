@@ -1,0 +1,105 @@
+"""Accuracy of single fields of a JSON answer: one schema a field, with the values that the test expects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from evalstore.documents import Pointer
+from evalstore.migration.readers.agentevals.judged import weight_of
+from evalstore.migration.readers.agentevals.said import (
+    Check,
+    Said,
+    Scope,
+    Term,
+    joined,
+    name_of,
+    number,
+    skipped,
+    unmapped,
+)
+
+Raw = Mapping[str, Any]
+_STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
+_PATH = re.compile(r"(?:[^.\[\]]+(?:\[[0-9]{1,4}\])*)(?:\.[^.\[\]]+(?:\[[0-9]{1,4}\])*)*")
+_MISSING = object()
+_KNOWN = frozenset({"exact", "numeric_tolerance", "date"})
+_LOSSY = (
+    "the runner leaves out optional fields that the answer lacks; here they count as right",
+    "the runner reads the numbers in texts as numbers, and compares what it finds in its own way",
+)
+
+
+def fields(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Said:
+    """Read a list of fields, each with its path, its way to compare, and its weight, as one group."""
+    given = raw.get("fields")
+    if not isinstance(given, list) or not given:
+        return skipped(pointer, "it has no fields")
+    said = joined(_field(item, (*pointer, "fields", index), scope) for index, item in enumerate(given))
+    if not said.terms:
+        return said
+    combine = "all_pass" if raw.get("aggregation") == "all_or_nothing" else "weighted_avg"
+    group = Term(name_of(raw), pointer, members=said.terms, combine=combine, steps=0, unmapped=said.unmapped)
+    return Said((group,), _LOSSY, said.notes)
+
+
+def _field(raw: Any, pointer: Pointer, scope: Scope) -> Said:
+    path = raw.get("path") if isinstance(raw, dict) else None
+    if not isinstance(path, str) or not _PATH.fullmatch(path):
+        return skipped(pointer, "it has no path of a field")
+    match = raw.get("match")
+    if match not in _KNOWN:
+        return skipped(pointer, f"it does not know the way {match} to compare")
+    steps: list[str | int] = [name or int(index) for name, index in _STEP.findall(path)]
+    wanted = _at(scope.expected, steps)
+    if wanted is not _MISSING and match == "date":
+        return unmapped(raw, pointer, "no check kind compares dates")
+    value = {} if wanted is _MISSING else _value(wanted, raw)
+    if value is None:
+        return unmapped(raw, pointer, "the expected value is no number, or its tolerance is none")
+    required = raw.get("required") is not False and wanted is not _MISSING
+    check: Check = {"kind": "json_schema", "schema": _schema(steps, value, required=required)}
+    if wanted is _MISSING:
+        check = {"kind": "regex", "pattern": "\\A", "description": "the test expects nothing of this field"}
+    return Said((Term(path, pointer, check, weight=weight_of(raw, pointer)),))
+
+
+def _value(wanted: Any, raw: Raw) -> dict[str, Any] | None:
+    if raw["match"] == "exact":
+        return {"const": wanted}
+    middle, width = number(wanted), number(raw.get("tolerance", 0))
+    if middle is None or width is None or width < 0:
+        return None
+    width *= abs(middle) if raw.get("relative") is True else 1
+    low, high = _decimal(middle - width), _decimal(middle + width)
+    return None if low is None or high is None else {"type": "number", "minimum": low, "maximum": high}
+
+
+def _schema(steps: list[str | int], value: dict[str, Any], *, required: bool) -> dict[str, Any]:
+    for step in reversed(steps):
+        if isinstance(step, str):
+            need: dict[str, Any] = {"required": [step]} if required else {}
+            value = {"type": "object", "properties": {step: value}, **need}
+        else:
+            need = {"minItems": step + 1} if required else {}
+            value = {"type": "array", "prefixItems": [*([True] * step), value], **need}
+    return value
+
+
+def _at(value: Any, steps: list[str | int]) -> Any:
+    for step in steps:
+        if isinstance(step, str):
+            value = value.get(step, _MISSING) if isinstance(value, dict) else _MISSING
+        else:
+            value = value[step] if isinstance(value, list) and step < len(value) else _MISSING
+    return value
+
+
+def _decimal(value: Fraction) -> int | Decimal | None:
+    if value.denominator == 1:
+        return int(value)
+    found = Decimal(value.numerator) / Decimal(value.denominator)
+    return found if Fraction(found) == value else None

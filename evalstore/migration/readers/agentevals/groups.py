@@ -1,0 +1,145 @@
+"""Groups of evaluators: composites by their aggregator, and sets; their members come read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from evalstore.documents import Pointer
+from evalstore.migration.fold import bare
+from evalstore.migration.readers.agentevals.judged import weight_of
+from evalstore.migration.readers.agentevals.said import (
+    AVERAGE,
+    PASSES,
+    CrashError,
+    Said,
+    Scope,
+    Term,
+    joined,
+    name_of,
+    number,
+    skipped,
+    unmapped,
+)
+
+Raw = Mapping[str, Any]
+Members = Callable[[Any, Pointer], Said]
+_LISTS = ("assertions", "assert", "evaluators")
+_BAR = {"safety_gate": Fraction(3, 5), "all_or_nothing": PASSES}
+_PAPER = (
+    "the runner never knew the aggregator {} and skips the composite; here it is graded as the specification says: {}"
+)
+_SAYS = {
+    "minimum": "the lowest score of its members",
+    "maximum": "the highest score of its members",
+    "safety_gate": "0 if a gate is below {bar}, else the mean of all",
+    "all_or_nothing": "0 if a member is below {bar}, else the mean of all",
+}
+_LENIENT = "whether a member between 0.6 and 0.8 counts as passed is told in two ways; here it does not"
+
+
+def composite(raw: Raw, pointer: Pointer, scope: Scope, members: Members) -> Said:
+    """Read a composite by its aggregator; the runner skips one whose aggregator it does not know."""
+    aggregator = raw.get("aggregator")
+    how = aggregator.get("type") if isinstance(aggregator, dict) else None
+    if not isinstance(aggregator, dict) or not isinstance(how, str):
+        return skipped(pointer, "it has no aggregator")
+    if how.replace("-", "_").startswith(("code_", "llm_")):
+        return unmapped(raw, pointer, f"the aggregator {how} decides by a program or a model of its own")
+    if how not in _AGGREGATORS:
+        return skipped(pointer, f"the aggregator {how} is unknown")
+    key = next((key for key in _LISTS if raw.get(key) is not None), "")
+    said = members(raw.get(key), (*pointer, key)) if key else Said()
+    if not said.terms:
+        return _empty(raw, said)
+    group = Term(name_of(raw), pointer, members=said.terms, steps=0, unmapped=said.unmapped)
+    found = _AGGREGATORS[how](group, aggregator, scope)
+    if isinstance(found, str):
+        return unmapped(raw, pointer, found)
+    return joined([found, replace(said, terms=(), unmapped=())])
+
+
+def assert_set(raw: Raw, pointer: Pointer, _: Scope, members: Members) -> Said:
+    """Read a set: the weighted mean of its members, each with its own weight."""
+    said = members(raw.get("assert"), (*pointer, "assert"))
+    if not said.terms:
+        return _empty(raw, said)
+    bar = number(raw.get("threshold"))
+    passes = bar if bar is not None and 0 <= bar <= 1 else PASSES
+    group = Term(name_of(raw), pointer, members=said.terms, passes=passes, steps=0, unmapped=said.unmapped)
+    return replace(said, terms=(group,), unmapped=())
+
+
+def _empty(raw: Raw, said: Said) -> Said:
+    """Return a group of which no member can be said; the runner skips one of which it knows none."""
+    whole = ({"reason": "none of its members can be said", "raw": bare(raw)},) if said.unmapped else ()
+    return Said(notes=said.notes, unmapped=whole)
+
+
+def _average(group: Term, aggregator: Raw, _: Scope) -> Said | str:
+    given = aggregator.get("weights") or {}
+    weights = given if isinstance(given, dict) else {}
+    members = tuple(
+        replace(
+            member, weight=weight_of({"weight": weights.get(member.name)}, (*group.pointer, "aggregator", "weights"))
+        )
+        for member in group.members
+    )
+    return Said((replace(group, members=members),))
+
+
+def _threshold(group: Term, aggregator: Raw, scope: Scope) -> Said | str:
+    bar = number(aggregator.get("threshold"))
+    if bar is None or not 0 <= bar <= 1:
+        raise CrashError(
+            f"{'/'.join(map(str, group.pointer))}: the threshold of the aggregator is no number from 0 to 1"
+        )
+    members = [_binary(member) for member in group.members]
+    if None in members:
+        return "a member passes or fails by a score that no check can turn into one of the two"
+    lenient = (_LENIENT,) if scope.dialect.name in {"D0", "D1", "D2", "D2s"} else ()
+    binary = tuple(member for member in members if member)
+    judged = lenient if any(member.check and "jury" in member.check for member in binary) else ()
+    return Said((replace(group, members=binary, passes=bar),), judged)
+
+
+def _binary(member: Term) -> Term | None:
+    """Return a member that scores 1 when its score reaches 0.8, else 0; None where no check says that."""
+    check = member.check
+    if check is None or (check["kind"] == "tool_usage" and not 0 < member.steps < 1 / (1 - PASSES)):
+        return None
+    if check["kind"] == "llm_judge" and member.steps == 0:
+        rest = {key: item for key, item in check.items() if key not in {"kind", "judge_prompt_ref"}}
+        jury = {"members": [{"judge_prompt_ref": check["judge_prompt_ref"]}], "aggregate": "majority"}
+        return replace(member, check={"kind": "llm_judge", "jury": jury, **rest, "threshold": PASSES}, steps=1)
+    return replace(member, check={key: item for key, item in check.items() if key != "partial"}, steps=1)
+
+
+def _paper(group: Term, aggregator: Raw, _: Scope) -> Said | str:
+    """Read an aggregator that exists in the specification only."""
+    how = aggregator["type"]
+    given = number(aggregator.get("threshold"))
+    bar = _BAR.get(how) if given is None else given
+    told = _PAPER.format(how, _SAYS[how].format(bar=float(bar or 0)))
+    if bar is None or how in {"minimum", "maximum"}:
+        return Said((replace(group, combine=how[:3]),), (told,))
+    required = aggregator.get("required")
+    names = set(map(str, required)) if isinstance(required, list) and how == "safety_gate" else None
+    weighted = _average(group, aggregator, _)
+    members = weighted.terms[0].members if isinstance(weighted, Said) else group.members
+    gated = tuple(replace(one, gate=bar) if names is None or one.name in names else one for one in members)
+    if any(one.gate is not None and one.check is None for one in gated):
+        return "a gate of it is a group itself, and groups go one level deep"
+    return Said((replace(group, members=gated, combine=AVERAGE),), (told,))
+
+
+_AGGREGATORS: Mapping[str, Callable[[Term, Raw, Scope], Said | str]] = {
+    "weighted_average": _average,
+    "threshold": _threshold,
+    "minimum": _paper,
+    "maximum": _paper,
+    "safety_gate": _paper,
+    "all_or_nothing": _paper,
+}

@@ -1,0 +1,184 @@
+"""Graders that ask a model: prompts of the file become judges, points and statements are asked one by one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import PurePosixPath
+from typing import Any
+
+from evalstore.documents import Pointer, digest
+from evalstore.migration.names import slug
+from evalstore.migration.prompts import literal, variables_of
+from evalstore.migration.readers.agentevals.ranges import bands_of
+from evalstore.migration.readers.agentevals.said import (
+    Check,
+    CrashError,
+    Said,
+    Scope,
+    Term,
+    joined,
+    leaf,
+    name_of,
+    number,
+    skipped,
+    unmapped,
+)
+from evalstore.migration.taken import Draft
+from evalstore.model import Kind
+
+Raw = Mapping[str, Any]
+_TEXTS = frozenset({".md", ".txt", ".prompt", ".mustache"})
+_PROGRAMS = frozenset({".ts", ".js", ".mjs", ".py", ".sh"})
+_FILE = "file://"
+_PLACEHOLDER = re.compile(r"(\$?)\{\{\s*([A-Za-z_][\w.]*)\s*\}\}")
+_LISTS = ("criteria", "rubrics", "value")
+_OUTCOMES = ("outcome", "expected_outcome", "description")
+_OURS = "the judge asks in words of our own"
+_ONE_BY_ONE = "each point is asked by itself, where the runner asks for all at once and leaves out what its model skips"
+_AGENT = "the runner's grader could use tools to look around; here a model only reads"
+
+
+def judged(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> Said:
+    """Read a grader that has a prompt of its own, a list of points, or only the criteria of its test."""
+    agent = (_AGENT,) if row.get("agent") else ()
+    if any(isinstance(raw.get(key), list) for key in _LISTS):
+        return joined([items(raw, pointer, scope, row), Said(lossy=agent)])
+    given = raw.get("prompt")
+    if isinstance(given, str) and given.strip():
+        return joined([_prompted(given, raw, pointer, scope), Said(lossy=agent)])
+    if given is not None and not isinstance(given, str):
+        return unmapped(raw, pointer, "a program of its own writes the prompt; it is kept as data and never run")
+    if scope.dialect.name == "D4" and isinstance(raw.get("value"), str):
+        return joined([_points([(raw["value"], (*pointer, "value"))], raw, pointer, scope), Said(lossy=agent)])
+    return joined([by_criteria(scope, pointer, name_of(raw)), Said(lossy=agent)])
+
+
+def by_criteria(scope: Scope, pointer: Pointer, name: str = "criteria") -> Said:
+    """Return the grader of a test that says nothing but its criteria."""
+    judge = _ours("agentv_criteria", scope)
+    check: Check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref}
+    return Said((Term(name, pointer, check, steps=0),), (_OURS,), judges=(judge,))
+
+
+def items(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Said:
+    """Read a list of points, each a text or a mapping with its weight, as one group."""
+    key = next((key for key in _LISTS if isinstance(raw.get(key), list)), None)
+    if key is None:
+        return skipped(pointer, "it has no list of points")
+    return _points([(item, (*pointer, key, index)) for index, item in enumerate(raw[key])], raw, pointer, scope)
+
+
+def strings(given: list[tuple[Any, Pointer]], scope: Scope) -> Said:
+    """Return bare texts among the checks of a test: one grader that weighs as much as it has texts."""
+    said = joined(item_of(text, place, scope) for text, place in given)
+    once = ("before 4.16 the runner weighed all texts together as one check",) if scope.dialect.name == "D3" else ()
+    return joined([said, Said(lossy=(_OURS, _ONE_BY_ONE, *once))]) if said.terms else said
+
+
+def item_of(item: Any, pointer: Pointer, scope: Scope) -> Said:
+    """Return what one point asks."""
+    raw: Raw = {"outcome": item} if isinstance(item, str) else item if isinstance(item, dict) else {}
+    text = next((raw[key] for key in _OUTCOMES if isinstance(raw.get(key), str) and raw[key].strip()), "")
+    bands = bands_of(raw["score_ranges"], pointer) if raw.get("score_ranges") else ""
+    if not text and not bands:
+        return skipped(pointer, "it is no point that a model could be asked about")
+    which = "score_range" if bands else "contradiction" if raw.get("operator") == "contradiction" else "rubric_item"
+    judge = _ours(f"agentv_{which}", scope)
+    named = raw["id"] if isinstance(raw.get("id"), str) else ""
+    filled = {"criterion": text or named or "see below", **({"bands": bands} if bands else {})}
+    check: Check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref, "variables": filled}
+    weight = weight_of(raw, pointer)
+    term = Term(named or _word(text), pointer, check, weight=weight, steps=0 if bands else 1)
+    return Said((term,), judges=(judge,))
+
+
+def weight_of(raw: Raw, pointer: Pointer) -> Fraction:
+    """Return an evaluator's weight, 1 where it has none; the runner stops at one that is no number from 0 up."""
+    if raw.get("weight") is None:
+        return Fraction(1)
+    weight = number(raw["weight"])
+    if weight is None or weight < 0:
+        raise CrashError(f"{'/'.join(map(str, pointer))}: the weight {raw['weight']!r} is no number from 0 up")
+    return weight
+
+
+def _points(given: list[tuple[Any, Pointer]], raw: Raw, pointer: Pointer, scope: Scope) -> Said:
+    said = joined(item_of(item, place, scope) for item, place in given)
+    if not said.terms:
+        return joined([said, skipped(pointer, "none of its points can be asked")])
+    group = Term(name_of(raw), pointer, members=said.terms, steps=0)
+    return Said((group,), (_OURS, *((_ONE_BY_ONE,) if len(said.terms) > 1 else ())), said.notes, (), said.judges)
+
+
+def _prompted(given: str, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
+    path = _path(given)
+    if path is None:
+        return _judge(given, raw, pointer, scope, name=name_of(raw))
+    suffix = PurePosixPath(path).suffix.lower()
+    if suffix in _PROGRAMS:
+        return unmapped(raw, pointer, f"the program {path} writes the prompt; it is kept as data and never run")
+    document = scope.beside(path)
+    if document is None or not isinstance(document.value, str):
+        return unmapped(raw, pointer, f"its prompt {path} is not there, or lies outside of what was named")
+    return _judge(document.value, raw, pointer, scope, name=PurePosixPath(path).stem)
+
+
+def _path(given: str) -> str | None:
+    """Return the path of a file with the prompt; None where the text is the prompt itself."""
+    if given.startswith(_FILE):
+        return given.removeprefix(_FILE)
+    alone = "\n" not in given.strip() and " " not in given.strip()
+    return given.strip() if alone and PurePosixPath(given.strip()).suffix.lower() in _TEXTS | _PROGRAMS else None
+
+
+def _judge(text: str, raw: Raw, pointer: Pointer, scope: Scope, *, name: str) -> Said:
+    pieces = list(_pieces(text, scope))
+    template = "".join(piece for piece, _, _ in pieces) + scope.table.form["reply"]
+    variables = {name: value for _, filled, _ in pieces for name, value in filled.items()} | variables_of(template)
+    value: dict[str, Any] = {
+        "template": template,
+        **({"variables": sorted(variables)} if variables else {}),
+        "score_type": "continuous",
+        "reply_pattern": scope.table.form["reply_pattern"],
+    }
+    judge = Draft(Kind.JUDGE, f"{_id(name)}_{digest(value)[:8]}", value, pointer)
+    check: Check = {
+        "kind": "llm_judge",
+        "judge_prompt_ref": judge.ref,
+        **({"variables": variables} if variables else {}),
+    }
+    lost = tuple(dict.fromkeys(reason for _, _, reason in pieces if reason))
+    said = leaf(raw, pointer, check, *lost, steps=0)
+    return joined([said, Said(judges=(judge,))])
+
+
+def _pieces(text: str, scope: Scope) -> Iterator[tuple[str, dict[str, str], str]]:
+    """Yield the parts of a prompt as a template's: its words, the variables that they need, and what is lost."""
+    known, done = scope.table.form["placeholders"], 0
+    for match in _PLACEHOLDER.finditer(text):
+        yield literal(text[done : match.start()]), {}, ""
+        done, name = match.end(), match[2]
+        if not match[1] and name in known:
+            yield f"{{{{ {known[name]} }}}}", {}, ""
+        elif not match[1] and isinstance(value := scope.variables.get(name), str):
+            yield f"{{{{ {name} }}}}", {name: value}, ""
+        else:
+            yield literal(match[0]), {}, f"nobody can say here what fills {match[0]} in a prompt; it stays as it is"
+    yield literal(text[done:]), {}, ""
+
+
+def _ours(id_: str, scope: Scope) -> Draft:
+    value = next(judge for judge in scope.table.judges if judge["id"] == id_)
+    return Draft(Kind.JUDGE, id_, {key: item for key, item in value.items() if key != "id"})
+
+
+def _id(name: str) -> str:
+    word = slug(name)
+    return word if word[:1].isalpha() else f"judge_{word}".rstrip("_")
+
+
+def _word(text: str) -> str:
+    """Return the first words of a text, as a name for its check."""
+    return " ".join(text.split()[:5])

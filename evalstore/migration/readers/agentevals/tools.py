@@ -1,0 +1,127 @@
+"""Checks of the recorded tool calls: trajectories, single tools, and skills."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from evalstore.documents import Pointer
+from evalstore.migration.readers.agentevals.said import Check, Said, Scope, leaf, skipped, unmapped
+
+Raw = Mapping[str, Any]
+# What the runner's ways to compare arguments are here; "ignore" compares none.
+_ARGS = {"exact": "exact", "superset": "subset", "partial": "subset"}
+# Its modes, and how far ours are from them.
+_MODES = {
+    "in_order": ("in_order", "where calls are missing, the share that is found may differ"),
+    "exact": ("exact", "further calls behind the expected ones were no fault to the runner; here they score 0"),
+    "superset": ("any_order", "where calls are missing, or one is expected twice, the share that is found may differ"),
+}
+_ANY = "any"
+
+
+def trajectory(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Said:
+    """Read the tools that must be called, so often or in this order; the score is the share that is."""
+    mode = raw.get("mode")
+    if mode == "any_order":
+        return _minimums(raw, pointer)
+    if not isinstance(mode, str):
+        return skipped(pointer, "it has no mode")
+    expected = raw.get("expected")
+    if not isinstance(expected, list) or not expected or not all(map(_names_tool, expected)):
+        return skipped(pointer, "it has no list of expected tools")
+    tools = [_expected(item, raw, scope) for item in expected]
+    if mode not in _MODES or None in tools:
+        what = f"the mode {mode}" if mode not in _MODES else "this way to compare arguments"
+        return unmapped(raw, pointer, f"no check kind knows {what}")
+    ours, why = _MODES[mode]
+    slow = any(item.get("max_duration_ms") is not None for item in expected)
+    lossy = [f"of tools that are expected {mode.replace('_', ' ')}: {why}"]
+    check: Check = {"kind": "tool_usage", "tools": tools, "mode": ours, "partial": True}
+    return leaf(raw, pointer, check, *lossy, *(["how long a call took is not looked at"] if slow else []), steps=0)
+
+
+def used(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
+    """Read a tool that must be called, or each of several."""
+    value = raw.get("value")
+    wanted = [_bounded(item) for item in (value if isinstance(value, list) else [value])]
+    if not wanted or None in wanted:
+        return unmapped(raw, pointer, "its value names no tool")
+    return leaf(raw, pointer, {"kind": "tool_usage", "tools": wanted})
+
+
+def sequence(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
+    """Read tools that must be called one after the other."""
+    value = raw.get("value")
+    steps = value.get("steps") if isinstance(value, dict) else value
+    mode = value.get("mode", "in_order") if isinstance(value, dict) else "in_order"
+    if not isinstance(steps, list) or not steps or not all(isinstance(step, str) and step for step in steps):
+        return unmapped(raw, pointer, "its value names no sequence of tools")
+    if mode not in {"in_order", "exact"}:
+        return unmapped(raw, pointer, f"no check kind knows the mode {mode}")
+    return leaf(raw, pointer, {"kind": "tool_usage", "tools": [{"name": step} for step in steps], "mode": mode})
+
+
+def called(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
+    """Read a tool that must be called with these arguments."""
+    given = raw.get("value")
+    value: dict[str, Any] = given if isinstance(given, dict) else {}
+    tool, match = _bounded(value), _ARGS.get(str(value.get("mode", "partial")))
+    known = value.keys() <= {"name", "tool", "args", "mode"} and isinstance(value.get("args"), dict)
+    if tool is None or match is None or not known:
+        return unmapped(raw, pointer, "no check kind compares arguments this way")
+    return leaf(raw, pointer, {"kind": "tool_usage", "tools": [tool | {"args": value["args"], "args_match": match}]})
+
+
+def skill(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
+    """Read a skill that must be used, or must not."""
+    name = raw.get("skill", raw.get("value"))
+    if not isinstance(name, str) or not name:
+        return unmapped(raw, pointer, "it names no single skill")
+    check: Check = {"kind": "tool_usage", "tools": [{"name": "Skill", "args": {"skill": name}}]}
+    why = "a skill is known by a call of the tool Skill whose argument is its name; the runner looked at more, or less"
+    said = leaf(raw, pointer, check, why)
+    return replace(said, terms=(replace(said.terms[0], negate=raw.get("should_trigger") is False),))
+
+
+def _minimums(raw: Raw, pointer: Pointer) -> Said:
+    least = raw.get("minimums")
+    if not isinstance(least, dict) or not least:
+        return skipped(pointer, "its mode is any_order, and it has no minimums")
+    if not all(isinstance(name, str) and name and _count(number) for name, number in least.items()):
+        return unmapped(raw, pointer, "a minimum is no whole number from 1 up")
+    tools = [{"name": name, **({"min": number} if number > 1 else {})} for name, number in least.items()]
+    check: Check = {"kind": "tool_usage", "tools": tools, **({"partial": True} if len(tools) > 1 else {})}
+    return leaf(raw, pointer, check, steps=len(tools))
+
+
+def _count(number: Any) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and number > 0
+
+
+def _names_tool(item: Any) -> bool:
+    return isinstance(item, dict) and isinstance(item.get("tool"), str) and bool(item["tool"])
+
+
+def _expected(item: Raw, raw: Raw, scope: Scope) -> dict[str, Any] | None:
+    """Return one expected call as a demand; None where its arguments are compared in a way that nothing here knows."""
+    tool: dict[str, Any] = {"name": item["tool"]}
+    args, mode = item.get("args"), item.get("args_match", raw.get("args_match", scope.dialect.args))
+    if args is None or args == _ANY or mode == "ignore":
+        return tool
+    if not isinstance(args, dict) or not isinstance(mode, str):
+        return None
+    match = mode if mode == "subset" and scope.dialect.args == mode else _ARGS.get(mode)
+    return None if match is None else tool | {"args": args, **({"args_match": match} if match == "exact" else {})}
+
+
+def _bounded(item: Any) -> dict[str, Any] | None:
+    if isinstance(item, str):
+        return {"name": item} if item else None
+    name = item.get("name", item.get("tool")) if isinstance(item, dict) else None
+    if not isinstance(name, str) or not name:
+        return None
+    bounds = {key: item[key] for key in ("min", "max") if item.get(key) is not None}
+    fits = all(isinstance(bound, int) and not isinstance(bound, bool) and bound >= 0 for bound in bounds.values())
+    return {"name": name, **bounds} if fits else None
