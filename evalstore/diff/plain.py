@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from evalstore.documents import Pointer, canonical, json_pointer
@@ -14,6 +16,7 @@ from evalstore.errors import LoadError
 from evalstore.text import excerpt
 
 _BITS = int(DIGIT_LIMIT * math.log2(10))
+_HALF = re.compile("[\ud800-\udfff]")
 _LISTED = 5
 _TOLD = 60
 _READABLE = 100_000  # characters; deepdiff takes seconds for more
@@ -35,7 +38,7 @@ def plain(value: Any, depth: int = 0) -> Any:
             raise LoadError(f"{value} is no number that can be calculated with")
         return number
     if isinstance(value, str):
-        if any("\ud800" <= char <= "\udfff" for char in value):
+        if _HALF.search(value):
             raise LoadError("a text holds half of a surrogate pair")
         return str(value)
     if isinstance(value, int) and value.bit_length() > _BITS:
@@ -64,7 +67,7 @@ def told(value: Any) -> str:
     if value is None:
         return "unset"
     if isinstance(value, dict):
-        return excerpt(", ".join(f"{key} {told(item)}" for key, item in value.items()), _TOLD)
+        return excerpt(", ".join(f"{key} {told(item)}" for key, item in islice(value.items(), _TOLD)), _TOLD)
     return excerpt(value if isinstance(value, str) else canonical(value), _TOLD)
 
 

@@ -14,8 +14,8 @@ from evalstore.diff.findings import Direction
 from evalstore.diff.state import CheckState
 from evalstore.versions import Bump
 
-# More facts than these are not weighed against each other one by one.
-_LISTED, _WEIGHED = 100, 10
+# More facts than these, or longer ones, are not weighed against each other one by one.
+_LISTED, _WEIGHED, _CHARS = 100, 10, 100_000
 
 
 def by_share(change: Change) -> Direction:
@@ -60,7 +60,7 @@ def share_unread(change: Change) -> Proof | None:
 def _shares(check: CheckState) -> Mapping[str, Fraction]:
     """Return the part of each fact as it is looked for; none where the question lists them, or too many are listed."""
     facts = check.params["facts"] or []
-    if not 0 < len(facts) <= _LISTED:
+    if not 0 < len(facts) <= _LISTED or sum(map(len, facts)) > _CHARS:
         return {}
     counted = Counter(facts if _judged(check) else (_spelled(fact, check) for fact in facts))
     return {fact: Fraction(number, len(facts)) for fact, number in counted.items()}

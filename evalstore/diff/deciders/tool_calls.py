@@ -11,7 +11,6 @@ from evalstore.checks.tools import MANY, Tool
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip
 from evalstore.diff.findings import Direction
-from evalstore.diff.plain import same
 from evalstore.diff.state import CheckState
 from evalstore.model import ToolCall
 from evalstore.versions import Bump
@@ -127,14 +126,17 @@ def _moved(change: Change, *, partial: bool) -> Direction:
     if before is None or after is None or max(len(before), len(after)) > MANY:
         return EITHER
     mode = change.checks[1].params["mode"]
-    if len(before) == len(after):
-        # Not ==, for which 1 is True.
-        place = next(place for place, entry in enumerate(before) if not same(entry, after[place]))
-        others = [tool_of(entry) for entry in (*before[:place], *before[place + 1 :])]
-        return _edited(tool_of(before[place]), tool_of(after[place]), _Around(others, mode, partial))
+    # One edit leaves every other entry the very value that it was.
     shorter, longer = sorted((before, after), key=len)
-    place = next((place for place, entry in enumerate(shorter) if not same(entry, longer[place])), len(shorter))
-    direction = _added(tool_of(longer[place]), _Around([tool_of(entry) for entry in shorter], mode, partial))
+    place = next((place for place, entry in enumerate(shorter) if entry is not longer[place]), len(shorter))
+    swapped = len(shorter) == len(longer)
+    rest = shorter[place + 1 :] if swapped else shorter[place:]
+    if place == len(longer) or any(one is not other for one, other in zip(rest, longer[place + 1 :], strict=True)):
+        return EITHER
+    around = _Around([tool_of(entry) for entry in (*shorter[:place], *rest)], mode, partial)
+    if swapped:
+        return _edited(tool_of(before[place]), tool_of(after[place]), around)
+    direction = _added(tool_of(longer[place]), around)
     return direction if longer is after else flip(direction)
 
 
