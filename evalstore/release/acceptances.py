@@ -10,8 +10,10 @@ from typing import Any
 from evalstore.diff import Accepted, Profile, Terms, terms_of
 from evalstore.documents import Document, encode, read_yaml, write_yaml
 from evalstore.documents.items import put_item
-from evalstore.errors import LoadError
+from evalstore.errors import AbsentError, LoadError
 from evalstore.store import Store
+from evalstore.store.blobs import working_blob
+from evalstore.store.objects import find_file
 from evalstore.store.settings import own_file
 from evalstore.validation import ACCEPTED, RULES
 from evalstore.validation.acceptances import form_notes
@@ -80,6 +82,17 @@ def with_acceptance(store: Store, acceptance: Acceptance) -> bytes:
     index = sum(one < _order(entry) for one in orders)
     same = _order(entry) in orders
     return encode(put_item(document, "accepted", orders.index(_order(entry)) if same else index, entry, replace=same))
+
+
+def find_unreviewed(store: Store, tip: str | None) -> frozenset[tuple[str, str]]:
+    """Return what the file accepts (artifact, release), where it is not committed as it stands."""
+    try:
+        found = working_blob(store.root, ACCEPTED, store.repository.hex_digits) if store.root else None
+    except AbsentError:
+        return frozenset()
+    if found == (find_file(store.batch, tip, store.prefix + ACCEPTED) if tip else None):
+        return frozenset()
+    return frozenset((one.artifact, str(one.since)) for one in read_acceptances(store))
 
 
 def _read(store: Store) -> Document | None:

@@ -9,6 +9,7 @@ from datetime import date
 from evalstore.errors import RefusedError, UsageError
 from evalstore.files import open_below, write_below
 from evalstore.model import Ref
+from evalstore.release.acceptances import find_unreviewed
 from evalstore.release.checkout import Checkout, find_checkout
 from evalstore.release.hooks import find_hooks
 from evalstore.release.identity import signature as complete
@@ -108,9 +109,11 @@ def _locked(
 
 def _unpublished(store: Store, request: Request, *, commit: bool, dry_run: bool) -> Released:
     plan = make_plan(store, request.refs, request.wish, request.today)
+    unreviewed: tuple[str, ...] = ()
     if commit:
         checkout = find_checkout(store.git)
         list(_parts(store, plan, checkout, request))  # for what they refuse
+        unreviewed = _unreviewed(store, plan, checkout.tip)
     elif not dry_run:
         for step in plan.steps:
             _write(store, step)
@@ -122,6 +125,7 @@ def _unpublished(store: Store, request: Request, *, commit: bool, dry_run: bool)
         dry_run=dry_run,
         pinned=plan.pinned,
         followed=request.wish.dependents,
+        unreviewed=unreviewed,
     )
 
 
@@ -145,6 +149,7 @@ def _published(store: Store, site: Site, request: Request) -> Released:
     tags = {f"{store.tag_prefix}{step.ref}": tag_message(step, request.message) for step in plan.steps}
     journal = prepare(site, store, checkout, parts, Words(message, tags if request.tag else {}, request.sign))
     released = _bumped(store, plan.steps, journal.commit, tagged=request.tag)
+    unreviewed = _unreviewed(store, plan, checkout.tip)
     publish(site, journal, released)
     store.forget()
     return Released(
@@ -154,7 +159,13 @@ def _published(store: Store, site: Site, request: Request) -> Released:
         signed=request.sign,
         pinned=plan.pinned,
         followed=request.wish.dependents,
+        unreviewed=unreviewed,
     )
+
+
+def _unreviewed(store: Store, plan: Plan, tip: str | None) -> tuple[str, ...]:
+    loose = find_unreviewed(store, tip)
+    return tuple(step.ref for step in plan.steps if (step.name, step.previous) in loose)
 
 
 def _parts(store: Store, plan: Plan, checkout: Checkout, request: Request) -> Iterator[Part]:

@@ -180,7 +180,8 @@ class Released:
     """What one bump did: `recovered` first, what an earlier bump had begun, then `released`.
 
     `pinned` are the versions before them that somebody still pins, `followed` says that the others have moved;
-    `bypassed` are the hooks of the repository that git would have run; `push` is None where there is nothing to push.
+    `unreviewed` are the versions that rest on acceptances which no commit has; `bypassed` are the hooks of the
+    repository that git would have run; `push` is None where there is nothing to push.
     """
 
     released: tuple[Bumped, ...]
@@ -192,6 +193,7 @@ class Released:
     signed: bool = False
     pinned: tuple[Pinned, ...] = ()
     followed: bool = False
+    unreviewed: tuple[str, ...] = ()
     bypassed: tuple[str, ...] = ()
     push: Push | None = None
 

@@ -29,6 +29,8 @@ def text(released: Released) -> str:
     elif not released.recovered:
         blocks.append(f"Nothing to release: {_unchanged(released.unchanged)}")
     blocks += [_pinned(one, followed=released.followed) for one in released.pinned]
+    if released.unreviewed:
+        blocks.append(_unreviewed(released.unreviewed))
     if released.bypassed:
         blocks.append(_bypassed(released.bypassed))
     if released.push:
@@ -55,6 +57,7 @@ def document(released: Released) -> Any:
         "dry_run": released.dry_run,
         "branch": released.branch,
         "signed": released.signed,
+        "unreviewed": list(released.unreviewed),
         "bypassed": list(released.bypassed),
         "push": _push_document(released.push) if released.push else None,
     }
@@ -117,6 +120,11 @@ def _pinned(pinned: Pinned, *, followed: bool) -> str:
         next_ = "still, and never released: name it to move it, too" if verb == "pins" else "still, and never released"
         return f"{who} {next_}\n{_listed(pinned.by)}"
     return f"{who}: evalstore bump {pinned.ref.partition('@')[0]} --dependents\n{_listed(pinned.by)}"
+
+
+def _unreviewed(refs: Sequence[str]) -> str:
+    rest = "rests" if len(refs) == 1 else "rest"
+    return f"{', '.join(refs)} {rest} on .evalstore/accepted.yaml, which is not committed: review and commit it"
 
 
 def _bypassed(hooks: Sequence[str]) -> str:

@@ -164,8 +164,24 @@ def test_the_gate_and_the_bump_ask_for_the_level_that_was_accepted(shop: Shop) -
     shop.run("status", "--check", code=1)
     shop.accept()
     shop.run("status", "--check")
-    (released,) = shop.json("bump", "judge/accuracy")["released"]
+    told = shop.run("bump", "judge/accuracy", "--dry-run").out
+    assert "judge/accuracy@1.1.0 rests on .evalstore/accepted.yaml, which is not committed: review and" in told
+    document = shop.json("bump", "judge/accuracy")
+    (released,) = document["released"]
     assert (released["ref"], released["bump"]) == ("judge/accuracy@1.1.0", "minor")
+    assert document["unreviewed"] == ["judge/accuracy@1.1.0"]
+
+
+def test_an_acceptance_that_is_committed_is_as_good_as_a_rule(shop: Shop) -> None:
+    shop.accept()
+    shop.git("add", ".evalstore")
+    shop.git("commit", "-q", "-m", "Accept")
+    shop.rubric("tone", title="The tone")
+    with Store.open(shop.root) as store:
+        assert bump(store, ["judge/accuracy"], dry_run=True).unreviewed == ()
+        shop.write(FILE, (shop.root / FILE).read_text("utf-8") + "# reviewed\n")
+        released = bump(store, ["judge/accuracy", "rubric/tone"], dry_run=True)
+    assert released.unreviewed == ("judge/accuracy@1.1.0",)
 
 
 def test_what_was_released_with_it_is_history(shop: Shop) -> None:
