@@ -17,7 +17,7 @@ from tests.diff.fuzz.__main__ import report, written
 from tests.diff.fuzz.claims import hold
 from tests.diff.fuzz.run import Tally, run, run_some
 
-SEED, PAIRS, PARTS = 20261121, 400, 6
+SEED, PAIRS, PARTS = 20261121, 400, 5
 NAMES = sorted(path.name for path in fixture.CASES.iterdir())
 
 
@@ -57,4 +57,6 @@ def test_the_report_tells_the_precision_of_each_rule() -> None:
         assert tally.pairs == number
     lines = list(report(tally, 1.0))
     assert lines[0].startswith("120 pairs")
-    assert any(line.split()[:2] == [rule, str(tally.major[rule])] for line in lines for rule in tally.major)
+    told = {line.split()[0] for line in lines if line}
+    assert {rule for rule, _ in tally.major} <= told
+    assert "100.0%" in "".join(lines)

@@ -7,11 +7,13 @@ import os
 import secrets
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 
+from evalstore.diff import Certainty
 from tests.diff.fuzz import fixture
 from tests.diff.fuzz.draw import draw, randomness
-from tests.diff.fuzz.run import Tally, run
+from tests.diff.fuzz.run import Sort, Tally, run
 from tests.diff.fuzz.shrink import shrink
 
 _COUNT = 1_000_000
@@ -43,16 +45,21 @@ def report(tally: Tally, seconds: float) -> Iterator[str]:
     yield ""
     yield "Pairs with one major finding: for how many an output that moves was found, and shown by the comparison itself."
     yield f"{'rule':<36}{'major':>10}{'moved':>10}{'share':>8}{'shown':>8}{'assumed':>9}"
-    yield _row("all of them", *(one.total() for one in (tally.major, tally.moved, tally.shown, tally.assumed)))
-    for rule, count in tally.major.most_common():
-        yield _row(rule, count, tally.moved[rule], tally.shown[rule], tally.assumed[rule])
+    yield _row(tally, "all of them", set(tally.major))
+    yield _row(tally, "what is not assumed", {sort for sort in tally.major if sort[1] is not Certainty.ASSUMED})
+    rules = Counter({rule: sum(tally.major[rule, one] for one in Certainty) for rule, _ in tally.major})
+    for rule, _ in rules.most_common():
+        yield _row(tally, rule, {sort for sort in tally.major if sort[0] == rule})
     yield ""
-    yield f"broken claims: {len(tally.broken)}"
+    unsteady = f"; {tally.unsteady} pairs broke one once, and not again" if tally.unsteady else ""
+    yield f"broken claims: {len(tally.broken)}{unsteady}"
 
 
-def _row(name: str, count: int, *parts: int) -> str:
-    moved, shown, assumed = (part / max(count, 1) for part in parts)
-    return f"{name:<36}{count:>10,}{parts[0]:>10,}{moved:>8.1%}{shown:>8.1%}{assumed:>9.0%}"
+def _row(tally: Tally, name: str, sorts: set[Sort]) -> str:
+    major, moved, shown = (sum(one[sort] for sort in sorts) for one in (tally.major, tally.moved, tally.shown))
+    assumed = sum(tally.major[sort] for sort in sorts if sort[1] is Certainty.ASSUMED)
+    shares = [part / max(major, 1) for part in (moved, shown, assumed)]
+    return f"{name:<36}{major:>10,}{moved:>10,}{shares[0]:>8.1%}{shares[1]:>8.1%}{shares[2]:>9.0%}"
 
 
 def written(tally: Tally, seed: int) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from time import process_time
+from time import perf_counter
 
 from evalstore.diff import Diff, DiffFinding, Direction, compare
 from evalstore.diff.changes.rubric import rubric_changes
@@ -41,13 +41,13 @@ def hold(pair: Pair, samples: Callable[[Held], Iterable[Drawn]], *, closely: boo
 
     `closely` also compares each side with itself, and holds each edit of a rubric on its own.
     """
-    held, began = Held(), process_time()
+    held, began = Held(), perf_counter()
     try:
         held.diff = compare(pair.old, pair.new, load=pair.load)
     except EvalstoreError as error:
         held.broken.append(("crash", error.message, Drawn("")))
         return held
-    held.seconds = process_time() - began
+    held.seconds = perf_counter() - began
     _hold_diff(held)
     drawn, grades = [], graders(pair)
     _hold_witnesses(held, grades)

@@ -24,10 +24,13 @@ def samples(random: Random, pair: Pair) -> Iterator[Drawn]:
 
 
 def _sample(random: Random, pair: Pair, wanted: list[str], asked: list[Any]) -> Drawn:
+    question = datasets.question(random) if random.random() < 0.8 else None
+    facts = list(_texts((question or {}).get("expected_facts", [])))
+    json = random.random() < (0.5 if asked else 0.15)
     return Drawn(
-        _json(random, asked) if random.random() < (0.5 if asked else 0.15) else _text(random, wanted),
+        _json(random, asked, question) if json else _text(random, [*wanted, *facts]),
         _calls(random),
-        datasets.question(random) if random.random() < 0.8 else None,
+        question,
         judges.family(random, dict(pair.refs) | {"old": pair.old, "new": pair.new}),
         random.randrange(1000),
     )
@@ -50,10 +53,12 @@ def _text(random: Random, wanted: list[str]) -> str:
     return text[:_LONGEST] if "```" not in text else text
 
 
-def _json(random: Random, asked: list[Any]) -> str:
+def _json(random: Random, asked: list[Any], question: Value | None) -> str:
     value = schemas.instance(random)
     if asked and random.random() < 0.4:
         value = _near(random, random.choice(asked), value)
+    elif question and random.random() < 0.3:
+        value = question.get("expected", value)
     text = canonical(value) if random.random() < 0.8 else random.choice(JSON)
     return random.choice([text, text, f"a\n\n```json\n{text}\n```", f"```\n{text}\n```", f" {text}\n"])
 
