@@ -64,7 +64,8 @@ def survey(store: Store, ruling: Ruling) -> Survey:
     removed = list(_removed(store, {ref.name for ref in refs}, last))
     standings += removed
     web = working_web(store)
-    unchanged = [last[ref.name] for ref in refs if ref.name in last and ref not in changed]
+    differ = {ref.name for ref in changed}
+    unchanged = [last[ref.name] for ref in refs if ref.name in last and ref.name not in differ]
     standings += drifted(Drifts(store, releases, ruling.terms.bare), web, unchanged)
     artifacts = tuple(sorted((spread(one, web) for one in standings), key=lambda standing: standing.ref))
     return Survey(artifacts, len(refs) + len(removed), {name: one.version for name, one in last.items()})
