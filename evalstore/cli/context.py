@@ -59,7 +59,8 @@ class Settings:
         from evalstore.cli.places import locator
         from evalstore.report import render
 
-        text = render(result, self.format, screen=screen(sys.stdout), locate=locator(self.path))
+        locate = locator(self.path) if self.format in FORMATS else str
+        text = render(result, self.format, screen=screen(sys.stdout), locate=locate)
         text = text if self.format == "github" else inert(text)
         if not (self.quiet and self.format == "text"):
             sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")

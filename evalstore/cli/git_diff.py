@@ -12,14 +12,14 @@ from pathlib import Path
 from evalstore.cli.context import Settings
 from evalstore.cli.diff import compared, opened, read_side
 from evalstore.cli.streams import git_screen
-from evalstore.errors import EvalstoreError, ExitCode, UsageError
+from evalstore.errors import EvalstoreError, ExitCode, LoadError, Place, UsageError
 from evalstore.report import render
 from evalstore.report.outline import outline
 from evalstore.report.plain_diff import plain_diff, readable
 from evalstore.report.screen import Part
 from evalstore.text import inert, printable
 
-_LINK, _MODULE = "120000", "160000"
+_LINK, _MODULE, _ABSENT = "120000", "160000", "."  # modes
 _UNMERGED, _CHANGED, _RENAMED = 1, 7, 9  # how many words git gives
 
 
@@ -38,7 +38,9 @@ def _convert(settings: Settings, words: tuple[str, ...]) -> ExitCode:
     """Print one file in its one spelling; as it is, where it is no artifact."""
     if len(words) != 1:
         raise UsageError("--textconv takes one file", hint="git gives it; see README, In git")
-    data = _read(settings.path / words[0]) or b""
+    data = _read(settings.path / words[0])
+    if data is None:
+        raise LoadError("cannot be read", place=Place(words[0]))
     try:
         text = _spelled(data)
     except Exception:  # noqa: BLE001  # git stops at the first failure, so a bug of ours would hide every other file
@@ -76,9 +78,10 @@ def _pair(folder: Path, words: tuple[str, ...]) -> _Pair:
 
 
 def _told(settings: Settings, pair: _Pair) -> str:
-    modes = "{} \u2192 {}".format(*pair.modes) if len({*pair.modes, "."}) > len(("mode", ".")) else ""
-    title = git_screen().paint(Part.HEAD, printable(f"evalstore diff {pair.path}"))
-    head = [title, *([f"mode {modes}"] if modes else [])]
+    head = [git_screen().paint(Part.HEAD, printable(f"evalstore diff {pair.path}"))]
+    before, after = pair.modes
+    if before != after and _ABSENT not in pair.modes:
+        head.append(printable(f"mode {before} \u2192 {after}"))
     head += [printable(line) for line in pair.note.splitlines() if not line.startswith("index ")]
     return "\n".join([*head, *_body(settings, pair)])
 
@@ -86,15 +89,14 @@ def _told(settings: Settings, pair: _Pair) -> str:
 def _body(settings: Settings, pair: _Pair) -> list[str]:
     if pair.old == pair.new:
         return []
-    lines = plain_diff(pair.old, pair.new, pair.path)
     if pair.old is None or pair.new is None or {_LINK, _MODULE} & set(pair.modes):
-        return [lines]
+        return [plain_diff(pair.old, pair.new, pair.path)]
     try:
         return [_compared(settings, pair.old, pair.new, pair.path)]
     except EvalstoreError as error:
-        return [printable(f"not compared: {error}"), lines]
+        return [printable(f"not compared: {error}"), plain_diff(pair.old, pair.new, pair.path)]
     except Exception:  # noqa: BLE001  # git stops at the first failure, so a bug of ours would hide every other file
-        return [lines]
+        return [plain_diff(pair.old, pair.new, pair.path)]
 
 
 def _compared(settings: Settings, old: bytes, new: bytes, path: str) -> str:

@@ -23,7 +23,7 @@ def outline(value: Any, short: int, margin: str = "") -> Iterator[str]:
         if lines == [flow(item)]:
             yield f"{margin}{name} {lines[0]}"
         else:
-            yield margin + name
+            yield f"{margin}{name}{_block(item)}"
             yield from (f"{margin}  {line}" for line in lines)
 
 
@@ -34,6 +34,11 @@ def flow(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(flow, value)) + "]"
     return value if isinstance(value, str) and _WORDS.fullmatch(value) else printable(canonical(value))
+
+
+def _block(value: Any) -> str:
+    # As in YAML: a text of many lines is no list, and one that ends with a break is another text.
+    return "" if not isinstance(value, str) else " |" if value.endswith("\n") else " |-"
 
 
 def _leaf(value: Any) -> list[str]:

@@ -75,6 +75,26 @@ def test_a_change_is_one_line_and_a_default_is_said(git: Git, repo: Path) -> Non
     assert "    case_sensitive: false" in git("diff", "-U99")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"- a\\n- b"', "[a, b]"),
+        ('"a\\nb"', '"a\\nb\\n"'),
+        ('"true"', "true"),
+        ('"1"', "1"),
+        ("[[a]]", "[a]"),
+        ("{}", "[]"),
+        ('""', "null"),
+    ],
+)
+def test_two_values_never_read_the_same(cli: Callable[..., Any], tmp_path: Path, old: str, new: str) -> None:
+    told = []
+    for value in (old, new):
+        (tmp_path / "a.yaml").write_text(f"{RUBRIC}x_note: {value}\n")
+        told.append(cli("diff", "--textconv", "a.yaml", cwd=tmp_path).out)
+    assert told[0] != told[1]
+
+
 def test_the_log_reads_as_the_diff(git: Git, repo: Path) -> None:
     (repo / "rubrics/tone.yaml").write_text(RUBRIC.replace("please", "thanks"))
     git("commit", "-q", "-a", "-m", "Thank them")
@@ -196,3 +216,8 @@ def test_another_number_of_words_is_a_wrong_command_line(cli: Callable[..., Any]
     ran = cli("diff", *words)
     assert (ran.code, ran.out) == (2, "")
     assert "hint: " in ran.err
+
+
+def test_a_file_that_is_not_there_is_said(cli: Callable[..., Any], tmp_path: Path) -> None:
+    ran = cli("diff", "--textconv", "none.yaml", cwd=tmp_path)
+    assert (ran.code, ran.out, ran.err) == (3, "", "error: none.yaml: cannot be read\n")
