@@ -100,7 +100,7 @@ def _stuck(journal: Journal, error: EvalstoreError | OSError) -> RefusedError:
     reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
     what = f"{journal.released[0].ref} is" if len(journal.released) == 1 else f"{len(journal.released)} versions are"
     return RefusedError(
-        f"{what} released, and the working tree cannot follow: {reason}",
+        f"{what} {'released' if journal.tags else 'committed'}, and the working tree cannot follow: {reason}",
         hint="mend that first, and commit nothing before; the same bump again finishes what this one began",
     )
 

@@ -103,6 +103,14 @@ def test_twice_is_once_and_again_is_up_to_date(released: Shop, far: Far) -> None
     assert far.refs() == before
 
 
+def test_a_tag_that_is_there_already_as_it_is_here_is_no_reason_to_stop(released: Shop, far: Far) -> None:
+    change(released)
+    released.bump()
+    released.git("push", "-q", "origin", "refs/tags/rubric/tone@2.0.0")
+    assert released.bump("rubric/tone", push=True).push == replace(push_of(released), outcome=Outcome.PUSHED)
+    assert far.git("rev-parse", "main") == released.git("rev-parse", "main")
+
+
 def test_what_was_released_before_is_pushed_when_it_is_named(released: Shop, far: Far) -> None:
     change(released)
     first = released.bump().push
