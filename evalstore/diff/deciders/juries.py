@@ -123,12 +123,13 @@ def panel_shift(change: Change) -> Fraction | None:
 
 
 def member_shift(change: Change) -> Fraction | None:
-    """Return how far a judge's own change moves what its panel says: by its share of the mean."""
+    """Return how far a judge's own change moves what its panel says; by a majority, a little can turn all."""
     shift = imported_shift(change.imported) if change.imported else None
     panel = panel_of(change.checks[1].params) if change.checks[1].kind == "llm_judge" else None
-    if panel is None or panel.aggregate != "mean" or panel.silent or change.new not in panel.said:
-        return shift
-    return _shares(panel)[change.new] * (1 if shift is None else shift)
+    if panel is None or panel.silent or panel.aggregate == "majority":
+        return None if panel else shift
+    part = _shares(panel).get(change.new, Fraction(1)) if panel.aggregate == "mean" else Fraction(1)
+    return part * (1 if shift is None else shift)
 
 
 def _panels(change: Change) -> tuple[Panel, Panel]:
