@@ -44,7 +44,7 @@ _REJECTED = (
     ("non-fast-forward", "{branch} has moved on there", _JOIN),
     ("hook declined", "a hook there refuses {ref}{said}", _SETTLED),
     ("checked out", "{branch} is checked out there", "push to a bare repository, or there: git switch --detach; then:"),
-    ("", "{ref} is refused there: {words}", _SETTLED),
+    ("", "{ref} is refused there: {words}{said}", _SETTLED),
 )
 # What git says when nothing was asked of any ref -> what has happened, and what to do.
 _FAILED = (

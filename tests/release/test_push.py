@@ -237,6 +237,17 @@ def test_a_hook_there_that_refuses(released: Shop, far: Far, hook: str, text: st
     check_stands(released, far, before)
 
 
+def test_a_tag_there_that_leaves_no_room(released: Shop, far: Far) -> None:
+    far.git("tag", "rubric/tone@2.0.0/x", "main")
+    before = far.refs()
+    change(released)
+    push = push_of(released)
+    assert push.message
+    assert (push.outcome, "is refused there" in push.message) == (Outcome.REJECTED, True)
+    assert "'refs/tags/rubric/tone@2.0.0/x' exists" in push.message
+    check_stands(released, far, before)
+
+
 def test_a_remote_that_is_gone(released: Shop, far: Far) -> None:
     far.path.rename(far.path.with_name("moved.git"))
     change(released)
