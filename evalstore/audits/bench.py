@@ -89,13 +89,16 @@ class Bench:
         return self._reached[row.rubric]
 
     def grade(self, row: Row, known: dict[str, CheckResult]) -> RubricResult | None:
-        """Return the result of a row, or None where a reply is missing; `known` are results of checks by content."""
+        """Return the result of a row, or None where something is missing; `known` are results of checks by content."""
         asked = self.asked.get(row.id)
         rubric = self._rubric(row, asked) if asked else None
         if asked is None or rubric is None:
             return None
         before = self.grader.unanswered
-        results = [self._check(check, asked, row, known) for check in rubric.checks]
+        try:
+            results = [self._check(check, asked, row, known) for check in rubric.checks]
+        except RefError:  # what a check refers to is not there (yet)
+            return None
         return None if self.grader.unanswered > before else combine(rubric.scoring, results)
 
     def _check(self, check: Check, asked: Asked, row: Row, known: dict[str, CheckResult]) -> CheckResult:
@@ -129,20 +132,16 @@ class Bench:
 
     def _refers(self, check: Check) -> bool:
         """Whether a check refers to the changed artifact, or to a rubric that does."""
-        for _, text in check_pins((), check.params):
-            ref = parse_ref(text)
-            if ref.name == self.side.name:
-                return True
-            if ref.kind is Kind.RUBRIC and self._inner(text):
-                return True
-        return False
+        return any(self._leads(text, inner=True) for _, text in check_pins((), check.params))
 
-    def _inner(self, text: str) -> bool:
+    def _leads(self, text: str, *, inner: bool = False) -> bool:
         try:
-            pins = pins_of(Kind.RUBRIC, self.grader.load(text).value)
-            return any(parse_ref(pin).name == self.side.name for _, pin in pins)
+            ref = parse_ref(text)
+            if ref.name == self.side.name or not inner or ref.kind is not Kind.RUBRIC:
+                return ref.name == self.side.name
+            return any(self._leads(pin) for _, pin in pins_of(Kind.RUBRIC, self.grader.load(text).value))
         except EvalstoreError:
-            return True  # then grading says why
+            return False  # what cannot be found leads nowhere
 
 
 def _loader(side: Subject, recorded: Load) -> Load:

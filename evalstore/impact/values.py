@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evalstore.errors import Place
-from evalstore.model import Kind, PinType, Ref
+from evalstore.model import Kind, Ref
 from evalstore.versions import Bump
 
 
@@ -29,11 +29,6 @@ class Held:
     follows: tuple[Bump, ...] = ()
     locked: bool = False
     scores: bool = True
-
-    @property
-    def exact(self) -> bool:
-        """Whether it names one content for ever."""
-        return self.ref.type in {PinType.EXACT, PinType.REVISION}
 
 
 @dataclass(frozen=True, slots=True)

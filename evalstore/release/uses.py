@@ -26,10 +26,6 @@ class Mentions:
     floating: bool = False
     hidden: bool = False
 
-    def may_name(self, name: str) -> bool:
-        """Whether a file with these mentions has to be parsed to know if it refers to `name`."""
-        return self.hidden or name in self.names
-
 
 ANYTHING = Mentions(floating=True, hidden=True)
 

@@ -257,3 +257,10 @@ def test_two_files_outside_of_any_store_have_no_run(run: Run, cli: Any, tmp_path
         (tmp_path / f"{name}.yaml").write_text(RUBRIC.format(version="1.0.0", most=9, words=name))
     ran = cli("diff", "old.yaml", "new.yaml", "--run", run.path, cwd=tmp_path)
     assert (ran.code, "--run needs the store" in ran.err) == (2, True)
+
+
+def test_a_judge_that_is_not_there_yet_leaves_outputs_unscored(judged: tuple[Repo, Run], cli: Any) -> None:
+    repo, run = judged
+    repo.write("rubrics/judged.yaml", JUDGED.format(version="4.0.0", pin="9.0.0", most=4))
+    (told,) = document(cli, repo, "rubric/judged", "--run", str(run.path))["measured"]
+    assert (told["outputs"], told["moved"], told["unscored"]) == (2, 0, 2)
