@@ -21,7 +21,9 @@ from evalstore.errors import ExitCode
 @click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
 @options(REPORTS)
 def command(settings: Settings, *, check: bool, profile: str | None) -> ExitCode:
-    """List every artifact that differs from its last release: the bump it needs, and what refers to it.
+    """List every artifact that differs from its last release: the bump it needs, what refers to it, how far it reaches.
+
+    An unchanged artifact is listed when a reference of its own, without an exact version, means another one by now.
 
     The bump is that of the changes as evalstore.yaml overrides them and as people accepted them; both are shown, and
     so are acceptances that ended or that no change needs any more.
