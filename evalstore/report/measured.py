@@ -23,12 +23,16 @@ _ID = 40
 
 def measured_text(measured: Measured, width: int) -> str:
     """Return one sentence, wrapped, and a line for each example."""
-    sentence = f"{measured.run}: {_sentence(measured)}"
-    lines = textwrap.wrap(printable(sentence), width, subsequent_indent="  ", break_on_hyphens=False)
+    lines = textwrap.wrap(printable(measured_sentence(measured)), width, subsequent_indent="  ", break_on_hyphens=False)
     rows = [_row(example) for example in measured.examples]
     more = measured.moved - len(rows)
     below = [f"  {line}" for line in columns(rows).split("\n")] if rows else []
     return "\n".join([*lines, *below, *([f"  and {more:,} more"] if more else [])])
+
+
+def measured_sentence(measured: Measured) -> str:
+    """Return how many outputs of a run move, in a sentence."""
+    return f"{measured.run}: {_sentence(measured)}"
 
 
 def measured_document(measured: Measured) -> dict[str, Any]:

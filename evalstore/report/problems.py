@@ -39,15 +39,19 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one command has to say: in a line, of what, and each problem with a fingerprint of its own."""
+    """What one command has to say: in a line, of what, and each problem with a fingerprint of its own.
+
+    `remarks` are sentences beside it that no line of a file is to blame for.
+    """
 
     command: str
     summary: str
     problems: tuple[Problem, ...] = ()
-    about: str = ""
+    about: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
-def report(command: str, summary: str, problems: Iterable[Problem], about: str = "") -> Report:
+def report(command: str, summary: str, problems: Iterable[Problem]) -> Report:
     """Return a report whose fingerprints are distinct: a CI system shows one problem of each."""
     seen: Counter[str] = Counter()
     told = []
@@ -56,7 +60,7 @@ def report(command: str, summary: str, problems: Iterable[Problem], about: str =
         seen[problem.fingerprint] += 1
         print_ = fingerprint(problem.fingerprint, str(before)) if before else problem.fingerprint
         told.append(replace(problem, fingerprint=print_))
-    return Report(command, summary, tuple(told), about)
+    return Report(command, summary, tuple(told))
 
 
 def located(found: Report, locate: Callable[[str], str]) -> Report:

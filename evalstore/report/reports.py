@@ -13,7 +13,7 @@ from evalstore.report import findings as listed
 from evalstore.report import status as standings
 from evalstore.report import verify as verified
 from evalstore.report.diff import exchanged, heaviest, summary, told
-from evalstore.report.formats.markdown import code
+from evalstore.report.measured import measured_sentence
 from evalstore.report.problems import Problem, Report, fingerprint, located, problem, report
 from evalstore.versions import Bump
 
@@ -37,9 +37,11 @@ def problems(result: Any, locate: Callable[[str], str]) -> Report:
 
 def _of_diff(diff: Diff) -> Report:
     here = (diff.new.ref or "").endswith(_WORKING)
-    about = f"{code(diff.old.ref or 'old')} \u2192 {code(diff.new.ref or 'new')}"
     found = (_change(finding, here=here) for finding in heaviest(diff.findings))
-    return report("diff", summary(diff), found, about)
+    about = (diff.old.ref or "old", diff.new.ref or "new")
+    return replace(
+        report("diff", summary(diff), found), about=about, remarks=tuple(map(measured_sentence, diff.measured))
+    )
 
 
 def _change(finding: DiffFinding, *, here: bool) -> Problem:
@@ -52,7 +54,7 @@ def _change(finding: DiffFinding, *, here: bool) -> Problem:
         finding.new or finding.old,
         finding.message,
         finding.fingerprint,
-        (*told(finding, here=here), *brought),
+        (*told(finding, here=here), *brought, ("fingerprint", finding.fingerprint)),
         changed if isinstance(changed, str) else tuple(changed),
     )
 

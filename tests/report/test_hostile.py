@@ -18,7 +18,9 @@ from evalstore.errors import EvalstoreError, Place
 from evalstore.model import Finding, Findings, Severity
 from evalstore.report import render
 from evalstore.report.formats import FORMATS
+from evalstore.report.formats import render as formatted
 from evalstore.report.formats.failure import annotation
+from evalstore.report.problems import Report
 from evalstore.report.screen import COLOURS, Screen
 from evalstore.text import inert
 
@@ -165,6 +167,18 @@ def test_markdown_links_mentions_and_embeds_nothing(name: str, payload: str) -> 
     for token in (token for token in tokens if token.type == "inline"):
         words = "".join("\0" if child.type == "code_inline" else child.content for child in token.children or ())
         assert not LINKED.search(words), words
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
+def test_what_is_said_beside_the_problems_acts_on_nothing(payload: str) -> None:
+    report = Report("diff", payload, about=(payload, payload), remarks=(payload, payload))
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(formatted(report, "markdown"))
+    assert [token.type for token in tokens if token.type.endswith("_open")] == ["heading_open", *["paragraph_open"] * 4]
+    inner = [child.type for token in tokens for child in token.children or ()]
+    assert set(inner) <= {"text", "text_special", "code_inline", "strong_open", "strong_close"}
+    lines = formatted(report, "github").split("\n")
+    assert len(lines) == 3
+    assert not [line for line in lines if acts(line) or ANYWHERE.search(line) or line.strip().startswith("::")]
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)

@@ -1,4 +1,4 @@
-"""Workflow commands of GitHub Actions: an annotation a problem, the gravest first, and the summary as plain text."""
+"""Workflow commands of GitHub Actions: an annotation a problem, the gravest first; then the summary as plain text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def render(report: Report) -> str:
-    """Return a line a problem, and one for the summary."""
-    summary = inert(f"evalstore {report.command}: {printable(report.summary)}")
-    return "\n".join([*map(_command, gravest(report.problems)), summary])
+    """Return a line a problem, and one a sentence."""
+    said = [f"evalstore {report.command}: {report.summary}", *report.remarks]
+    return "\n".join([*map(_command, gravest(report.problems)), *(inert(printable(line)) for line in said)])
 
 
 def _command(problem: Problem) -> str:

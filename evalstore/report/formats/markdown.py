@@ -10,7 +10,7 @@ from evalstore.report.problems import Problem, Report, gravest
 from evalstore.text import printable
 
 _LIMIT = 60_000  # characters; GitHub takes 65,536 in a comment
-_COMMANDS = frozenset({"accept", "hint"})  # what a reader copies
+_COMMANDS = frozenset({"accept", "fingerprint", "hint"})  # what a reader copies
 _MARKS = {"error": "\u274c", "warning": "\u26a0\ufe0f", "info": "\u2139\ufe0f"}
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&$@!^])")
 # What a forge makes a link, a mention or a picture of, even where Markdown is told that it is plain text.
@@ -21,8 +21,9 @@ _RUNS = re.compile(r"`+")
 
 def render(report: Report) -> str:
     """Return the comment; what would make it too long for one is counted."""
-    about = f"{report.about}\n\n" if report.about else ""
-    head = f"### evalstore {report.command}\n\n{about}**{prose(report.summary)}**\n"
+    about = [" \u2192 ".join(map(code, report.about))] if report.about else []
+    remarks = [f"Measured: {prose(remark)}" for remark in report.remarks]  # no line begins with words from outside
+    head = "\n\n".join([f"### evalstore {report.command}", *about, f"**{prose(report.summary)}**", *remarks]) + "\n"
     parts, size = [head], len(head)
     problems = gravest(report.problems)
     for number, problem in enumerate(problems):
