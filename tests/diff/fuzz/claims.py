@@ -131,7 +131,7 @@ def _hold_witnesses(held: Held, grades: tuple[Grade, Grade]) -> None:
         if (witness := finding.witness) is None:
             continue
         held.shown = held.shown or finding in held.diff.findings
-        drawn = Drawn(witness.output)
+        drawn = Drawn(witness.output, None if witness.tool_calls is None else [*witness.tool_calls])
         old, new = (next(iter(grade(drawn).values())) for grade in grades)
         said = ((witness.old_score, witness.old_verdict), (witness.new_score, witness.new_verdict))
         if finding in held.diff.findings and ((old.seen, new.seen) != said or old.seen == new.seen):
@@ -144,7 +144,7 @@ def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Dr
     if len(sides) < 2 or sides[0] is None or sides[1] is None or "checks" not in pair.new:
         return
     models = Models(pair, Drawn(""))
-    changes = list(rubric_changes(sides[0], sides[1]))
+    changes = list(rubric_changes(sides[0], sides[1], pair.load))
     for change in (follow(one, pair.load, lambda old, new: compare(old, new, load=pair.load)) for one in changes):
         claim = classify(change)
         grades = [grader(state.rubric(), models) for state in change.states]

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from random import Random
 
 from tests.diff.fuzz import datasets, judges, rubrics
+from tests.diff.fuzz.inlining import inlined, likened
 from tests.diff.fuzz.pair import Pair, Value
 
 _TRIES = 6
+_TURNED = 0.2  # so often the edit is taken back
 
 Edit = Callable[[Random, Value, Mapping[str, Value]], None]
 
@@ -24,7 +26,9 @@ def draw(random: Random) -> Pair:
     how = random.random()
     if how < 0.1:
         return _judges(random)
-    make, edit = (datasets.dataset, datasets.edit) if how < 0.2 else (rubrics.rubric, rubrics.edit)
+    if how < 0.13:
+        return _taken_apart(random)
+    make, edit = (datasets.dataset, datasets.edit) if how < 0.23 else (rubrics.rubric, rubrics.edit)
     old = make(random)
     refs = _refs(random, old)
     if how > 0.97:
@@ -32,7 +36,8 @@ def draw(random: Random) -> Pair:
     new = copy.deepcopy(old)
     for _ in range(random.choice([1, 1, 1, 2, 3])):
         _really(new, lambda: edit(random, new, refs))
-    return Pair(old, new, refs or _refs(random, new))
+    sides = (new, old) if random.random() < _TURNED else (old, new)
+    return Pair(*sides, refs or _refs(random, new))
 
 
 def _really(value: Value, edit: Callable[[], None]) -> None:
@@ -54,6 +59,16 @@ def another(random: Random, pair: Pair) -> Value:
 
 def _judge_edit(random: Random, value: Value, _: Mapping[str, Value]) -> None:
     judges.edit(random, value)
+
+
+def _taken_apart(random: Random) -> Pair:
+    """Return a rubric with a composite, and the same with its checks instead, or the other way round."""
+    inner, old = rubrics.rubric(random, "inner", "i", inner=True), rubrics.rubric(random)
+    likened(random, old, inner)
+    refs = {**_refs(random, old), "rubric/inner@1.0.0": inner}
+    new = copy.deepcopy(old)
+    inlined(random, new, refs)
+    return Pair(new, old, refs) if random.random() < _TURNED else Pair(old, new, refs)
 
 
 def _judges(random: Random) -> Pair:

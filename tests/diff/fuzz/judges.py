@@ -168,5 +168,5 @@ def _model(random: Random, value: Value) -> None:
 
 
 _EDITS: list[Callable[[Random, Value], Any]] = [
-    *[_respaced] * 4, _other_template, _key, _key, _key, _other_scale, *[_levels] * 3, _model, _model,
+    *[_respaced] * 4, _other_template, _key, _key, _key, _other_scale, *[_levels] * 3, _model, _model, lambda _, value: value.update(id="other"),
 ]  # fmt: skip

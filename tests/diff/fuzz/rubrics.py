@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from fractions import Fraction
 from random import Random
 from typing import Any
 
 from tests.diff.fuzz import patterns, schemas
 from tests.diff.fuzz.checks import AGGREGATES, FACTS, JUDGES, RUBRICS, SIMPLE, check, jury, member, tool
+from tests.diff.fuzz.inlining import inlined
 from tests.diff.fuzz.pair import Value
 from tests.diff.fuzz.words import BARS, PHRASES, TOOLS, WEIGHTS, Make, one_of, optional
 
@@ -198,32 +198,6 @@ def _ref(random: Random, value: Value, _: Mapping[str, Value]) -> None:
                 one[name] = random.choice(items[:3])
 
 
-def _inlined(random: Random, value: Value, refs: Mapping[str, Value]) -> None:
-    """Put the checks of an inner rubric in the place of a composite, with its share of the weight, or nearly."""
-    checks, outer = value["checks"], value["scoring"]
-    at = next(
-        (index for index, one in enumerate(checks) if one["kind"] == "composite" and one["rubric_ref"] in refs), None
-    )
-    if at is None or len(ids(checks)) < len(checks):
-        return
-    inner = copy.deepcopy(refs[checks[at]["rubric_ref"]])
-    gone, weights = checks[at]["id"], outer.get("weights", {})
-    named = inner["scoring"].get("weights", {})
-    parts = {one.get("id", ""): _exact(named.get(one.get("id", ""), 1)) for one in inner["checks"]}
-    whole = _exact(weights.get(gone, 1))
-    total = sum(parts.values()) or Fraction(1)
-    for index, one in enumerate(inner["checks"]):
-        weight = whole * parts[one.get("id", "")] / total if random.random() < 0.9 else Fraction(1)
-        one["id"] = f"in{index}"
-        weights[one["id"]] = _decimal(weight)
-    weights.pop(gone, None)
-    outer["weights"] = weights
-    outer["required"] = [name for name in outer.get("required", []) if name != gone]
-    if random.random() < 0.7:
-        outer["combine"] = inner["scoring"]["combine"]
-    checks[at : at + 1] = inner["checks"]
-
-
 def _checks(random: Random, value: Value, _: Mapping[str, Value]) -> None:
     checks = value["checks"]
     index, fresh = random.randrange(len(checks)), f"n{random.randrange(1000)}"
@@ -307,15 +281,7 @@ def _swap(random: Random, value: Value, refs: Mapping[str, Value]) -> None:
         _checks(random, value, refs)
 
 
-def _exact(number: Any) -> Fraction:
-    return Fraction(number)
-
-
-def _decimal(number: Fraction) -> Decimal | int:
-    return number.numerator if number.denominator == 1 else Decimal(number.numerator) / Decimal(number.denominator)
-
-
 _EDITS: list[Edit] = [
     *[_list] * 5, *[_param] * 4, *[_respelled] * 2, *[_schema] * 3, *[_pattern] * 3, *[_tools] * 3, *[_jury] * 3, _ref, _ref,
-    *[_inlined] * 2, *[_checks] * 4, *[_scoring] * 5, _root, _swap,
+    *[inlined] * 2, *[_checks] * 4, *[_scoring] * 5, _root, _swap,
 ]  # fmt: skip
