@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -39,13 +40,14 @@ class Certainty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """An output that moves, replayed under both sides."""
+    """An output that moves, replayed under both sides; `tool_calls` is its record of calls, None where it has none."""
 
     output: str
     old_score: Fraction | None
     new_score: Fraction | None
     old_verdict: Verdict
     new_verdict: Verdict
+    tool_calls: tuple[Mapping[str, Any], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from evalstore.diff.change import Change, Law
 from evalstore.diff.deciders.bounds import effective
 from evalstore.diff.deciders.case import case_direction
 from evalstore.diff.deciders.facts import by_share, by_share_at_the_bar
-from evalstore.diff.deciders.juries import one_more_judge, order_of_ways, other_weights
 from evalstore.diff.deciders.judges import way_of_levels
+from evalstore.diff.deciders.juries import one_more_judge, order_of_ways, other_weights
 from evalstore.diff.deciders.modes import order_of_modes
 from evalstore.diff.deciders.phrases import rewording
 from evalstore.diff.deciders.tool_calls import all_or_fail, by_demand, by_demand_at_the_bar

@@ -10,6 +10,7 @@ from evalstore.diff.change import Change
 from evalstore.diff.findings import Witness
 from evalstore.diff.kinds import DEEPEST_HEADING, KINDS
 from evalstore.diff.plain import plain
+from evalstore.diff.records import records
 from evalstore.diff.refs import Load
 from evalstore.diff.state import CheckState, RubricState, read_rubric
 from evalstore.documents import canonical
@@ -71,7 +72,8 @@ class Replay:
         try:
             if not all(map(self._is_playable, checks)):
                 return None
-            return next(filter(None, (self._moves(change, text) for text in candidates(change))), None)
+            tried = (self._moves(change, output) for output in _outputs(change))
+            return next(filter(None, tried), None)
         except (EvalstoreError, _EnoughError):
             return None  # validation says what is wrong with a rubric that cannot be run
 
@@ -85,23 +87,26 @@ class Replay:
     def _inner(self, check: CheckState) -> RubricState | None:
         return read_rubric(plain(self.load(check.params["rubric_ref"]).value)) if self.load else None
 
-    def _moves(self, change: Change, text: str) -> Witness | None:
-        before, after = (self._run(state, text) for state in change.states)
-        old, new = self._run(self.old, text), self._run(self.new, text)
+    def _moves(self, change: Change, output: Output) -> Witness | None:
+        before, after = (self._run(state, output) for state in change.states)
+        old, new = self._run(self.old, output), self._run(self.new, output)
         if _answer(before) == _answer(after) or _answer(old) == _answer(new):
             return None
-        return Witness(text, old.score, new.score, old.verdict, new.verdict)
+        return Witness(output.text, old.score, new.score, old.verdict, new.verdict, output.tool_calls)
 
-    def _run(self, state: RubricState, text: str) -> RubricResult:
+    def _run(self, state: RubricState, output: Output) -> RubricResult:
         from evalstore.checks import combine
 
         self._spend(_COMBINED * len(state.checks))
-        return combine(state.scoring(), [self._grade(self._player(check), text) for check in state.checks])
+        return combine(state.scoring(), [self._grade(self._player(check), output) for check in state.checks])
 
-    def _grade(self, player: _Player, text: str) -> CheckResult:
+    def _grade(self, player: _Player, output: Output) -> CheckResult:
+        text = output.text
+        if output.tool_calls is not None:
+            text += canonical(list(output.tool_calls))
         if text not in player.said:
             self._spend(player.price * (1 + len(text) // _TEXT))
-            result = player.grade(Sample(Output(text)))
+            result = player.grade(Sample(output))
             if result.unscored is Unscored.ERROR:
                 raise _EnoughError  # a pattern out of time, or no PHP: no witness for other machines, and slow to try
             player.said[text] = result
@@ -133,10 +138,10 @@ class Replay:
 
 
 def _asks_more(change: Change) -> bool:
-    """Whether the changed check reads more than a text."""
+    """Whether the changed check reads more than a text and calls of tools that it names."""
     mine = [check for state in change.states for check in state.checks if check.token == change.token]
     return any(
-        check.kind == "tool_usage"
+        (check.kind == "tool_usage" and not records(change))
         or (check.kind == "fact_match" and not check.params["facts"])
         or check.params.get("expected_fields") is not None
         for check in mine
@@ -145,6 +150,15 @@ def _asks_more(change: Change) -> bool:
 
 def _is_unjudged(check: CheckState) -> bool:
     return check.kind in _UNJUDGED and check.params.get("judge_prompt_ref") is None
+
+
+def _outputs(change: Change) -> Iterator[Output]:
+    """Yield outputs to try: texts, and where the changed check reads tool calls, a few texts with records of calls."""
+    if told := records(change):
+        few = list(islice(candidates(change), _OPTIONS))
+        yield from (Output(text, record) for record, text in product(told, few))
+    else:
+        yield from map(Output, candidates(change))
 
 
 def candidates(change: Change) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -9,6 +10,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff.plain import told as written
+from evalstore.documents import canonical
 from evalstore.errors import Place
 from evalstore.model import decimal
 from evalstore.report.measured import measured_document, measured_text
@@ -113,6 +115,7 @@ def adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:
 def _witness(witness: Witness) -> dict[str, Any]:
     return {
         "output": witness.output,
+        **({} if witness.tool_calls is None else {"tool_calls": json.loads(canonical(list(witness.tool_calls)))}),
         **number("old_score", witness.old_score),
         **number("new_score", witness.new_score),
         "old_verdict": str(witness.old_verdict),
@@ -196,6 +199,8 @@ def moves(finding: DiffFinding) -> str:
 
 def _replayed(witness: Witness) -> str:
     output = f'"{excerpt(witness.output, _QUOTED)}"'
+    if witness.tool_calls is not None:
+        output += f" with the calls {excerpt(canonical(list(witness.tool_calls)), _QUOTED)}"
     old, new = (
         f"{'unscored' if score is None else _points(score)}{'' if score is None else f' ({verdict})'}"
         for score, verdict in (

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import json
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from evalstore.checks import prepare
 from evalstore.diff import Direction, compare
@@ -17,6 +20,7 @@ from evalstore.diff.classify import Judgement, classify
 from evalstore.diff.plain import plain
 from evalstore.diff.state import RubricState, read_rubric
 from evalstore.model import Output, RubricResult, Sample, Verdict
+from evalstore.resources import folder
 from evalstore.versions import Bump
 
 Mapping = dict[str, Any]
@@ -130,7 +134,14 @@ def prove(old: Mapping, new: Mapping) -> list[Judgement]:
         assert [(one.score, one.verdict) for one in results(before)] == [
             (one.score, one.verdict) for one in results(after)
         ]
-    assert (compare(old, new).required_bump < Bump.MAJOR) is all(claim.level < Bump.MAJOR for claim in claims)
+    diff = compare(old, new)
+    assert (diff.required_bump < Bump.MAJOR) is all(claim.level < Bump.MAJOR for claim in claims)
+    for witness in (finding.witness for finding in diff.findings if finding.witness):
+        shown = Sample(Output(witness.output, witness.tool_calls))
+        played = [prepare(state.rubric())(shown) for state in (before, after)]
+        assert [one.score for one in played] == [witness.old_score, witness.new_score]
+        assert [one.verdict for one in played] == [witness.old_verdict, witness.new_verdict]
+        assert (played[0].score, played[0].verdict) != (played[1].score, played[1].verdict)
     assert compare(old, old).findings == ()
     return claims
 
@@ -146,3 +157,50 @@ def test_what_is_claimed_of_an_edit_holds_on_every_short_record(seed: int) -> No
     assert "unclassified-change" not in {rule for rule, _ in found}
     assert len({rule for rule, _ in found}) > 3
     assert {Direction.STRICTER, Direction.LOOSER, Direction.EITHER} <= {direction for _, direction in found}
+
+
+def check(*tools: Mapping, **more: Any) -> Mapping:
+    return {"id": "r", "version": "1.0.0", "checks": [{"kind": "tool_usage", "tools": [*tools], **more}], **SCORING}
+
+
+SCORING: Mapping = {"scoring": {"combine": "min"}}
+SEARCH, READ = {"name": "search"}, {"name": "read", "args": {"page": 1}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "calls"),
+    [
+        (check(SEARCH), check(SEARCH, READ), (SEARCH,)),
+        (check(SEARCH), check(SEARCH, forbidden=["drop"]), (SEARCH, {"name": "drop"})),
+        (check(SEARCH, READ, mode="in_order"), check(SEARCH, READ, mode="exact"), (SEARCH, READ, SEARCH)),
+        (check(SEARCH, READ), check(SEARCH, READ, mode="in_order"), (READ, SEARCH)),
+        (check({**SEARCH, "max": 2}), check({**SEARCH, "max": 1}), (SEARCH, SEARCH)),
+    ],
+)
+def test_a_record_of_calls_shows_what_moves(old: Mapping, new: Mapping, calls: tuple[Mapping, ...]) -> None:
+    for sides, scores in (((old, new), (1, 0)), ((new, old), (0, 1))):
+        (finding,) = compare(*sides).findings
+        assert finding.witness is not None
+        assert (finding.witness.tool_calls, finding.witness.output) == (calls, "")
+        assert (finding.witness.old_score, finding.witness.new_score) == scores
+
+
+def test_the_other_checks_are_passed_by_a_text_beside_the_calls() -> None:
+    other = {"kind": "must_contain_any", "values": ["done"]}
+    old, new = ({**one, "checks": [*one["checks"], other]} for one in (check(SEARCH), check(SEARCH, READ)))
+    (finding,) = compare(old, new).findings
+    assert finding.witness is not None
+    assert (finding.witness.output, finding.witness.tool_calls) == ("done", (SEARCH,))
+
+
+def test_the_calls_are_told_in_text_and_json(cli: Any, tmp_path: Path) -> None:
+    for name, value in (("old", check(SEARCH)), ("new", check(SEARCH, {**READ, "args": {"page": 1.5}}))):
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(value))
+    told = cli("-C", tmp_path, "diff", "old.yaml", "new.yaml").out
+    assert 'shown by  the output "" with the calls [{"name":"search"}] goes from 1 (pass) to 0 (fail)' in told
+    (tmp_path / "old.yaml").write_text(json.dumps(check({**READ, "args": {"page": 1.5}})))
+    (tmp_path / "new.yaml").write_text(json.dumps(check({**READ, "args": {"page": 2.5}})))
+    document = json.loads(cli("-C", tmp_path, "diff", "old.yaml", "new.yaml", "--format", "json").out)
+    schema = json.loads((folder("schema") / "output" / "diff.schema.json").read_text("utf-8"))
+    Draft202012Validator(schema).validate(document)
+    assert document["findings"][0]["witness"]["tool_calls"] == [{"name": "read", "args": {"page": 1.5}}]
