@@ -145,7 +145,8 @@ def _conflict(text: str, file: str) -> LoadError | None:
     if marker is None:
         return None
     place = Place(file, text.count("\n", 0, marker.start()) + 1, 1)
-    return LoadError("holds a merge conflict", place=place, hint="keep what is right, and take the markers out")
+    hint = "take the markers out; or take one side whole (git checkout --ours or --theirs), and edit again"
+    return LoadError("holds a merge conflict", place=place, hint=hint)
 
 
 def _worded(error: Any, file: str) -> LoadError:
