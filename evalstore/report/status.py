@@ -32,7 +32,7 @@ def text(status: Status, screen: Screen = PAPER) -> str:
         "\n".join([screen.paint(None if one.ok else Part.MAJOR, line), *_wrapped(_below(one), screen.width)])
         for line, one in zip(lines, status.artifacts, strict=True)
     ]
-    return "\n".join([screen.paint(Part.QUIET, head), *rows, *_findings(status, screen), "", summary(status)])
+    return "\n".join([screen.paint(Part.QUIET, head), *rows, *_findings(status, screen), "", *_sentences(status)])
 
 
 def document(status: Status) -> Any:
@@ -135,13 +135,17 @@ def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
 
 
 def summary(status: Status) -> str:
-    """Return how many differ and lack their version, and the next command."""
+    """Return how many differ and lack their version, and the next command, on one line."""
+    return ". ".join(_sentences(status))
+
+
+def _sentences(status: Status) -> Iterator[str]:
     moved = sum(standing.state == _MOVED for standing in status.artifacts)
     changed = len(status.artifacts) - moved
-    lines = [_changed(status, changed) if changed else f"{_count(status.total)}, all as released"]
+    yield _changed(status, changed) if changed else f"{_count(status.total)}, all as released"
     if moved:
-        lines.append(f"{_count(moved)} with references that moved: pin them, or hold them with evalstore lock")
-    return "\n".join(lines)
+        verb = "has" if moved == 1 else "have"
+        yield f"{moved:,} unchanged {verb} references that moved: pin them, or hold them with evalstore lock"
 
 
 def _changed(status: Status, changed: int) -> str:

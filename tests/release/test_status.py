@@ -324,3 +324,23 @@ def test_the_order_is_that_of_the_names(shop: Shop) -> None:
     shop.write("rubrics/alpha.yaml", rubric("alpha"))
     with Store.open(shop.root) as store:
         assert [one.ref for one in status(store).artifacts] == ["judge/accuracy", "rubric/alpha", "rubric/tone"]
+
+
+def test_the_text_says_what_moved_how_far_a_change_reaches_and_what_stays_behind(
+    shop: Shop, cli: Callable[..., Any]
+) -> None:
+    reached(shop)
+    shop.write("judges/accuracy.yaml", JUDGE + "title: Right or wrong\n")
+    shop.bump()
+    shop.write("judges/accuracy.yaml", JUDGE.replace("1.0.0", "1.0.1").replace("right", "wrong"))
+    assert cli("-C", shop.root, "status").out == (
+        "    ARTIFACT        RELEASED  FILE   NEEDS\n"
+        "NO  judge/accuracy  1.0.1     1.0.1  major  needs 2.0.0, and is still 1.0.1\n"
+        "    referred to by rubric/loose and rubric/reviewed\n"
+        "    reaches 3 rubrics, 1 dataset and 2 questions; 2 references will stay behind\n"
+        "ok  rubric/loose    1.0.0     1.0.0  -      unchanged\n"
+        "    judge/accuracy@^1 now means 1.0.1, was 1.0.0 (patch), rubrics/loose.yaml:5\n"
+        "\n"
+        "1 of 6 artifacts differ from the last release, 1 without the version it needs: evalstore bump --all\n"
+        "1 unchanged has references that moved: pin them, or hold them with evalstore lock\n"
+    )
