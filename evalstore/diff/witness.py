@@ -173,10 +173,15 @@ def candidates(change: Change) -> Iterator[str]:
     json = _json(mine, [states[-1] for states in checks.values()])
     plenty = [_joined((*map(_passing, (states[-1] for states in checks.values())), *json[:1]))]
     parts = [*(_parts(states)[:_OPTIONS] for states in others), ["", *json], changed]
-    built = (*(_joined((*plenty, part)) for part in changed), *map(_joined, islice(product(*parts), _BUILT)))
+    together = islice(product(*map(_shorter, parts)), _BUILT)
+    built = (*(_joined((*plenty, part)) for part in changed), *map(_joined, together))
     short = sorted((text for text in dict.fromkeys(built) if len(text) <= _LONGEST), key=len)[:_TRIED]
     yield from short
     yield from sorted(set(built[: len(changed)]) - set(short), key=lambda text: (len(text), text))
+
+
+def _shorter(parts: list[str]) -> list[str]:
+    return [part for part in parts if len(part) <= _LONGEST]
 
 
 def _told(change: Change) -> list[str]:

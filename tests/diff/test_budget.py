@@ -55,6 +55,12 @@ def many(count: int, letter: str = "a") -> list[Mapping]:
     return [{"kind": "must_contain_any", "values": [f"{letter}{number}"]} for number in range(count)]
 
 
+def wanting_all(**scoring: Any) -> Mapping:
+    lists = [words(3_000, 10 * number) for number in range(12)]
+    checks = [{"kind": "must_contain_any", "values": values, "min_matches": 3_000} for values in lists]
+    return rubric(*checks, **scoring)
+
+
 def patterns(last: str) -> list[Mapping]:
     return [{"kind": "regex", "pattern": f"(?:a|b)*a(?:a|b){{{number % 12}}}{last}"} for number in range(400)]
 
@@ -117,6 +123,7 @@ WORST: dict[str, Callable[[], Pair]] = {
         rubric(*many(16), weights={f"c{at}": 2**at for at in range(16)}),
         rubric(*many(16), weights={f"c{at}": 2**at for at in range(16)}, threshold=0.70001),
     ),
+    "12 checks that want 3,000 phrases each": lambda: (wanting_all(combine="min"), wanting_all(combine="max")),
     "10,000 facts": lambda: one("fact_match", {"facts": words(10_000)}, {"facts": words(10_000, 50)}),
     "5,000 sections": lambda: one("markdown_structure", *({"required_sections": words(5_000, at)} for at in (0, 1))),
     "10 ** 9 headings": lambda: one("markdown_structure", {"min_headings": 10**9}, {"min_headings": 10**9 + 1}),
