@@ -16,13 +16,15 @@ def folded_case(raw: Any, question: Mapping[str, Any], mirrors: Mirrors) -> dict
     """Return what a question does not say of its case: `kept` keys, and the order of `keys` where it is unusual.
 
     `mirrors` has the usual keys in their usual order, each with the field of the question that holds its value as it
-    is (with `|`: the first that it has); None where there is none.
+    is (with `|`: the first that it has); None where there is none. One field stands for one key only.
     """
     if not isinstance(raw, dict):
         return {"kept": bare(raw)}
-    said = _said(question, mirrors)
+    dropped: list[str] = []
+    while absent := [key for key in _said(question, mirrors, dropped) if key not in raw]:
+        dropped += absent
+    said = _said(question, mirrors, dropped)
     kept = bare({key: value for key, value in raw.items() if not (key in said and same(said[key], value))})
-    dropped = [key for key in said if key not in raw]
     source = {**({"kept": kept} if kept else {}), **({"dropped": dropped} if dropped else {})}
     usual = list(unfolded_case({**question, "x_source": source}, mirrors)) == list(raw)
     return source if usual else source | {"keys": list(map(str, raw))}
@@ -34,7 +36,7 @@ def unfolded_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
     kept = whole(source.get("kept", {}))
     if not isinstance(kept, dict):
         return kept
-    said = {key: value for key, value in _said(question, mirrors).items() if key not in source.get("dropped", ())}
+    said = _said(question, mirrors, source.get("dropped", ()))
     found = {**kept, **{key: value for key, value in said.items() if key not in kept}}
     places = {name: place for place, name in enumerate(source.get("keys", ()))}
     usual = {key: len(places) + place for place, key in enumerate(dict.fromkeys([*mirrors, *said, *kept]))}
@@ -82,10 +84,17 @@ def whole(value: Any) -> Any:
     return {key: whole(item) for key, item in value.items()}
 
 
-def _said(question: Mapping[str, Any], mirrors: Mirrors) -> dict[str, Any]:
-    held = {key: [name for name in (field or "").split("|") if name in question] for key, field in mirrors.items()}
-    fields = {key: question[names[0]] for key, names in held.items() if names}
-    return fields if "metadata" in mirrors.values() else {**fields, **question.get("metadata", {})}
+def _said(question: Mapping[str, Any], mirrors: Mirrors, dropped: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the keys that the question holds; of several keys for one field only the first that is not dropped."""
+    fields: dict[str, str] = {}
+    for key, words in mirrors.items():
+        held = [name for name in (words or "").split("|") if name in question]
+        if held and held[0] not in fields and key not in dropped:
+            fields[held[0]] = key
+    said = {key: question[field] for field, key in fields.items()}
+    if "metadata" in mirrors.values():
+        return said
+    return said | {key: value for key, value in question.get("metadata", {}).items() if key not in dropped}
 
 
 def _without(value: Any, pointer: Pointer, gone: set[Pointer]) -> Any:
