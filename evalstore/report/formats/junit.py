@@ -7,8 +7,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from evalstore.model import Severity
 from evalstore.report.problems import SETTINGS, Problem, Report
-from evalstore.text import printable
+from evalstore.text import excerpt, printable
 
+_NAME = 80
 _TAGS = {Severity.ERROR: "failure", Severity.WARNING: "skipped", Severity.INFO: "skipped"}
 
 
@@ -33,10 +34,11 @@ def render(report: Report) -> str:
 def _case(problem: Problem) -> str:
     place, tag = problem.place, _TAGS[problem.severity]
     file, line = (place.file, place.line or 1) if place else (SETTINGS, 1)
+    name = f"{problem.rule}, line {line}: {excerpt(problem.message, _NAME)}"  # a name that comes twice is shown once
     said = "\n".join([f"{file}:{line}", *(f"{label}: {sentence}" for label, sentence in problem.notes)])
     kind = f" type={_attribute(problem.level)}" if tag == "failure" else ""
     return (
-        f"    <testcase classname={_attribute(file)} name={_attribute(f'{problem.rule} (line {line})')}"
+        f"    <testcase classname={_attribute(file)} name={_attribute(name)}"
         f' file={_attribute(file)} line="{line}">'
         f"<{tag}{kind} message={_attribute(problem.message)}>{_text(said)}</{tag}></testcase>"
     )

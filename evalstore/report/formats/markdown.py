@@ -53,8 +53,9 @@ def code(text: str) -> str:
 def _item(problem: Problem) -> Iterator[str]:
     place = problem.place
     where = f" \u2014 {code(str(Place(place.file, place.line)))}" if place else ""
-    yield f"- {_MARKS[problem.severity]} **{problem.level}** {prose(problem.message)}{where}"
     more = [*_changed(problem), *_notes(problem)]
+    rule = "" if more else f" ({code(problem.rule)})"
+    yield f"- {_MARKS[problem.severity]} **{problem.level}** {prose(problem.message)}{where}{rule}"
     if not more:
         return
     yield ""
