@@ -24,7 +24,7 @@ from evalstore.resources import folder
 from evalstore.versions import Bump
 
 Mapping = dict[str, Any]
-CALLS = [
+CALLS: list[Mapping] = [
     {"name": "a"},
     {"name": "a", "args": {"n": 1}},
     {"name": "a", "args": {"n": True}},
@@ -182,7 +182,7 @@ def test_a_record_of_calls_shows_what_moves(old: Mapping, new: Mapping, calls: t
         (finding,) = compare(*sides).findings
         assert finding.witness is not None
         assert (finding.witness.tool_calls, finding.witness.output) == (calls, "")
-        assert (finding.witness.old_score, finding.witness.new_score) == scores
+        assert [finding.witness.old_score, finding.witness.new_score] == [*scores]
 
 
 def test_the_other_checks_are_passed_by_a_text_beside_the_calls() -> None:
