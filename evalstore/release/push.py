@@ -15,7 +15,7 @@ from evalstore.model import parse_ref
 from evalstore.release.checkout import find_branch
 from evalstore.release.standing import last_release
 from evalstore.release.values import Outcome, Push, Released
-from evalstore.store import Store, remote
+from evalstore.store import Release, Store, remote
 from evalstore.store.git import CommandError, Git
 from evalstore.store.remote import Answer, Remote
 from evalstore.store.tags import TAGS
@@ -84,12 +84,14 @@ def find_route(git: Git, *, asked: bool | str) -> Route | None:
 
 
 def make_ready(store: Store, route: Route | None, released: Released) -> Push | None:
-    """Return the push of what was made; where nothing was, of the tags that the named artifacts have already."""
+    """Return the push of what was made; where nothing was, of the last releases of the named artifacts, each whole."""
     if route is None:
         return None
     tags = [one.tag for one in released.done if one.tag]
     if not released.done:
-        tags = [tag for name in released.unchanged if (tag := _current(store, name))]
+        # What was released in one commit is pushed as one: perhaps the push of all of it was refused.
+        commits = {one.commit for name in released.unchanged if (one := _current(store, name))}
+        tags = [one.tag for one in store.releases() if one.commit in commits]
     return Push(route.to.name, route.branch, tuple(tags), Outcome.READY)
 
 
@@ -126,12 +128,11 @@ def _worth_again(failure: CommandError, *, moved: bool) -> bool:
     return ("non-fast-forward" in said and moved) or any(word in said for word in _BUSY)
 
 
-def _current(store: Store, name: str) -> str | None:
+def _current(store: Store, name: str) -> Release | None:
     ref = parse_ref(name)
     releases = store.releases(ref.kind, ref.id)
     version = store.load(ref.at("worktree")).version
-    found = next((one for one in releases if str(one.version) == version), None) or last_release(releases)
-    return found.tag if found else None
+    return next((one for one in releases if str(one.version) == version), None) or last_release(releases)
 
 
 def _not_sent(ready: Push, failure: CommandError) -> Push:

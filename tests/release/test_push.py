@@ -248,6 +248,22 @@ def test_a_tag_there_that_leaves_no_room(released: Shop, far: Far) -> None:
     check_stands(released, far, before)
 
 
+def test_what_was_refused_arrives_whole_with_the_same_bump_again(released: Shop, far: Far) -> None:
+    released.write("judges/accuracy.yaml", JUDGE)
+    released.write("rubrics/reviewed.yaml", judged())
+    push_of(released)
+    released.write("judges/accuracy.yaml", JUDGE.replace("right?", "so?"))
+    far.hook("pre-receive", "exit 1")
+    push = released.bump("judge/accuracy", dependents=True, push=True).push
+    assert push
+    assert push.outcome is Outcome.REJECTED
+    (far.path / "hooks/pre-receive").unlink()
+    push = released.bump("judge/accuracy", dependents=True, push=True).push
+    assert push
+    assert (push.outcome, push.tags) == (Outcome.PUSHED, ("judge/accuracy@2.0.0", "rubric/reviewed@2.0.0"))
+    assert "refs/tags/rubric/reviewed@2.0.0" in far.refs()
+
+
 def test_a_remote_that_is_gone(released: Shop, far: Far) -> None:
     far.path.rename(far.path.with_name("moved.git"))
     change(released)
