@@ -90,14 +90,13 @@ class Bench:
 
     def grade(self, row: Row, known: dict[str, CheckResult]) -> RubricResult | None:
         """Return the result of a row, or None where something is missing; `known` are results of checks by content."""
-        asked = self.asked.get(row.id)
-        rubric = self._rubric(row, asked) if asked else None
-        if asked is None or rubric is None:
-            return None
-        before = self.grader.unanswered
+        asked, before = self.asked.get(row.id), self.grader.unanswered
         try:
+            rubric = self._rubric(row, asked) if asked else None
+            if asked is None or rubric is None:
+                return None
             results = [self._check(check, asked, row, known) for check in rubric.checks]
-        except RefError:  # what a check refers to is not there (yet)
+        except RefError:  # what is referred to is not there (yet)
             return None
         return None if self.grader.unanswered > before else combine(rubric.scoring, results)
 

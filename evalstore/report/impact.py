@@ -87,6 +87,7 @@ def document(impact: Impact) -> Any:
                 "file": held.place.file,
                 "line": held.place.line,
                 "places": held.places,
+                "questions": held.questions,
             }
             for held in impact.pins
         ],

@@ -264,3 +264,9 @@ def test_a_judge_that_is_not_there_yet_leaves_outputs_unscored(judged: tuple[Rep
     repo.write("rubrics/judged.yaml", JUDGED.format(version="4.0.0", pin="9.0.0", most=4))
     (told,) = document(cli, repo, "rubric/judged", "--run", str(run.path))["measured"]
     assert (told["outputs"], told["moved"], told["unscored"]) == (2, 0, 2)
+
+
+def test_a_rubric_that_is_not_there_yet_leaves_outputs_unscored(store: Repo, run: Run, cli: Any) -> None:
+    store.write("datasets/small.yaml", DATASET.format(version="3.0.0", rubric="answer", third="nowhere", input="a"))
+    (told,) = document(cli, store, "dataset/small@1.0.0", "dataset/small@worktree", "--run", str(run.path))["measured"]
+    assert (told["outputs"], told["moved"], told["unscored"]) == (3, 0, 1)
