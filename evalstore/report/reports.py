@@ -61,7 +61,7 @@ def _change(finding: DiffFinding, *, here: bool) -> Problem:
 
 def _of_status(status: Status) -> Report:
     found = [*_standings(status), *map(problem, status.findings)]
-    return report("status", standings.summary(status), found)
+    return report("status", "; ".join(standings.summary(status).split("\n")), found)
 
 
 def _standings(status: Status) -> Iterator[Problem]:

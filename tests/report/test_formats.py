@@ -337,3 +337,23 @@ def test_a_log_takes_no_line_for_a_command(cli: Cli, tmp_path: Path) -> None:
                 line for line in (ran.out + ran.err).splitlines() if format_ != "github" or not line.startswith("::")
             ]
             assert not [line for line in lines if re.search(r"##\w*\[", line) or line.strip().startswith("::")]
+
+
+def test_a_reference_that_moved_is_shown_where_it_stands(cli: Cli, git: Git, store: Path) -> None:
+    (store / "datasets").mkdir()
+    (store / "datasets/mail.yaml").write_text(
+        'id: mail\nversion: "1.0.0"\ndefaults:\n  rubric_ref: rubric/tone@^1\nquestions:\n  - {id: a, input: Hello}\n'
+    )
+    (store / "rubrics/tone.yaml").write_text(RUBRIC)
+    git("add", ".")
+    git("commit", "-q", "-m", "Mail")
+    assert cli("-C", store, "bump", "dataset/mail").code == 0
+    (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("id: calm", "id: quiet").replace("1.0.0", "1.1.0"))
+    git("commit", "-q", "-a", "-m", "Quiet")
+    assert cli("-C", store, "bump", "rubric/tone").code == 0
+    lines = cli("-C", store, "status", "--format", "github").out.splitlines()
+    assert any("evals/datasets/mail.yaml,line=4" in line and "rubric/tone@^1 meant 1.0.0" in line for line in lines), (
+        lines
+    )
+    assert len([line for line in lines if not line.startswith("::")]) == 1
+    assert "\\n" not in lines[-1]
