@@ -377,3 +377,19 @@ def test_one_judge_is_no_majority_of_one() -> None:
     old, new = rubric(ref), rubric({"jury": {"members": [ref], "aggregate": "majority"}})
     assert compare(old, new).required_bump is Bump.MAJOR
     assert list(map(answer, answers(old))) != list(map(answer, answers(new)))
+
+
+@pytest.mark.parametrize("way", ["mean", "majority"])
+def test_a_large_jury_is_compared_as_a_whole_and_at_once(way: str) -> None:
+    members = [{"judge_prompt_ref": f"judge/j{number}@1.0.0"} for number in range(2000)]
+    old, new = (rubric({"jury": {"members": some, "aggregate": way}}) for some in (members, members[1:]))
+    (finding,) = compare(old, new).findings
+    assert (finding.rule, finding.level) == ("unclassified-change", Bump.MAJOR)
+
+
+def test_every_judge_of_a_jury_exchanged_is_told_one_by_one() -> None:
+    juries = [[{"judge_prompt_ref": f"judge/{name}{at}@1.0.0"} for at in range(100)] for name in "ab"]
+    old, new = (rubric({"jury": {"members": members, "aggregate": "majority"}}) for members in juries)
+    found = compare(old, new).findings
+    assert len(found) == 200
+    assert {finding.rule for finding in found} == {"jury-member-changed"}

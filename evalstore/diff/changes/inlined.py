@@ -20,14 +20,17 @@ _KIND = "composite"
 _ROOT = frozenset({"id", "version", "checks", "scoring"})
 # Checks that stand in no file have an index beyond every file's.
 _NOWHERE = 1_000_000
+# More composites that went at once are not looked into.
+_COMPOSITES = 4
 
 
 def taken_apart(rubric: RubricState, other: RubricState, load: Load | None) -> Iterator[Change]:
     """Yield, as one edit each, the composites of `rubric` whose checks `other` has in their place; each is proved."""
     here = rubric
-    for check in rubric.checks if load else ():
-        if check.kind != _KIND or any(_stays(check, one) for one in other.checks):
-            continue
+    gone = [
+        check for check in rubric.checks if check.kind == _KIND and not any(_stays(check, one) for one in other.checks)
+    ]
+    for check in gone if load and len(gone) <= _COMPOSITES else ():
         inner = _inner(str(check.params["rubric_ref"]), load)
         why = same_score(here, check, inner) if inner else None
         if inner and why and (parts := _parts(check, inner, here, other)):
@@ -52,7 +55,7 @@ def put_together(changes: list[Change]) -> Iterator[Change]:
 
 
 def _stays(check: CheckState, other: CheckState) -> bool:
-    return other.kind == _KIND and (other.id == check.id or content(other) == content(check))
+    return other.kind == _KIND and (other.id == check.id or other.params == check.params)
 
 
 def _inner(ref: str, load: Load | None) -> RubricState | None:
@@ -67,18 +70,20 @@ def _inner(ref: str, load: Load | None) -> RubricState | None:
 
 def _parts(check: CheckState, inner: RubricState, here: RubricState, other: RubricState) -> list[CheckState]:
     """Return the inner checks as `other` names them, with their share of the composite's weight; [] if one lacks."""
-    free = list(other.checks)
+    free: dict[str, list[CheckState]] = {}
+    for one in other.checks:
+        free.setdefault(content(one), []).append(one)
     for one in here.checks:
-        if one.token != check.token:
-            twins = [twin for twin in free if content(twin) == content(one)]
-            free.remove(min(twins, key=lambda twin: twin.id != one.id)) if twins else None
+        if one.token != check.token and (twins := free.get(content(one))):
+            twins.remove(min(twins, key=lambda twin: twin.id != one.id))
     total = sum((one.weight for one in inner.checks), Fraction(0))
     found: list[CheckState] = []
     for place, one in enumerate(inner.checks):
-        twin = next((twin for twin in free if content(twin) == content(one) and _same_notes(twin, one)), None)
+        twins = free.get(content(one), [])
+        twin = next((twin for twin in twins if _same_notes(twin, one)), None)
         if twin is None:
             return []
-        free.remove(twin)
+        twins.remove(twin)
         weight = check.weight * one.weight / total if here.combine is Combine.WEIGHTED_AVG else twin.weight
         token, index = f"{check.token}-{place}", _NOWHERE * (check.index + 1) + place
         found.append(replace(twin, token=token, index=index, weight=weight, gated=False))

@@ -72,7 +72,7 @@ def _validation_changes(old: Any, new: Any, edits: list[Change]) -> Iterator[Cha
     mine, theirs = (side if isinstance(side, dict) else {} for side in (old, new))
     if not same(old, new):
         said = [f"{key} {told(one)} to {told(other)}" for key, one, other in key_changes(mine, theirs)]
-        words = {"changes": ", ".join(said)} if mine and theirs else {"changes": "is gone" if mine else "is new"}
+        words = {"changes": ", ".join(said)} if mine and theirs else {"changes": "it is gone" if mine else "it is new"}
         yield Change("judge-validation-changed", old, new, at, at, name="validation", words=words)
     measured = [{key: side[key] for key in _MEASURED if key in side} for side in (mine, theirs)]
     moved = [edit.name.partition("/")[0] for edit in edits if _can_move(edit)]

@@ -39,10 +39,10 @@ def variable_changes(walk: Walk, token: str) -> Iterator[Change]:
     """Yield the edits of the texts that a check gives its judges, one by one."""
     check, goal = walk.here[token], walk.goal[token]
     panel = panel_of(check.params)
-    refs = list(panel.said) if panel else []
+    read = [_names(ref, walk.load) for ref in panel.said] if panel else [None]
     for name, mine, theirs in key_changes(check.params["variables"], goal.params["variables"]):
         change = _edit(walk, token, "variables", ("check-variables-changed", name, mine, theirs))
-        yield replace(change, proof=_UNREAD) if refs and all(_ignores(ref, name, walk.load) for ref in refs) else change
+        yield replace(change, proof=_UNREAD) if all(unread(name, names) for names in read) else change
 
 
 def _edit(walk: Walk, token: str, of: str, facts: tuple[str, str, Any, Any]) -> Change:
@@ -55,10 +55,10 @@ def _edit(walk: Walk, token: str, of: str, facts: tuple[str, str, Any, Any]) -> 
     return replace(change, words={**change.words, "variable": key})
 
 
-def _ignores(ref: str, name: str, load: Load | None) -> bool:
-    """Whether what a pin names is a judge whose template reads no such variable."""
+def _names(ref: str, load: Load | None) -> tuple[str, ...] | None:
+    """Return what the template of the judge that a pin names reads; None where that is not known for good."""
     try:
         found = load(ref).value if load and pinned(parse_ref(ref)) else {}
     except EvalstoreError:
-        return False
-    return unread(name, names_of(found.get("template")))
+        return None
+    return names_of(found.get("template"))

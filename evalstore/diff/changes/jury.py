@@ -18,6 +18,8 @@ from evalstore.documents import Pointer
 Edits = Iterator[Change]
 _ONE, _JURY = "judge_prompt_ref", "jury"
 _OF_MEMBER, _OF_JURY = frozenset({_ONE, "weight"}), frozenset({"members", "aggregate"})
+# Larger juries are not compared one by one.
+_MEMBERS = 100
 _WRITTEN = {"asks": "asks the same judges, written otherwise"}
 _KEYS: tuple[Callable[[str], str], ...] = (str, lambda ref: ref.partition("@")[0])
 
@@ -41,7 +43,8 @@ def jury_changes(walk: Walk, token: str) -> Edits:
     check, goal = walk.here[token], walk.goal[token]
     if all(same(check.params[name], goal.params[name]) for name in (_ONE, _JURY)):
         return
-    if panel_of(check.params) is None or panel_of(goal.params) is None:
+    panels = [panel_of(side.params) for side in (check, goal)]
+    if any(panel is None or len(panel.members) > _MEMBERS for panel in panels):
         old, new = ({name: side.params[name] for name in (_ONE, _JURY)} for side in (check, goal))
         yield walk.edit_check("unclassified-change", _JURY, _judged_as(check, goal.params), old=old, new=new)
     elif check.params[_JURY] is goal.params[_JURY] is None:
@@ -212,11 +215,12 @@ def _words(seat: _Seat) -> dict[str, str]:
 def _pairs(old: list[str], new: list[str]) -> dict[int, int]:
     """Return which member is which: by reference, by judge, and the one that takes the place of another."""
     found: dict[int, int] = {}
+    come = list(range(len(new)))
     for key in _KEYS:
         for index, ref in enumerate(old):
-            free = (at for at, other in enumerate(new) if at not in found.values() and key(other) == key(ref))
-            if index not in found and (at := next(free, None)) is not None:
+            at = next((at for at in come if key(new[at]) == key(ref)), None)
+            if index not in found and at is not None:
                 found[index] = at
+                come.remove(at)
     gone = [at for at in range(len(old)) if at not in found]
-    come = [at for at in range(len(new)) if at not in found.values()]
     return {**found, gone[0]: come[0]} if len(gone) == len(come) == 1 else found
