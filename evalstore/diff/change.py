@@ -30,7 +30,7 @@ class Change:
 
     `proof` is there where the fact itself moves nothing, whatever its rule's deciders know; `decided` where a decider
     chose the rule; `more` is what else tells the edit from another one, where `old` and `new` do not say it all. An
-    edit of a judge has both judges as `sides`.
+    edit of a judge has both judges as `sides`, one of a question's reference the `question` just before and after it.
     """
 
     rule: str

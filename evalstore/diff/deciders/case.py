@@ -23,6 +23,13 @@ def caseless(change: Change) -> Proof | None:
     return Proof("no listed text has a letter, so case cannot matter")
 
 
+def judged(change: Change) -> Proof | None:
+    """Prove that no text is compared: a judge reads the facts as they are written."""
+    if any(check.params.get("judge_prompt_ref") is None for check in change.checks):
+        return None
+    return Proof("a judge reads the facts as they are written, whatever their case")
+
+
 def case_direction(change: Change) -> Direction:
     """Return what ignoring case does: more is found, unless a text has a letter whose lower case depends on others."""
     check = change.checks[1]

@@ -120,6 +120,6 @@ ROWS = (
         mirror="match-case-changed",
         example="case_sensitive: true → nothing",
         instead="values: ['#', '42 %'], case_sensitive: true → values: ['#', '42 %'] (texts without letters)",
-        deciders=(case.caseless, weightless),
+        deciders=(case.caseless, case.judged, weightless),
     ),
 )
