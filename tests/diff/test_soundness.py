@@ -12,7 +12,7 @@ import pytest
 
 from evalstore.diff.rules import RULES
 from evalstore.versions import Bump
-from tests.diff.fuzz import fixture
+from tests.diff.fuzz import claims, fixture
 from tests.diff.fuzz.__main__ import report, written
 from tests.diff.fuzz.claims import hold
 from tests.diff.fuzz.run import Tally, run, run_some
@@ -48,6 +48,15 @@ def test_a_rule_that_lies_is_found_and_kept_as_a_small_fixture(tmp_path: Path, m
     assert hold(pair, lambda _: [drawn]).broken
     monkeypatch.setitem(RULES, rule.id, rule)
     assert hold(pair, lambda _: [drawn]).broken == []
+
+
+def test_what_crashes_is_kept_like_any_claim_that_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise KeyError("lost")
+
+    monkeypatch.setattr(claims, "compare", crash)
+    (tally,) = run(SEED, 3)
+    assert {(what, why) for _, what, why, _ in tally.broken} == {("crash", "KeyError: 'lost'")}
 
 
 def test_the_report_tells_the_precision_of_each_rule() -> None:

@@ -14,7 +14,6 @@ from evalstore.diff.direction import join
 from evalstore.diff.plain import plain
 from evalstore.diff.refs import follow
 from evalstore.diff.state import read_rubric
-from evalstore.errors import EvalstoreError
 from evalstore.versions import Bump
 from tests.diff.fuzz.grading import NOWHERE, Answer, Grade, Models, grader, graders
 from tests.diff.fuzz.pair import Drawn, Pair
@@ -32,32 +31,36 @@ class Held:
     moved: bool = False
     stirred: bool = False
     shown: bool = False
-    graded: int = 0
+    drawn: list[Drawn] = field(default_factory=list)
     seconds: float = 0.0
 
 
 def hold(pair: Pair, samples: Callable[[Held], Iterable[Drawn]], *, closely: bool = True) -> Held:
-    """Compare a pair and grade samples under both sides; `samples` are drawn one by one, and see what became of the pair so far.
+    """Compare a pair and grade samples under both sides; `samples` are drawn one by one, and see what became of it.
 
     `closely` also compares each side with itself, and holds each edit of a rubric on its own.
     """
-    held, began = Held(), perf_counter()
+    held = Held()
     try:
-        held.diff = compare(pair.old, pair.new, load=pair.load)
-    except EvalstoreError as error:
-        held.broken.append(("crash", error.message, Drawn("")))
-        return held
+        _hold(pair, held, samples)
+        if closely:
+            _hold_selves(pair, held)
+            held.broken += _broken_steps(pair, held.drawn)
+    except Exception as error:
+        held.broken.append(("crash", f"{type(error).__name__}: {error}", held.drawn[-1] if held.drawn else Drawn("")))
+    return held
+
+
+def _hold(pair: Pair, held: Held, samples: Callable[[Held], Iterable[Drawn]]) -> None:
+    began = perf_counter()
+    held.diff = compare(pair.old, pair.new, load=pair.load)
     held.seconds = perf_counter() - began
     _hold_diff(held)
-    drawn, grades = [], graders(pair)
+    grades = graders(pair)
     _hold_witnesses(held, grades)
     for one in samples(held):
-        drawn.append(one)
+        held.drawn.append(one)
         _hold_sample(held, grades, one)
-    if closely:
-        _hold_selves(pair, held)
-        held.broken += _broken_steps(pair, drawn)
-    return held
 
 
 def _hold_selves(pair: Pair, held: Held) -> None:
@@ -80,7 +83,6 @@ def _hold_diff(held: Held) -> None:
 
 def _hold_sample(held: Held, grades: tuple[Grade, Grade], drawn: Drawn) -> None:
     assert held.diff
-    held.graded += 1
     before, after = (grade(drawn) for grade in grades)
     for id_ in before.keys() & after.keys():
         old, new = before[id_], after[id_]

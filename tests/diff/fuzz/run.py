@@ -99,7 +99,7 @@ def _searched(drawn: Iterator[Drawn], held: Held) -> Iterator[Drawn]:
 
 def _count(tally: Tally, held: Held, index: int) -> None:
     tally.pairs += 1
-    tally.graded += held.graded
+    tally.graded += len(held.drawn)
     tally.slowest = max(tally.slowest, (held.seconds, index))
     tally.broken += [(index, *one) for one in held.broken[:1]]
     if held.diff is None:

@@ -25,7 +25,23 @@ ODD = [
     "\u017f",
 ]
 # Blanks that are none for some, ends of lines of every sort, a combining mark, what takes two units in UTF-16.
-BLANKS = [" ", "\n", "\r\n", "\t", "\u00a0", "\u001c", "\u2028", "\u200b", "\u0301", "\U0001f600", "\ufeff"]
+BLANKS = [
+    " ",
+    "\n",
+    "\r\n",
+    "\t",
+    "\u00a0",
+    "\u001c",
+    "\u2028",
+    "\u200b",
+    "\u0301",
+    "\U0001f600",
+    "\ufeff",
+    "\x00",
+    "\x0b",
+    "\x1f",
+    "\x85",
+]
 PHRASES = ["a", "b", "ab", "A", "aB", "aba", "#", "# a", "1", "12", "k", "i", "s", "ss", " ", "\n", "b a", *ODD]
 MARKDOWN = [
     "\n\n",
