@@ -109,7 +109,7 @@ class _Line:
             one = Tracked(self.releases[place], problem=self.problems.get(place))
             if step := self.steps.get(place):
                 since = self._since(place)
-                one = replace(one, since=self.releases[since].version, open=since not in self.steps, **_told(step))
+                one = replace(one, since=self.releases[since].version, open=self._open(since), **_told(step))
                 if step.before is not None:
                     one = replace(one, before=self.releases[step.before].version)
             yield one
@@ -125,6 +125,12 @@ class _Line:
         while (step := self.steps.get(place)) and step.before is not None and not step.moves:
             place = step.before
         return place
+
+    def _open(self, since: int) -> bool:
+        """Whether there are releases before one of which nobody knows if a score could move."""
+        step = self.steps.get(since)
+        earlier = range(since + 1, len(self.releases))
+        return not (step and step.moves) and any(self._precedes(before, since) for before in earlier)
 
     def _step(self, place: int) -> _Step:
         new = self._find(place)

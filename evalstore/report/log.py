@@ -87,14 +87,14 @@ def _counted(rule: str, count: int) -> str:
 
 
 def _comparable(track: Track) -> Iterator[str]:
-    newest = track.releases[0]
-    if newest.since:
-        yield ""
-        since = "only with itself" if newest.since == newest.logged.version else f"since {newest.since}"
-        since += ", or earlier" if newest.open else ""
-        yield f"{newest.logged.version} is comparable {since}{_floats(track)}"
-        if track.skipped:
-            yield f"{counted(track.skipped, 'older release')} not compared: --all compares every one"
+    newest = next((one for one in track.releases if one.since), None)
+    if newest is None:
+        return
+    yield ""
+    since = "only with itself" if newest.since == newest.logged.version else f"since {newest.since}"
+    yield f"{newest.logged.version} is comparable {since}{', or earlier' if newest.open else ''}{_floats(track)}"
+    if track.skipped:
+        yield f"{counted(track.skipped, 'older release')} not compared: --all compares every one"
 
 
 def _floats(track: Track) -> str:

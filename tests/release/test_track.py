@@ -84,6 +84,19 @@ def test_a_broken_release_says_so_and_is_passed_over(long: Shop) -> None:
     assert found["2.0.2"].rules == (("metadata-changed", Bump.PATCH, 1),)
 
 
+def test_what_came_before_a_release_that_cannot_be_read_is_open(long: Shop) -> None:
+    long.write("rubrics/tone.yaml", "id: [")
+    long.git("commit", "-q", "-a", "-m", "Break")
+    long.git("tag", "-f", "rubric/tone@1.0.0")
+    newest, *_ = tracked(long, "rubric/tone@1.0.1").releases
+    assert (newest.before, str(newest.since), newest.open) == (None, "1.0.1", True)
+
+
+def test_the_first_release_of_all_is_not_open(long: Shop) -> None:
+    (one,) = tracked(long, "rubric/tone@1.0.1", limit=1).releases
+    assert (str(one.since), one.open) == ("1.0.0", False)
+
+
 def test_a_pre_release_is_measured_by_whatever_came_before_and_measures_no_release(released: Shop) -> None:
     released.write("rubrics/tone.yaml", rubric(ban="just"))
     released.bump("rubric/tone", pre="rc")
