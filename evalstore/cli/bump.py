@@ -40,7 +40,7 @@ _KINDS = ("rubric/", "judge/", "dataset/")
     metavar="[REMOTE]",
     is_flag=False,
     flag_value="",
-    help="Push the branch and the tags made, all or nothing; to the branch's remote, or to another one.",
+    help="Push the branch and the tags of what is released on it, all or nothing; to the branch's remote, or another.",
 )
 @click.option("-m", "--message", metavar="TEXT", help="What the commit and the tags say.")
 @options()

@@ -84,15 +84,26 @@ def find_route(git: Git, *, asked: bool | str) -> Route | None:
 
 
 def make_ready(store: Store, route: Route | None, released: Released) -> Push | None:
-    """Return the push of what was made; where nothing was, of the last releases of the named artifacts, each whole."""
+    """Return the push of what was made, and of what the branch brings along.
+
+    A release arrives whole and with its branch: without its tag, its line in the ledger would stop whoever fetches it.
+    """
     if route is None:
         return None
-    tags = [one.tag for one in released.done if one.tag]
-    if not released.done:
-        # What was released in one commit is pushed as one: perhaps the push of all of it was refused.
-        commits = {one.commit for name in released.unchanged if (one := _current(store, name))}
-        tags = [one.tag for one in store.releases() if one.commit in commits]
-    return Push(route.to.name, route.branch, tuple(tags), Outcome.READY)
+    made = [one.tag for one in released.done if one.tag]
+    named = () if released.done else released.unchanged
+    commits = {one.commit for name in named if (one := _current(store, name))} | _new_there(store.git, route)
+    others = (one.tag for one in store.releases() if one.commit in commits)
+    return Push(route.to.name, route.branch, tuple(dict.fromkeys([*made, *others])), Outcome.READY)
+
+
+def _new_there(git: Git, route: Route) -> set[str]:
+    """Return the commits of the branch that the remote did not have when it was last seen."""
+    branch, seen = _HEADS + route.branch, f"refs/remotes/{route.to.name}/{route.branch}"
+    refs = find_refs(git, [branch, seen])
+    if branch not in refs:
+        return set()
+    return set(git.run("rev-list", refs[branch], *(["--not", refs[seen]] if seen in refs else [])).decode().split())
 
 
 def find_cargo(git: Git, ready: Push) -> Mapping[str, str]:

@@ -264,6 +264,20 @@ def test_what_was_refused_arrives_whole_with_the_same_bump_again(released: Shop,
     assert "refs/tags/rubric/reviewed@2.0.0" in far.refs()
 
 
+def test_releases_that_the_branch_brings_along_arrive_with_their_tags(released: Shop, far: Far, tmp_path: Path) -> None:
+    released.write("judges/accuracy.yaml", JUDGE)
+    released.bump("judge/accuracy")
+    released.git("tag", "mine")
+    change(released)
+    push = released.bump("rubric/tone", push=True).push
+    assert push
+    assert (push.outcome, push.tags) == (Outcome.PUSHED, ("rubric/tone@2.0.0", "judge/accuracy@1.0.0"))
+    assert "refs/tags/mine" not in far.refs()
+    theirs = clone_of(released, far, tmp_path)
+    theirs.write("judges/accuracy.yaml", JUDGE.replace("right?", "so?"))
+    assert [one.ref for one in theirs.bump().released] == ["judge/accuracy@2.0.0"]
+
+
 def test_a_remote_that_is_gone(released: Shop, far: Far) -> None:
     far.path.rename(far.path.with_name("moved.git"))
     change(released)
