@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from evalstore.cli.context import Settings
+from evalstore.cli.streams import shows_bars
 from evalstore.errors import EvalstoreError, ExitCode
 
 if TYPE_CHECKING:
@@ -162,11 +162,10 @@ def _progress(settings: Settings, plan: Plan) -> Iterator[Callable[[Reply], None
 
 
 def _bar(settings: Settings, calls: int) -> AbstractContextManager[Any]:
-    dumb = settings.quiet or not sys.stderr.isatty() or os.environ.get("TERM", "") in {"", "dumb"}
     return click.progressbar(
         length=calls,
         label="judging",
-        file=io.StringIO() if dumb else sys.stderr,
+        file=sys.stderr if shows_bars(quiet=settings.quiet) else io.StringIO(),
         show_pos=True,
         show_percent=False,
         item_show_func=lambda failed: f"failed: {failed:,}" if failed else None,

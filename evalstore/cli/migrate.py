@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import PLAIN, Settings, examples, options
+from evalstore.cli.streams import shows_bars
 from evalstore.errors import ExitCode, RefusedError
 from evalstore.migration.table import formats
+
+_T = TypeVar("_T")
+_REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its name; any other is JSON
 
 
 @click.command(
@@ -16,21 +23,24 @@ from evalstore.migration.table import formats
         "evalstore migrate legacy/drupal-forms/evals.json",
         "evalstore migrate ../ai_best_practices/evals --dry-run",
         "evalstore migrate legacy --into rulers --strict --report migration.json",
+        "evalstore migrate suites --from agentevals --dialect D3 --report migration.md",
     )
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
 @click.option("--into", metavar="STORE", type=click.Path(), help="The store to write to; by default that of -C.")
 @click.option("--from", "format_", type=click.Choice(formats()), help="The format, instead of finding it out.")
+@click.option("--dialect", metavar="NAME", help="The dialect, for formats that have some, instead of finding it out.")
 @click.option("--force", is_flag=True, help="Overwrite files of the store that differ.")
-@click.option("--dry-run", is_flag=True, help="Write nothing; show what would be written as a diff.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; show the plan, with --verbose all of it as a diff.")
 @click.option("--strict", is_flag=True, help="Exit 1 unless every entry is migrated.")
-@click.option("--report", metavar="FILE", type=click.Path(), help="Also write the JSON document to FILE.")
-@options()
+@click.option("--report", metavar="FILE", type=click.Path(), help="Also write it all to FILE: JSON, or by .md or .txt.")
+@options((*PLAIN, "markdown"))
 def command(  # noqa: PLR0913, PLR0917  # click's options
     settings: Settings,
     paths: tuple[str, ...],
     into: str | None,
     format_: str | None,
+    dialect: str | None,
     force: bool,  # noqa: FBT001  # click's flags
     dry_run: bool,  # noqa: FBT001
     strict: bool,  # noqa: FBT001
@@ -40,8 +50,8 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
 
     PATH is a file, or a folder that is searched for such files; their format is found by their content. Every entry is
     reported: migrated, lossy (a check, but the legacy grader did not do what the file seems to ask), unmapped (set
-    aside) or refused. Entries that are refused stop nothing. Files appear in the store all together or not at all, and
-    one that differs is never overwritten without --force.
+    aside) or refused; --verbose has a line for each. Entries that are refused stop nothing. Files appear in the store
+    all together or not at all, and one that differs is never overwritten without --force.
     """
     from evalstore.migration import Outcome, migrate
 
@@ -49,9 +59,13 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
         [settings.path / path for path in paths],
         into=settings.path / into if into else _store_of(settings.path),
         format=format_,
+        dialect=dialect,
         dry_run=dry_run,
         force=force,
+        watch=lambda sources: _watched(sources, quiet=settings.quiet),
     )
+    if settings.verbose and settings.format == "text" and not settings.quiet:
+        settings.format = "everything"
     settings.emit(done)
     if report:
         _write(settings.path / report, done)
@@ -72,6 +86,17 @@ def _write(path: Path, done: object) -> None:
     from evalstore.report import render
 
     try:
-        path.write_text(render(done, "json") + "\n", encoding="utf-8")
+        path.write_text(render(done, _REPORTS.get(path.suffix.lower(), "json")) + "\n", encoding="utf-8")
     except OSError as error:
         raise RefusedError(f"the report {path} cannot be written: {error.strerror}") from None
+
+
+def _watched(items: Sequence[_T], *, quiet: bool) -> Iterable[_T]:
+    return _with_bar(items) if shows_bars(quiet=quiet) else items
+
+
+def _with_bar(items: Sequence[_T]) -> Iterator[_T]:
+    with click.progressbar(length=len(items), label="reading", file=sys.stderr, show_pos=True) as drawn:
+        for item in items:
+            yield item
+            drawn.update(1)

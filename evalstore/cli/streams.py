@@ -54,6 +54,11 @@ def _terminal() -> Screen:
     return Screen(width, {} if plain else COLOURS)
 
 
+def shows_bars(*, quiet: bool) -> bool:
+    """Whether progress may be drawn on stderr: on a terminal that can take a line back, unless we shall be quiet."""
+    return not quiet and sys.stderr.isatty() and os.environ.get("TERM", "") not in {"", "dumb"}
+
+
 def close_streams() -> OSError | None:
     """Flush what is left, and return why the result could not be written, if it could not."""
     refused = _flushed(sys.stdout)

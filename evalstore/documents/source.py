@@ -8,6 +8,12 @@ from evalstore.errors import LoadError, Place
 
 _ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _BOM = "\ufeff"
+TEXT_LIMIT = 1 << 20
+
+
+def read_text(data: bytes, file: str) -> tuple[str, bool]:
+    """Return a text file's text without its byte order mark, and whether it had one; as strict as for YAML."""
+    return check_text(data, file, TEXT_LIMIT)
 
 
 def check_text(data: bytes | str, file: str, limit: int) -> tuple[str, bool]:

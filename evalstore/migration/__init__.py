@@ -2,13 +2,14 @@
 
 from evalstore.migration.export import export
 from evalstore.migration.migration import migrate
-from evalstore.migration.outcome import Entry, Exported, Given, MigrationReport, Outcome, Planned, Source, State
+from evalstore.migration.outcome import Entry, Exported, Given, Guess, MigrationReport, Outcome, Planned, Source, State
 from evalstore.migration.table import formats
 
 __all__ = [
     "Entry",
     "Exported",
     "Given",
+    "Guess",
     "MigrationReport",
     "Outcome",
     "Planned",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from evalstore.migration.outcome import Guess
 from evalstore.migration.table import Shape, Sign, Table
 
 SURE = 0.5
@@ -13,12 +14,13 @@ SURE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a document is: a format, a shape that is something else, or neither."""
+    """What a document is: a format, a shape that is something else, or neither; and what else it may be."""
 
     table: Table | None
     shape: Shape | None
     confidence: float
     reason: str
+    also: tuple[Guess, ...] = ()
 
 
 NOTHING = Match(None, None, 0.0, "this is no format that evalstore migrates")
@@ -29,7 +31,13 @@ def detect(value: Any, tables: Sequence[Table]) -> Match:
     shapes = (shape for table in tables for shape in table.not_this if _has_shape(value, shape))
     if shape := next(shapes, None):
         return Match(None, shape, 1.0, shape.reason)
-    return max((_matched(value, table) for table in tables), key=lambda match: match.confidence, default=NOTHING)
+    matches = sorted((_matched(value, table) for table in tables), key=lambda match: -match.confidence)
+    best, *others = matches or [NOTHING]
+    return replace(best, also=tuple(_guess(match) for match in others if match.table and match.confidence >= SURE))
+
+
+def _guess(match: Match) -> Guess:
+    return Guess(match.table.format if match.table else "", match.confidence, match.reason)
 
 
 def _matched(value: Any, table: Table) -> Match:

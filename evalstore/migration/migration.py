@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,12 +42,14 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     dialect: str | None = None,
     dry_run: bool = False,
     force: bool = False,
+    watch: Callable[[Sequence[Found]], Iterable[Found]] = iter,
 ) -> MigrationReport:
     """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
 
-    `dialect` is that of every file of a format that has it, instead of finding it out. An entry that cannot be
-    migrated is in the report and stops nothing. Raises `LoadError` for a named path that cannot
-    be read, `RefusedError` when a file of the store differs and `force` is not given, or cannot be written.
+    `dialect` is that of every file of a format that has it, instead of finding it out. An entry that cannot be migrated
+    is in the report and stops nothing. `watch` passes on the sources as they are read: a progress bar. Raises
+    `LoadError` for a named path that cannot be read, `RefusedError` when a file of the store differs and `force` is not
+    given, or cannot be written.
     """
     root, tables, names = _store(into), load_tables(format), Names()
     check_dialect(dialect, tables)
@@ -57,10 +59,11 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     files: list[Planned] = []
     waiting: AbstractContextManager[Stage | None] = nullcontext() if dry_run else staged(root)
     with waiting as stage:
-        for found in sources:
+        for found in watch(sources):
             read = _read(found, tables, names, forced=format is not None, dialect=dialect)
             files += _stage(read.plan, root, stage)
-            reads.append(replace(read, plan=Plan({}, read.plan.entries)))  # the texts wait on the disk
+            source = replace(read.source, entries=len(read.plan.entries))
+            reads.append(replace(read, source=source, plan=Plan({}, read.plan.entries)))  # the texts wait on the disk
         if stage:
             _refuse_changes(files, force=force)
             stage.commit()
@@ -115,7 +118,7 @@ def _read(found: Found, tables: Sequence[Table], names: Names, *, forced: bool, 
         ours = any(names_key(data, found.name, key) for table in tables for key in table.root_keys)
         return _broken(found, sha256, error, skipped=found.walked and not ours)
     match = detect(document.value, tables)
-    source = Source(found.name, sha256, None, None, match.confidence, match.reason)
+    source = Source(found.name, sha256, None, None, match.confidence, match.reason, also=match.also)
     if match.table is None or (match.confidence < SURE and not forced):
         return _set_aside(source, document, match, walked=found.walked)
     seen: dict[str, Document] = {}

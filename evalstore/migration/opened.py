@@ -15,6 +15,7 @@ from evalstore.documents import (
     read_json,
     read_legacy_yaml,
     read_row,
+    read_text,
     write_json,
     write_legacy_yaml,
     write_row,
@@ -51,6 +52,14 @@ def open_source(data: bytes, file: str) -> Document:
     if broken:
         raise broken[0].problem
     return document
+
+
+def open_beside(data: bytes, file: str) -> Document:
+    """Return the document of a file that a source names; where its ending says nothing, the value is its text."""
+    if _suffix(file) in SUFFIXES:
+        return open_source(data, file)
+    text, bom = read_text(data, file)
+    return Document(file, text, text, {(): Mark(1, 1, 0, len(text))}, {}, bom)
 
 
 def source_text(value: Any, file: str) -> str:

@@ -29,8 +29,20 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Guess:
+    """A format that a file may be of: how sure that is, from 0 to 1, and why."""
+
+    format: str
+    confidence: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
-    """One file that was read and recognised; `target` is the dataset's file, `reason` why it was taken for this."""
+    """One file that was read and recognised; `reason` says why it was taken for this, `also` what else it looks like.
+
+    `target` is the dataset's file. `entries` of the report are its own, in the order of the sources.
+    """
 
     file: str
     sha256: str
@@ -39,6 +51,8 @@ class Source:
     confidence: float
     reason: str
     target: str | None = None
+    also: tuple[Guess, ...] = ()
+    entries: int = 0
 
 
 @dataclass(frozen=True, slots=True)

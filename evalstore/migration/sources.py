@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from evalstore.documents import Document
 from evalstore.errors import LoadError, Place
 from evalstore.files import read_below, read_named
-from evalstore.migration.opened import SUFFIXES, open_source
+from evalstore.migration.opened import SUFFIXES, open_beside
 from evalstore.migration.write import STAGE
 
 _LIMIT = 64 << 20
@@ -35,11 +35,12 @@ class Found:
         """Return the document of a file that this one names, with or without `file://`.
 
         A path is relative to this file; one that begins with / is relative to the folder that the user named. None
-        outside of that folder, behind a link, for a URL, and where there is no file that can be read.
+        outside of that folder, behind a link, for a URL, and where there is no file that can be read. A file whose
+        ending says no format is a text.
         """
         below = _below(PurePosixPath(self.below).parent, path.removeprefix("file://"))
         try:
-            return open_source(read_below(self.root, below, _LIMIT), _text(self._top / below)) if below else None
+            return open_beside(read_below(self.root, below, _LIMIT), _text(self._top / below)) if below else None
         except LoadError:
             return None
 

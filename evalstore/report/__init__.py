@@ -47,15 +47,15 @@ def render(
     screen: Screen = PAPER,
     locate: Callable[[str], str] = str,
 ) -> str:
-    """Return `result` in a format: `json` its document, one of `FORMATS` its problems, any other one of its module.
+    """Return `result` in a format: `json` its document, any other one of its module, or of `FORMATS` its problems.
 
     `locate` gives a file its path from the root of the repository, by which CI systems know it.
     """
     name = ROOMS[type(result).__name__]
-    if format in FORMATS:
+    room = import_module(f"evalstore.report.{name}")
+    if format in FORMATS and not hasattr(room, format):
         reports = import_module("evalstore.report.reports")
         return formatted(reports.problems(result, locate), format)
-    room = import_module(f"evalstore.report.{name}")
     if format == "json":
         return dump(room.document(result))
     renderer: Callable[..., str] = getattr(room, format)

@@ -39,13 +39,16 @@ def test_it_says_what_became_of_each_source(cli: Run, suite: Suite, tmp_path: Pa
     both = "no check: any answer that is not empty passes, as the runner had it; no grader reads 'note': kept as data"
     each = "must_contain_any is a text where a list belongs: the legacy grader took each character by itself"
     assert ran.out.splitlines() == [
-        "legacy/forms/evals.json -> datasets/forms.yaml  6 entries",
-        f"  migrated  line 11       {both.partition(';')[0]}",
-        f"  lossy     line 15       {each}",
-        "  refused   line 20       must_not_contain is null, which crashes the legacy grader",
-        f"  migrated  lines 25, 30  {both}",
+        "FORMAT             FILES  ENTRIES  MIGRATED  LOSSY  UNMAPPED  REFUSED",
+        "ai_best_practices      1        6         4      1         0        1",
         "",
-        "6 entries: 4 migrated, 1 lossy, 0 unmapped, 1 refused",
+        "legacy/forms/evals.json -> datasets/forms.yaml  6 entries",
+        "  ai_best_practices (agentskills), 95% sure: its cases have a key that only this grader reads",
+        f"  migrated  line 11          {both.partition(';')[0]}",
+        f"  lossy     line 15          {each}",
+        "  refused   line 20          must_not_contain is null, which crashes the legacy grader",
+        f"  migrated  lines 25 and 30  {both}",
+        "",
         "4 files written, 0 unchanged",
     ]
 
@@ -96,7 +99,7 @@ def test_what_cannot_be_done_is_one_line_and_a_hint(cli: Run, suite: Suite, tmp_
 
 def test_text_of_a_stranger_cannot_act_on_the_terminal(cli: Run, suite: Suite, tmp_path: Path) -> None:
     suite({"\x1b[31mred\u202e": 1, "must_contain_any": ["\x1b]0;title\x07"], "id": "\x1b[2J"}, name="a\x1b[0m")
-    for extra in ((), ("--dry-run",), ("--format", "json")):
+    for extra in ((), ("--dry-run",), ("--verbose",), ("--format", "json"), ("--format", "markdown")):
         ran = cli("-C", tmp_path, "migrate", "legacy", *extra)
         assert ran.code == 0
         assert not any(char in ran.out + ran.err for char in "\x1b\x07\u202e")

@@ -68,6 +68,8 @@ def source(tmp_path: Path) -> Any:
     put(root / "top.json", '"top"')
     put(root / "a/broken.jsonl", "1\n{\n2\n")
     put(root / "a/name: with @.json", '"odd"')
+    put(root / "a/prompt.md", "{{ input }}\nno: yaml\n")
+    put(root / "a/odd.md", "\x1b[0m")
     (root / "a/folder.json").mkdir()
     (root / "a/link.json").symlink_to(outside)
     (root / "linked").symlink_to(tmp_path)
@@ -92,9 +94,13 @@ def test_what_lies_beside_is_read_within_what_was_named(source: Any, path: str, 
     assert document.file == name
 
 
+def test_what_has_no_format_is_a_text(source: Any) -> None:
+    assert source.beside("prompt.md").value == "{{ input }}\nno: yaml\n"
+
+
 @pytest.mark.parametrize(
     "path",
-    ["../../outside.json", "/../outside.json", "/etc/hostname", "link.json", "../linked/outside.json", "folder.json", "",
+    ["odd.md", "../../outside.json", "/../outside.json", "/etc/hostname", "link.json", "../linked/outside.json", "folder.json", "",
      "/", ".", "..", "none.json", "broken.jsonl", "https://example.org/here.json", "file://file://here.json", "here.json\0",
      "x" * 5000, "*.json"],
 )  # fmt: skip

@@ -1,0 +1,116 @@
+"""What there is to say of a migration, as values for every format of the report: totals, groups of entries, files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from evalstore.report.words import counted, listed
+
+if TYPE_CHECKING:
+    from evalstore.migration import Entry, MigrationReport, Planned, Source
+
+OUTCOMES = ("migrated", "lossy", "unmapped", "refused")
+HEAD = ("format", "files", "entries", *OUTCOMES)
+_LINES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One sentence, and the entries of a source that it is said of."""
+
+    outcome: str
+    reason: str
+    entries: tuple[Entry, ...]
+
+    def where(self, file: str) -> str:
+        """Return the first lines that it is said of; those of another file by its name."""
+        own = [str(entry.line) for entry in self.entries if entry.line and entry.file == file]
+        far = [f"{entry.file}:{entry.line}" for entry in self.entries if entry.file != file]
+        line = f"line{'s' if len(own) > 1 else ''} {listed(own, _LINES)}" if own else ""
+        return "; ".join(filter(None, [line, listed(far, _LINES)]))
+
+
+class Group(NamedTuple):
+    """A source and its entries."""
+
+    source: Source
+    entries: tuple[Entry, ...]
+
+    @property
+    def quiet(self) -> bool:
+        """Whether there is nothing to say of it."""
+        return not self.source.also and not any(entry.reason for entry in self.entries)
+
+
+def groups(report: MigrationReport) -> list[Group]:
+    """Return the sources in their order, each with its entries."""
+    left = iter(report.entries)
+    return [Group(source, tuple(islice(left, source.entries))) for source in report.sources]
+
+
+def remarks(entries: Iterable[Entry]) -> list[Remark]:
+    """Return what is said of entries, each sentence once."""
+    said: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        if entry.reason:
+            said.setdefault((str(entry.outcome), entry.reason), []).append(entry)
+    return [Remark(outcome, reason, tuple(found)) for (outcome, reason), found in said.items()]
+
+
+def totals(parts: Sequence[Group]) -> list[tuple[str, ...]]:
+    """Return a row for each format, as `HEAD` names its cells; a last row for all where there are several."""
+    by_format: dict[str, list[Group]] = {}
+    for part in parts:
+        by_format.setdefault(part.source.format or "no format", []).append(part)
+    rows = [_row(name, found) for name, found in sorted(by_format.items())]
+    return rows if len(rows) == 1 else [*rows, _row("all", parts)]
+
+
+def sentence(report: MigrationReport) -> str:
+    """Return the sum in a line."""
+    counts = Counter(str(entry.outcome) for entry in report.entries)
+    number = len(report.entries)
+    entries = f"{number:,} {'entry' if number == 1 else 'entries'}"
+    return f"{entries}: {', '.join(f'{counts[outcome]:,} {outcome}' for outcome in OUTCOMES)}"
+
+
+def guesses(source: Source) -> Iterator[str]:
+    """Yield why a source was taken for its format, and what else it looks like."""
+    if source.format:
+        dialect = f" ({source.dialect})" if source.dialect else ""
+        yield f"{source.format}{dialect}, {source.confidence:.0%} sure: {source.reason}"
+    for guess in source.also:
+        why = f"{guess.confidence:.0%} sure: {guess.reason}"
+        yield f"also looks like {guess.format}, {why}; --from {guess.format} takes it for that"
+
+
+def closing(report: MigrationReport, names: str = "") -> Iterator[str]:
+    """Yield what became of the files of the store, and what was passed by; `names` says where those are named."""
+    states = Counter(str(file.state) for file in report.files)
+    if report.dry_run:
+        planned = ", ".join(f"{states[state]:,} {state}" for state in ("new", "changed", "unchanged"))
+        yield f"dry run, nothing written: {counted(len(report.files), 'file')}, {planned}"
+        if states["changed"]:
+            yield "changed files are only overwritten with --force"
+    else:
+        yield f"{counted(len(report.written), 'file')} written, {states['unchanged']:,} unchanged"
+    if report.skipped:
+        yield f"{counted(len(report.skipped), 'file')} of no known format passed by{names}"
+    if report.recovered:
+        yield "an earlier migration was interrupted; what it left was undone first"
+
+
+def sizes(file: Planned) -> tuple[int, int]:
+    """Return how many lines a planned file adds, and how many it takes away."""
+    lines = file.diff.splitlines()[2:]
+    return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
+
+
+def _row(name: str, parts: Sequence[Group]) -> tuple[str, ...]:
+    counts: Mapping[str, int] = Counter(str(entry.outcome) for part in parts for entry in part.entries)
+    numbers = [len(parts), sum(counts.values()), *(counts[outcome] for outcome in OUTCOMES)]
+    return name, *(f"{number:,}" for number in numbers)

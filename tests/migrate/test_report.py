@@ -1,0 +1,167 @@
+"""What a migration says of itself: never silent, however much there is, and calm all the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.migration import Guess, migrate
+from evalstore.migration.detect import detect
+from evalstore.migration.table import load_tables
+from evalstore.report import render
+from evalstore.schemas import compile_schema
+
+ROOT = Path(__file__).resolve().parents[2]
+Suite = Callable[..., Path]
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def many(suite: Suite, tmp_path: Path) -> Path:
+    """A tree of many suites, one of which has very much to say."""
+    for number in range(30):
+        suite({"must_contain_any": [f"word {number}"]}, name=f"quiet_{number}")
+    suite(*({"must_contain_any": ["a"], f"note_{number}": 1} for number in range(300)), name="loud")
+    (tmp_path / "legacy/package.json").write_text("{}")
+    (tmp_path / "legacy/rows.jsonl").write_text('{"a": 1}\n')
+    return tmp_path / "legacy"
+
+
+def test_a_long_report_says_what_it_leaves_out(cli: Run, many: Path, tmp_path: Path) -> None:
+    ran = cli("migrate", many, "--into", tmp_path / "store")
+    lines = ran.out.splitlines()
+    assert len(lines) < 40
+    assert "ai_best_practices     31      330       330      0         0        0" in lines
+    assert (
+        "  and 280 more entries with something to say of; --verbose shows all of it, and so does --format json" in lines
+    )
+    assert "30 sources more with nothing to say of" in lines
+    assert lines[-2:] == [
+        "62 files written, 0 unchanged",
+        "2 files of no known format passed by; --verbose names them",
+    ]
+
+
+def test_verbose_has_a_line_for_every_entry_and_every_file(cli: Run, many: Path, tmp_path: Path) -> None:
+    out = cli("migrate", many, "--into", tmp_path / "store", "--verbose").out
+    assert sum(" migrated " in line for line in out.splitlines()) == 330
+    entry = next(line for line in out.splitlines() if "/evals/299" in line)
+    assert entry.split()[:4] == ["legacy/loud/evals.json:2396", "/evals/299", "migrated", "datasets/loud.yaml#B300"]
+    assert "passed by: legacy/package.json, this is no format that evalstore migrates" in out
+    assert cli("migrate", many, "--into", tmp_path / "store", "--verbose", "--quiet").out == ""
+
+
+def test_a_dry_run_is_a_plan_that_can_be_read(cli: Run, many: Path, suite: Suite, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    cli("migrate", many / "quiet_1", "--into", store)
+    changed = store / "datasets/quiet_1.yaml"
+    changed.write_text(changed.read_text("utf-8").replace("Question 1?", "Edited."), encoding="utf-8")
+    plan = cli("migrate", many, "--into", store, "--dry-run").out
+    assert len(plan.splitlines()) < 110
+    assert next(line for line in plan.splitlines() if "quiet_1.yaml" in line).split()[0] == "changed"
+    assert "-    input: Edited.\n+    input: Question 1?\n" in plan
+    assert "+id: quiet_2" not in plan
+    assert "  and 21 more files" in plan
+    assert "60 new files not shown line by line; --verbose shows all of it, and so does --format json" in plan
+    assert "dry run, nothing written: 62 files, 60 new, 1 changed, 1 unchanged" in plan
+    whole = cli("migrate", many, "--into", store, "--dry-run", "--verbose").out
+    assert "+id: quiet_2" in whole
+    assert "+id: quiet_2" in cli("migrate", many / "quiet_2", "--into", store, "--dry-run").out
+
+
+def test_totals_are_by_format(tmp_path: Path, suite: Suite) -> None:
+    suite({"must_contain_any": ["a"]})
+    rubric = {"name": "r", "version": "1.0.0", "scale": {"min": 0, "max": 1}, "criteria": {}}
+    (tmp_path / "legacy/rubric.json").write_text(json.dumps(rubric))
+    (tmp_path / "legacy/trigger.json").write_text('[{"query": "?", "should_trigger": true}]')
+    text = render(migrate([tmp_path / "legacy"], into=tmp_path / "store"), "text")
+    assert [line.split()[0] for line in text.splitlines()[1:5]] == ["ai_best_practices", "no", "openrubricrl", "all"]
+
+
+def test_what_else_a_file_looks_like_is_said(suite: Suite, tmp_path: Path) -> None:
+    tables = load_tables("ai_best_practices")
+    value = {"evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"]}]}
+    match = detect(value, [*tables, *tables])
+    guess = Guess("ai_best_practices", 0.95, "its cases have a key that only this grader reads")
+    assert match.also == (guess,)
+    report = migrate([suite({"must_contain_any": ["a"]})], into=tmp_path / "store")
+    told = render(_with_guess(report, guess), "text")
+    assert (
+        "  also looks like ai_best_practices, 95% sure: its cases have a key that only this grader reads; "
+        "--from ai_best_practices takes it for that"
+    ) in told.splitlines()
+
+
+def _with_guess(report: Any, guess: Guess) -> Any:
+    from dataclasses import replace
+
+    return replace(report, sources=tuple(replace(source, also=(guess,)) for source in report.sources))
+
+
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        (["--dialect", "agentskill"], "did you mean agentskills?"),
+        (["--dialect", "x", "--from", "ai_best_practices"], "the dialects are agentskills, legacy"),
+        (["--dialect", "whole", "--from", "ai_best_practices"], "the dialects are agentskills, legacy"),
+    ],
+)
+def test_a_dialect_that_there_is_not_is_a_wrong_command_line(
+    cli: Run, suite: Suite, tmp_path: Path, argv: list[str], hint: str
+) -> None:
+    ran = cli("migrate", suite({"must_contain_any": ["a"]}), "--into", tmp_path / "store", *argv)
+    assert (ran.code, ran.out) == (2, "")
+    assert hint in ran.err
+
+
+@pytest.mark.parametrize("suffix", [".json", ".md", ".txt", ".out"])
+def test_a_report_is_written_as_its_name_says(cli: Run, suite: Suite, tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"report{suffix}"
+    source = suite({"must_contain_any": "abc"}, {"must_contain_any": ["a"]})
+    assert cli("migrate", source, "--into", tmp_path / "store", "--report", file).code == 0
+    text = file.read_text("utf-8")
+    if suffix in {".json", ".out"}:
+        schema = json.loads((ROOT / "schema/output/migrate.schema.json").read_text("utf-8"))
+        assert list(compile_schema(schema).violations(json.loads(text))) == []
+    else:
+        assert text.startswith("### evalstore migrate" if suffix == ".md" else "FORMAT")
+        assert ("| lossy | line 4 |" if suffix == ".md" else "/evals/1") in text
+    gone = cli("migrate", source, "--into", tmp_path / "store", "--report", tmp_path / "none/report.json")
+    assert (gone.code, "cannot be written" in gone.err) == (3, True)
+
+
+HOSTILE = ("| a | b |", "<script>alert(1)</script>", "![x](https://evil.example)", "@everyone", "`", "a\n\n# b")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_markdown_from_outside_is_words(suite: Suite, tmp_path: Path, text: str) -> None:
+    report = migrate([suite({"must_contain_any": ["a"], text: 1})], into=tmp_path / "store", dry_run=True)
+    told = render(report, "markdown")
+    assert sum(line.startswith("| --- |") for line in told.splitlines()) == 2
+    row = told.splitlines()[[line.startswith("| outcome") for line in told.splitlines()].index(True) + 2]
+    assert row.replace("\\|", "").count("|") == 4
+    assert not re.search(r"(?<!\\)(<script|\]\(|@everyone)|\n# b", told)
+
+
+def test_a_bar_is_drawn_on_a_terminal_and_nowhere_else(cli: Run, many: Path, tmp_path: Path) -> None:
+    assert cli("migrate", many, "--into", tmp_path / "a").err == ""
+    for extra, drawn in (({}, True), ({"TERM": "dumb"}, False)):
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "evalstore", "migrate", str(many), "--into", str(tmp_path / f"b{drawn}")]
+        env = {**os.environ, "TERM": "xterm", **extra}
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, env=env, check=True)
+        os.set_blocking(ours, False)
+        os.write(theirs, b".")
+        assert (b"33/33" in os.read(ours, 1 << 20)) == drawn
+        assert b"reading" not in done.stdout
+        os.close(ours)
+        os.close(theirs)
