@@ -53,21 +53,22 @@ def plan_source(
     `beside` are the documents that were read with it, by the path that it names them by.
     """
     aside = list(_aside(taken, legacy))
-    if not any(case.rubric for case in taken.cases) and (taken.dataset is None or _refused(aside)):
+    if all(case.refused for case in taken.cases) and (taken.dataset is None or _refused(aside)):
         return Plan({}, tuple(aside))
     source = _Source(taken, legacy, table, beside)
     shelf = Shelf(legacy.file, names.trial())
     try:
         rubrics = _shelved(source, shelf)
-        main = shelf.add(_dataset(source, taken.dataset, rubrics), own=True) if taken.dataset else rubrics[0]
+        head = taken.dataset and _dataset(source, taken.dataset, rubrics)
+        main = shelf.add(head, own=True) if head else next(filter(None, rubrics))
         values = {draft.ref: _value(draft, source) for draft in shelf.fresh}
-        _prove(values[main.ref], {draft.ref: draft.value for draft in rubrics}, source)
+        _prove(values[main.ref], {draft.ref: draft.value for draft in filter(None, rubrics)}, source)
         split = len(legacy.document.text) + sum(len(document.text) for document in beside.values()) >= _ROWS_FROM
         files = {path: text for draft in shelf.fresh for path, text in _texts(draft, values[draft.ref], split=split)}
     except EvalstoreError as error:
         return Plan({}, (entry(legacy.document, (), Outcome.REFUSED, f"cannot be kept: {error.message}"),))
     names.keep(shelf.names)
-    done = (_done(case, rubric, main, source, shelf.notes) for case, rubric in zip(_ruled(taken), rubrics, strict=True))
+    done = (_done(case, rubric, main, source, shelf.notes) for case, rubric in zip(_made(taken), rubrics, strict=True))
     return Plan(files, tuple(sorted([*aside, *done], key=_place)), _path(main))
 
 
@@ -85,7 +86,7 @@ def _aside(taken: Taken, legacy: Legacy) -> Iterator[Entry]:
     for case in taken.cases:
         document = case.document or legacy.document
         yield from (entry(document, note.pointer, note.outcome, note.reason) for note in case.notes)
-        if not case.rubric:
+        if case.refused:
             yield entry(document, case.pointer, case.outcome, "; ".join(case.reasons))
 
 
@@ -93,15 +94,15 @@ def _refused(entries: Iterable[Entry]) -> bool:
     return any(said.outcome is Outcome.REFUSED for said in entries)
 
 
-def _done(case: Case, rubric: Draft, main: Draft, source: _Source, notes: list[str]) -> Entry:
+def _done(case: Case, rubric: Draft | None, main: Draft, source: _Source, notes: list[str]) -> Entry:
     document = case.document or source.legacy.document
     return Entry(
         file=document.file,
         pointer=json_pointer(case.pointer),
         line=document.place(case.pointer).line,
         outcome=case.outcome,
-        target=f"{_path(main)}#{case.question['id']}" if case.question else _path(rubric),
-        rubric=rubric.ref,
+        target=f"{_path(main)}#{case.question['id']}" if case.question else _path(rubric or main),
+        rubric=rubric.ref if rubric else case.question.get("rubric_ref"),
         reason="; ".join([*notes, *case.reasons]),
     )
 
@@ -110,36 +111,36 @@ def _place(said: Entry) -> tuple[str, int]:
     return said.file, said.line or 0
 
 
-def _ruled(taken: Taken) -> list[Case]:
-    return [case for case in taken.cases if case.rubric]
+def _made(taken: Taken) -> list[Case]:
+    return [case for case in taken.cases if not case.refused]
 
 
-def _placed(rubric: Draft, case: Case) -> Draft:
-    return rubric if rubric.pointer else replace(rubric, pointer=case.pointer)
+def _placed(case: Case) -> Draft | None:
+    rubric = case.rubric
+    return rubric if rubric is None or rubric.pointer else replace(rubric, pointer=case.pointer)
 
 
-def _shelved(source: _Source, shelf: Shelf) -> list[Draft]:
+def _shelved(source: _Source, shelf: Shelf) -> list[Draft | None]:
     """Shelve judges and inner rubrics, then the rubric of each case; without a dataset the first keeps the file."""
     for draft in source.taken.drafts:
         shelf.add(draft)
-    rubrics = [_placed(case.rubric, case) for case in source.taken.cases if case.rubric]
-    if source.taken.dataset or not rubrics:
-        return [shelf.add(draft) for draft in rubrics]
+    rubrics = [_placed(case) for case in _made(source.taken)]
+    if source.taken.dataset:
+        return [draft and shelf.add(draft) for draft in rubrics]
     if source.legacy.broken:
         raise source.legacy.broken[0].problem
-    first, *others = rubrics
     kept = {"x_source": {"kept": bare(source.legacy.document.value), **_kept_beside(source)}}
-    main = shelf.add(replace(first, value=first.value | kept), own=True)
-    return [main, *(shelf.add(draft) for draft in others)]
+    keepers = [draft and replace(draft, value=draft.value | kept) for draft in rubrics[:1]]
+    return [draft and shelf.add(draft, own=draft in keepers) for draft in [*keepers, *rubrics[1:]]]
 
 
-def _dataset(source: _Source, head: Draft, rubrics: list[Draft]) -> Draft:
+def _dataset(source: _Source, head: Draft, rubrics: list[Draft | None]) -> Draft:
     """Return the dataset: its head, its questions with their rubrics, and what they do not say of the file."""
     cases, document = source.taken.cases, source.legacy.document
     own = [case.pointer for case in cases if not case.document]
     kept = head.value.get("x_source") or {"kept": folded_root(document.value, own), **_kept_beside(source)}
-    questions = zip(_ruled(source.taken), rubrics, strict=True)
-    unmapped = [_unmapped(case, source) for case in cases if not case.rubric]
+    questions = zip(_made(source.taken), rubrics, strict=True)
+    unmapped = [_unmapped(case, source) for case in cases if case.refused]
     unmapped += [_unread(broken) for broken in source.legacy.broken]
     value = {
         **{key: item for key, item in head.value.items() if key != "x_source"},
@@ -158,9 +159,9 @@ def _kept_beside(source: _Source) -> dict[str, Any]:
     return {"beside": kept} if kept else {}
 
 
-def _question(case: Case, rubric: Draft, source: _Source) -> dict[str, Any]:
+def _question(case: Case, rubric: Draft | None, source: _Source) -> dict[str, Any]:
     said = {key: item for key, item in case.question.items() if key != "x_source"}
-    first = {"id": said["id"], "input": said["input"], "rubric_ref": rubric.ref}
+    first = {"id": said["id"], "input": said["input"], **({"rubric_ref": rubric.ref} if rubric else {})}
     own = case.question.get("x_source")
     if own is None:
         own = _where(case, source) | folded_case(case.raw, said, source.table.mirrors)

@@ -20,13 +20,14 @@ def check_retold(taken: Taken, main: Artifact, questions: Sequence[Question], lo
     """Raise `RefusedError`, naming the first difference, unless the artifacts still say what the source says."""
     drafts = {draft.ref: draft for draft in taken.drafts}
     mine, theirs = _of_store(load), _of_source(drafts)
-    cases = [case for case in taken.cases if case.rubric]
+    cases = [case for case in taken.cases if not case.refused]
     if main.kind is not Kind.DATASET:
         rulers = [(main.id, main.value, cases[0].rubric)]
     else:
         rulers = [
             (question.id, load(parse_ref(question.rubric_ref or "")).value, case.rubric)
             for question, case in zip(_paired(questions, cases), cases, strict=True)
+            if case.rubric
         ]
     for name, value, draft in rulers:
         if draft and not same(_meant(Kind.RUBRIC, value, mine), _meant(Kind.RUBRIC, draft.value, theirs)):

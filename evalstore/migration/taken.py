@@ -58,10 +58,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case as read: its question (without the rubric), and the rubric; a refused one has neither.
+    """One case as read: its question, and the rubric; a refused one has neither.
 
-    `raw` is the case as the file has it. `outcome` is that of the case itself; `notes` are on its parts. `document` is
-    where the pointer leads, if that is a file beside the source.
+    `rubric` is one to be made; a question of another file's rubric names that itself. `raw` is the case as the file has
+    it. `outcome` is that of the case itself; `notes` are on its parts. `document` is where the pointer leads, if that
+    is a file beside the source.
     """
 
     pointer: Pointer
@@ -72,6 +73,11 @@ class Case:
     rubric: Draft | None = None
     notes: tuple[Note, ...] = ()
     document: Document | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether nothing is made of it."""
+        return not self.question and self.rubric is None
 
 
 @dataclass(frozen=True, slots=True)
