@@ -106,7 +106,7 @@ ODD = {
     "broken": (b"id: [\nHELLO\n", "HELLO"),
     "no artifact": (b"HELLO: 1\n", "HELLO"),
     "bytes": (b"id: \xff\xfe HELLO\n", "HELLO"),
-    "nul": (b"id: a\0HELLO\n", "tone.yaml"),
+    "nul": (b"id: a\0HELLO\n", ""),
     "escapes": (b"id: \x1b]0;HELLO\x07\n", "HELLO"),
     "a bomb": (b"a: &a [x, x]\nb: &b [*a, *a]\nHELLO: *b\n", "HELLO"),
     "deep": (b"HELLO: " + b"[" * 5000, "HELLO"),
@@ -115,22 +115,25 @@ ODD = {
     "CRLF": (RUBRIC.replace("please", "HELLO").replace("\n", "\r\n").encode(), "HELLO"),
     "wrong shapes": (b"id: HELLO\nchecks: 7\nscoring: []\n", "HELLO"),
     "a judge": (b'id: HELLO\nversion: "1.0.0"\ntemplate: "{{ output }}"\nscore_type: binary\n', "HELLO"),
-    "empty": (b"", "tone"),
+    "empty": (b"", ""),
 }
 
 
 @pytest.mark.parametrize("driver", [False, True])
-@pytest.mark.parametrize("name", ODD)
-def test_a_file_that_is_no_artifact_is_shown_as_it_is(git: Git, repo: Path, name: str, *, driver: bool) -> None:
+def test_a_file_that_is_no_artifact_is_shown_as_it_is(git: Git, repo: Path, *, driver: bool) -> None:
     if driver:
         git("config", "diff.evalstore.command", f"{EVALSTORE} --git-driver --")
-    data, word = ODD[name]
-    (repo / "rubrics/tone.yaml").write_bytes(data)
-    (repo / "rubrics/zoo.yaml").write_text(RUBRIC.replace("tone", "zoo"))
-    git("add", "-N", ".")
+    paths = {name: repo / f"rubrics/odd{number}.yaml" for number, name in enumerate(ODD)}
+    for path in paths.values():
+        path.write_text(RUBRIC)
+    git("add", ".")
+    for name, path in paths.items():
+        path.write_bytes(ODD[name][0].replace(b"HELLO", f"HELLO-{path.stem}".encode()))
     told = git("diff")
-    assert word in told
-    assert "zoo" in told  # what comes after it is shown, too
+    for name, path in paths.items():
+        word = ODD[name][1].replace("HELLO", f"HELLO-{path.stem}")
+        assert word in told, name
+        assert path.name in told, name  # what comes after one is shown, too
     assert not {"\x1b", "\x07", "\0"} & set(told)
 
 
