@@ -76,9 +76,7 @@ class _Comparison:
         version = _next(sides[0].value, bump)
         return Diff(sides[0].side, sides[1].side, bump, version, weighed, self.terms.rule_set, self.terms.profile)
 
-    def _declared(
-        self, sides: tuple[_Document, _Document], rows: Rows | None, load: Load | None
-    ) -> Iterator[Change]:
+    def _declared(self, sides: tuple[_Document, _Document], rows: Rows | None, load: Load | None) -> Iterator[Change]:
         renames = self.terms.renames.get(sides[1].name, {})
         return (declared(change, self.terms, renames) for change in _changes(sides, rows, renames, load))
 
