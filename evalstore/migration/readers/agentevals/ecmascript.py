@@ -49,7 +49,7 @@ def _words(pattern: str, flags: str) -> Iterator[str | None]:
     if not _stands(tokens):
         yield None
         return
-    following = [*(text for _, text in tokens[1:]), ""]
+    following = [*(text for _, text in tokens), ""][1:]
     if not _whole(tokens, following):
         yield None
         return

@@ -7,8 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from evalstore.documents import Pointer
-from evalstore.migration.outcome import Outcome
+from evalstore.documents import Pointer, json_pointer
 from evalstore.migration.readers.agentevals.dialects import among
 from evalstore.migration.readers.agentevals.fields import fields
 from evalstore.migration.readers.agentevals.groups import assert_set, composite
@@ -25,7 +24,6 @@ from evalstore.migration.readers.agentevals.said import (
 )
 from evalstore.migration.readers.agentevals.texts import fixed, pattern, texts, trimmed
 from evalstore.migration.readers.agentevals.tools import called, sequence, skill, trajectory, used
-from evalstore.migration.taken import Note
 from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
@@ -50,6 +48,7 @@ def _one(raw: Any, pointer: Pointer, scope: Scope, *, inner: bool) -> Said:
         return unmapped(raw, pointer, f"it includes the checks of {excerpt(raw['include'])}, which are not read")
     if not isinstance(raw, dict) or not isinstance(type_, str):
         return skipped(pointer, "it has no type")
+    gate = _gate(raw, pointer, scope) if scope.dialect.gates and not inner else None
     name = type_.replace("_", "-")
     row = scope.table.form["types"].get(name)
     if row is None or not among(scope.dialect.name, row):
@@ -61,7 +60,7 @@ def _one(raw: Any, pointer: Pointer, scope: Scope, *, inner: bool) -> Said:
     )
     if row.get("negate"):
         said = replace(said, terms=tuple(replace(term, negate=not term.negate) for term in said.terms))
-    return _as_member(said, raw, pointer, scope) if inner else _weighed(said, raw, pointer, scope)
+    return _as_member(said, raw, pointer, scope) if inner else _weighed(said, raw, pointer, scope, gate=gate)
 
 
 def _members(scope: Scope) -> Callable[[Any, Pointer], Said]:
@@ -71,7 +70,7 @@ def _members(scope: Scope) -> Callable[[Any, Pointer], Said]:
 def _unknown(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> Said:
     type_ = excerpt(raw["type"])
     if "refused" in row:
-        raise CrashError(f"{'/'.join(map(str, pointer))}: {row['refused']}")
+        raise CrashError(f"{json_pointer(pointer)}: {row['refused']}")
     if row:
         why = row.get("removed", f"{scope.dialect.name} has no type {type_}")
         return skipped(pointer, f"{type_}: {why}" if "removed" in row else why)
@@ -89,9 +88,8 @@ def _as_member(said: Said, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
     return joined([replace(said, terms=tuple(replace(term, weight=weight) for term in said.terms)), *notes])
 
 
-def _weighed(said: Said, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
+def _weighed(said: Said, raw: Raw, pointer: Pointer, scope: Scope, *, gate: Fraction | None) -> Said:
     weight, gates = weight_of(raw, pointer), scope.dialect.gates
-    gate = _gate(raw, pointer, scope) if gates else None
     turned = gates and raw.get("negate") is True
     notes = (
         []
@@ -100,10 +98,6 @@ def _weighed(said: Said, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
     )
     terms = tuple(replace(term, weight=weight, gate=gate, negate=term.negate is not turned) for term in said.terms)
     said = replace(said, terms=terms)
-    if said.unmapped and not said.terms and weight == 0 and gate is None:
-        said = Said(
-            notes=tuple(Note(n.pointer, Outcome.UNMAPPED, f"{n.reason}; it weighs nothing") for n in said.notes)
-        )
     return joined([said, *notes])
 
 
@@ -120,9 +114,9 @@ def _gate(raw: Raw, pointer: Pointer, scope: Scope) -> Fraction | None:
     if own is None:
         return None
     if scope.dialect.name == "D4":
-        raise CrashError(f"{'/'.join(map(str, pointer))}: required is a number, which the runner no longer takes")
+        raise CrashError(f"{json_pointer(pointer)}: required is a number, which the runner no longer takes")
     if own > 1:
-        raise CrashError(f"{'/'.join(map(str, pointer))}: required is a number above 1, which nothing reaches")
+        raise CrashError(f"{json_pointer(pointer)}: required is a number above 1, which nothing reaches")
     return own or None
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from evalstore.documents import Pointer
+from evalstore.documents import Pointer, json_pointer
 from evalstore.migration.fold import bare
 from evalstore.migration.readers.agentevals.judged import weight_of
 from evalstore.migration.readers.agentevals.said import (
@@ -93,9 +93,7 @@ def _average(group: Term, aggregator: Raw, _: Scope) -> Said | str:
 def _threshold(group: Term, aggregator: Raw, scope: Scope) -> Said | str:
     bar = number(aggregator.get("threshold"))
     if bar is None or not 0 <= bar <= 1:
-        raise CrashError(
-            f"{'/'.join(map(str, group.pointer))}: the threshold of the aggregator is no number from 0 to 1"
-        )
+        raise CrashError(f"{json_pointer(group.pointer)}: the threshold of the aggregator is no number from 0 to 1")
     members = [_binary(member) for member in group.members]
     if None in members:
         return "a member passes or fails by a score that no check can turn into one of the two"

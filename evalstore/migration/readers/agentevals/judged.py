@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import PurePosixPath
 from typing import Any
 
-from evalstore.documents import Pointer, digest
+from evalstore.documents import Pointer, digest, json_pointer
 from evalstore.migration.names import slug
 from evalstore.migration.prompts import literal, variables_of
 from evalstore.migration.readers.agentevals.ranges import bands_of
@@ -100,7 +100,7 @@ def weight_of(raw: Raw, pointer: Pointer) -> Fraction:
         return Fraction(1)
     weight = number(raw["weight"])
     if weight is None or weight < 0:
-        raise CrashError(f"{'/'.join(map(str, pointer))}: the weight {raw['weight']!r} is no number from 0 up")
+        raise CrashError(f"{json_pointer(pointer)}: the weight {raw['weight']!r} is no number from 0 up")
     return weight
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from evalstore.documents import Pointer
+from evalstore.documents import Pointer, json_pointer
 from evalstore.migration.readers.agentevals.said import CrashError
 
 _TOP = 10
@@ -46,4 +46,4 @@ def _whole(raw: Any, pointer: Pointer) -> int:
 
 
 def _crash(pointer: Pointer, what: str) -> CrashError:
-    return CrashError(f"{'/'.join(map(str, pointer))}: the score ranges {what}")
+    return CrashError(f"{json_pointer(pointer)}: the score ranges {what}")

@@ -111,7 +111,8 @@ def _value(leaves: Sequence[Term], combine: str, passes: Fraction) -> dict[str, 
         return {"checks": [_NEVER], "scoring": {"combine": combine, "threshold": _written(passes)}}
     ids = list(_ids(leaves))
     weights = dict(zip(ids, _numbers([term.weight for term in leaves]), strict=True)) if weighs else {}
-    given = {id_: weight for id_, weight in weights.items() if weight != 1}
+    equal = len(set(weights.values())) == 1
+    given = {} if equal else {id_: weight for id_, weight in weights.items() if weight != 1}
     required = [id_ for id_, term in zip(ids, leaves, strict=True) if term.gate is not None]
     scoring = {
         "combine": combine,
