@@ -51,8 +51,8 @@ def report(tally: Tally, seconds: float) -> Iterator[str]:
     for rule, _ in rules.most_common():
         yield _row(tally, rule, {sort for sort in tally.major if sort[0] == rule})
     yield ""
-    unsteady = f"; {tally.unsteady} pairs broke one once, and not again" if tally.unsteady else ""
-    yield f"broken claims: {len(tally.broken)}{unsteady}"
+    yield f"broken claims: {len(tally.broken)}"
+    yield from (f"broken once, and not again: pair {index}: {why}" for index, why in tally.unsteady)
 
 
 def _row(tally: Tally, name: str, sorts: set[Sort]) -> str:

@@ -22,7 +22,6 @@ _CHUNK = 500
 _CLOSELY = 6  # one pair of so many is looked at closely
 _KEPT = 40  # of what broke
 
-
 Sort = tuple[str, Certainty]  # of a finding: its rule, and how surely
 
 
@@ -30,28 +29,28 @@ Sort = tuple[str, Certainty]  # of a finding: its rule, and how surely
 class Tally:
     """What was counted: pairs by bump; of pairs with one major finding, by rule and certainty, how many moved.
 
-    `shown`: with an output that the comparison itself shows.
+    `shown`: with an output that the comparison itself shows; `unsteady`: what broke a claim once, and not again.
     """
 
     pairs: int = 0
     graded: int = 0
-    unsteady: int = 0
     bumps: Counter[str] = field(default_factory=Counter)
     major: Counter[Sort] = field(default_factory=Counter)
     moved: Counter[Sort] = field(default_factory=Counter)
     shown: Counter[Sort] = field(default_factory=Counter)
     slowest: tuple[float, int] = (0.0, 0)
     broken: list[tuple[int, str, str, Drawn]] = field(default_factory=list)
+    unsteady: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
         """Count together."""
         self.pairs += other.pairs
         self.graded += other.graded
-        self.unsteady += other.unsteady
         for name in ("bumps", "major", "moved", "shown"):
             getattr(self, name).update(getattr(other, name))
         self.slowest = max(self.slowest, other.slowest)
         self.broken = (self.broken + other.broken)[:_KEPT]
+        self.unsteady = (self.unsteady + other.unsteady)[:_KEPT]
 
 
 def run(seed: int, count: int, processes: int = 1) -> Iterator[Tally]:
@@ -77,7 +76,8 @@ def run_some(chunk: tuple[int, int, int]) -> Tally:
         held = hold_one(seed, index)
         if held.broken and not (again := hold_one(seed, index)).broken:
             # A pattern that ran out of its second on a busy machine is no counterexample; what broke twice is one.
-            held, tally.unsteady = again, tally.unsteady + 1
+            tally.unsteady.append((index, held.broken[0][1]))
+            held = again
         _count(tally, held, index)
     return tally
 
