@@ -421,17 +421,3 @@ def test_a_clone_without_its_tags_is_no_place_to_release(released: Shop) -> None
     with pytest.raises(RefusedError, match=r"rubric/tone@1\.0\.0 was released, but its tag is not in this clone"):
         released.bump()
     assert released.tags() == []
-
-
-@pytest.mark.parametrize("there", ["rubric", "rubric/tone@1.0.0/x"])
-def test_a_tag_that_leaves_no_room_for_another_is_named(shop: Shop, there: str) -> None:
-    shop.git("commit", "-q", "--allow-empty", "-m", "First")
-    shop.git("tag", there)
-    with pytest.raises(RefusedError, match=f"^git keeps no tag rubric/tone@1.0.0 beside the tag {there}$") as caught:
-        shop.bump()
-    assert caught.value.hint
-    assert f"(git tag <new> {there}; git tag -d {there})" in caught.value.hint
-    assert shop.tags() == [there]
-    assert shop.git("status", "--porcelain") == "?? rubrics/"
-    shop.git("tag", "-d", there)
-    assert shop.bump().released

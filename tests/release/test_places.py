@@ -340,13 +340,19 @@ def test_an_index_that_another_git_holds_is_waited_for_and_then_said(
     assert released.bump().released[0].ref == "rubric/tone@2.0.0"
 
 
-def test_a_tag_that_git_cannot_make_is_one_sentence(shop: Shop) -> None:
+@pytest.mark.parametrize("there", ["rubric", "rubric/tone@1.0.0/x"])
+def test_a_tag_that_leaves_no_room_for_another_is_named(shop: Shop, there: str) -> None:
     shop.git("commit", "-q", "--allow-empty", "-m", "First")
-    shop.git("tag", "rubric")
-    with pytest.raises(GitError, match="refs/tags/rubric' exists; cannot create"):
+    shop.git("tag", there)
+    with pytest.raises(RefusedError, match=f"^git keeps no tag rubric/tone@1.0.0 beside the tag {there}$") as caught:
         shop.bump()
-    assert (shop.tags(), shop.git("rev-list", "--count", "HEAD")) == (["rubric"], "1")
+    assert caught.value.hint
+    assert f"(git tag <new> {there}; git tag -d {there})" in caught.value.hint
+    assert (shop.tags(), shop.git("rev-list", "--count", "HEAD")) == ([there], "1")
+    assert shop.git("status", "--porcelain") == "?? rubrics/"
     check_nothing_left(shop)
+    shop.git("tag", "-d", there)
+    assert shop.bump().released
 
 
 def check_nothing_left(shop: Shop) -> None:
