@@ -90,7 +90,8 @@ def test_every_question_names_a_rubric_that_is_there(case: Path, tmp_path: Path)
     files = tree(tmp_path)
     for entry in report.entries:
         made = entry.outcome in {Outcome.MIGRATED, Outcome.LOSSY}
-        assert (entry.target is not None) == (entry.rubric is not None) == made
+        assert (entry.target is not None) == made
+        assert entry.rubric is None or made  # a question may have none: a target grades it
         if entry.rubric:
             assert f"rubrics/{parse_ref(entry.rubric).id}.yaml" in files
         assert entry.reason or made

@@ -1,0 +1,264 @@
+"""ai_eval: datasets whose rows name rubrics, rubrics with versions of two parts, and targets that choose graders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from evalstore.documents import Pointer, json_pointer
+from evalstore.migration.names import dataset_id, numbered, slug
+from evalstore.migration.outcome import Outcome
+from evalstore.migration.readings import named, unread
+from evalstore.migration.table import Table
+from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.model import Kind, is_id
+from evalstore.text import excerpt
+from evalstore.versions import find_version
+
+_REF = re.compile(r"rubric/(?P<id>[^@]+)@(?P<version>[^@]+)")
+_TWO_PARTS = re.compile(r"[0-9]+\.[0-9]+")
+_CHECK_KEYS = ("id", "kind", "values", "case_sensitive", "min_matches", "metadata")
+_NOT_RUN = "the program has no executor for {}: it leaves the check out of the score, and so is it here"
+_UNSAID = "no check kind can say {}: what it adds to the score is lost"
+_NONE_RUN = "the program has an executor for none of its checks and scores nothing; here they are graded"
+_NO_GRADERS = "graders is {} where the graders of a target belong"
+
+
+def read(legacy: Legacy, table: Table) -> Taken:
+    """Return what a dataset, a rubric or a target is, told by its keys."""
+    root: Mapping[str, Any] = legacy.document.value
+    key = next(key for key in table.lists if key in root)
+    return _READ[key](root, legacy, table)
+
+
+def _dataset(root: Mapping[str, Any], legacy: Legacy, table: Table) -> Taken:
+    rows = root["questions"]
+    if not isinstance(rows, list):
+        empty = f"questions is {named(rows)}: the program takes the dataset for an empty one"
+        return Taken("dataset", notes=(Note(("questions",), Outcome.REFUSED, empty),))
+    head = Draft(Kind.DATASET, dataset_id(legacy.file, root, table), {}, ("questions",))
+    return Taken("dataset", head, tuple(_rows(rows, table)))
+
+
+def _rows(rows: list[Any], table: Table) -> Iterator[Case]:
+    first: dict[str, Pointer] = {}
+    known = [key for keys in table.form["known"] for key in keys]
+    for index, row in enumerate(rows):
+        pointer = ("questions", index)
+        if problem := _row_problem(row):
+            yield Case(pointer, row, Outcome.REFUSED, (problem,))
+            continue
+        name = next(name for name in numbered(row["id"]) if name not in first)
+        twin = [] if name == row["id"] else [f"{row['id']} is also the row at {_at(first, row)}; here it is {name}"]
+        first[name] = pointer
+        ref, reasons = _rubric_ref(row.get("rubric_ref"))
+        notes = unread((key for key in row if key not in known), known)
+        outcome = Outcome.LOSSY if reasons else Outcome.MIGRATED
+        question = _question(row, name, table)
+        yield Case(pointer, row, outcome, (*twin, *reasons, *_misfits(row, question, table), *notes), question | ref)
+
+
+def _at(first: Mapping[str, Pointer], row: Mapping[str, Any]) -> str:
+    return json_pointer(first[row["id"]])
+
+
+def _row_problem(row: Any) -> str:
+    if not isinstance(row, dict):
+        return f"the row is {named(row)} where a mapping belongs"
+    odd = (key for key in ("id", "input") if not isinstance(row.get(key), str) or not row[key])
+    return next((f"{key} is no text, so the row cannot be asked or named" for key in odd), "")
+
+
+def _question(row: Mapping[str, Any], name: str, table: Table) -> dict[str, Any]:
+    """Return the question: the fields as they are where they fit, and the criteria as what a judge reads beside it."""
+    fields = ((key, field) for key, field in table.mirrors.items() if field and key in row)
+    said = {field: row[key] for key, field in fields if _FITS.get(field, _is_text)(row[key])}
+    criteria = {"context": said["criteria"]} if "criteria" in said and "context" not in row else {}
+    return said | {"id": name} | criteria
+
+
+def _misfits(row: Mapping[str, Any], question: Mapping[str, Any], table: Table) -> list[str]:
+    fields = ((key, field) for key, field in table.mirrors.items() if field)
+    odd = [key for key, field in fields if row.get(key) is not None and field not in question]
+    return [f"{', '.join(odd)}: not as graders read it, kept as data"] if odd else []
+
+
+def _rubric_ref(value: Any) -> tuple[dict[str, str], list[str]]:
+    if value is None:
+        return {}, []
+    match = _REF.fullmatch(value) if isinstance(value, str) else None
+    version = _version(match["version"]) if match else None
+    if match is None or version is None or not is_id(match["id"]):
+        return {}, [f"rubric_ref {excerpt(str(value))!r} names no rubric and version: kept as it is"]
+    return {"rubric_ref": f"rubric/{match['id']}@{version}"}, []
+
+
+def _version(text: str) -> str | None:
+    """Return a version of three parts; one of two parts has no patch."""
+    full = f"{text}.0" if _TWO_PARTS.fullmatch(text) else text
+    return full if find_version(full) else None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _is_facts(value: Any) -> bool:
+    return isinstance(value, list) and all(_is_text(item) or _has_texts(item, "id", "value") for item in value)
+
+
+def _is_tools(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        (isinstance(item, str) and item) or (_has_texts(item, "name") and item.keys() <= {"name", "args"})
+        for item in value
+    )
+
+
+def _has_texts(item: Any, *keys: str) -> bool:
+    return isinstance(item, dict) and all(isinstance(item.get(key), str) and item[key] for key in keys)
+
+
+def _is_expected(value: Any) -> bool:
+    return not isinstance(value, dict) or value.get("format") in {None, "json", "text"}
+
+
+_FITS: Mapping[str, Callable[[Any], object]] = {
+    "expected": _is_expected,
+    "also_valid": lambda value: isinstance(value, dict) and all(isinstance(item, list) for item in value.values()),
+    "expected_facts": _is_facts,
+    "expected_tools": _is_tools,
+    "tags": _is_texts,
+    "metadata": lambda value: isinstance(value, dict),
+}
+
+
+def _rubric(root: Mapping[str, Any], _: Legacy, table: Table) -> Taken:
+    version = _version(root["version"]) if isinstance(root.get("version"), str) else None
+    if problem := _rubric_problem(root, version):
+        return Taken("rubric", notes=(Note(problem[0], Outcome.REFUSED, problem[1]),))
+    run = [check for check in root["checks"] if check["kind"] in table.form["executors"]]
+    left = [(index, check) for index, check in enumerate(root["checks"]) if run and check not in run]
+    checks = [_check(check) for check in run or root["checks"]]
+    lost = sorted({check["kind"] for _, check in left}.intersection(table.form["unsaid"]))
+    notes = [Note(("checks", index), Outcome.UNMAPPED, _why_left(check["kind"], lost)) for index, check in left]
+    value = {
+        **{key: root[key] for key in ("description",) if isinstance(root.get(key), str)},
+        **({"title": root["label"]} if isinstance(root.get("label"), str) else {}),
+        "checks": checks,
+        "scoring": _scoring(root["scoring"], {check["id"] for check in checks}),
+        **({"x_unmapped": [check for _, check in left]} if left else {}),
+    }
+    reasons = (*([] if run else [_NONE_RUN]), *(_UNSAID.format(excerpt(kind)) for kind in lost))
+    rubric = Draft(Kind.RUBRIC, _id(root["id"]), value, version=version or "")
+    outcome = Outcome.LOSSY if reasons else Outcome.MIGRATED
+    return Taken("rubric", cases=(Case((), root, outcome, reasons, rubric=rubric, notes=tuple(notes)),))
+
+
+def _why_left(kind: str, lost: list[str]) -> str:
+    return (_UNSAID if kind in lost else _NOT_RUN).format(excerpt(kind))
+
+
+def _rubric_problem(root: Mapping[str, Any], version: str | None) -> tuple[Pointer, str] | None:
+    if not isinstance(root.get("id"), str) or not slug(root["id"]):
+        return ("id",), "the rubric has no id"
+    if version is None:
+        return ("version",), "version is no text of two or three numbers: what refers to the rubric cannot find it"
+    if not isinstance(root["checks"], list) or not root["checks"]:
+        return ("checks",), "checks is no list of checks"
+    odd = (index for index, check in enumerate(root["checks"]) if not _has_texts(check, "id", "kind"))
+    if (index := next(odd, None)) is not None:
+        return ("checks", index), "the check has no id or no kind"
+    scoring = root.get("scoring")
+    if not isinstance(scoring, dict) or not isinstance(scoring.get("combine"), str):
+        return ("scoring",), "scoring says nothing about how checks combine"
+    return None
+
+
+def _check(check: Mapping[str, Any]) -> dict[str, Any]:
+    case = {"case_sensitive": check.get("case_sensitive", False)} if "values" in check else {}
+    return dict(check) | case
+
+
+def _scoring(scoring: Mapping[str, Any], ids: set[str]) -> dict[str, Any]:
+    weights = scoring.get("weights")
+    kept = {id_: weight for id_, weight in weights.items() if id_ in ids} if isinstance(weights, dict) else None
+    return {**scoring, **({"weights": kept} if kept is not None else {})}
+
+
+def _target(root: Mapping[str, Any], legacy: Legacy, table: Table) -> Taken:
+    names = _graders(root["graders"])
+    if not names:
+        problem = _NO_GRADERS.format(named(root["graders"]))
+        return Taken("target", notes=(Note(("graders",), Outcome.REFUSED, problem),))
+    alpha = legacy.dialect == "alpha"
+    judges = {judge["id"]: _judge(judge, alpha=alpha) for judge in table.judges}
+    rows = {name: table.form["graders"].get(name) for name in names}
+    said = [
+        Note(names[name], Outcome.UNMAPPED, _unmapped(name, row))
+        for name, row in rows.items()
+        if not row or "unmapped" in row
+    ]
+    graded = {name: row for name, row in rows.items() if row and "unmapped" not in row}
+    if not graded:
+        return Taken(
+            "target", notes=(*said, Note(("graders",), Outcome.REFUSED, "no grader of the target can be said"))
+        )
+    used = {row["judge"]: judges[row["judge"]] for row in graded.values() if "judge" in row}
+    reasons = [f"{name}: {row['lossy']}" for name, row in graded.items() if "lossy" in row]
+    left = [{"grader": name, "reason": _unmapped(name, rows[name])} for name in names if name not in graded]
+    value = {
+        **({"title": root["label"]} if isinstance(root.get("label"), str) else {}),
+        "checks": [_grader(name, row, used) for name, row in graded.items()],
+        "scoring": dict(table.scoring) | {"threshold": table.form["threshold"]},
+        **({"x_unmapped": left} if left else {}),
+    }
+    rubric = Draft(Kind.RUBRIC, _id(str(root.get("id") or "target")), value)
+    outcome = Outcome.LOSSY if reasons or left else Outcome.MIGRATED
+    return Taken(
+        "target",
+        cases=(Case((), root, outcome, tuple(reasons), rubric=rubric, notes=tuple(said)),),
+        drafts=tuple(used.values()),
+    )
+
+
+def _graders(value: Any) -> dict[str, Pointer]:
+    """Return the names of graders with their places: a list, or a mapping from names to whether they are on."""
+    if isinstance(value, list):
+        return {item: ("graders", index) for index, item in enumerate(value) if isinstance(item, str)}
+    if isinstance(value, dict):
+        return {str(key): ("graders", key) for key, item in value.items() if item and item != "0"}
+    return {}
+
+
+def _unmapped(name: str, row: Mapping[str, Any] | None) -> str:
+    return f"{excerpt(name)}: {row['unmapped'] if row else 'it is no grader of the module'}"
+
+
+def _grader(name: str, row: Mapping[str, Any], judges: Mapping[str, Draft]) -> dict[str, Any]:
+    judge = {"judge_prompt_ref": judges[row["judge"]].ref} if "judge" in row else {}
+    return {"id": name, "kind": row["kind"], **judge, **row.get("with", {})}
+
+
+def _judge(value: Mapping[str, Any], *, alpha: bool) -> Draft:
+    """Return a judge of the table; the first releases asked for grades from 1."""
+    content = {key: item for key, item in value.items() if key != "id"}
+    if not alpha or value.get("scale") is None or value["id"] == "ai_eval_accuracy":
+        return Draft(Kind.JUDGE, value["id"], content)
+    template = content["template"].replace("from 0 (", "from 1 (")
+    return Draft(Kind.JUDGE, f"{value['id']}_alpha", content | {"template": template, "scale": {"min": 1, "max": 5}})
+
+
+def _id(name: str) -> str:
+    return name if is_id(name) else f"n_{slug(name)}".removeprefix("n_" if is_id(slug(name)) else "")
+
+
+_READ: Mapping[str, Callable[[Mapping[str, Any], Legacy, Table], Taken]] = {
+    "questions": _dataset,
+    "checks": _rubric,
+    "graders": _target,
+}

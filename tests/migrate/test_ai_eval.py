@@ -1,0 +1,113 @@
+"""A migrated rubric of ai_eval scores as `rubric_checks` does; a migrated target averages its graders as the program does."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalstore.checks import Reach, evaluate
+from evalstore.documents import read_json, write_json
+from evalstore.migration import Outcome
+from evalstore.migration.readers import read
+from evalstore.migration.table import load_tables
+from evalstore.migration.taken import Draft, Legacy, Taken
+from evalstore.model import Artifact, Call, Reply, Verdict
+
+TABLE = load_tables("ai_eval")[0]
+WORDS = ["theme", "Theme", "hook", "ß", "İ", ""]
+TEXTS = st.lists(st.sampled_from(WORDS[:-1]), min_size=1, max_size=3, unique=True)
+CHECK = st.fixed_dictionaries(
+    {"kind": st.sampled_from(["must_contain_any", "must_not_contain", "must_contain_any", "regex"]), "values": TEXTS},
+    optional={"case_sensitive": st.booleans(), "metadata": st.just({"discriminator": True})},
+)
+
+
+def runs(check: dict[str, Any], output: str) -> bool | None:
+    """Model the shipped executors: substrings, both sides in lower case unless told otherwise; None where there is none."""
+    fold = str if check.get("case_sensitive") else str.lower
+    found = any(fold(value) in fold(output) for value in check["values"])
+    return {"must_contain_any": found, "must_not_contain": not found}.get(check["kind"])
+
+
+def graded(root: dict[str, Any], output: str) -> Fraction | None:
+    """Model `rubric_checks`: the weighted share of the checks that were run; None where none was."""
+    weights = root["scoring"]["weights"]
+    answers = [(weights[check["id"]], runs(check, output)) for check in root["checks"]]
+    known = [(weight, answer) for weight, answer in answers if answer is not None]
+    total = sum(weight for weight, _ in known)
+    return Fraction(sum(weight for weight, answer in known if answer)) / Fraction(total) if known else None
+
+
+def taken(root: dict[str, Any], dialect: str | None = None) -> Taken:
+    return read(Legacy(read_json(write_json(root), "a.json"), "a.json", "", lambda _: None, dialect), TABLE)
+
+
+def artifact(draft: Draft) -> Artifact:
+    value = {"id": draft.id, "version": draft.version} | draft.value
+    return Artifact(draft.kind, draft.id, draft.version, read_json(write_json(value), "judge"))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(CHECK, min_size=1, max_size=4),
+    st.data(),
+    st.lists(st.sampled_from([*WORDS, " "]), max_size=4).map("".join),
+)
+def test_a_rubric_scores_as_the_shipped_executors_do(
+    checks: list[dict[str, Any]], data: st.DataObject, output: str
+) -> None:
+    named = [{"id": f"c{index}", **check} for index, check in enumerate(checks)]
+    weights = {check["id"]: data.draw(st.sampled_from([Decimal("0.5"), 1, 2])) for check in named}
+    scoring = {"combine": "weighted_avg", "weights": weights, "threshold": Decimal("0.6")}
+    root = {"id": "r", "version": "1.0", "applicable_bundles": [], "checks": named, "scoring": scoring}
+    (case,) = taken(root).cases
+    expected = graded(root, output)
+    assert case.outcome is (Outcome.LOSSY if expected is None else Outcome.MIGRATED)
+    assert case.rubric
+    if expected is not None:
+        result = evaluate({"id": "r", "version": "1.0.0"} | case.rubric.value, output)
+        assert result.score == expected
+        assert (result.verdict is Verdict.PASS) == (expected >= Fraction(6, 10))
+
+
+GRADERS = ["relevance_grader", "completeness_grader", "actionability_grader", "groundedness_grader"]
+
+
+@pytest.mark.parametrize("dialect", ["current", "alpha"])
+@settings(max_examples=100, deadline=None)
+@given(names=st.lists(st.sampled_from(GRADERS), min_size=1, unique=True), data=st.data())
+def test_a_target_is_the_mean_of_its_graders_on_one_scale(names: list[str], data: st.DataObject, dialect: str) -> None:
+    said = taken({"id": "t", "mode": "chat", "dataset_ref": "d.yaml", "graders": names}, dialect)
+    (case,) = said.cases
+    assert case.outcome is Outcome.MIGRATED
+    low = 1 if dialect == "alpha" else 0
+    grades = {
+        name: data.draw(st.integers(0 if name == GRADERS[3] else low, 1 if name == GRADERS[3] else 5)) for name in names
+    }
+
+    def ask(call: Call) -> Reply:
+        name = next(name for name in names if call.judge.startswith(f"judge/ai_eval_{name.removesuffix('_grader')}"))
+        return Reply(f'{{"score": {grades[name]}}}')
+
+    shares = [
+        Fraction(grade) if name == GRADERS[3] else Fraction(grade - low, 5 - low) for name, grade in grades.items()
+    ]
+    judges = {draft.ref: artifact(draft) for draft in said.drafts}
+    assert case.rubric
+    reach = Reach(load=judges.__getitem__, ask=ask, model={"id": "m"})
+    question = {"id": "q", "input": "Why?", "context": "Because."}
+    result = evaluate({"id": "t", "version": "1.0.0"} | case.rubric.value, "So.", question, reach=reach)
+    mean = sum(shares, Fraction(0)) / len(shares)
+    assert result.score == mean
+    assert (result.verdict is Verdict.PASS) == (mean * 5 >= Fraction(7, 2))
+
+
+def test_what_a_row_is_graded_by_is_pinned_with_three_parts() -> None:
+    (case,) = taken({"questions": [{"id": "a", "input": "?", "rubric_ref": "rubric/x@1.2"}]}).cases
+    assert case.question["rubric_ref"] == "rubric/x@1.2.0"
+    assert case.outcome is Outcome.MIGRATED
