@@ -28,7 +28,9 @@ from evalstore.migration.readers import read
 from evalstore.migration.readers.agentevals.ecmascript import translated
 from evalstore.migration.table import load_tables
 from evalstore.migration.taken import Case, Draft, Legacy, Taken
-from evalstore.model import Artifact, Call, Reply
+from evalstore.model import Artifact, Call, Kind, Reply
+from evalstore.resources import folder
+from evalstore.schemas import compile_schema
 
 TABLE = load_tables("agentevals")[0]
 LISTS = {"D1": "evaluators", "D2": "assert", "D3": "assertions", "D4": "assert"}
@@ -433,6 +435,23 @@ def test_the_threshold_is_that_of_the_test_then_that_of_the_suite_and_only_where
     assert taken(root, "D3").cases[0].outcome is Outcome.REFUSED
 
 
+def test_criteria_of_a_row_are_a_check_since_the_last_dialect_and_a_judge_of_their_own_before() -> None:
+    row = {
+        "id": "a",
+        "criteria": "Is warm",
+        "input": "y",
+        "vars": {"input": "y"},
+        "assert": [{"type": "contains", "value": "a"}],
+    }
+
+    def kinds(root: Any, dialect: str) -> list[str]:
+        return [check["kind"] for check in taken(root, dialect).cases[0].rubric.value["checks"]]  # type: ignore[union-attr]
+
+    assert kinds([row], "D4") == ["must_contain_any", "llm_judge"]
+    assert kinds({"tests": [row]}, "D4") == ["must_contain_any"]
+    assert kinds([row], "D3") == ["must_contain_any"]
+
+
 ODD_PATTERNS = ["(?i)a", "a.b", "(a)\\1", "(?<=a)b", "\\a", "a{,3}", "[[:alpha:]]", "a++", "\\p{L}"]
 
 
@@ -494,3 +513,63 @@ def test_translated_patterns_match_what_javascript_matches() -> None:
         compiled = compile_pattern(*words)
         assert not isinstance(compiled, str)
         assert [compiled.search(one) is not None for one in subjects] == wanted, (pattern, flags)
+
+
+KEYS = [
+    *("tests", "evalcases", "cases", "id", "input", "input_messages", "criteria", "expected_output", "vars", "prompts"),
+    *("assert", "assertions", "execution", "evaluators", "rubrics", "type", "value", "flags", "weight", "required"),
+    *(
+        "min_score",
+        "negate",
+        "aggregator",
+        "weights",
+        "threshold",
+        "fields",
+        "path",
+        "match",
+        "tolerance",
+        "score_ranges",
+    ),
+    *("score_range", "outcome", "mode", "minimums", "expected", "tool", "args", "prompt", "role", "content", "turns"),
+    *("default_test", "include", "metadata", "name", "raw", "skill", "steps", "aggregation", "operator", "scenarios"),
+]
+TYPES = [*TABLE.form["types"], "weighted_average", "safety_gate", "minimum", "any_order", "in_order", "exact", "date"]
+SCHEMAS = {
+    kind: compile_schema(json.loads((folder("schema") / f"{kind}.schema.json").read_text("utf-8"))) for kind in Kind
+}
+SCALARS = st.sampled_from(
+    [*TYPES, "", "{{ x }}", "a.b[0]", "file://x.md", None, True, 0, 1, -1, 10, Decimal("0.5"), 10**30]
+)
+ANYTHING = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5)
+)
+
+
+@st.composite
+def wild(draw: Any) -> Any:
+    """A suite with the right bones, and anything at all on them."""
+    checks = st.lists(
+        st.builds(
+            lambda type_, more: {"type": type_, **more},
+            st.sampled_from(TYPES),
+            st.dictionaries(st.sampled_from(KEYS[17:]), ANYTHING, max_size=5),
+        ),
+        max_size=3,
+    )
+    case = {"id": "a", "input": draw(ANYTHING), **draw(st.dictionaries(st.sampled_from(KEYS), ANYTHING, max_size=4))}
+    case[draw(st.sampled_from(["assert", "assertions", "rubrics"]))] = draw(checks | ANYTHING)
+    return {"tests": [case, draw(ANYTHING)], **draw(st.dictionaries(st.sampled_from(KEYS), ANYTHING, max_size=3))}
+
+
+@settings(max_examples=100, deadline=None)
+@given(wild(), st.sampled_from([None, "D0", "D1", "D2", "D2s", "D3", "D4"]))
+def test_no_file_ends_in_a_traceback_or_in_a_rubric_that_cannot_be_graded(root: Any, dialect: str | None) -> None:
+    said = taken(root, dialect)
+    for draft in (*said.drafts, *(case.rubric for case in said.cases if case.rubric)):
+        assert [*SCHEMAS[draft.kind].violations(artifact(draft).value)] == []
+    for case in said.cases:
+        assert [*SCHEMAS[Kind.DATASET].violations({"questions": [case.question] if case.rubric else []})] == []
+        assert (case.rubric is None) == (case.outcome in {Outcome.UNMAPPED, Outcome.REFUSED})
+        assert case.reasons or case.outcome is Outcome.MIGRATED
+        if case.rubric:
+            score(said, case, "an answer", [{"name": "Skill", "args": {}}], lambda _: Reply('{"score": 1}'))

@@ -30,11 +30,11 @@ def dialect_of(name: str, table: Table) -> Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A dialect, the key or type that speaks for it, and whether it is a `hint`, which other dialects know as well."""
+    """A dialect, the key or type that speaks for it, and the other dialects that know it `also`."""
 
     dialect: str
     because: str
-    hint: bool
+    also: tuple[str, ...]
 
 
 def find_dialects(root: Mapping[str, Any], cases: list[Any], table: Table) -> list[Told]:
@@ -44,7 +44,7 @@ def find_dialects(root: Mapping[str, Any], cases: list[Any], table: Table) -> li
     found: dict[str, Told] = {}
     for row in table.form["told_by"]:
         if because := _because(row, root, keys, types):
-            found.setdefault(row["dialect"], Told(row["dialect"], because, row.get("hint", False)))
+            found.setdefault(row["dialect"], Told(row["dialect"], because, tuple(row.get("also", ()))))
     return list(found.values())
 
 

@@ -27,6 +27,7 @@ from evalstore.migration.readers.agentevals.said import (
 )
 from evalstore.migration.taken import Draft
 from evalstore.model import Kind
+from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
 _TEXTS = frozenset({".md", ".txt", ".prompt", ".mustache"})
@@ -37,6 +38,7 @@ _LISTS = ("criteria", "rubrics", "value")
 _OUTCOMES = ("outcome", "expected_outcome", "description")
 _OURS = "the judge asks in words of our own"
 _ONE_BY_ONE = "each point is asked by itself, where the runner asks for all at once and leaves out what its model skips"
+_ONCE = "before 4.16 the runner weighed all texts together as one check"
 _AGENT = "the runner's grader could use tools to look around; here a model only reads"
 
 
@@ -73,8 +75,10 @@ def items(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Sai
 def strings(given: list[tuple[Any, Pointer]], scope: Scope) -> Said:
     """Return bare texts among the checks of a test: one grader that weighs as much as it has texts."""
     said = joined(item_of(text, place, scope) for text, place in given)
-    once = ("before 4.16 the runner weighed all texts together as one check",) if scope.dialect.name == "D3" else ()
-    return joined([said, Said(lossy=(_OURS, _ONE_BY_ONE, *once))]) if said.terms else said
+    told = [_OURS] if said.terms else []
+    if len(said.terms) > 1:
+        told += [_ONE_BY_ONE, *([_ONCE] if scope.dialect.name == "D3" else [])]
+    return joined([said, Said(lossy=tuple(told))])
 
 
 def item_of(item: Any, pointer: Pointer, scope: Scope) -> Said:
@@ -100,7 +104,7 @@ def weight_of(raw: Raw, pointer: Pointer) -> Fraction:
         return Fraction(1)
     weight = number(raw["weight"])
     if weight is None or weight < 0:
-        raise CrashError(f"{json_pointer(pointer)}: the weight {raw['weight']!r} is no number from 0 up")
+        raise CrashError(f"{json_pointer(pointer)}: the weight {excerpt(str(raw['weight']))} is no number from 0 up")
     return weight
 
 

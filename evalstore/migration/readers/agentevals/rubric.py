@@ -17,9 +17,18 @@ from evalstore.migration.taken import Draft, Note
 from evalstore.model import Kind
 
 _COUNTED = {"missing": "zero", "errors": "zero"}  # a grader that stops counts 0, and keeps its weight
-_NEVER: Check = {"kind": "regex", "pattern": "(?!)", "description": "all weights are 0, for which the runner gives 0"}
-_UNSCORED: Check = {"kind": "fact_match", "description": "no check of the source can be said, so nothing is scored"}
-_ANYTHING: Check = {"kind": "format", "format": "text"}
+_NEVER: Check = {
+    "id": "no_weight",
+    "kind": "regex",
+    "pattern": "(?!)",
+    "description": "all weights are 0, for which the runner gives 0",
+}
+_UNSCORED: Check = {
+    "id": "nothing_scored",
+    "kind": "fact_match",
+    "description": "no check of the source can be said, so nothing is scored",
+}
+_ANYTHING: Check = {"id": "any_answer", "kind": "format", "format": "text"}
 _DEEP = "a group in a group that is no plain average cannot be said; groups go one level deep"
 
 
@@ -39,7 +48,7 @@ def compile_rubric(
     aside = list(unmapped)
     top = list(_spread(_hoisted(terms, aside), aside))
     too_deep = [term for term in top if term.check is None and _is_deep(term)]
-    aside += [{"reason": _DEEP, "pointer": "/" + "/".join(map(str, term.pointer))} for term in too_deep]
+    aside += [{"reason": _DEEP, "raw": term.name} for term in too_deep]
     notes = tuple(Note(term.pointer, Outcome.UNMAPPED, _DEEP) for term in too_deep)
     inner: list[Draft] = []
     leaves = [_referring(term, inner) if term.check is None else term for term in top if term not in too_deep]
@@ -142,9 +151,11 @@ def _check(id_: str, term: Term) -> Check:
 
 def _ids(leaves: Sequence[Term]) -> Iterator[str]:
     taken: set[str] = set()
+    others: dict[str, Iterator[str]] = {}
     for term in leaves:
         word = slug(term.name) or str((term.check or {}).get("kind"))
-        id_ = next(name for name in numbered(word if word[0].isalpha() else f"n_{word}") if name not in taken)
+        names = others.setdefault(word, numbered(word if word[0].isalpha() else f"n_{word}"))
+        id_ = next(name for name in names if name not in taken)
         taken.add(id_)
         yield id_
 

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Document, Pointer, json_pointer
 from evalstore.migration.names import dataset_id, numbered
 from evalstore.migration.outcome import Outcome
-from evalstore.migration.readers.agentevals.asking import asked_of, criteria_of, expected_of, question_of, variables_of
+from evalstore.migration.readers.agentevals.asking import asked_of, question_of
 from evalstore.migration.readers.agentevals.dialects import ORDER, Told, dialect_of, find_dialects
-from evalstore.migration.readers.agentevals.evaluators import read_list
-from evalstore.migration.readers.agentevals.judged import by_criteria, items
+from evalstore.migration.readers.agentevals.inherited import Suite, graded_by, scope_of
 from evalstore.migration.readers.agentevals.rubric import compile_rubric
-from evalstore.migration.readers.agentevals.said import (
-    PASSES,
-    CrashError,
-    Dialect,
-    Said,
-    Scope,
-    ignored,
-    joined,
-    number,
-)
+from evalstore.migration.readers.agentevals.said import CrashError
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
 from evalstore.model import Kind
@@ -37,16 +26,6 @@ _TURNS = "the runner grades turn by turn; here one output is graded"
 _PROMPTS = "the runner asks every prompt of the suite; the question holds the first"
 _UNSCORED = "none of its checks can be said here, so nothing of it is scored"
 _NOTHING = "no check: any answer that is not empty passes"
-
-
-@dataclass(frozen=True, slots=True)
-class _Suite:
-    """What all cases of a file share."""
-
-    root: Raw
-    dialect: Dialect
-    legacy: Legacy
-    table: Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +59,7 @@ def read(legacy: Legacy, table: Table) -> Taken:
         guess = nearest(name, ORDER)
         hint = f"did you mean {guess}?" if guess else f"they are {', '.join(ORDER)}"
         return Taken(name, notes=(Note((), Outcome.REFUSED, f"there is no dialect {excerpt(name)}: {hint}"),))
-    suite = _Suite(root, dialect_of(name, table), legacy, table)
+    suite = Suite(root, dialect_of(name, table), legacy, table)
     reads = list(_read_cases(places, suite))
     shared = [note for one in reads for note in one.notes]
     notes = dict.fromkeys([*_conflicts(told, name), *_root_notes(value, key, table), *aside, *shared])
@@ -133,7 +112,7 @@ def _head(legacy: Legacy, root: Raw, table: Table, at: Pointer) -> Draft:
 
 def _conflicts(told: list[Told], name: str) -> Iterator[Note]:
     for other in told:
-        if other.dialect != name and not other.hint:
+        if name not in {other.dialect, *other.also}:
             why = f"it is read as {name}, but {other.because} speaks for {other.dialect}; --dialect decides"
             yield Note((), Outcome.UNMAPPED, why)
 
@@ -148,19 +127,22 @@ def _root_notes(value: Any, key: str, table: Table) -> Iterator[Note]:
         yield Note((key,), Outcome.UNMAPPED, "it is no list of cases")
 
 
-def _read_cases(places: list[_Place], suite: _Suite) -> Iterator[_Read]:
+def _read_cases(places: list[_Place], suite: Suite) -> Iterator[_Read]:
     ids = [place.raw.get("id") for place in places if isinstance(place.raw, dict)]
     taken = {id_ for id_ in ids if isinstance(id_, str)}
     first: dict[str, Pointer] = {}
+    others: dict[str, Iterator[str]] = {}
     for place in places:
         raw, pointer = place.raw, place.pointer
         if why := _unasked(raw, suite):
             yield _Read(Case(pointer, raw, Outcome.UNMAPPED, (why,), document=place.document))
             continue
-        label = raw["id"] if isinstance(raw.get("id"), str) and raw["id"] else f"test_{len(first) + 1}"
-        again = label in first
-        own = next(name for name in numbered(label) if name not in taken | first.keys()) if again else label
-        said = (f"{label} is also the case at {json_pointer(first[label])}; here it is {own}",) if again else ()
+        label = own = raw["id"] if isinstance(raw.get("id"), str) and raw["id"] else f"test_{len(first) + 1}"
+        said: tuple[str, ...] = ()
+        if label in first:
+            own = next(name for name in others.setdefault(label, numbered(label)) if name not in taken)
+            said = (f"{label} is also the case at {json_pointer(first[label])}; here it is {own}",)
+        taken.add(own)
         first.setdefault(own, pointer)
         try:
             yield _read_case(place, suite, label=own, said=said)
@@ -170,7 +152,7 @@ def _read_cases(places: list[_Place], suite: _Suite) -> Iterator[_Read]:
             )
 
 
-def _unasked(raw: Any, suite: _Suite) -> str:
+def _unasked(raw: Any, suite: Suite) -> str:
     """Return why a case is never asked; empty when it is."""
     if not isinstance(raw, dict):
         return "the runner skips it: it is no mapping"
@@ -181,10 +163,10 @@ def _unasked(raw: Any, suite: _Suite) -> str:
     return "" if asked_of(raw, suite.root) is not None or "turns" in raw else "the runner skips it: it has no input"
 
 
-def _read_case(place: _Place, suite: _Suite, *, label: str, said: tuple[str, ...]) -> _Read:
+def _read_case(place: _Place, suite: Suite, *, label: str, said: tuple[str, ...]) -> _Read:
     raw, pointer = place.raw, place.pointer
-    scope = _scope(raw, suite)
-    graded = _graded(raw, pointer, suite, scope)
+    scope = scope_of(raw, suite)
+    graded = graded_by(raw, pointer, suite, scope)
     compiled = compile_rubric(graded.terms, graded.unmapped, scope.passes, pointer)
     used = {judge.ref: judge for judge in graded.judges}
     question, lost = question_of(raw, scope, asked_of(raw, suite.root), reads=_read_names(used.values()))
@@ -199,6 +181,7 @@ def _read_case(place: _Place, suite: _Suite, *, label: str, said: tuple[str, ...
     ]
     notes = [*graded.notes, *compiled.notes]
     own = tuple(note for note in notes if note.pointer[: len(pointer)] == pointer)
+    shared = tuple(note for note in notes if note.pointer[: len(pointer)] != pointer)
     case = Case(
         pointer,
         raw,
@@ -209,75 +192,10 @@ def _read_case(place: _Place, suite: _Suite, *, label: str, said: tuple[str, ...
         own,
         place.document,
     )
-    return _Read(case, (*used.values(), *compiled.inner), tuple(note for note in notes if note not in own))
+    return _Read(case, (*used.values(), *compiled.inner), shared)
 
 
 def _read_names(judges: Iterable[Draft]) -> set[str]:
     """Return what these judges read of a question."""
     templates = "".join(str(judge.value["template"]) for judge in judges)
     return {name for name in ("input", "expected", "context") if f"{{{{ {name} }}}}" in templates}
-
-
-def _scope(raw: Raw, suite: _Suite) -> Scope:
-    return Scope(
-        suite.table,
-        suite.dialect,
-        suite.legacy.beside,
-        expected_of(raw, suite.root),
-        variables_of(raw, suite.root) if suite.dialect.name == "D4" else {},
-        _passes(raw, suite),
-    )
-
-
-def _passes(raw: Raw, suite: _Suite) -> Fraction:
-    """Return the score from which a test passes: its own, or that of its suite, where the dialect has one."""
-    default = suite.root.get("default_test")
-    for holder in (raw, default, suite.root) if suite.dialect.limits else ():
-        for inner in (holder, holder.get("execution")) if isinstance(holder, dict) else ():
-            given = inner.get("threshold") if isinstance(inner, dict) else None
-            if given is not None:
-                bar = number(given)
-                if bar is None or not 0 <= bar <= 1:
-                    raise CrashError(f"the threshold {given!r} is no number from 0 to 1")
-                return bar
-    return PASSES
-
-
-def _graded(raw: Raw, pointer: Pointer, suite: _Suite, scope: Scope) -> Said:
-    """Return what grades a case: its own evaluators and those of its suite, as the dialect joins them."""
-    own, hidden = _list(raw, pointer, suite)
-    shared, above = _list(suite.root, (), suite)
-    execution = raw.get("execution")
-    if suite.dialect.appends:
-        skips = isinstance(execution, dict) and execution.get("skip_defaults") is True
-        lists = [*own, *([] if skips else [*_defaults(suite), *shared])]
-    else:
-        lists = own or shared
-    parts = [read_list(given, place, scope) for place, given in lists]
-    if suite.dialect.name != "D4" and isinstance(raw.get("rubrics"), list):
-        parts.insert(0, items({"name": "rubrics", "rubrics": raw["rubrics"]}, pointer, scope, {}))
-    said = joined([*parts, hidden, above])
-    if said.terms or said.unmapped or suite.dialect.name == "D4" or criteria_of(raw) is None:
-        return said
-    return joined([by_criteria(scope, pointer), said])
-
-
-def _defaults(suite: _Suite) -> list[tuple[Pointer, Any]]:
-    default = suite.root.get("default_test")
-    given = default.get("assert") if isinstance(default, dict) and suite.dialect.name == "D4" else None
-    return [] if given is None else [(("default_test", "assert"), given)]
-
-
-def _list(holder: Raw, pointer: Pointer, suite: _Suite) -> tuple[list[tuple[Pointer, Any]], Said]:
-    """Return the list of evaluators that counts, with its place, and notes on those that are never read."""
-    found: list[tuple[Pointer, Any]] = []
-    for path in suite.dialect.evaluators:
-        value: Any = holder
-        for step in path.split("."):
-            value = value.get(step) if isinstance(value, dict) else None
-        if value is not None:
-            found.append(((*pointer, *path.split(".")), value))
-    if suite.dialect.name == "D4" and "assertions" in holder:
-        raise CrashError("assertions is a key that its runner rejects")
-    notes = [ignored(place, f"{json_pointer(found[0][0])} comes first") for place, _ in found[1:]]
-    return found[:1], joined(notes)

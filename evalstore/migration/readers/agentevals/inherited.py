@@ -1,0 +1,107 @@
+"""What grades a case: its own evaluators and those of its suite, as its dialect joins them, and from which score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from evalstore.documents import Pointer, json_pointer
+from evalstore.migration.readers.agentevals.asking import criteria_of, expected_of, variables_of
+from evalstore.migration.readers.agentevals.evaluators import read_list
+from evalstore.migration.readers.agentevals.judged import by_criteria, items, strings
+from evalstore.migration.readers.agentevals.said import (
+    PASSES,
+    CrashError,
+    Dialect,
+    Said,
+    Scope,
+    ignored,
+    joined,
+    number,
+)
+from evalstore.migration.table import Table
+from evalstore.migration.taken import Legacy
+from evalstore.text import excerpt
+
+Raw = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """What all cases of a file share."""
+
+    root: Raw
+    dialect: Dialect
+    legacy: Legacy
+    table: Table
+
+
+def scope_of(raw: Raw, suite: Suite) -> Scope:
+    """Return what the evaluators of a case may look at."""
+    return Scope(
+        suite.table,
+        suite.dialect,
+        suite.legacy.beside,
+        expected_of(raw, suite.root),
+        variables_of(raw, suite.root) if suite.dialect.name == "D4" else {},
+        _passes(raw, suite),
+    )
+
+
+def _passes(raw: Raw, suite: Suite) -> Fraction:
+    """Return the score from which a test passes: its own, or that of its suite, where the dialect has one."""
+    default = suite.root.get("default_test")
+    for holder in (raw, default, suite.root) if suite.dialect.limits else ():
+        for inner in (holder, holder.get("execution")) if isinstance(holder, dict) else ():
+            given = inner.get("threshold") if isinstance(inner, dict) else None
+            if given is not None:
+                bar = number(given)
+                if bar is None or not 0 <= bar <= 1:
+                    raise CrashError(f"the threshold {excerpt(str(given))} is no number from 0 to 1")
+                return bar
+    return PASSES
+
+
+def graded_by(raw: Raw, pointer: Pointer, suite: Suite, scope: Scope) -> Said:
+    """Return what grades a case: its own evaluators and those of its suite, as the dialect joins them."""
+    own, hidden = _list(raw, pointer, suite)
+    shared, above = _list(suite.root, (), suite)
+    execution = raw.get("execution")
+    if suite.dialect.appends:
+        skips = isinstance(execution, dict) and execution.get("skip_defaults") is True
+        lists = [*own, *([] if skips else [*_defaults(suite), *shared])]
+    else:
+        lists = own or shared
+    parts = [read_list(given, place, scope) for place, given in lists]
+    if suite.dialect.name != "D4" and isinstance(raw.get("rubrics"), list):
+        parts.insert(0, items({"name": "rubrics", "rubrics": raw["rubrics"]}, pointer, scope, {}))
+    criteria = criteria_of(raw)
+    if suite.dialect.name == "D4" and criteria and isinstance(suite.legacy.document.value, list):
+        parts.append(strings([(criteria, (*pointer, "criteria"))], scope))  # of rows, the runner makes it a check
+    said = joined([*parts, hidden, above])
+    if said.terms or said.unmapped or suite.dialect.name == "D4" or criteria is None:
+        return said
+    return joined([by_criteria(scope, pointer), said])
+
+
+def _defaults(suite: Suite) -> list[tuple[Pointer, Any]]:
+    default = suite.root.get("default_test")
+    given = default.get("assert") if isinstance(default, dict) and suite.dialect.name == "D4" else None
+    return [] if given is None else [(("default_test", "assert"), given)]
+
+
+def _list(holder: Raw, pointer: Pointer, suite: Suite) -> tuple[list[tuple[Pointer, Any]], Said]:
+    """Return the list of evaluators that counts, with its place, and notes on those that are never read."""
+    found: list[tuple[Pointer, Any]] = []
+    for path in suite.dialect.evaluators:
+        value: Any = holder
+        for step in path.split("."):
+            value = value.get(step) if isinstance(value, dict) else None
+        if value is not None:
+            found.append(((*pointer, *path.split(".")), value))
+    if suite.dialect.name == "D4" and "assertions" in holder:
+        raise CrashError("assertions is a key that its runner rejects")
+    notes = [ignored(place, f"{json_pointer(found[0][0])} comes first") for place, _ in found[1:]]
+    return found[:1], joined(notes)
