@@ -84,6 +84,12 @@ class Shop:
         (print_,) = self.prints(ref)
         return self.json("accept", print_, "--reason", "200 replies are the same", *more)
 
+    def take(self, ref: str = "judge/accuracy") -> None:
+        """Accept the one change of an artifact without a process of its own."""
+        (print_,) = self.prints(ref)
+        with Store.open(self.root) as store:
+            accept(store, print_, Wish("200 replies are the same"), today=datetime.now(UTC).date(), signature={})
+
     def standing(self, ref: str = "judge/accuracy") -> Any:
         return next(one for one in self.status()["artifacts"] if one["ref"] == ref)
 
@@ -105,9 +111,7 @@ def shop(git: Callable[..., str], cli: Callable[..., Any], tmp_path: Path, relea
 @pytest.fixture
 def whole(shop: Shop) -> Shop:
     """The same with one acceptance."""
-    (print_,) = shop.prints("judge/accuracy")
-    with Store.open(shop.root) as store:
-        accept(store, print_, Wish("200 replies are the same"), today=datetime.now(UTC).date(), signature={})
+    shop.take()
     return shop
 
 
@@ -297,11 +301,11 @@ def test_the_file_is_in_order_whoever_was_first(shop: Shop) -> None:
     shop.rubric("style", values="please, thanks")
     refs = ["rubric/tone", "judge/accuracy", "rubric/style"]
     for ref in refs:
-        shop.accept(ref)
+        shop.take(ref)
     first = (shop.root / FILE).read_bytes()
     (shop.root / FILE).unlink()
     for ref in reversed(refs):
-        shop.accept(ref)
+        shop.take(ref)
     assert (shop.root / FILE).read_bytes() == first
     assert [entry["artifact"] for entry in shop.entries()] == sorted(refs)
 
@@ -328,14 +332,14 @@ def test_extensions_of_the_file_stay(shop: Shop) -> None:
 def test_what_people_wrote_into_the_file_stays(shop: Shop, ending: str) -> None:
     for ref in ("rubric/tone", "rubric/style"):
         shop.rubric(ref.partition("/")[2], values="please, thanks")
-        shop.accept(ref)
+        shop.take(ref)
     text = (shop.root / FILE).read_text("utf-8")
     text = text.replace("  - artifact: rubric/tone", "  # asked by Bo\n  - artifact: rubric/tone")
     text = text.replace("reason: 200 replies are the same", "reason: '200 replies'  # all of them", 1)
     shop.write(FILE, f"{text}# the end\nx_team: docs".replace("\n", ending))
     before = (shop.root / FILE).read_bytes().decode().split(ending)
     for again in (True, False):
-        shop.accept()
+        shop.take()
         after = (shop.root / FILE).read_bytes().decode().split(ending)
         assert [*after[:3], *after[13:]] == before, again
         assert [entry["artifact"] for entry in shop.entries()] == ["judge/accuracy", "rubric/style", "rubric/tone"]
