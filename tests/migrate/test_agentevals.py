@@ -38,7 +38,12 @@ CASES = {"D1": "evalcases", "D2": "tests", "D3": "tests", "D4": "tests"}
 JUDGES = {"D1": "llm_judge", "D2": "llm-judge", "D3": "llm-grader", "D4": "llm-rubric"}
 PROGRAMS = {"D1": "code_judge", "D2": "code-judge", "D3": "code_grader", "D4": "script"}
 # What keeps a case from `migrated` although, given the same answers of a model, the score is the same.
-ONLY_WORDS = ("the judge asks in words of our own", "each point is asked by itself", "before 4.16 the runner weighed")
+ONLY_WORDS = (
+    "the judge asks in words of our own",
+    "each point is asked by itself",
+    "before 4.16 the runner weighed",
+    "a prompt does not show",
+)
 PROMPTS = ["Is it good?", "Grade {{candidate_answer}}", "{{ question }} / {{answer}}: fair?", "{{#if}} {{ x.y }} odd"]
 
 
@@ -450,6 +455,23 @@ def test_criteria_of_a_row_are_a_check_since_the_last_dialect_and_a_judge_of_the
     assert kinds([row], "D4") == ["must_contain_any", "llm_judge"]
     assert kinds({"tests": [row]}, "D4") == ["must_contain_any"]
     assert kinds([row], "D3") == ["must_contain_any"]
+
+
+def test_variables_of_a_test_fill_its_prompts_under_names_of_their_own() -> None:
+    prompt = "{{ expected }} {{braces}} {{ x.y }} {{ é }} {{ who }} {{{{ output }}"
+    variables = {"input": "y", "expected": "e", "braces": "b", "x.y": "z", "é": "f", "who": "w {{ output }}"}
+    root = {
+        "prompts": ["{{ input }}"],
+        "tests": [{"vars": variables, "assert": [{"type": "llm-rubric", "prompt": prompt}]}],
+    }
+    said, asked = taken(root), []
+
+    def ask(call: Call) -> Reply:
+        asked.append(call.prompt.removesuffix(TABLE.form["reply"]))
+        return Reply('{"score": 1}')
+
+    assert score(said, said.cases[0], "the answer", [], ask).score == 1
+    assert asked == ["e b {{ x.y }} {{ é }} w {{ output }} {{the answer"]
 
 
 ODD_PATTERNS = ["(?i)a", "a.b", "(a)\\1", "(?<=a)b", "\\a", "a{,3}", "[[:alpha:]]", "a++", "\\p{L}"]

@@ -27,6 +27,7 @@ from evalstore.migration.readers.agentevals.tools import called, sequence, skill
 from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
+_LATER = ("negate", "required")  # what the first dialects do not read
 Reader = Callable[[Raw, Pointer, Scope, Mapping[str, Any]], Said]
 
 
@@ -91,17 +92,10 @@ def _as_member(said: Said, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
 def _weighed(said: Said, raw: Raw, pointer: Pointer, scope: Scope, *, gate: Fraction | None) -> Said:
     weight, gates = weight_of(raw, pointer), scope.dialect.gates
     turned = gates and raw.get("negate") is True
-    notes = (
-        []
-        if gates
-        else [ignored((*pointer, key), f"{scope.dialect.name} has no {key}") for key in _LATER if key in raw]
-    )
+    unread = () if gates else (key for key in _LATER if key in raw)
+    notes = [ignored((*pointer, key), f"{scope.dialect.name} has no {key}") for key in unread]
     terms = tuple(replace(term, weight=weight, gate=gate, negate=term.negate is not turned) for term in said.terms)
-    said = replace(said, terms=terms)
-    return joined([said, *notes])
-
-
-_LATER = ("negate", "required")
+    return joined([replace(said, terms=terms), *notes])
 
 
 def _gate(raw: Raw, pointer: Pointer, scope: Scope) -> Fraction | None:

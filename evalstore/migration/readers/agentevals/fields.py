@@ -21,10 +21,12 @@ from evalstore.migration.readers.agentevals.said import (
     skipped,
     unmapped,
 )
+from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
 _STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
 _PATH = re.compile(r"(?:[^.\[\]]+(?:\[[0-9]{1,4}\])*)(?:\.[^.\[\]]+(?:\[[0-9]{1,4}\])*)*")
+_SHOWN = 60
 _MISSING = object()
 _KNOWN = frozenset({"exact", "numeric_tolerance", "date"})
 _LOSSY = (
@@ -52,7 +54,7 @@ def _field(raw: Any, pointer: Pointer, scope: Scope) -> Said:
         return skipped(pointer, "it has no path of a field")
     match = raw.get("match")
     if match not in _KNOWN:
-        return skipped(pointer, f"it does not know the way {match} to compare")
+        return skipped(pointer, f"it does not know the way {excerpt(str(match), _SHOWN)} to compare")
     steps: list[str | int] = [name or int(index) for name, index in _STEP.findall(path)]
     wanted = _at(scope.expected, steps)
     if wanted is not _MISSING and match == "date":

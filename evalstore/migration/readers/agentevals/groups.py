@@ -23,6 +23,7 @@ from evalstore.migration.readers.agentevals.said import (
     skipped,
     unmapped,
 )
+from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
 Members = Callable[[Any, Pointer], Said]
@@ -47,9 +48,9 @@ def composite(raw: Raw, pointer: Pointer, scope: Scope, members: Members) -> Sai
     if not isinstance(aggregator, dict) or not isinstance(how, str):
         return skipped(pointer, "it has no aggregator")
     if how.replace("-", "_").startswith(("code_", "llm_")):
-        return unmapped(raw, pointer, f"the aggregator {how} decides by a program or a model of its own")
+        return unmapped(raw, pointer, f"the aggregator {excerpt(how)} decides by a program or a model of its own")
     if how not in _AGGREGATORS:
-        return skipped(pointer, f"the aggregator {how} is unknown")
+        return skipped(pointer, f"the aggregator {excerpt(how)} is unknown")
     key = next((key for key in _LISTS if raw.get(key) is not None), "")
     said = members(raw.get(key), (*pointer, key)) if key else Said()
     if not said.terms:
@@ -115,7 +116,7 @@ def _binary(member: Term) -> Term | None:
     return replace(member, check={key: item for key, item in check.items() if key != "partial"}, steps=1)
 
 
-def _paper(group: Term, aggregator: Raw, _: Scope) -> Said | str:
+def _paper(group: Term, aggregator: Raw, scope: Scope) -> Said | str:
     """Read an aggregator that exists in the specification only."""
     how = aggregator["type"]
     given = number(aggregator.get("threshold"))
@@ -123,9 +124,11 @@ def _paper(group: Term, aggregator: Raw, _: Scope) -> Said | str:
     told = _PAPER.format(how, _SAYS[how].format(bar=float(bar or 0)))
     if bar is None or how in {"minimum", "maximum"}:
         return Said((replace(group, combine=how[:3]),), (told,))
+    if not 0 <= bar <= 1:
+        return "its threshold is no number from 0 to 1"
     required = aggregator.get("required")
     names = set(map(str, required)) if isinstance(required, list) and how == "safety_gate" else None
-    weighted = _average(group, aggregator, _)
+    weighted = _average(group, aggregator, scope)
     members = weighted.terms[0].members if isinstance(weighted, Said) else group.members
     gated = tuple(replace(one, gate=bar) if names is None or one.name in names else one for one in members)
     if any(one.gate is not None and one.check is None for one in gated):

@@ -10,7 +10,7 @@ from typing import Any
 
 from evalstore.documents import Pointer, digest, json_pointer
 from evalstore.migration.names import slug
-from evalstore.migration.prompts import literal, variables_of
+from evalstore.migration.prompts import BRACES, literal, variables_of
 from evalstore.migration.readers.agentevals.ranges import bands_of
 from evalstore.migration.readers.agentevals.said import (
     Check,
@@ -32,13 +32,19 @@ from evalstore.text import excerpt
 Raw = Mapping[str, Any]
 _TEXTS = frozenset({".md", ".txt", ".prompt", ".mustache"})
 _PROGRAMS = frozenset({".ts", ".js", ".mjs", ".py", ".sh"})
+_SHOWN = 60
 _FILE = "file://"
-_PLACEHOLDER = re.compile(r"(\$?)\{\{\s*([A-Za-z_][\w.]*)\s*\}\}")
+_PLACEHOLDER = re.compile(r"(\$?)\{\{\s*([A-Za-z_]\w*(?:\.\w+)*)\s*\}\}", re.ASCII)
+# Names that a template fills by itself.
+_TAKEN = frozenset({"input", "output", "expected", "context", *BRACES})
 _LISTS = ("criteria", "rubrics", "value")
 _OUTCOMES = ("outcome", "expected_outcome", "description")
 _OURS = "the judge asks in words of our own"
 _ONE_BY_ONE = "each point is asked by itself, where the runner asks for all at once and leaves out what its model skips"
 _ONCE = "before 4.16 the runner weighed all texts together as one check"
+_BLIND = (
+    "a prompt does not show the answer to its judge, and nothing here adds it; it is not known whether the runner did"
+)
 _AGENT = "the runner's grader could use tools to look around; here a model only reads"
 
 
@@ -122,10 +128,12 @@ def _prompted(given: str, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
         return _judge(given, raw, pointer, scope, name=name_of(raw))
     suffix = PurePosixPath(path).suffix.lower()
     if suffix in _PROGRAMS:
-        return unmapped(raw, pointer, f"the program {path} writes the prompt; it is kept as data and never run")
+        return unmapped(
+            raw, pointer, f"the program {excerpt(path)} writes the prompt; it is kept as data and never run"
+        )
     document = scope.beside(path)
     if document is None or not isinstance(document.value, str):
-        return unmapped(raw, pointer, f"its prompt {path} is not there, or lies outside of what was named")
+        return unmapped(raw, pointer, f"its prompt {excerpt(path)} is not there, or lies outside of what was named")
     return _judge(document.value, raw, pointer, scope, name=PurePosixPath(path).stem)
 
 
@@ -153,7 +161,8 @@ def _judge(text: str, raw: Raw, pointer: Pointer, scope: Scope, *, name: str) ->
         "judge_prompt_ref": judge.ref,
         **({"variables": variables} if variables else {}),
     }
-    lost = tuple(dict.fromkeys(reason for _, _, reason in pieces if reason))
+    blind = [] if "{{ output }}" in template else [_BLIND]
+    lost = dict.fromkeys([*blind, *(reason for _, _, reason in pieces if reason)])
     said = leaf(raw, pointer, check, *lost, steps=0)
     return joined([said, Said(judges=(judge,))])
 
@@ -166,10 +175,15 @@ def _pieces(text: str, scope: Scope) -> Iterator[tuple[str, dict[str, str], str]
         done, name = match.end(), match[2]
         if not match[1] and name in known:
             yield f"{{{{ {known[name]} }}}}", {}, ""
-        elif not match[1] and isinstance(value := scope.variables.get(name), str):
-            yield f"{{{{ {name} }}}}", {name: value}, ""
+        elif not match[1] and "." not in name and isinstance(value := scope.variables.get(name), str):
+            own = f"own_{name}" if name in _TAKEN else name
+            yield f"{{{{ {own} }}}}", {own: value}, ""
         else:
-            yield literal(match[0]), {}, f"nobody can say here what fills {match[0]} in a prompt; it stays as it is"
+            yield (
+                literal(match[0]),
+                {},
+                f"nobody can say here what fills {excerpt(match[0], _SHOWN)} in a prompt; it stays as it is",
+            )
     yield literal(text[done:]), {}, ""
 
 

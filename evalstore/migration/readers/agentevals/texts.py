@@ -28,7 +28,7 @@ def texts(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> S
         return skipped((*pointer, "value"), "its value is no text, or list of texts")
     filled = [_filled(text, scope) for text in given]
     if (open_ := next((text for text in filled if _open(text, scope)), None)) is not None:
-        return unmapped(raw, pointer, f"nobody can say here what fills {open_!r}")
+        return unmapped(raw, pointer, f"nobody can say here what fills {excerpt(open_, _SHOWN)}")
     wanted = list(dict.fromkeys(filled))
     every = row.get("all", False)
     if "" in wanted:  # the empty text is in every output
@@ -45,7 +45,7 @@ def trimmed(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) ->
     if not isinstance(value, str):
         return skipped((*pointer, "value"), "its value is no text")
     if _open(filled := _filled(value, scope), scope):
-        return unmapped(raw, pointer, f"nobody can say here what fills {filled!r}")
+        return unmapped(raw, pointer, f"nobody can say here what fills {excerpt(filled, _SHOWN)}")
     space = scope.table.form["space"]
     bare = re.sub(rf"\A{space}+|{space}+\Z", "", filled)
     pattern = row["check"]["pattern"].format(space=space, value=re.escape(bare))
@@ -58,7 +58,7 @@ def pattern(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> S
     if not isinstance(value, str) or not isinstance(flags, str):
         return skipped((*pointer, "value"), "its value is no text")
     if _open(value, scope):
-        return unmapped(raw, pointer, f"nobody can say here what fills {value!r}")
+        return unmapped(raw, pointer, f"nobody can say here what fills {excerpt(value, _SHOWN)}")
     kept = "".join(flag for flag in "ims" if flag in flags)
     exact = translated(value, kept) if _FLAGS.issuperset(flags) else None
     wanted, asked = exact or (value, kept)
@@ -75,11 +75,6 @@ def pattern(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> S
 def fixed(raw: Raw, pointer: Pointer, _: Scope, row: Mapping[str, Any]) -> Said:
     """Read a check that has no parameters."""
     return leaf(raw, pointer, dict(row["check"]), *([row["lossy"]] if "lossy" in row else ()))
-
-
-def fill(text: str, scope: Scope) -> str:
-    """Return a text with the variables of its test in their places, as far as it has them."""
-    return _filled(text, scope)
 
 
 def _filled(text: str, scope: Scope) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.migration.readers.agentevals.said import Check, Said, Scope, leaf, skipped, unmapped
+from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
 # What the runner's ways to compare arguments are here; "ignore" compares none.
@@ -19,6 +20,7 @@ _MODES = {
     "superset": ("any_order", "where calls are missing, or one is expected twice, the share that is found may differ"),
 }
 _ANY = "any"
+_BOUNDED = frozenset({"name", "tool", "min", "max"})
 
 
 def trajectory(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Said:
@@ -33,7 +35,7 @@ def trajectory(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -
         return skipped(pointer, "it has no list of expected tools")
     tools = [_expected(item, raw, scope) for item in expected]
     if mode not in _MODES or None in tools:
-        what = f"the mode {mode}" if mode not in _MODES else "this way to compare arguments"
+        what = f"the mode {excerpt(mode)}" if mode not in _MODES else "this way to compare arguments"
         return unmapped(raw, pointer, f"no check kind knows {what}")
     ours, why = _MODES[mode]
     slow = any(item.get("max_duration_ms") is not None for item in expected)
@@ -45,9 +47,10 @@ def trajectory(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -
 def used(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
     """Read a tool that must be called, or each of several."""
     value = raw.get("value")
-    wanted = [_bounded(item) for item in (value if isinstance(value, list) else [value])]
-    if not wanted or None in wanted:
-        return unmapped(raw, pointer, "its value names no tool")
+    given: list[Any] = value if isinstance(value, list) else [value]
+    wanted = [_bounded(item) for item in given]
+    if not wanted or None in wanted or any(isinstance(item, dict) and item.keys() - _BOUNDED for item in given):
+        return unmapped(raw, pointer, "its value names no tool, or asks more of it than how often it is called")
     return leaf(raw, pointer, {"kind": "tool_usage", "tools": wanted})
 
 
@@ -59,7 +62,7 @@ def sequence(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Sai
     if not isinstance(steps, list) or not steps or not all(isinstance(step, str) and step for step in steps):
         return unmapped(raw, pointer, "its value names no sequence of tools")
     if mode not in {"in_order", "exact"}:
-        return unmapped(raw, pointer, f"no check kind knows the mode {mode}")
+        return unmapped(raw, pointer, f"no check kind knows the mode {excerpt(str(mode))}")
     return leaf(raw, pointer, {"kind": "tool_usage", "tools": [{"name": step} for step in steps], "mode": mode})
 
 
@@ -112,7 +115,8 @@ def _expected(item: Raw, raw: Raw, scope: Scope) -> dict[str, Any] | None:
         return tool
     if not isinstance(args, dict) or not isinstance(mode, str):
         return None
-    match = mode if mode == "subset" and scope.dialect.args == mode else _ARGS.get(mode)
+    # Until D1 calls may have more arguments than expected; since then, `subset` means that they have no more.
+    match = mode if mode == "subset" == scope.dialect.args else _ARGS.get(mode)
     return None if match is None else tool | {"args": args, **({"args_match": match} if match == "exact" else {})}
 
 
