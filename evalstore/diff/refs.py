@@ -42,7 +42,10 @@ def follow(change: Change, load: Load | None, compare: Compare, locked: Containe
     if load is None:
         return _because(change, "the artifacts are not at hand")
     try:
-        return replace(change, imported=compare(load(str(old)), load(str(new))))
+        sides = load(str(old)), load(str(new))
+        if change.rule == "composite-ref-changed" and sides[0].digest != sides[1].digest and any(map(_nests, sides)):
+            return _because(change, "composites go one level deep, and one side holds another")
+        return replace(change, imported=compare(*sides))
     except EvalstoreError as error:
         return _because(change, error.message)
 
@@ -95,6 +98,13 @@ def pinned(ref: Ref) -> bool:
     if ref.type is PinType.REVISION:
         return len(ref.revision) in _COMMIT_LENGTHS and _COMMIT.issuperset(ref.revision)
     return ref.type is PinType.EXACT
+
+
+def _nests(artifact: Artifact) -> bool:
+    """Whether a rubric holds a composite: within one it is unscored, which its own diff does not see."""
+    checks = artifact.value.get("checks")
+    listed = checks if isinstance(checks, list) else []
+    return any(isinstance(check, dict) and check.get("kind") == "composite" for check in listed)
 
 
 def _because(change: Change, why: str) -> Change:
