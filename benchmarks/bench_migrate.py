@@ -1,20 +1,34 @@
-"""Times a migration of many suites into a new store, and the second run that changes nothing.
+"""Times a migration of many suites into a new store, the second run that changes nothing, and the way back.
 
-`python benchmarks/bench_migrate.py [files]`: seven cases a file, nearly every case with checks of its own.
+`python benchmarks/bench_migrate.py [files]`: 13 cases in two files, nearly every case with checks of its own, which is
+the most that there can be to write. The peer is ruamel.yaml alone: to dump the same artifacts as it dumps by itself.
+Memory is measured of processes of their own, for the whole tree and for a quarter of it.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import random
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from evalstore.migration import MigrationReport, export, migrate
+from ruamel.yaml import YAML
+
+from evalstore.documents import read_yaml
+from evalstore.migration import export, migrate
 
 WORDS = ["entity", "field", "cache", "tag", "config", "hook", "route", "service", "plugin", "block", "view", "node"]
+ALONE = r"""
+import re, sys
+from pathlib import Path
+from evalstore.migration import migrate
+migrate(sys.argv[1:-1], into=sys.argv[-1])
+print(re.search("VmHWM:\s*([0-9]+)", Path("/proc/self/status").read_text())[1])
+"""
 
 
 def suite(number: int, dice: random.Random) -> dict[str, object]:
@@ -33,15 +47,31 @@ def suite(number: int, dice: random.Random) -> dict[str, object]:
             "must_not_contain": [],
             "check_php_lint": dice.choice([True, False, False]),
         }
-        for index in range(1, 8)
+        for index in range(1, 7 + number % 2)
     ]
     return {"skill_name": f"module_{number}", "skill_file": "SKILL.md", "evals": cases}
 
 
-def timed(what: str, files: int, report: MigrationReport, start: float) -> None:
-    """Print how long a run took."""
+def measured(what: str, files: int, start: float, note: str) -> float:
+    """Print how long a run took, and return it."""
     seconds = time.perf_counter() - start
-    print(f"{what:22} {seconds:6.1f} s  {files / seconds:5.0f} suites/s  {len(report.written):,} files written")
+    print(f"{what:22} {seconds:6.1f} s  {files / seconds:5.0f} suites/s  {note}")
+    return seconds
+
+
+def by_ruamel(store: Path) -> float:
+    """Return how long ruamel.yaml takes to dump every artifact of a store."""
+    values = [read_yaml(path.read_bytes(), path.name).value for path in store.rglob("*.yaml")]
+    start = time.perf_counter()
+    for value in values:
+        YAML(typ="rt", pure=True).dump(value, io.StringIO())
+    return time.perf_counter() - start
+
+
+def peak(folders: list[Path], into: Path) -> float:
+    """Return the MB that a process of its own takes at most for a migration."""
+    command = [sys.executable, "-c", ALONE, *map(str, folders), str(into)]
+    return int(subprocess.run(command, capture_output=True, check=True).stdout) / 1024
 
 
 def main(files: int) -> None:
@@ -50,16 +80,26 @@ def main(files: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         legacy, store = Path(folder) / "legacy", Path(folder) / "store"
         for number in range(files):
-            path = legacy / f"module_{number}" / "evals.json"
+            path = legacy / f"{number % 4}/module_{number}" / "evals.json"
             path.parent.mkdir(parents=True)
             path.write_text(json.dumps(suite(number, dice), indent=2), encoding="utf-8")
-        for what in ("into a new store", "again"):
-            start = time.perf_counter()
-            timed(what, files, migrate([legacy], into=store), start)
+        size = sum(path.stat().st_size for path in legacy.rglob("*.json")) / (1 << 20)
         start = time.perf_counter()
-        given = export(to="ai_best_practices", store=store)
-        print(f"{'back':22} {time.perf_counter() - start:6.1f} s  {len(given.files):,} suites")
+        report = migrate([legacy], into=store)
+        first = measured(
+            "into a new store", files, start, f"{len(report.entries):,} cases, {len(report.files):,} files"
+        )
+        start = time.perf_counter()
+        again = measured("again", files, start, f"{len(migrate([legacy], into=store).written):,} written")
+        start = time.perf_counter()
+        measured("back", files, start, f"{len(export(to='ai_best_practices', store=store).files):,} suites")
+        peer = by_ruamel(store)
+        quarter, whole = peak([legacy / "0"], Path(folder) / "a"), peak([legacy], Path(folder) / "b")
+    print(f"ruamel.yaml alone      {peer:6.1f} s  migrate takes {first / peer:.2f} of that, again {again / peer:.2f}")
+    print(
+        f"memory                 {whole:6.0f} MB at most; {quarter:.0f} MB for a quarter of the {size:.0f} MB of suites"
+    )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_800)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000)
