@@ -474,6 +474,86 @@ def test_variables_of_a_test_fill_its_prompts_under_names_of_their_own() -> None
     assert asked == ["e b {{ x.y }} {{ é }} w {{ output }} {{the answer"]
 
 
+@pytest.mark.parametrize("dialect", ["D1", "D2", "D3"])
+def test_what_was_borderline_does_not_pass(dialect: str) -> None:
+    points = [{"type": "rubrics", "criteria": ["a", "b", "c"]}]
+    wrap = {"execution": {"evaluators": points}} if dialect == "D1" else {LISTS[dialect]: points}
+    said = taken({CASES[dialect]: [{"id": "a", "criteria": "x", "input": "y", **wrap}]}, dialect)
+
+    def ask(call: Call) -> Reply:
+        return Reply(json.dumps({"verdict": "fail" if "point:\nc" in call.prompt else "pass"}))
+
+    result = score(said, said.cases[0], "text", [], ask)
+    assert (result.score, result.verdict) == (Fraction(2, 3), "fail")
+    assert said.dataset
+    assert ("x_migration" in said.dataset.value) == (dialect != "D3")
+
+
+def test_a_number_of_a_range_is_a_tenth_of_the_score_weighed_by_its_point() -> None:
+    points = [
+        {"id": "facts", "weight": 3, "score_ranges": {"0": "None", "5": "Some", "10": "All"}},
+        {"id": "style", "outcome": "Reads well", "score_ranges": [{"score_range": [0, 10], "outcome": "Any"}]},
+    ]
+    said = taken(
+        {"tests": [{"id": "a", "criteria": "x", "input": "y", "assertions": [{"type": "rubrics", "criteria": points}]}]}
+    )
+
+    def ask(call: Call) -> Reply:
+        assert ("0 to 4: None\n5 to 9: Some\n10: All" in call.prompt) != ("0 to 10: Any" in call.prompt)
+        return Reply(json.dumps({"score": 7 if "None" in call.prompt else 4}))
+
+    assert score(said, said.cases[0], "text", [], ask).score == (3 * Fraction(7, 10) + Fraction(4, 10)) / 4
+
+
+RANGES = [
+    {"1": "a"},
+    {"0": "a", "11": "b"},
+    {"x": "a"},
+    [{"score_range": [0, 9], "outcome": "a"}],
+    ["0"],
+    7,
+    {"0.5": "a"},
+]
+RANGES += [
+    [{"score_range": [0, 5], "outcome": "a"}, {"score_range": [5, 10], "outcome": "b"}],
+    [{"score_range": [0], "outcome": "a"}],
+]
+
+
+@pytest.mark.parametrize("ranges", RANGES, ids=str)
+def test_ranges_at_which_the_runner_stops_are_refused(ranges: Any) -> None:
+    assert (
+        only([{"type": "rubrics", "criteria": [{"outcome": "x", "score_ranges": ranges}]}]).outcome is Outcome.REFUSED
+    )
+
+
+FIELDS = [
+    {"path": "sum", "match": "exact", "weight": 2},
+    {"path": "lines[1].price", "match": "numeric_tolerance", "tolerance": Decimal("0.5")},
+    {"path": "lines[0].price", "match": "numeric_tolerance", "tolerance": Decimal("0.1"), "relative": True},
+    {"path": "note", "match": "exact", "required": False},
+]
+EXPECTED = {"sum": "four", "lines": [{"price": 10}, {"price": 20}]}
+
+
+@pytest.mark.parametrize(
+    ("output", "wanted"),
+    [
+        (EXPECTED, 1),
+        ({"sum": "Four", "lines": EXPECTED["lines"]}, Fraction(3, 5)),
+        ({"sum": "four", "lines": [{"price": 11}, {"price": 20.5}]}, 1),
+        ({"sum": "four", "lines": [{"price": 9}, {"price": 21}]}, Fraction(4, 5)),
+        ({"sum": "four"}, Fraction(3, 5)),
+        ([1], Fraction(1, 5)),
+    ],
+)
+def test_fields_are_weighed_where_nothing_is_left_out(output: Any, wanted: Any) -> None:
+    said = taken({"tests": [{"id": "a", "criteria": "x", "input": "y", "expected_output": EXPECTED,
+                             "assertions": [{"type": "field-accuracy", "fields": FIELDS}]}]})  # fmt: skip
+    assert said.cases[0].outcome is Outcome.LOSSY
+    assert score(said, said.cases[0], json.dumps(output), [], None).score == wanted
+
+
 ODD_PATTERNS = ["(?i)a", "a.b", "(a)\\1", "(?<=a)b", "\\a", "a{,3}", "[[:alpha:]]", "a++", "\\p{L}"]
 
 

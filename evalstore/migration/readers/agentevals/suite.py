@@ -25,6 +25,7 @@ _PARTIAL = "some of its checks cannot be said here, so its rubric is partial"
 _TURNS = "the runner grades turn by turn; here one output is graded"
 _PROMPTS = "the runner asks every prompt of the suite; the question holds the first"
 _UNSCORED = "none of its checks can be said here, so nothing of it is scored"
+_BORDERLINE = "a score from 0.6 up to 0.8, which the runner called borderline, does not pass"
 _NOTHING = "no check: any answer that is not empty passes"
 
 
@@ -65,7 +66,7 @@ def read(legacy: Legacy, table: Table) -> Taken:
     notes = dict.fromkeys([*_conflicts(told, name), *_root_notes(value, key, table), *aside, *shared])
     drafts = {draft.ref: draft for one in reads for draft in one.drafts}
     cases = tuple(one.case for one in reads)
-    return Taken(name, _head(legacy, root, table, at), cases, tuple(drafts.values()), tuple(notes))
+    return Taken(name, _head(legacy, suite, at), cases, tuple(drafts.values()), tuple(notes))
 
 
 def _places(given: Any, at: Pointer, legacy: Legacy) -> tuple[list[_Place], list[Note]]:
@@ -101,13 +102,15 @@ def _sidecar(legacy: Legacy) -> Raw:
     return document.value if document and isinstance(document.value, dict) else {}
 
 
-def _head(legacy: Legacy, root: Raw, table: Table, at: Pointer) -> Draft:
+def _head(legacy: Legacy, suite: Suite, at: Pointer) -> Draft:
+    root = suite.root
     named = root.get("name", root.get("dataset"))
     value = {
         **({"title": named} if isinstance(named, str) else {}),
         **({"description": root["description"]} if isinstance(root.get("description"), str) else {}),
+        **({} if suite.dialect.limits else {"x_migration": {"notes": [_BORDERLINE]}}),
     }
-    return Draft(Kind.DATASET, dataset_id(legacy.file, {"name": named}, table), value, at)
+    return Draft(Kind.DATASET, dataset_id(legacy.file, {"name": named}, suite.table), value, at)
 
 
 def _conflicts(told: list[Told], name: str) -> Iterator[Note]:
