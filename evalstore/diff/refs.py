@@ -45,9 +45,12 @@ def follow(change: Change, load: Load | None, compare: Compare, locked: Containe
         sides = load(str(old)), load(str(new))
         if change.rule == "composite-ref-changed" and sides[0].digest != sides[1].digest and any(map(_nests, sides)):
             return _because(change, "composites go one level deep, and one side holds another")
-        return replace(change, imported=compare(*sides))
+        imported = compare(*sides)
     except EvalstoreError as error:
         return _because(change, error.message)
+    if _bar_turned(change, imported):
+        return _because(change, "negate turns its score round, and the bar that this is held against is another")
+    return replace(change, imported=imported)
 
 
 def same_content(change: Change) -> Proof | None:
@@ -105,6 +108,14 @@ def _nests(artifact: Artifact) -> bool:
     checks = artifact.value.get("checks")
     listed = checks if isinstance(checks, list) else []
     return any(isinstance(check, dict) and check.get("kind") == "composite" for check in listed)
+
+
+def _bar_turned(change: Change, imported: Diff) -> bool:
+    """Whether a negated composite passes by its rubric's bar, which moves: that rubric's diff knows its own score."""
+    if change.rule != "composite-ref-changed" or change.checks[1].threshold is not None:
+        return False
+    moves = any(finding.rule == "scoring-threshold-changed" for finding in imported.findings)
+    return moves and change.checks[1].negate
 
 
 def _because(change: Change, why: str) -> Change:
