@@ -191,6 +191,15 @@ def test_a_declared_name_keeps_the_edits_of_its_question() -> None:
     assert undeclared == {"question-removed", "question-added"}
 
 
+def test_a_renamed_question_reads_the_defaults() -> None:
+    sides = [
+        {**dataset(question(id_, asks="a")), "defaults": {"rubric_ref": ref}}
+        for id_, ref in (("a", "rubric/x@1.0.0"), ("b", "rubric/y@1.0.0"))
+    ]
+    levels = {finding.rule: finding.level for finding in compare(*sides, terms=RENAMES).findings}
+    assert levels == {"question-rubric-ref-changed": Bump.MAJOR, "question-id-renamed": Bump.MINOR}
+
+
 @pytest.mark.parametrize(
     "sides",
     [

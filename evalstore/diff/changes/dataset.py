@@ -59,7 +59,7 @@ def read_questions(value: Row, rows: Iterable[Row] | None) -> Questions | None:
 def question_changes(old: Questions, new: Questions, renames: Mapping[str, str]) -> Iterator[Change]:
     """Yield the edits between two sides' questions; `renames` are the names that are declared to be one question's."""
     renamed = _declared(old, new, renames)
-    yield from _default_changes(old, new)
+    yield from _default_changes(old, new, {**{id_: id_ for id_ in _common(old, new)}, **renamed})
     for before, after in renamed.items():
         yield from _row_changes(old, new, (before, after))
     renamed |= _renamed(old, new, renamed)
@@ -104,10 +104,10 @@ def _content(row: Row) -> str:
     return canonical({key: item for key, item in row.items() if key != "id"})
 
 
-def _default_changes(old: Questions, new: Questions) -> Iterator[Change]:
+def _default_changes(old: Questions, new: Questions, pairs: Mapping[str, str]) -> Iterator[Change]:
     for key, before, after in key_changes(old.defaults, new.defaults):
         at: Pointer = ("defaults", key)
-        users = [id_ for id_ in _common(old, new) if key not in old.own[id_] and key not in new.own[id_]]
+        users = [id_ for id_, now in pairs.items() if key not in old.own[id_] and key not in new.own[now]]
         rule = _RULES[key] if key in _INHERITED else "unclassified-change"
         words = {"question": f"the default of {len(users)} questions", "users": str(len(users))}
         yield Change(rule, before, after, at, at, name=key, words=words)
