@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalstore.checks import KINDS
 from evalstore.checks.patterns import LENGTH_LIMIT, compile_pattern, difference, engine, matches
+from evalstore.checks.reach import NOWHERE
+from evalstore.model import Output, Sample
 
 MODES = ("search", "match", "fullmatch")
 ORDINARY = [
@@ -66,6 +69,12 @@ def test_flags_answer_as_in_python(flags: str, python: re.RegexFlag) -> None:
         for text in ("a\nb a\nc", "b a", "ba", "a\nb", "aXb", "abc", "é", "a . b"):
             for mode in MODES:
                 assert _ours(pattern, mode, text, flags) == _python(pattern, mode, text, python)
+
+
+def test_a_flag_that_is_said_twice_is_said_once() -> None:
+    for flags in ("im", "imi", ["i", "m"], ["i", "im"], ["im", "m"]):
+        grade = KINDS["regex"].prepare({"pattern": "^b$", "flags": flags}, NOWHERE)
+        assert grade(Sample(Output("a\nB"))).score == 1
 
 
 _atoms = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", r"\d", r"\.", "1"])

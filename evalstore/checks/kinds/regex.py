@@ -36,4 +36,4 @@ def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
 
 
 def _flags(params: Mapping[str, Any]) -> str:
-    return "".join(sorted(set(params.get("flags", ""))))
+    return "".join(sorted(set("".join(params.get("flags", "")))))
