@@ -30,8 +30,9 @@ ANNOTATIONS = frozenset(
     {"title", "description", "$comment", "examples", "default", "deprecated", "readOnly", "writeOnly", "format"}
 )
 _UNREAD = ANNOTATIONS | {"$schema", "$id", "$defs", "definitions"}
-# They give a part a name, or go by one.
-_NAMING = frozenset({"$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef", "$recursiveAnchor"})
+# They go by the name that a part has, or give it one, which the whole may have.
+_LEADING = frozenset({"$dynamicRef", "$recursiveRef"})
+_NAMING = _LEADING | {"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"}
 
 ONE = frozenset(
     {"additionalProperties", "items", "contains", "propertyNames", "not", "if", "then", "else"}
@@ -73,10 +74,10 @@ def check_readable(schema: Any) -> int:
         nodes, written = nodes + 1, written + sum(map(items, _patterns(node)))
         if nodes > WRITTEN or written > _ITEMS:
             raise UnreadError(_LARGE)
-        if node is not schema and isinstance(node, dict):
-            for name in sorted(_NAMING.intersection(node)):
+        if isinstance(node, dict):
+            for name in sorted((_LEADING if node is schema else _NAMING).intersection(node)):
                 if isinstance(node[name], str | bool):
-                    raise UnreadError(f"{name} gives a part of it a name of its own")
+                    raise UnreadError(f"{name} gives a part of it a name of its own, or goes by one")
     return nodes
 
 
