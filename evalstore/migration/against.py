@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,14 @@ def planned(root: Path, path: str, text: str, *, with_diff: bool) -> Planned:
     state = State.NEW if old is None else State.UNCHANGED if _same(path, old, text) else State.CHANGED
     shows = with_diff and state is not State.UNCHANGED
     return Planned(path, state, _diff(path, old, text) if shows else "")
+
+
+def text_there(root: Path, path: str) -> str | None:
+    """Return the text of a file of the store; None where there is none that can be read."""
+    with suppress(LoadError, UnicodeError):
+        text = _existing(root, path)
+        return text if text is None else text.encode().decode()  # no half of a character
+    return None
 
 
 def _existing(root: Path, path: str) -> str | None:

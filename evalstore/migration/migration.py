@@ -11,11 +11,11 @@ from pathlib import Path
 
 from evalstore.documents import Document
 from evalstore.errors import LoadError, RefusedError
-from evalstore.migration.against import planned
+from evalstore.migration.against import planned, text_there
 from evalstore.migration.detect import SURE, Match, detect
 from evalstore.migration.opened import names_key, opened
 from evalstore.migration.outcome import Entry, MigrationReport, Outcome, Planned, Source, State
-from evalstore.migration.plan import Plan, entry, plan_source
+from evalstore.migration.plan import Plan, There, entry, plan_source
 from evalstore.migration.readers import read as take
 from evalstore.migration.shelving import Names
 from evalstore.migration.sources import Found, find_sources
@@ -60,7 +60,8 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     waiting: AbstractContextManager[Stage | None] = nullcontext() if dry_run else staged(root)
     with waiting as stage:
         for found in watch(sources):
-            read = _read(found, tables, names, forced=format is not None, dialect=dialect)
+            there = partial(text_there, root)
+            read = _read(found, tables, names, there, forced=format is not None, dialect=dialect)
             files += _stage(read.plan, root, stage)
             source = replace(read.source, entries=len(read.plan.entries))
             reads.append(replace(read, source=source, plan=Plan({}, read.plan.entries)))  # the texts wait on the disk
@@ -103,7 +104,9 @@ def _refuse_changes(files: Iterable[Planned], *, force: bool) -> None:
         )
 
 
-def _read(found: Found, tables: Sequence[Table], names: Names, *, forced: bool, dialect: str | None) -> _Read:
+def _read(  # noqa: PLR0913  # all that one source is read with
+    found: Found, tables: Sequence[Table], names: Names, there: There, *, forced: bool, dialect: str | None
+) -> _Read:
     try:
         data = found.read()
     except LoadError as error:
@@ -125,7 +128,7 @@ def _read(found: Found, tables: Sequence[Table], names: Names, *, forced: bool, 
     own = dialect if dialect in match.table.dialects else None
     legacy = Legacy(document, found.name, sha256, partial(_beside, found, seen), own, broken)
     taken = take(legacy, match.table)
-    plan = plan_source(taken, legacy, match.table, names, beside=seen)
+    plan = plan_source(taken, legacy, match.table, names, beside=seen, there=there)
     source = replace(source, format=match.table.format, dialect=taken.dialect, target=plan.target)
     return _Read(source, plan)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from evalstore.documents import Document, Pointer, json_pointer, write_row, write_yaml
-from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.documents import Document, Pointer, json_pointer, read_yaml, write_row, write_yaml
+from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.migration.fold import bare, folded_case, folded_root, same
 from evalstore.migration.opened import Broken
 from evalstore.migration.outcome import Entry, Outcome
@@ -24,6 +25,7 @@ _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n
 
 
 NOTHING_BESIDE: Mapping[str, Document] = MappingProxyType({})
+There = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,19 @@ class Plan:
     target: str | None = None
 
 
-def plan_source(
-    taken: Taken, legacy: Legacy, table: Table, names: Names, *, beside: Mapping[str, Document] = NOTHING_BESIDE
+def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
+    taken: Taken,
+    legacy: Legacy,
+    table: Table,
+    names: Names,
+    *,
+    beside: Mapping[str, Document] = NOTHING_BESIDE,
+    there: There = lambda _: None,
 ) -> Plan:
     """Return the artifacts of a source that no earlier one brought; no file if there is nothing but refusals.
 
-    `beside` are the documents that were read with it, by the path that it names them by.
+    `beside` are the documents that were read with it, by the path that it names them by. `there` is the text that a
+    file of the store has: one that says the same already stays as it is, and costs less than to write it again.
     """
     aside = list(_aside(taken, legacy))
     if all(case.refused for case in taken.cases) and (taken.dataset is None or _refused(aside)):
@@ -64,7 +73,8 @@ def plan_source(
         values = {draft.ref: _value(draft, source) for draft in shelf.fresh}
         _prove(values[main.ref], {draft.ref: draft.value for draft in filter(None, rubrics)}, source)
         split = len(legacy.document.text) + sum(len(document.text) for document in beside.values()) >= _ROWS_FROM
-        files = {path: text for draft in shelf.fresh for path, text in _texts(draft, values[draft.ref], split=split)}
+        parts = {path: part for draft in shelf.fresh for path, part in _parts(draft, values[draft.ref], split=split)}
+        files = {path: _text(path, part, there(path)) for path, part in parts.items()}
     except EvalstoreError as error:
         return Plan({}, (entry(legacy.document, (), Outcome.REFUSED, f"cannot be kept: {error.message}"),))
     names.keep(shelf.names)
@@ -202,14 +212,24 @@ def _path(draft: Draft) -> str:
     return f"{draft.kind}s/{draft.id}.yaml"
 
 
-def _texts(draft: Draft, value: dict[str, Any], *, split: bool) -> Iterator[tuple[str, str]]:
+def _parts(draft: Draft, value: dict[str, Any], *, split: bool) -> Iterator[tuple[str, Any]]:
+    """Yield the files of an artifact, each with its value; of rows the list."""
     if draft.kind is not Kind.DATASET or not split:
-        yield _path(draft), _yaml(draft.kind, value)
+        yield _path(draft), value
         return
     head = {("rows" if key == "questions" else key): item for key, item in value.items()}
-    yield f"datasets/{draft.id}.jsonl", "".join(map(write_row, value["questions"]))
-    yield _path(draft), _yaml(draft.kind, head | {"rows": f"{draft.id}.jsonl"})
+    yield f"datasets/{draft.id}.jsonl", value["questions"]
+    yield _path(draft), head | {"rows": f"{draft.id}.jsonl"}
 
 
-def _yaml(kind: Kind, value: dict[str, Any]) -> str:
-    return write_yaml(value, header=_SCHEMA.format(kind))
+def _text(path: str, value: Any, there: str | None) -> str:
+    if path.endswith(".jsonl"):
+        return "".join(map(write_row, value))
+    kind = path.partition("s/")[0]
+    return there if there and _says(there, value) else write_yaml(value, header=_SCHEMA.format(kind))
+
+
+def _says(text: str, value: Any) -> bool:
+    with suppress(LoadError):
+        return same(read_yaml(text, "").value, value)
+    return False
