@@ -36,6 +36,11 @@ def detect(value: Any, tables: Sequence[Table]) -> Match:
     return replace(best, also=tuple(_guess(match) for match in others if match.table and match.confidence >= SURE))
 
 
+def variant(value: Any, table: Table) -> Table:
+    """Return the table as the dialect of a document has it."""
+    return next((own for own in table.variants if _matched(value, own).table), table)
+
+
 def _guess(match: Match) -> Guess:
     return Guess(match.table.format if match.table else "", match.confidence, match.reason)
 

@@ -57,6 +57,10 @@ def _texts(raw: Any, row: Row) -> Reading:
     return _misleading(items, reasons)
 
 
+def _texts_or_off(raw: Any, row: Row) -> Reading:
+    return _texts(raw, row) if raw else Reading()
+
+
 def _truth(raw: Any, row: Row) -> Reading:
     odd = bool(raw) and raw is not True
     return _misleading(bool(raw), [f"{row.key} is {_shown(raw)}, which counts as true"] if odd else [])
@@ -124,6 +128,7 @@ def _shown(raw: Any) -> str:
 
 _READ: Mapping[str, Callable[[Any, Row], Reading]] = {
     "texts": _texts,
+    "texts_or_off": _texts_or_off,
     "truth": _truth,
     "at_least": _at_least,
     "at_most": _at_most,

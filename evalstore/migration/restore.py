@@ -49,7 +49,7 @@ def suite_of(dataset: Mapping[str, Any], cases: Iterable[tuple[str, Any]], table
 
 def order(table: Table) -> list[str]:
     """Return the usual order of a case's keys."""
-    return [table.id, table.input, *table.data, *(row.key for row in table.checks)]
+    return list(dict.fromkeys([*table.order, table.id, table.input, *table.data, *(row.key for row in table.checks)]))
 
 
 def _graded(checks: Checks, kept: Mapping[str, Any], table: Table) -> dict[str, Any]:

@@ -74,8 +74,14 @@ class Table:
     scoring: Mapping[str, Any]
     no_check: Mapping[str, Any]
     mirrors: Mapping[str, str | None]
+    order: tuple[str, ...]
     judges: tuple[Mapping[str, Any], ...]
     form: Mapping[str, Any]
+    variants: tuple[Table, ...]
+
+    def of_dialect(self, dialect: str | None) -> Table:
+        """Return the table as a dialect has it."""
+        return next((table for table in self.variants if dialect in table.dialects), self)
 
     @property
     def root_keys(self) -> set[str]:
@@ -115,13 +121,18 @@ def check_dialect(dialect: str | None, tables: Iterable[Table]) -> None:
 @cache
 def _load(name: str) -> Table:
     path = folder("migrations") / f"{name}.yaml"
-    value = read_yaml(path.read_bytes(), path.name).value
+    return _table(read_yaml(path.read_bytes(), path.name).value)
+
+
+def _table(value: Mapping[str, Any]) -> Table:
     case = value.get("case", {})
+    variants = tuple(_table({**value, "variants": [], **own}) for own in value.get("variants", ()))
+    lists = [*value.get("lists", ()), *(item for own in value.get("variants", ()) for item in own["lists"])]
     return Table(
         format=value["format"],
         title=value["title"],
         lists={item["key"]: item["dialect"] for item in value.get("lists", ())},
-        dialects=tuple(value.get("dialects") or {item["dialect"]: 0 for item in value.get("lists", ())}),
+        dialects=tuple(value.get("dialects") or dict.fromkeys(item["dialect"] for item in lists)),
         named_by_folder=value.get("named_by_folder"),
         name=value.get("name"),
         signs=tuple(map(_sign, value["signs"])),
@@ -135,8 +146,10 @@ def _load(name: str) -> Table:
         scoring=value.get("scoring", {}),
         no_check=value.get("no_check", {}),
         mirrors=case.get("mirrors", {}),
+        order=tuple(case.get("order", ())),
         judges=tuple(value.get("judges", ())),
         form=value.get("form", {}),
+        variants=variants,
     )
 
 

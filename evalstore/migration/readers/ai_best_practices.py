@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.documents import Pointer, json_pointer
+from evalstore.migration.detect import variant
 from evalstore.migration.fold import same
 from evalstore.migration.names import dataset_id, numbered, rubric_id
 from evalstore.migration.outcome import Outcome, worst
@@ -22,6 +23,7 @@ Checks = tuple[dict[str, Any], ...]
 def read(legacy: Legacy, table: Table) -> Taken:
     """Return the cases of a document that has one of the table's lists at its root."""
     root: Mapping[str, Any] = legacy.document.value
+    table = table.of_dialect(legacy.dialect) if legacy.dialect else variant(root, table)
     key, *hidden = [key for key in table.lists if key in root]
     metadata = {name: value for name, value in root.items() if name != key}
     value = {**({"metadata": metadata} if metadata else {}), "x_source": {"pointer": f"/{key}"}}
@@ -38,6 +40,7 @@ def read(legacy: Legacy, table: Table) -> Taken:
 
 def give(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: Table) -> Any:
     """Return the suite of a dataset and its rubrics."""
+    table = table.of_dialect(main["x_source"]["dialect"])
     cases = (
         (question.get("x_source", {}).get("pointer", ""), case_of(question, _checks_of(question, rubrics), table))
         for question in main["questions"]
@@ -70,20 +73,36 @@ def _cases(raws: list[Any], key: str, table: Table) -> Iterator[Case]:
 
 
 def _read_case(raw: Any, pointer: Pointer, table: Table, *, label: str, notes: tuple[str, ...]) -> Case:
+    script = _script(raw, table)
+    if script and raw.get(script["key"]):
+        return Case(pointer, raw, Outcome.UNMAPPED, (script["decides"],))
     readings = {row.key: reading_of(raw[row.key], row) for row in table.checks if row.key in raw}
     outcome = worst(reading.outcome for reading in readings.values())
     reasons = tuple(reason for reading in readings.values() for reason in reading.reasons)
     if outcome is Outcome.REFUSED:
         return Case(pointer, raw, outcome, reasons)
     checks = _checks(readings, table)
-    none = () if checks else ("no check: any answer that is not empty passes, as the runner had it",)
+    none, plain = ((), Outcome.MIGRATED) if checks else _no_check(table)
     known = order(table)
     extra = unread((key for key in raw if key not in known), known)
     question = _question(raw, label, readings, table)
     keys = {} if list(raw) == list(case_of(question, checks, table)) else {"keys": list(raw)}
     source = {"pointer": json_pointer(pointer), **question["x_source"], **keys}
-    said = (*notes, *reasons, *none, *extra)
-    return Case(pointer, raw, outcome, said, question | {"x_source": source}, _rubric(checks, table))
+    apart = (script["absent"],) if script else ()
+    said = (*notes, *apart, *reasons, *none, *extra)
+    return Case(pointer, raw, worst([outcome, plain]), said, question | {"x_source": source}, _rubric(checks, table))
+
+
+def _script(raw: Mapping[str, Any], table: Table) -> Mapping[str, Any]:
+    """Return what is said of cases that a script may decide, if this is one."""
+    script: Mapping[str, Any] = table.form.get("script", {})
+    return script if script and all(raw.get(name) == value for name, value in script["where"].items()) else {}
+
+
+def _no_check(table: Table) -> tuple[tuple[str], Outcome]:
+    if said := table.form.get("no_check"):
+        return (said,), Outcome.LOSSY
+    return ("no check: any answer that is not empty passes, as the runner had it",), Outcome.MIGRATED
 
 
 def _rubric(checks: Checks, table: Table) -> Draft:

@@ -1,0 +1,191 @@
+"""A migrated suite of statements scores the share of those that a judge finds to hold, whatever shape they came in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalstore.checks import Reach, evaluate
+from evalstore.documents import Document, read_json, write_json
+from evalstore.migration import Outcome
+from evalstore.migration.detect import detect
+from evalstore.migration.plan import plan_source
+from evalstore.migration.readers import read
+from evalstore.migration.shelving import Names
+from evalstore.migration.table import load_tables
+from evalstore.migration.taken import Draft, Legacy, Taken
+from evalstore.model import Artifact, Call, Reply, RubricResult, Verdict
+
+TABLE = load_tables("skill_creator")[0]
+# Words of every kind: white space counts, and what looks like a tag of a template is text.
+WORDS = st.sampled_from(["holds", " holds ", "{{ output }}", "{{", "a\nb", "é", "0–4", "yes", '"quoted"', "x" * 80])
+WORDS |= st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=9)
+SHAPES: list[Callable[[str], Any]] = [
+    lambda text: text,
+    lambda text: {"text": text},
+    lambda text: {"id": "the-id", "text": text},
+    lambda text: {"name": "name", "description": text},
+]
+STATEMENTS = st.lists(st.tuples(st.sampled_from(SHAPES), WORDS), min_size=1, max_size=5)
+
+
+def pass_rate(statements: list[str], holds: Callable[[str], bool]) -> Fraction:
+    """Model the grader: each statement passes or fails, and the result is the share of those that pass."""
+    return Fraction(sum(map(holds, statements)), len(statements))
+
+
+def document(value: Any) -> Document:
+    return read_json(write_json(value), "evals.json")
+
+
+def taken(value: Any) -> Taken:
+    return read(Legacy(document(value), "evals.json", "", lambda _: None), TABLE)
+
+
+def graded(said: Taken, ask: Callable[[Call], Reply]) -> RubricResult:
+    (case,) = said.cases
+    assert case.rubric
+    judges = {draft.ref: artifact(draft) for draft in said.drafts}
+    reach = Reach(load=lambda ref: judges[str(ref)], ask=ask, model={"id": "m"})
+    rubric = case.rubric.value | {"id": case.rubric.id, "version": "1.0.0"}
+    return evaluate(rubric, "an answer", case.question, reach=reach)
+
+
+def artifact(draft: Draft) -> Artifact:
+    value = {"id": draft.id, "version": draft.version} | draft.value
+    return Artifact(draft.kind, draft.id, draft.version, document(value))
+
+
+def asked_about(prompt: str) -> str:
+    return prompt.split("The statement:\n", 1)[1].split("\n\nSay yes only if", 1)[0]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    STATEMENTS,
+    st.sampled_from(["assertions", "expectations"]),
+    st.sampled_from(["evals", ""]),
+    st.sets(st.integers(0, 2)),
+)
+def test_the_score_is_the_pass_rate(
+    statements: list[tuple[Callable[[str], Any], str]], key: str, root: str, thirds: set[int]
+) -> None:
+    def holds(text: str) -> bool:
+        return len(text) % 3 in thirds
+
+    case = {"id": 1, "prompt": "Go", key: [shape(text) for shape, text in statements]}
+    seen: list[str] = []
+
+    def ask(call: Call) -> Reply:
+        seen.append(asked_about(call.prompt))
+        return Reply(json.dumps({"verdict": "yes" if holds(seen[-1]) else "no"}))
+
+    said = taken({"skill_name": "s", root: [case]} if root else [case])
+    assert said.cases[0].outcome is Outcome.MIGRATED
+    result = graded(said, ask)
+    texts = [text for _, text in statements]
+    assert sorted(seen) == sorted(texts)
+    assert result.score == pass_rate(texts, holds)
+    assert (result.verdict is Verdict.PASS) == all(map(holds, texts))
+
+
+def test_a_judge_that_cannot_answer_proves_nothing_either_way() -> None:
+    said = taken([{"prompt": "Go", "assertions": ["a", "b"]}])
+    result = graded(said, lambda call: Reply('{"verdict": "no"}' if "b" in asked_about(call.prompt) else "well"))
+    assert result.score == 0
+    assert graded(said, lambda _: Reply("well")).score is None
+
+
+@pytest.mark.parametrize("kind", ["file_exists", "content_contains", "content_matches"])
+def test_a_statement_about_files_is_left_and_said(kind: str) -> None:
+    typed = {"type": kind, "path": "../out.txt", "pattern": "(", "text": "It is there."}
+    for statements in ([typed], [typed, "It is short."]):
+        (case,) = taken([{"prompt": "Go", "assertions": statements}]).cases
+        assert case.outcome is Outcome.LOSSY
+        assert [(note.outcome, note.pointer) for note in case.notes] == [(Outcome.UNMAPPED, (0, "assertions", 0))]
+        assert case.rubric
+        assert [item["value"] for item in case.rubric.value["x_unmapped"]] == [typed]
+        assert len(case.rubric.value["checks"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("criteria", "weights", "score"),
+    [
+        ({"one": "a", "two": "b"}, {"one": 3}, Fraction(3, 4)),
+        ({"one": "a", "two": {"description": "b"}}, {"two": 0}, Fraction(1)),
+        ({"one": "a", "two": "b"}, {"one": 0, "two": 0}, Fraction(1, 2)),
+        ({"one": "a", "two": "b"}, {"one": -1, "other": 5}, Fraction(1, 2)),
+        ({"one": "a", "two": ["b"]}, {}, Fraction(1)),
+    ],
+)
+def test_criteria_have_the_weights_of_the_file(criteria: Any, weights: Any, score: Fraction) -> None:
+    root = {
+        "test_cases": [{"prompt": "Go", "evaluation_criteria": criteria}],
+        "scoring": {"pass_threshold": 1, "weights": weights},
+    }
+    said = taken(root)
+    assert said.cases[0].outcome is Outcome.LOSSY
+    result = graded(said, lambda call: Reply('{"verdict": "%s"}' % ("no" if "two: b" in call.prompt else "yes")))
+    assert result.score == score
+
+
+@pytest.mark.parametrize("threshold", [0, 1, "0.5", 80, True, None, -1])
+def test_only_a_share_is_a_threshold(threshold: Any) -> None:
+    root = {"evals": [{"prompt": "Go", "assertions": ["a"]}], "scoring": {"pass_threshold": threshold}}
+    said = taken(root)
+    assert said.cases[0].rubric
+    own = threshold in {0, 1} and threshold is not True
+    assert said.cases[0].rubric.value["scoring"]["threshold"] == (threshold if own else 1)
+    assert [note.pointer for note in said.notes] == (
+        [] if own or threshold is None else [("scoring", "pass_threshold")]
+    )
+
+
+ODD = st.sampled_from([None, True, False, 0, -1, 1.5, "", "text", [], [None], [[]], [{}], [5, ""], {}, {"a": 1}])
+ODD |= st.sampled_from(
+    [[{"type": "file_exists"}], [{"text": ""}], [{"type": 5, "text": "t"}], [{"id": {}, "text": "t"}]]
+)
+KEYS = ["id", "prompt", "question", "expected_output", "assertions", "expectations", "expected_behavior", "tags"]
+KEYS += ["evaluation_criteria", "llm_rubric", "should_trigger", "files", "name", "metadata", "text"]
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(ODD | st.dictionaries(st.sampled_from(KEYS), ODD, max_size=6), max_size=4),
+    st.sampled_from(["evals", "test_cases", ""]),
+    ODD | st.fixed_dictionaries({}, optional={"pass_threshold": ODD, "weights": ODD}),
+)
+def test_no_value_is_a_crash_and_every_case_is_spoken_of(rows: list[Any], key: str, scoring: Any) -> None:
+    root = {key: rows, "scoring": scoring} if key else rows
+    said = taken(root)
+    assert len(said.cases) == len(rows)
+    assert all(case.reasons for case in said.cases)
+    names = [case.question["id"] for case in said.cases if not case.refused]
+    assert len(names) == len(set(names))
+    plan = plan_source(said, Legacy(document(root), "evals.json", "", lambda _: None), TABLE, Names())
+    assert not [entry.reason for entry in plan.entries if "cannot be kept" in entry.reason]
+
+
+@pytest.mark.parametrize(
+    ("value", "format_"),
+    [
+        ({"evals": [{"prompt": "?", "assertions": ["a"]}]}, "skill_creator"),
+        ({"evals": [{"prompt": "?", "assertions": ["a"], "must_contain_any": ["a"]}]}, "ai_best_practices"),
+        ({"skill_file": "SKILL.md", "evals": [{"prompt": "?", "expectations": ["a"]}]}, "ai_best_practices"),
+        ({"evals": [{"prompt": "?", "mode": "recipe", "expectations": ["a"]}]}, "ai_best_practices"),
+        ([{"prompt": "?", "assertions": ["a"]}], "skill_creator"),
+        ([{"input": "?", "assertions": ["a"]}], "agentevals"),
+        ([{"prompt": "?", "schema_version": "legal_eval_v1", "expected_output": "a"}], "legal_eval_v1"),
+        ({"skill_name": "s", "evals": "broken"}, "skill_creator"),
+    ],
+)
+def test_a_suite_is_known_by_its_content(value: Any, format_: str) -> None:
+    match = detect(document(value).value, load_tables())
+    assert match.table
+    assert match.table.format == format_
