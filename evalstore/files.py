@@ -94,6 +94,12 @@ def remove_below(root: Path, relative: str) -> None:
         os.unlink(name, dir_fd=folder)
 
 
+def remove_folder_below(root: Path, relative: str) -> None:
+    """Remove the folder `root/relative` if it is empty; no component below `root` may be a link."""
+    with _parent(root, relative) as (parent, name):
+        os.rmdir(name, dir_fd=parent)
+
+
 def _replace(folder: int, name: str, pieces: Iterable[bytes]) -> None:
     mode = 0o666
     with suppress(FileNotFoundError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -62,24 +63,29 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
     file of the store has: one that says the same already stays as it is, and costs less than to write it again.
     """
     aside = list(_aside(taken, legacy))
-    if all(case.refused for case in taken.cases) and (taken.dataset is None or _refused(aside)):
+    if not taken.run and all(case.refused for case in taken.cases) and (taken.dataset is None or _refused(aside)):
         return Plan({}, tuple(aside))
     source = _Source(taken, legacy, table, beside)
     shelf = Shelf(legacy.file, names.trial())
     try:
         rubrics = _shelved(source, shelf)
         head = taken.dataset and _dataset(source, taken.dataset, rubrics)
-        main = shelf.add(head, own=True) if head else next(filter(None, rubrics))
-        values = {draft.ref: _value(draft, source) for draft in shelf.fresh}
-        _prove(values[main.ref], {draft.ref: draft.value for draft in filter(None, rubrics)}, source)
+        main = shelf.add(head, own=True) if head else next(filter(None, rubrics), None)
+        run = shelf.names.run(legacy.file, legacy.sha256) if taken.run else None
+        values = {draft.ref: _value(draft, source, run) for draft in shelf.fresh}
+        if main and not run:
+            _prove(values[main.ref], {draft.ref: draft.value for draft in filter(None, rubrics)}, source)
         split = len(legacy.document.text) + sum(len(document.text) for document in beside.values()) >= _ROWS_FROM
         parts = {path: part for draft in shelf.fresh for path, part in _parts(draft, values[draft.ref], split=split)}
         files = {path: _text(path, part, there(path)) for path, part in parts.items()}
+        files |= {run: _as_it_is(legacy)} if run else {}
     except EvalstoreError as error:
         return Plan({}, (entry(legacy.document, (), Outcome.REFUSED, f"cannot be kept: {error.message}"),))
     names.keep(shelf.names)
-    done = (_done(case, rubric, main, source, shelf.notes) for case, rubric in zip(_made(taken), rubrics, strict=True))
-    return Plan(files, tuple(sorted([*aside, *done], key=_place)), _path(main))
+    target = _path(main) if main and (taken.dataset or not run) else run
+    made = zip(_made(taken), rubrics, strict=True)
+    done = (_done(case, rubric, target, source, shelf.notes) for case, rubric in made)
+    return Plan(files, tuple(sorted([*_aside(taken, legacy, target), *done], key=_place)), target)
 
 
 def entry(document: Document, pointer: Pointer, outcome: Outcome, reason: str) -> Entry:
@@ -87,12 +93,13 @@ def entry(document: Document, pointer: Pointer, outcome: Outcome, reason: str) -
     return Entry(document.file, json_pointer(pointer), document.place(pointer).line, outcome, reason=reason)
 
 
-def _aside(taken: Taken, legacy: Legacy) -> Iterator[Entry]:
+def _aside(taken: Taken, legacy: Legacy, target: str | None = None) -> Iterator[Entry]:
     for broken in legacy.broken:
         line = broken.problem.place.line if broken.problem.place else None
         yield Entry(legacy.file, "", line, Outcome.REFUSED, reason=broken.problem.message)
     for note in taken.notes:
-        yield entry(legacy.document, note.pointer, note.outcome, note.reason)
+        said = entry(legacy.document, note.pointer, note.outcome, note.reason)
+        yield replace(said, target=f"{target}#{note.stands}") if target and note.stands else said
     for case in taken.cases:
         document = case.document or legacy.document
         yield from (entry(document, note.pointer, note.outcome, note.reason) for note in case.notes)
@@ -104,14 +111,14 @@ def _refused(entries: Iterable[Entry]) -> bool:
     return any(said.outcome is Outcome.REFUSED for said in entries)
 
 
-def _done(case: Case, rubric: Draft | None, main: Draft, source: _Source, notes: list[str]) -> Entry:
+def _done(case: Case, rubric: Draft | None, target: str | None, source: _Source, notes: list[str]) -> Entry:
     document = case.document or source.legacy.document
     return Entry(
         file=document.file,
         pointer=json_pointer(case.pointer),
         line=document.place(case.pointer).line,
         outcome=case.outcome,
-        target=f"{_path(main)}#{case.question['id']}" if case.question else _path(rubric or main),
+        target=f"{target}#{case.question['id']}" if case.question else _path(rubric) if rubric else target,
         rubric=rubric.ref if rubric else case.question.get("rubric_ref"),
         reason="; ".join([*notes, *case.reasons]),
     )
@@ -135,7 +142,7 @@ def _shelved(source: _Source, shelf: Shelf) -> list[Draft | None]:
     for draft in source.taken.drafts:
         shelf.add(draft)
     rubrics = [_placed(case) for case in _made(source.taken)]
-    if source.taken.dataset:
+    if source.taken.dataset or source.taken.run:
         return [draft and shelf.add(draft) for draft in rubrics]
     if source.legacy.broken:
         raise source.legacy.broken[0].problem
@@ -148,8 +155,12 @@ def _dataset(source: _Source, head: Draft, rubrics: list[Draft | None]) -> Draft
     """Return the dataset: its head, its questions with their rubrics, and what they do not say of the file."""
     cases, document = source.taken.cases, source.legacy.document
     own = [case.pointer for case in cases if not case.document]
-    kept = head.value.get("x_source") or {"kept": folded_root(document.value, own), **_kept_beside(source)}
-    questions = zip(_made(source.taken), rubrics, strict=True)
+    kept = (
+        {}
+        if source.taken.run
+        else head.value.get("x_source") or {"kept": folded_root(document.value, own), **_kept_beside(source)}
+    )
+    questions = ((case, rubric) for case, rubric in zip(_made(source.taken), rubrics, strict=True) if case.question)
     unmapped = [_unmapped(case, source) for case in cases if case.refused]
     unmapped += [_unread(broken) for broken in source.legacy.broken]
     value = {
@@ -192,12 +203,21 @@ def _unread(broken: Broken) -> dict[str, Any]:
     return {"line": line, "reason": broken.problem.message, "value": broken.text}
 
 
-def _value(draft: Draft, source: _Source) -> dict[str, Any]:
-    """Return an artifact's whole mapping, with the place that it comes from."""
+def _value(draft: Draft, source: _Source, run: str | None) -> dict[str, Any]:
+    """Return an artifact's whole mapping, with the place that it comes from, and the run that keeps that."""
     legacy = source.legacy
     where = {"file": legacy.file, "sha256": legacy.sha256, "pointer": json_pointer(draft.pointer)}
+    where |= {"run": run} if run else {}
     own = {"format": source.table.format, "dialect": source.taken.dialect, **where, **draft.value.get("x_source", {})}
     return {"id": draft.id, "version": draft.version} | draft.value | {"x_source": own}
+
+
+def _as_it_is(legacy: Legacy) -> str:
+    """Return the text of the source, which has its very bytes."""
+    text = f"{chr(0xFEFF) if legacy.document.bom else ''}{legacy.document.text}"
+    if hashlib.sha256(text.encode()).hexdigest() != legacy.sha256:
+        raise RefusedError("it is not UTF-8 from end to end, so it cannot stay as it is", hint="save it as UTF-8")
+    return text
 
 
 def _prove(main: dict[str, Any], rubrics: Mapping[str, Any], source: _Source) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from evalstore.documents import digest
+from evalstore.errors import RefusedError
 from evalstore.migration.names import numbered
 from evalstore.migration.taken import Draft
 from evalstore.model import scoring_part
+from evalstore.runs.kept import FOLDER, KEPT, apart_name, kept_name, stem_of
 
 _REFS = frozenset({"rubric_ref", "judge_prompt_ref"})
 
@@ -31,6 +34,24 @@ class Names:
     def trial(self) -> Names:
         """Return these names with a page of their own, for a source that may fail yet."""
         return Names(self.made.new_child())
+
+    def run(self, file: str, sha256: str) -> str:
+        """Return where a source is kept as it is; a name that another has but for its capitals is spelled out.
+
+        Raises `RefusedError` where another source of the same name is kept already.
+        """
+        path = file if KEPT.fullmatch(file) else self._spelled(file)
+        if self.made.setdefault(f"/{path}", _Made(sha256, file)).content != sha256:
+            raise RefusedError(f"another source is called {file}, too; migrate the folder that both lie in")
+        return path
+
+    def _spelled(self, file: str) -> str:
+        path = FOLDER
+        for part in PurePosixPath(file).parts:
+            stem = stem_of(part)
+            first = self.made.setdefault(f"{path}/{stem.casefold()}", _Made("", stem)).file
+            path += f"/{kept_name(part) if first == stem else apart_name(part)}"
+        return path
 
     def keep(self, trial: Names) -> None:
         """Take over what a source made."""

@@ -49,11 +49,15 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A part of a source that has its own outcome: a check that no kind can say, a key that nobody reads."""
+    """A part of a source that has its own outcome: a check that no kind can say, a key that nobody reads.
+
+    `stands` is what it became, as the part behind the # of the source's target.
+    """
 
     pointer: Pointer
     outcome: Outcome
     reason: str
+    stands: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,8 @@ class Taken:
 
     Without a dataset the cases are rubrics without a question, and the first of them keeps the file. `drafts` are
     judges and inner rubrics, each before what refers to it. A head, or a question, that brings its own `x_source` says
-    by that how its reader gives the source back; for others it is kept what they do not say of it.
+    by that how its reader gives the source back; for others it is kept what they do not say of it. A `run` is a file
+    that the store keeps as it is, so that nothing else need be kept of it.
     """
 
     dialect: str
@@ -94,3 +99,4 @@ class Taken:
     cases: tuple[Case, ...] = ()
     drafts: tuple[Draft, ...] = ()
     notes: tuple[Note, ...] = ()
+    run: bool = False

@@ -15,20 +15,19 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from evalstore.errors import ConflictError, LoadError, Place, RefusedError
-from evalstore.files import move_below, read_below, remove_below
+from evalstore.files import move_below, read_below, remove_below, remove_folder_below
+from evalstore.runs.kept import KEPT
 
 STAGE = ".evalstore-migrating"
 _JOURNAL = f"{STAGE}/journal.json"
 _LIMIT = 64 << 20
 # The folders of a store in the order in which their files move: each refers to those before it.
 _FOLDERS = ("judges", "rubrics", "datasets", "runs")
-_FILE = re.compile(
-    r"(?:judges|rubrics|datasets)/[a-z][a-z0-9_]{0,63}\.(?:yaml|jsonl)"
-    r"|runs/[A-Za-z0-9][A-Za-z0-9_.-]{0,150}\.(?:json|jsonl)"
-)
+_FILE = re.compile(rf"(?:judges|rubrics|datasets)/[a-z][a-z0-9_]{{0,63}}\.(?:yaml|jsonl)|{KEPT.pattern}", re.ASCII)
+_MADE = re.compile(r"[a-z]+(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]*)*", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -50,7 +49,7 @@ class Stage:
         """Move every file into place, or put everything back and raise."""
         if not self.digests:
             return
-        folders = {path.partition("/")[0] for path in self.digests}
+        folders = {str(folder) for path in self.digests for folder in PurePosixPath(path).parents[:-1]}
         made = sorted(name for name in folders if not (self.root / name).exists())
         _write_journal(self.root, {"made": made, "files": self.digests})
         try:
@@ -124,9 +123,9 @@ def _undo(root: Path) -> None:
             remove_below(root, path)
         if (root / _old(number)).exists() and not (root / path).exists():
             move_below(root, _old(number), path)
-    for name in journal["made"]:
+    for name in reversed(journal["made"]):  # a folder after those in it
         with suppress(OSError):
-            (root / name).rmdir()
+            remove_folder_below(root, name)
     (root / _JOURNAL).unlink()
 
 
@@ -147,7 +146,7 @@ def _read_journal(root: Path) -> dict[str, dict[str, str]]:
     """Return the journal; it may come from a stranger's repository, so it names artifacts of this store or nothing."""
     try:
         journal: dict[str, dict[str, str]] = json.loads(read_below(root, _JOURNAL, _LIMIT))
-        if set(journal["made"]) <= set(_FOLDERS) and all(map(_FILE.fullmatch, journal["files"])):
+        if all(map(_may_be_made, journal["made"])) and all(map(_FILE.fullmatch, journal["files"])):
             return journal
     except (ValueError, TypeError, KeyError, LoadError):
         pass
@@ -156,6 +155,10 @@ def _read_journal(root: Path) -> dict[str, dict[str, str]]:
         place=Place(str(root / STAGE)),
         hint=f"look at `git status`, then delete {STAGE}",
     )
+
+
+def _may_be_made(folder: str) -> bool:
+    return _MADE.fullmatch(folder) is not None and folder.partition("/")[0] in _FOLDERS
 
 
 def _digest(root: Path, path: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from evalstore.documents import JsonStream
 from evalstore.errors import LoadError
 from evalstore.files import open_named
+from evalstore.runs.kept import kept_name
 from evalstore.runs.shape import within
 from evalstore.text import excerpt
 
@@ -48,7 +49,7 @@ def rows_place(record: Mapping[str, Any], path: Path) -> Path:
     usual = path.with_name(f"{path.stem}_samples.jsonl")
     named = within(record, "detailed_evaluation_results").get("file_path")
     name = PurePosixPath(named).name if isinstance(named, str) else ""
-    beside = [path.with_name(name)] if _PLAIN.fullmatch(name) else []
+    beside = [path.with_name(one) for one in dict.fromkeys([name, kept_name(name)])] if _PLAIN.fullmatch(name) else []
     return next(filter(lies, [*beside, usual]), usual)
 
 
