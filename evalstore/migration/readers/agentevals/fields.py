@@ -40,6 +40,10 @@ def fields(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Sa
     given = raw.get("fields")
     if not isinstance(given, list) or not given:
         return skipped(pointer, "it has no fields")
+    if isinstance(scope.expected, str):
+        return unmapped(
+            raw, pointer, "the expected answer is a text, and it is not known whether the runner reads fields in it"
+        )
     said = joined(_field(item, (*pointer, "fields", index), scope) for index, item in enumerate(given))
     if not said.terms:
         return said

@@ -23,6 +23,7 @@ from evalstore.text import excerpt, nearest
 Raw = Mapping[str, Any]
 _PARTIAL = "some of its checks cannot be said here, so its rubric is partial"
 _TURNS = "the runner grades turn by turn; here one output is graded"
+_NO_INPUT = "nothing here says what is asked, so the input is empty"
 _PROMPTS = "the runner asks every prompt of the suite; the question holds the first"
 _UNSCORED = "none of its checks can be said here, so nothing of it is scored"
 _BORDERLINE = "a score from 0.6 up to 0.8, which the runner called borderline, does not pass"
@@ -78,17 +79,25 @@ def _places(given: Any, at: Pointer, legacy: Legacy) -> tuple[list[_Place], list
         [(at, given)] if isinstance(given, str) else [((*at, index), raw) for index, raw in enumerate(_listed(given))]
     )
     for pointer, raw in items:
-        if not isinstance(raw, str):
+        path = _path(raw)
+        if path is None:
             places.append(_Place(raw, pointer))
             continue
-        document = legacy.beside(raw)
+        document = legacy.beside(path)
         if document is None or not isinstance(document.value, list) or document in seen:
             again = "is named before" if document in seen else "is no list of cases that can be read from here"
-            notes.append(Note(pointer, Outcome.UNMAPPED, f"{excerpt(raw)} {again}"))
+            notes.append(Note(pointer, Outcome.UNMAPPED, f"{excerpt(path)} {again}"))
             continue
         seen.append(document)
         places += [_Place(item, (index,), document) for index, item in enumerate(document.value)]
     return places, notes
+
+
+def _path(raw: Any) -> str | None:
+    """Return the path of the file with cases that an item names, whole; None where it is a case itself."""
+    includes = isinstance(raw, dict) and raw.get("type") == "tests" and not raw.get("select")
+    path = raw.get("include") if includes else raw
+    return path if isinstance(path, str) else None
 
 
 def _listed(given: Any) -> list[Any]:
@@ -172,12 +181,14 @@ def _read_case(place: _Place, suite: Suite, *, label: str, said: tuple[str, ...]
     graded = graded_by(raw, pointer, suite, scope)
     compiled = compile_rubric(graded.terms, graded.unmapped, scope.passes, pointer)
     used = {judge.ref: judge for judge in graded.judges}
-    question, lost = question_of(raw, scope, asked_of(raw, suite.root), reads=_read_names(used.values()))
+    asked = asked_of(raw, suite.root)
+    question, lost = question_of(raw, scope, asked, reads=_read_names(used.values()))
     partial = any("x_unmapped" in draft.value for draft in (compiled.rubric, *compiled.inner))
     lossy = [
         *graded.lossy,
         *lost,
         *([_PARTIAL] if partial and graded.terms else []),
+        *([_NO_INPUT] if asked is None else []),
         *([_TURNS] if "turns" in raw else []),
         *([_PROMPTS] if len(_listed(suite.root.get("prompts"))) > 1 else []),
         *([] if graded.terms else [_UNSCORED if graded.unmapped else _NOTHING]),
