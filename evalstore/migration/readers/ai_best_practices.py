@@ -23,8 +23,9 @@ Checks = tuple[dict[str, Any], ...]
 def read(legacy: Legacy, table: Table) -> Taken:
     """Return the cases of a document that has one of the table's lists at its root."""
     root: Mapping[str, Any] = legacy.document.value
-    table = table.of_dialect(legacy.dialect) if legacy.dialect else variant(root, table)
     key, *hidden = [key for key in table.lists if key in root]
+    own = table.of_dialect(legacy.dialect) if legacy.dialect else variant(root, table)
+    table = own if key in own.lists else table
     metadata = {name: value for name, value in root.items() if name != key}
     value = {**({"metadata": metadata} if metadata else {}), "x_source": {"pointer": f"/{key}"}}
     usual = list(suite_of(value, [], table)) == list(root)

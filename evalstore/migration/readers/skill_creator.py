@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -91,17 +92,17 @@ def _suite(given: Any, at: Pointer, table: Table) -> tuple[_Suite, list[Note]]:
     """Return how the cases are scored: by a threshold and weights of the file's own, as far as they are that."""
     said: Mapping[str, Any] = given if isinstance(given, dict) else {}
     threshold, weights = said.get("pass_threshold"), said.get("weights")
-    own = {"threshold": threshold} if _is_number(threshold) and threshold <= 1 else {}
+    own = {"threshold": threshold} if _is_number(threshold, 1) else {}
     counted = {key: item for key, item in weights.items() if _is_number(item)} if isinstance(weights, dict) else {}
-    odd = [(("scoring",), f"scoring is {named(given)}")] if given and not said else []
+    odd: list[tuple[Pointer, str]] = [(("scoring",), f"scoring is {named(given)}")] if given and not said else []
     odd += [(("scoring", "pass_threshold"), "it is no share from 0 to 1")] if threshold is not None and not own else []
     odd += [(("scoring", "weights"), "no weight in it is a number from 0 on")] if weights and not counted else []
     notes = [Note(pointer, Outcome.UNMAPPED, reason) for pointer, reason in odd]
     return _Suite(at, table, {**table.scoring, **own}, counted, _OWN if own or counted else _SHARE), notes
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | Decimal) and not isinstance(value, bool) and value >= 0
+def _is_number(value: Any, most: float = math.inf) -> bool:
+    return isinstance(value, int | Decimal) and not isinstance(value, bool) and 0 <= value <= most
 
 
 def _cases(rows: Sequence[Any], suite: _Suite) -> Iterator[Case]:
