@@ -23,7 +23,13 @@ _ID = 40
 
 def measured_text(measured: Measured, width: int) -> str:
     """Return one sentence, wrapped, and a line for each example."""
-    lines = textwrap.wrap(printable(measured_sentence(measured)), width, subsequent_indent="  ", break_on_hyphens=False)
+    lines = textwrap.wrap(
+        printable(measured_sentence(measured)),
+        width,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     rows = [_row(example) for example in measured.examples]
     more = measured.moved - len(rows)
     below = [f"  {line}" for line in columns(rows).split("\n")] if rows else []

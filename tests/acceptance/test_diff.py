@@ -88,8 +88,8 @@ def add_phrases(new: Rubric, other: Rubric, draw: st.DrawFn) -> None:
 EDITS = (edit_scoring, edit_parameter, edit_bar, drop_check, add_check, turn_round, add_phrases)
 
 
-def answers(rubric: Rubric, text: str, row: Rubric) -> tuple[Fraction | None, str]:
-    _, score, verdict = contract.model(rubric, text, row)
+def answers(rubric: Rubric, text: str, row: Rubric, calls: list[Rubric] | None = None) -> tuple[Fraction | None, str]:
+    _, score, verdict = contract.model(rubric, text, row, calls)
     return score, verdict
 
 
@@ -127,7 +127,8 @@ def test_a_witness_moves_as_it_says(pair: tuple[Rubric, Rubric]) -> None:
         witness = finding.witness
         if witness and "```php" not in witness.output:  # the contract written a second time lints no PHP
             said = (witness.old_score, str(witness.old_verdict)), (witness.new_score, str(witness.new_verdict))
-            assert said == (answers(old, witness.output, {}), answers(new, witness.output, {}))
+            calls = None if witness.tool_calls is None else [dict(call) for call in witness.tool_calls]
+            assert said == tuple(answers(side, witness.output, {}, calls) for side in (old, new))
             assert said[0] != said[1]
 
 
