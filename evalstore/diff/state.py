@@ -122,8 +122,6 @@ def _state(value: Mapping[str, Any]) -> RubricState:
         raise UnreadableError("two checks have one id, or there are too many to compare one by one")
     weights = {id_: _number(weight) for id_, weight in scoring.get("weights", {}).items()}
     gates = texts(scoring.get("required", []))
-    if min(weights.values(), default=0) < 0:
-        raise UnreadableError("a weight is below 0")
     return RubricState(
         checks=tuple(
             _check(index, id_, check, weight=weights.get(id_, Fraction(1)), gated=id_ in gates)
@@ -166,9 +164,9 @@ def _bar(kind: str, value: Mapping[str, Any]) -> Fraction | None:
 
 
 def _number(value: Any) -> Fraction:
-    if isinstance(value, bool | str):
-        raise UnreadableError(f"{value!r} is no number")
-    return fraction(value)
+    if isinstance(value, bool | str) or (number := fraction(value)) < 0:
+        raise UnreadableError(f"{value!r} is no number from 0 up")
+    return number
 
 
 def _policy(scoring: Mapping[str, Any], key: str, words: tuple[str, ...]) -> str:
