@@ -11,7 +11,8 @@ from evalstore.model import Combine
 
 NONE, STRICTER, LOOSER, EITHER = Direction.NONE, Direction.STRICTER, Direction.LOOSER, Direction.EITHER
 VERDICT_MODES = frozenset({Combine.ALL_PASS, Combine.ANY_PASS})
-_OPTIONAL_LIMIT = 10
+# What may be left out, in all ways, times the checks: well under a second.
+_SHARES = 1 << 15
 
 # What one more check does; one check less does the opposite.
 ADDED = {
@@ -73,7 +74,7 @@ def share(check: CheckState, rubric: RubricState) -> Fraction | None:
 def variation(old: RubricState, new: RubricState) -> Fraction | None:
     """Return the total variation between the normalised weights, the largest over what can be left out of the score."""
     optional = [check.token for check in old.checks if old.may_skip(check)]
-    if len(optional) > _OPTIONAL_LIMIT:
+    if len(old.checks) << len(optional) > _SHARES:
         return None
     left_out = (set(some) for size in range(len(optional) + 1) for some in combinations(optional, size))
     return max(_variation(_shares(old, out), _shares(new, out)) for out in left_out)

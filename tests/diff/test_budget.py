@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -79,6 +80,11 @@ def jury(first: int, aggregate: str) -> Mapping:
     return {"jury": {"aggregate": aggregate, "members": members}}
 
 
+def voters(first: int) -> Mapping:
+    members = [{"judge_prompt_ref": f"judge/j{number}@1.0.0", "weight": first + number} for number in range(10)]
+    return {"aggregate": "majority", "members": members}
+
+
 def judge(template: str, **more: Any) -> Mapping:
     return {"id": "j", "version": "1.0.0", "template": template, **more}
 
@@ -119,6 +125,17 @@ WORST: dict[str, Callable[[], Pair]] = {
     "400 checks, all others": lambda: (rubric(*many(400)), rubric(*many(400, "b"))),
     "400 checks, one left": lambda: (rubric(*many(400)), rubric(*many(1))),
     "400 weights": lambda: (rubric(*many(400)), rubric(*many(400), weights={f"c{at}": at % 7 for at in range(400)})),
+    "400 weights, 10 of which may be left out": lambda: tuple(
+        rubric(
+            *({"kind": "format"} for _ in range(10)),
+            *many(390),
+            weights={f"c{at}": first + at % 7 for at in range(400)},
+        )
+        for first in (1, 2)
+    ),
+    "400 juries of 10": lambda: tuple(
+        rubric(*({"kind": "llm_judge", "jury": voters(first)} for _ in range(400))) for first in (1, 2)
+    ),
     "16 weights, 2**16 scores": lambda: (
         rubric(*many(16), weights={f"c{at}": 2**at for at in range(16)}),
         rubric(*many(16), weights={f"c{at}": 2**at for at in range(16)}, threshold=0.70001),
@@ -162,3 +179,11 @@ def test_beyond_its_budget_a_decider_says_that_it_does_not_know(name: str) -> No
     (finding,) = compare(*WORST[name]()).findings
     assert finding.certainty is Certainty.ASSUMED
     assert finding.level is Bump.MAJOR
+
+
+def test_a_shift_is_told_where_few_checks_may_be_left_out() -> None:
+    (finding,) = compare(*WORST["400 weights, 10 of which may be left out"]()).findings
+    assert finding.max_shift is None
+    few = [rubric(*({"kind": "format"} for _ in range(4)), *many(4), weights={"c0": weight}) for weight in (1, 3)]
+    (finding,) = compare(*few).findings
+    assert finding.max_shift == Fraction(3, 7) - Fraction(1, 5)

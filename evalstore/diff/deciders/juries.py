@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import combinations
+from math import lcm
 from typing import Any, NamedTuple
 
 from evalstore.checks.juror import CALL_LIMIT
@@ -148,9 +149,11 @@ def _coalitions(said: Mapping[str, Fraction]) -> frozenset[frozenset[str]] | Non
     """Return the groups of judges that have more than half of the weight; None for too many judges."""
     if len(said) > _COALITIONS:
         return None
-    groups = (frozenset(some) for size in range(len(said) + 1) for some in combinations(said, size))
-    total = sum(said.values(), Fraction(0))
-    return frozenset(group for group in groups if sum((said[ref] for ref in group), Fraction(0)) * 2 > total)
+    unit = lcm(*(weight.denominator for weight in said.values()))
+    whole = {ref: int(weight * unit) for ref, weight in said.items()}  # sums of fractions would take ten times as long
+    total = sum(whole.values())
+    groups = (some for size in range(len(said) + 1) for some in combinations(whole, size))
+    return frozenset(frozenset(some) for some in groups if sum(map(whole.__getitem__, some)) * 2 > total)
 
 
 def _failing(check: CheckState, rubric: RubricState) -> Direction:
