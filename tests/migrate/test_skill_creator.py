@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -26,6 +27,7 @@ TABLE = load_tables("skill_creator")[0]
 # Words of every kind: white space counts, and what looks like a tag of a template is text.
 WORDS = st.sampled_from(["holds", " holds ", "{{ output }}", "{{", "a\nb", "é", "0–4", "yes", '"quoted"', "x" * 80])
 WORDS |= st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=9)
+TRIGGERS = [{"query": "?", "should_trigger": True}]
 SHAPES: list[Callable[[str], Any]] = [
     lambda text: text,
     lambda text: {"text": text},
@@ -145,6 +147,23 @@ def test_only_a_share_is_a_threshold(threshold: Any) -> None:
     assert [note.pointer for note in said.notes] == (
         [] if own or threshold is None else [("scoring", "pass_threshold")]
     )
+
+
+def test_weights_that_are_none_of_a_criterion_are_said() -> None:
+    cases = [{"prompt": "Go", "evaluation_criteria": {"one": "a"}}]
+    said = taken(
+        {"test_cases": cases, "scoring": {"weights": {"one": 2, "two": 1, "three": "x"}}, "triggers": TRIGGERS}
+    )
+    at = [("triggers",), ("scoring", "weights", "two"), ("scoring", "weights", "three")]
+    assert [(note.pointer, note.outcome) for note in said.notes] == [(pointer, Outcome.UNMAPPED) for pointer in at]
+
+
+def test_an_id_used_very_often_costs_no_more_than_others() -> None:
+    start = time.process_time()
+    (case,) = taken([{"prompt": "Go", "assertions": [{"id": "a", "text": "b"}] * 20_000}]).cases
+    assert case.rubric
+    assert case.rubric.value["checks"][-1]["id"] == "a_20000"
+    assert time.process_time() - start < 10  # quadratic, it would be minutes
 
 
 ODD = st.sampled_from([None, True, False, 0, -1, 1.5, "", "text", [], [None], [[]], [{}], [5, ""], {}, {"a": 1}])

@@ -20,17 +20,19 @@ from evalstore.model import Kind, is_id
 from evalstore.text import excerpt
 
 _SHARE = (
-    "the grader gives a share, no verdict, and sees the files of a run: here a judge sees the answer, all must hold"
+    "the grader gives a share and no verdict, and sees the files of a run; "
+    "here a judge sees the answer, and a pass is all of them"
 )
 _OWN = "no program reads scoring: its threshold and its weights are taken as evalstore has them"
 _NO_WEIGHT = "the weights add up to 0: each statement counts as one"
-_NOTHING = "nothing that is graded: any answer that is not empty passes"
+_NOTHING = "nothing in it is graded: any answer that is not empty passes"
 _TOLD = "no program reads {}: a judge is asked about each part of it"
 _PROSE = "no program reads llm_rubric: a judge is asked whether the answer meets it"
 _TEXT = "{} is a text where a list belongs: it is taken for one statement"
 _TWICE = "graders differ in which of assertions and expectations they read: both are asked here"
-_STARTS = "should_trigger says when the skill starts, which no check kind can say"
-_FILES = "it is about a file that a run leaves, which no check kind can say"
+_STARTS = "{} says when the skill starts, which no check kind can say"
+_FILES = "a statement of {} is about a file that a run leaves, which no check kind can say"
+_ODD = "no program reads it, and it is {}: kept as data"
 _TYPE = "no program says what the type {!r} means: a judge is asked about its words"
 _HIDDEN = "{} hides it: the runner never asks it"
 _WORDS = 40  # of a rubric's id, before its digest
@@ -46,6 +48,7 @@ class _Asked:
     notes: list[Note] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
+    names: dict[str, Iterator[str]] = field(default_factory=dict)
 
     def leave(self, value: Any, at: Pointer, reason: str) -> None:
         """Set a part aside that no check can say."""
@@ -76,29 +79,51 @@ def read(legacy: Legacy, table: Table) -> Taken:
     if not isinstance(rows, list):
         problem = f"{keys[0]} is {named(rows)} where the list of cases belongs"
         return Taken(dialect, notes=(Note(at, Outcome.REFUSED, problem), *hidden))
-    suite, notes = _suite(head.get("scoring"), at, table)
+    suite = _suite(head.get("scoring"), at, table)
     cases = tuple(_cases(rows, suite))
     asked = {check.get("judge_prompt_ref") for case in cases if case.rubric for check in case.rubric.value["checks"]}
     drafts = tuple(judge for judge in map(_judge, table.judges) if judge.ref in asked)
     dataset = Draft(Kind.DATASET, dataset_id(legacy.file, head, table), {}, at)
-    return Taken(dialect, dataset, cases, drafts, (*hidden, *notes))
+    aside = (Note(where, Outcome.UNMAPPED, reason) for where, reason in _aside(head, rows, suite))
+    return Taken(dialect, dataset, cases, drafts, (*hidden, *aside))
 
 
 def _judge(value: Mapping[str, Any]) -> Draft:
     return Draft(Kind.JUDGE, value["id"], {key: item for key, item in value.items() if key != "id"})
 
 
-def _suite(given: Any, at: Pointer, table: Table) -> tuple[_Suite, list[Note]]:
+def _suite(given: Any, at: Pointer, table: Table) -> _Suite:
     """Return how the cases are scored: by a threshold and weights of the file's own, as far as they are that."""
     said: Mapping[str, Any] = given if isinstance(given, dict) else {}
     threshold, weights = said.get("pass_threshold"), said.get("weights")
     own = {"threshold": threshold} if _is_number(threshold, 1) else {}
     counted = {key: item for key, item in weights.items() if _is_number(item)} if isinstance(weights, dict) else {}
-    odd: list[tuple[Pointer, str]] = [(("scoring",), f"scoring is {named(given)}")] if given and not said else []
-    odd += [(("scoring", "pass_threshold"), "it is no share from 0 to 1")] if threshold is not None and not own else []
-    odd += [(("scoring", "weights"), "no weight in it is a number from 0 on")] if weights and not counted else []
-    notes = [Note(pointer, Outcome.UNMAPPED, reason) for pointer, reason in odd]
-    return _Suite(at, table, {**table.scoring, **own}, counted, _OWN if own or counted else _SHARE), notes
+    return _Suite(at, table, {**table.scoring, **own}, counted, _OWN if own or counted else _SHARE)
+
+
+def _aside(head: Mapping[str, Any], rows: Sequence[Any], suite: _Suite) -> Iterator[tuple[Pointer, str]]:
+    """Yield the parts of a file beside its cases that ask for what cannot be said."""
+    form, scoring = suite.table.form, head.get("scoring")
+    for key, value in head.items():
+        if value is not rows and isinstance(value, list) and any(form["starts"] in item for item in _objects(value)):
+            yield (key,), _STARTS.format(form["starts"])
+    if not isinstance(scoring, dict):
+        yield from [(("scoring",), _ODD.format(named(scoring)))] if scoring else []
+        return
+    threshold, weights = scoring.get("pass_threshold"), scoring.get("weights")
+    if threshold is not None and not _is_number(threshold, 1):
+        yield ("scoring", "pass_threshold"), _ODD.format("no share from 0 to 1")
+    if weights and not isinstance(weights, dict):
+        yield ("scoring", "weights"), _ODD.format(named(weights))
+    told = [row[key] for row in _objects(rows) for key in form["told"] if isinstance(row.get(key), dict)]
+    criteria = {str(name) for names in told for name in names}
+    for key in weights if isinstance(weights, dict) else ():
+        if key not in suite.weights or key not in criteria:
+            yield ("scoring", "weights", key), _ODD.format("no weight of a criterion")
+
+
+def _objects(items: Sequence[Any]) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)]
 
 
 def _is_number(value: Any, most: float = math.inf) -> bool:
@@ -192,7 +217,7 @@ def _asked(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> _Asked:
     if prose := row.get(form["prose"]):
         _ask_prose(prose, (*at, form["prose"]), asked)
     if form["starts"] in row:
-        asked.notes.append(Note((*at, form["starts"]), Outcome.UNMAPPED, _STARTS))
+        asked.notes.append(Note((*at, form["starts"]), Outcome.UNMAPPED, _STARTS.format(form["starts"])))
     if asked.weights and not any(asked.weights.get(id_, 1) for id_ in asked.checks):
         asked.weights.clear()
         asked.reasons.append(_NO_WEIGHT)
@@ -220,7 +245,7 @@ def _ask(value: Any, at: Pointer, asked: _Asked, form: Mapping[str, Any], *, nam
     text = next((word for word in words if isinstance(word, str) and word), None)
     type_ = given.get("type")
     if isinstance(type_, str) and type_ in form["of_files"]:
-        asked.leave(value, at, f"{excerpt(text or type_)}: {_FILES}")
+        asked.leave(value, at, _FILES.format(type_))
     elif text is None:
         what = "an empty text" if value == "" else f"{named(value)} without words" if given else named(value)
         asked.leave(value, at, f"a statement is {what}: there is nothing to ask")
@@ -249,8 +274,9 @@ def _check(judge: str, variables: dict[str, str]) -> dict[str, Any]:
 
 def _check_id(word: str, asked: _Asked) -> str:
     """Return an id that the rubric has not yet: the statement's own, else its number."""
-    own = slug(word) or f"statement_{len(asked.checks) + 1}"
-    return next(name for name in numbered(own if is_id(own) else f"n_{own}") if name not in asked.checks)
+    given = slug(word) or f"statement_{len(asked.checks) + 1}"
+    own = given if is_id(given) else f"n_{given}"
+    return next(name for name in asked.names.setdefault(own, numbered(own)) if name not in asked.checks)
 
 
 def _rubric(asked: _Asked, suite: _Suite) -> Draft:
