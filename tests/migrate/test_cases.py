@@ -30,6 +30,11 @@ def test_every_format_has_cases() -> None:
     assert sorted(path.name for path in CASES.iterdir()) == formats()
 
 
+def test_every_quirk_that_was_seen_has_a_case() -> None:
+    numbers = {f"d{number:02}" for number in range(1, 22)} | {f"o{number:02}" for number in range(1, 31)}
+    assert {case.name.split("_")[1] for case in FOLDERS if case.name.startswith("quirk_")} == numbers
+
+
 @each_case
 def test_it_becomes_these_files_and_says_this(case: Path, tmp_path: Path) -> None:
     report = migrate([case / "legacy"], into=tmp_path)
