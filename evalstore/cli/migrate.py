@@ -30,6 +30,9 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 @click.option("--into", metavar="STORE", type=click.Path(), help="The store to write to; by default that of -C.")
 @click.option("--from", "format_", type=click.Choice(formats()), help="The format, instead of finding it out.")
 @click.option("--dialect", metavar="NAME", help="The dialect, for formats that have some, instead of finding it out.")
+@click.option(
+    "--explode", "dialect", flag_value="exploded", help="OpenRubricRL: one check a criterion, not one for all."
+)
 @click.option("--force", is_flag=True, help="Overwrite files of the store that differ.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the plan, with --verbose all of it as a diff.")
 @click.option("--strict", is_flag=True, help="Exit 1 unless every entry is migrated.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -120,3 +121,11 @@ def test_one_check_a_criterion_where_that_is_asked_for() -> None:
     assert score(said, lambda call: Reply('{"score": 4}' if "Kind?" in call.prompt else '{"score": 2}')) == Fraction(
         7, 8
     )
+
+
+def test_it_is_asked_for_by_an_option(cli: Any, tmp_path: Path) -> None:
+    legacy = Path(__file__).resolve().parents[1] / "cases/migrations/openrubricrl/one_judge/legacy"
+    ran = cli("migrate", legacy, "--into", tmp_path, "--explode", "--format", "json")
+    assert ran.code == 0
+    assert [source["dialect"] for source in json.loads(ran.out)["sources"]] == ["exploded"]
+    assert "criterion_2: 0.25" in (tmp_path / "rubrics/letter_quality.yaml").read_text("utf-8")
