@@ -9,9 +9,10 @@ from typing import Any
 from evalstore.documents import Document
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.files import read_below, write_below
+from evalstore.migration.kept import kept_runs
 from evalstore.migration.opened import open_source, source_text
 from evalstore.migration.outcome import Exported, Given
-from evalstore.migration.readers import give, give_beside, keeps, read
+from evalstore.migration.readers import are_runs, give, give_beside, keeps, read
 from evalstore.migration.restore import case_of, suite_of
 from evalstore.migration.retold import check_retold
 from evalstore.migration.shelf import Shelf
@@ -38,16 +39,20 @@ def export(
     table = load_tables(to)[0]
     with Shelf.open(Path(store)) as shelf:
         named = [refs] if isinstance(refs, str) else refs
-        asked = [_main_ref(text, table) for text in named] or shelf.came_from(to)
-        if not asked:
-            raise RefError(
-                f"no dataset here came from {to}", hint="name the datasets: evalstore export --to … dataset/x"
-            )
-        files = tuple(_checked(ref, table, shelf) for ref in asked)
+        files = kept_runs(named, table, shelf) if are_runs(table) else _told(named, table, shelf)
     _refuse_twins(files)
     if out is not None:
         _write(Path(out), files)
     return Exported(to, files, None if out is None else str(out))
+
+
+def _told(named: Iterable[str], table: Table, shelf: Shelf) -> tuple[Given, ...]:
+    asked = [_main_ref(text, table) for text in named] or shelf.came_from(table.format)
+    if not asked:
+        raise RefError(
+            f"no dataset here came from {table.format}", hint="name the datasets: evalstore export --to … dataset/x"
+        )
+    return tuple(_checked(ref, table, shelf) for ref in asked)
 
 
 def _main_ref(text: str, table: Table) -> Ref:
@@ -72,6 +77,7 @@ def _given(ref: Ref, table: Table, shelf: Shelf) -> Given:
     source = dataset.value.get("x_source", {})
     if source.get("format", table.format) != table.format:
         raise RefusedError(f"{ref} came from {source['format']}, not from {table.format}")
+    table = table.of_dialect(source.get("dialect"))
     rubrics = {
         text: shelf.artifact(parse_ref(text)) for text in {question.rubric_ref for question in questions} if text
     }

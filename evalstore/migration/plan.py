@@ -19,6 +19,7 @@ from evalstore.migration.shelving import Names, Shelf
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Taken
 from evalstore.model import Kind
+from evalstore.runs.kept import came_from
 
 # A dataset of a larger source keeps its rows in a file beside it: YAML files end at 1 MiB.
 _ROWS_FROM = 256 << 10
@@ -85,7 +86,7 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
     target = _path(main) if main and (taken.dataset or not run) else run
     made = zip(_made(taken), rubrics, strict=True)
     done = (_done(case, rubric, target, source, shelf.notes) for case, rubric in made)
-    return Plan(files, tuple(sorted([*_aside(taken, legacy, target), *done], key=_place)), target)
+    return Plan(files, tuple(sorted([*_aside(taken, legacy, target, run), *done], key=_place)), target)
 
 
 def entry(document: Document, pointer: Pointer, outcome: Outcome, reason: str) -> Entry:
@@ -93,13 +94,14 @@ def entry(document: Document, pointer: Pointer, outcome: Outcome, reason: str) -
     return Entry(document.file, json_pointer(pointer), document.place(pointer).line, outcome, reason=reason)
 
 
-def _aside(taken: Taken, legacy: Legacy, target: str | None = None) -> Iterator[Entry]:
+def _aside(taken: Taken, legacy: Legacy, target: str | None = None, run: str | None = None) -> Iterator[Entry]:
     for broken in legacy.broken:
         line = broken.problem.place.line if broken.problem.place else None
         yield Entry(legacy.file, "", line, Outcome.REFUSED, reason=broken.problem.message)
     for note in taken.notes:
         said = entry(legacy.document, note.pointer, note.outcome, note.reason)
-        yield replace(said, target=f"{target}#{note.stands}") if target and note.stands else said
+        stands = f"{target}#{note.question}" if note.question else f"{run}#{said.pointer}" if note.kept else None
+        yield replace(said, target=stands)
     for case in taken.cases:
         document = case.document or legacy.document
         yield from (entry(document, note.pointer, note.outcome, note.reason) for note in case.notes)
@@ -206,7 +208,8 @@ def _unread(broken: Broken) -> dict[str, Any]:
 def _value(draft: Draft, source: _Source, run: str | None) -> dict[str, Any]:
     """Return an artifact's whole mapping, with the place that it comes from, and the run that keeps that."""
     legacy = source.legacy
-    where = {"file": legacy.file, "sha256": legacy.sha256, "pointer": json_pointer(draft.pointer)}
+    file = came_from(run) if run == legacy.file else legacy.file  # one that is kept already
+    where = {"file": file, "sha256": legacy.sha256, "pointer": json_pointer(draft.pointer)}
     where |= {"run": run} if run else {}
     own = {"format": source.table.format, "dialect": source.taken.dialect, **where, **draft.value.get("x_source", {})}
     return {"id": draft.id, "version": draft.version} | draft.value | {"x_source": own}

@@ -51,13 +51,14 @@ class Draft:
 class Note:
     """A part of a source that has its own outcome: a check that no kind can say, a key that nobody reads.
 
-    `stands` is what it became, as the part behind the # of the source's target.
+    `question` is the one that stands for it. `kept` says that its part of the run does, which is kept as it is.
     """
 
     pointer: Pointer
     outcome: Outcome
     reason: str
-    stands: str = ""
+    question: str = ""
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)

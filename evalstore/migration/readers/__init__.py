@@ -39,6 +39,11 @@ def keeps(table: Table) -> bool:
     return not hasattr(_reader(table), "give")
 
 
+def are_runs(table: Table) -> bool:
+    """Whether the files of a format are runs, which a store keeps as they are."""
+    return bool(getattr(_reader(table), "RUNS", False))
+
+
 def _given(main: Mapping[str, Any], table: Table) -> Any:
     return _filled(main["x_source"]["kept"], main, table, "")
 

@@ -1,0 +1,172 @@
+"""A result that models scored: their judges with the prompt as it was written, and a rubric that asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evalstore.documents import Pointer, digest
+from evalstore.migration.names import slug
+from evalstore.migration.prompts import literal, variables_of
+from evalstore.migration.readers.every_eval_ever.numbers import is_number
+from evalstore.migration.readings import named
+from evalstore.migration.taken import Draft
+from evalstore.model import Kind, is_id
+from evalstore.runs.shape import within
+from evalstore.text import excerpt
+
+_WORDS = 40
+_FEWEST = 2  # levels
+_SENTENCE = (
+    "the prompt stands in the judge letter by letter, as its places are marked in a way of its own; what belongs there "
+    "follows in our words, so replies can differ from those that gave the score"
+)
+_KEPT = "it is kept in the run"
+
+
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """The judges of a result, the rubric that asks them, and what may differ from how the result was scored."""
+
+    judges: tuple[Draft, ...]
+    rubric: Draft
+    reasons: tuple[str, ...]
+
+
+def ruler_of(result: Mapping[str, Any], pointer: Pointer, form: Mapping[str, Any]) -> Ruler | str | None:
+    """Return the ruler of the result at `pointer`, or why it can have none; None where no model scored it."""
+    metric = within(result, "metric_config")
+    given = metric.get("llm_scoring")
+    if given is None:
+        return None
+    answer = _answer(metric, form)
+    if isinstance(answer, str):
+        return f"{answer}; {_KEPT}"
+    problem = _problem(given)
+    if problem:
+        return f"{problem}; {_KEPT}"
+    at = (*pointer, "metric_config", "llm_scoring", "judges")
+    drafts = (_judge(given["input_prompt"], member, answer, form) for member in given["judges"])
+    judges = [replace(draft, pointer=(*at, index)) for index, draft in enumerate(drafts)]
+    reasons = [_SENTENCE, *_unsaid(metric, given)]
+    check: dict[str, Any] = {"id": "judged", "kind": "llm_judge"}
+    if len(judges) == 1:
+        check |= {"judge_prompt_ref": judges[0].ref}
+    else:
+        jury = _jury(given, judges, form)
+        if isinstance(jury, str):
+            return f"{jury}; {_KEPT}"
+        check |= {"jury": jury}
+        reasons += _of_jury(given)
+    variables = variables_of(judges[0].value["template"])
+    check |= {**({"variables": variables} if variables else {}), **_turned(metric)}
+    return Ruler(tuple(judges), _rubric(result, check), tuple(reasons))
+
+
+def _problem(given: Any) -> str:
+    if not isinstance(given, dict):
+        return f"llm_scoring is {named(given)} where an object belongs"
+    if not isinstance(given.get("input_prompt"), str) or not given["input_prompt"].strip():
+        return "llm_scoring has no input_prompt"
+    members = given.get("judges")
+    if not isinstance(members, list) or not members or not all(isinstance(member, dict) for member in members):
+        return "llm_scoring has no list of judges"
+    return ""
+
+
+def _answer(metric: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any] | str:
+    """Return how a judge of this metric answers: its score type with levels or scale, and the words that ask for it."""
+    type_ = metric.get("score_type")
+    if not isinstance(type_, str) or type_ not in form["replies"]:
+        return f"its score_type is {excerpt(str(type_), 40)}, so it is unknown what its judges answer"
+    if type_ == "binary":
+        return {"score_type": type_}
+    if type_ == "continuous":
+        low, high = metric.get("min_score"), metric.get("max_score")
+        if not (is_number(low) and is_number(high) and low < high):
+            return f"its bounds {excerpt(str(low), 40)} and {excerpt(str(high), 40)} are no scale"
+        return {"score_type": type_, "scale": {"min": low, "max": high}}
+    given = metric.get("level_names")
+    names = given if isinstance(given, list) else []
+    if len({name for name in names if isinstance(name, str) and name}) < max(_FEWEST, len(names)):
+        return "its level_names are no list of two or more different names"
+    return {"score_type": type_, "level_names": names}
+
+
+def _judge(prompt: str, member: Mapping[str, Any], answer: Mapping[str, Any], form: Mapping[str, Any]) -> Draft:
+    names = literal(", ".join(answer.get("level_names", ())))
+    reply = form["replies"][answer["score_type"]].format(names=names, **answer.get("scale", {}))
+    template = form["judge"].format(prompt=literal(prompt).rstrip("\n"), reply=reply)
+    variables = [*variables_of(template)]
+    model = _model(member)
+    value = {
+        "template": template,
+        **({"variables": variables} if variables else {}),
+        **answer,
+        **({"model": model} if model else {}),
+    }
+    word = slug(str(model.get("id", "")).rpartition("/")[2]) or "judge"
+    return Draft(Kind.JUDGE, _named(word, value), value)
+
+
+def _model(member: Mapping[str, Any]) -> dict[str, Any]:
+    info, temperature = within(member, "model_info"), member.get("temperature")
+    names = [info[key] for key in ("id", "name") if isinstance(info.get(key), str) and info[key]]
+    heat = {"temperature": temperature} if is_number(temperature) and temperature >= 0 else {}
+    return {**({"id": names[0]} if names else {}), **heat}
+
+
+def _jury(given: Mapping[str, Any], judges: Sequence[Draft], form: Mapping[str, Any]) -> dict[str, Any] | str:
+    if len({judge.ref for judge in judges}) < len(judges):
+        return "two of its judges are the same model with the same settings, which a jury asks once"
+    method = given.get("aggregation_method")
+    if method is not None and (not isinstance(method, str) or method not in form["aggregates"]):
+        return f"the aggregation_method {excerpt(str(method), 40)} is none that the format has"
+    weights = [_weight(member) for member in given["judges"]] if method == "weighted_average" else [1] * len(judges)
+    if not all(is_number(weight) and weight >= 0 for weight in weights) or not any(weights):
+        return "the weights of its judges are no numbers from 0 up with one above 0"
+    members = [
+        {"judge_prompt_ref": judge.ref, **({"weight": weight} if weight != 1 else {})}
+        for judge, weight in zip(judges, weights, strict=True)
+    ]
+    return {"members": members, "aggregate": form["aggregates"][method or "average"]}
+
+
+def _weight(member: Mapping[str, Any]) -> Any:
+    return 1 if member.get("weight") is None else member["weight"]
+
+
+def _of_jury(given: Mapping[str, Any]) -> list[str]:
+    method = given.get("aggregation_method")
+    reasons = [] if method else ["it does not say how its judges' scores became one; here it is their mean"]
+    if method == "majority_vote":
+        reasons.append("a majority is more than half of the judges whose score reaches 0.7; the record names no bar")
+    if method != "weighted_average" and len({str(_weight(member)) for member in given["judges"]}) > 1:
+        reasons.append(f"its judges have weights, which {method or 'no method'} does not read")
+    return reasons
+
+
+def _unsaid(metric: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+    reasons = []
+    if metric.get("has_unknown_level") is True:
+        reasons.append("a judge could answer unknown (-1); here such a reply is unscored")
+    if given.get("expert_baseline") is not None:
+        reasons.append("its expert_baseline has no place in a rubric and stays in the run")
+    return reasons
+
+
+def _turned(metric: Mapping[str, Any]) -> dict[str, Any]:
+    return {"negate": True} if metric.get("lower_is_better") is True else {}
+
+
+def _rubric(result: Mapping[str, Any], check: dict[str, Any]) -> Draft:
+    title = result.get("evaluation_name")
+    value = {"checks": [check], "scoring": {"combine": "weighted_avg"}}
+    name = _named(slug(title) if isinstance(title, str) else "", value)
+    return Draft(Kind.RUBRIC, name, {**({"title": title} if isinstance(title, str) and title else {}), **value})
+
+
+def _named(word: str, value: Any) -> str:
+    name = word[:_WORDS].strip("_") or "judged"
+    return f"{name if is_id(name) else f'n_{name}'}_{digest(value)[:8]}"

@@ -1,0 +1,70 @@
+"""The results of an aggregate: which of them a model gave, and what is odd about the others; all stay in the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalstore.documents import Pointer
+from evalstore.migration.outcome import Outcome
+from evalstore.migration.readers.every_eval_ever.judged import Ruler, ruler_of
+from evalstore.migration.readers.every_eval_ever.numbers import is_number
+from evalstore.migration.readings import named
+from evalstore.migration.taken import Case, Draft, Note
+from evalstore.runs.labels import aggregate_doubt
+from evalstore.runs.shape import within
+from evalstore.text import excerpt
+
+HELD = "detailed_evaluation_results_per_samples"
+_ALONE = "a score without the rows behind it: it is kept in the run, and nothing can grade it again"
+_UNKNOWN = -1
+
+
+def rulers_of(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[tuple[Case, ...], tuple[Draft, ...]]:
+    """Return a rubric for each result that models scored, and their judges."""
+    found = _rulers(root, form)
+    made = [(pointer, result, ruler) for pointer, result, ruler in found if isinstance(ruler, Ruler)]
+    cases = tuple(
+        Case(pointer, result, Outcome.LOSSY, (*ruler.reasons, *_odd(result)), rubric=ruler.rubric)
+        for pointer, result, ruler in made
+    )
+    judges = {judge.ref: judge for _, _, ruler in reversed(made) for judge in reversed(ruler.judges)}
+    return cases, tuple(reversed(judges.values()))
+
+
+def results_of(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator[Note]:
+    """Yield a note on every other result, and on a label that the aggregate does not fit."""
+    if doubt := aggregate_doubt(root):
+        yield Note(("schema_version",), Outcome.MIGRATED, doubt, kept=True)
+    if not root["evaluation_results"]:
+        yield Note(("evaluation_results",), Outcome.UNMAPPED, "it has no result; it is kept as a run")
+    with_rows = isinstance(root.get(HELD), list) or bool(within(root, "detailed_evaluation_results"))
+    for pointer, result, ruler in _rulers(root, form):
+        if isinstance(ruler, Ruler):
+            continue
+        graded = with_rows and not ruler
+        reasons = [ruler or ("" if with_rows else _ALONE), *_odd(result)]
+        outcome = Outcome.MIGRATED if graded else Outcome.UNMAPPED
+        yield Note(pointer, outcome, "; ".join(filter(None, reasons)), kept=graded)
+
+
+def _rulers(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator[tuple[Pointer, Any, Ruler | str | None]]:
+    """Yield each result with its ruler, or why it can have none."""
+    for index, result in enumerate(root["evaluation_results"]):
+        pointer = ("evaluation_results", index)
+        odd = f"the result is {named(result)} where an object belongs; it is kept in the run"
+        yield pointer, result, ruler_of(result, pointer, form) if isinstance(result, dict) else odd
+
+
+def _odd(result: Any) -> Iterator[str]:
+    """Say how a score lies outside of what its metric can give."""
+    metric, details = within(result, "metric_config"), within(result, "score_details")
+    score, low, high = details.get("score"), metric.get("min_score"), metric.get("max_score")
+    if not is_number(score):
+        return
+    below = low == "Infinity" or (is_number(low) and score < low)
+    above = high == "-Infinity" or (is_number(high) and score > high)
+    if score == _UNKNOWN and (below or metric.get("has_unknown_level") is True):
+        yield "its score is -1, which says unknown"
+    elif below or above:
+        yield f"its score {score} lies outside of its bounds, {excerpt(str(low), 40)} to {excerpt(str(high), 40)}"
