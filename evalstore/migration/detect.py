@@ -10,6 +10,7 @@ from evalstore.migration.outcome import Guess
 from evalstore.migration.table import Shape, Sign, Table
 
 SURE = 0.5
+_CLOSE = 0.05  # what is so much less sure than the best match is no doubt
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ def detect(value: Any, tables: Sequence[Table]) -> Match:
         return Match(None, shape, 1.0, shape.reason)
     matches = sorted((_matched(value, table) for table in tables), key=lambda match: -match.confidence)
     best, *others = matches or [NOTHING]
-    return replace(best, also=tuple(_guess(match) for match in others if match.table and match.confidence >= SURE))
+    least = max(SURE, best.confidence - _CLOSE)
+    return replace(best, also=tuple(_guess(match) for match in others if match.table and match.confidence >= least))
 
 
 def variant(value: Any, table: Table) -> Table:
