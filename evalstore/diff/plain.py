@@ -67,7 +67,7 @@ def told(value: Any) -> str:
     if value is None:
         return "unset"
     if isinstance(value, dict):
-        return excerpt(", ".join(f"{key} {told(item)}" for key, item in islice(value.items(), _TOLD)), _TOLD)
+        return excerpt(", ".join(f"{key} {told(item)}" for key, item in islice(value.items(), _TOLD)) or "{}", _TOLD)
     return excerpt(value if isinstance(value, str) else canonical(value), _TOLD)
 
 

@@ -109,7 +109,8 @@ def _default_changes(old: Questions, new: Questions, pairs: Mapping[str, str]) -
         at: Pointer = ("defaults", key)
         users = [id_ for id_, now in pairs.items() if key not in old.own[id_] and key not in new.own[now]]
         rule = _RULES[key] if key in _INHERITED else "unclassified-change"
-        words = {"question": f"the default of {len(users)} questions", "users": str(len(users))}
+        many = f"{len(users)} question{'' if len(users) == 1 else 's'}"
+        words = {"question": f"the default of {many}", "users": str(len(users))}
         yield Change(rule, before, after, at, at, name=key, words=words)
 
 

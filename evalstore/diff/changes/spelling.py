@@ -40,6 +40,6 @@ def _respelled(
                 ("checks", check.index, name),
                 ("checks", goal.index, name),
                 name=name,
-                words={"check": goal.id},
+                words={"check": goal.id, "came": "has another spelling of"},
                 proof=_PROOF,
             )
