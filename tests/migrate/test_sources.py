@@ -137,7 +137,7 @@ def test_not_utf_8_is_said_with_the_line(tmp_path: Path) -> None:
 
 
 def test_what_hardly_looks_like_it_is_taken_when_told(tmp_path: Path) -> None:
-    path = put(tmp_path / "evals.json", json.dumps({"evals": [{"id": 1, "prompt": "?", "assertions": ["is kind"]}]}))
+    path = put(tmp_path / "evals.json", json.dumps({"evals": [{"id": 1, "prompt": "?"}]}))
     assert [entry.outcome for entry in migrate([path], into=tmp_path).entries] == [Outcome.UNMAPPED]
     told = migrate([path], into=tmp_path, format="ai_best_practices")
     assert [(entry.outcome, entry.rubric) for entry in told.entries] == [(Outcome.MIGRATED, "rubric/any_answer@1.0.0")]
