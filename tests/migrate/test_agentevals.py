@@ -388,6 +388,16 @@ def test_averages_of_averages_are_one_average_and_other_groups_in_a_group_are_se
     assert "one level deep" in gated.notes[0].reason
 
 
+def test_a_group_in_which_nothing_weighs_keeps_its_own_weight_and_what_could_not_be_said() -> None:
+    inner = {"type": "assert-set", "weight": 0, "assert": [{"type": "contains", "value": "a"}, {"type": "script"}]}
+    for weight, wanted in ((0, 1), (1, Fraction(1, 2))):
+        outer = {"type": "assert-set", "weight": weight, "assert": [inner]}
+        case = only([outer, {"type": "contains", "value": "b"}], "D4")
+        assert case.rubric
+        assert case.rubric.value["x_unmapped"][0]["raw"] == {"type": "script"}
+        assert passes(case, "ab") == wanted
+
+
 def test_what_the_runner_skips_is_out_of_the_score_and_said() -> None:
     odd = [
         {"type": "contains"},

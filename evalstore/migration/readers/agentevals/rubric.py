@@ -18,7 +18,6 @@ from evalstore.model import Kind
 
 _COUNTED = {"missing": "zero", "errors": "zero"}  # a grader that stops counts 0, and keeps its weight
 _NEVER: Check = {
-    "id": "no_weight",
     "kind": "regex",
     "pattern": "(?!)",
     "description": "all weights are 0, for which the runner gives 0",
@@ -73,7 +72,7 @@ def _spread(terms: Iterable[Term], aside: list[Mapping[str, Any]]) -> Iterator[T
     for term in terms:
         flat = term if term.check is not None else replace(term, members=tuple(_flat(term)))
         if flat.check is None and _is_plain(flat) and _is_deep(flat):
-            aside += flat.unmapped
+            aside += flat.unmapped if any(member.weight for member in flat.members) else _unsaid(flat)
             yield from _spread(_scaled(flat), aside)
         else:
             yield flat
@@ -82,10 +81,15 @@ def _spread(terms: Iterable[Term], aside: list[Mapping[str, Any]]) -> Iterator[T
 def _flat(group: Term) -> Iterator[Term]:
     """Yield the members of a group, plain groups among them as their own members."""
     for member in group.members:
-        if member.check is None and group.combine == AVERAGE and _is_plain(member) and not member.unmapped:
+        if member.check is None and group.combine == AVERAGE and _is_plain(member) and not _unsaid(member):
             yield from _flat(replace(member, members=tuple(_scaled(member))))
         else:
             yield member
+
+
+def _unsaid(group: Term) -> list[Mapping[str, Any]]:
+    """Return what could not be said of a group and of all within."""
+    return [*group.unmapped, *(item for member in group.members for item in _unsaid(member))]
 
 
 def _scaled(group: Term) -> Iterator[Term]:
@@ -117,7 +121,10 @@ def _referring(group: Term, inner: list[Draft]) -> Term:
 def _value(leaves: Sequence[Term], combine: str, passes: Fraction) -> dict[str, Any]:
     weighs = combine == AVERAGE
     if weighs and not any(term.weight for term in leaves):
-        return {"checks": [_NEVER], "scoring": {"combine": combine, "threshold": _written(passes)}}
+        return {
+            "checks": [{"id": "no_weight", **_NEVER}],
+            "scoring": {"combine": combine, "threshold": _written(passes)},
+        }
     ids = list(_ids(leaves))
     weights = dict(zip(ids, _numbers([term.weight for term in leaves]), strict=True)) if weighs else {}
     equal = len(set(weights.values())) == 1
