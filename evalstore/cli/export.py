@@ -25,7 +25,8 @@ from evalstore.migration.table import formats
 def command(settings: Settings, refs: tuple[str, ...], format_: str, out: str | None) -> None:
     """Give datasets and their rubrics back as files of a legacy format, equal as data to what was migrated.
 
-    Without REF: all datasets on disk that came from the format. A dataset that has no release is read from disk.
+    Without REF: all datasets on disk that came from the format. A dataset that has no release is read from disk. Runs
+    (every_eval_ever) come as they lie in runs/: all, those that a REF was taken from, or those named by path.
     Without --out the one file goes to stdout.
     """
     from evalstore.migration import export

@@ -31,7 +31,7 @@ def export(
     store: Path | str = ".",
     out: Path | str | None = None,
 ) -> Exported:
-    """Give datasets back in the format `to`: those named, or all on disk that came from it.
+    """Give datasets back in the format `to`: those named, or all on disk that came from it; of runs, the runs.
 
     With `out` the files are written below that folder under the names they came with; one that differs is never
     overwritten. Raises `RefusedError` for a rubric that the format has no words for.

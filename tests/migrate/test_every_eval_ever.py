@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from evalstore.checks import Reach, evaluate
 from evalstore.documents import read_json, read_yaml, write_json
 from evalstore.errors import RefusedError
-from evalstore.migration import Outcome, export, migrate
+from evalstore.files import move_below
+from evalstore.migration import Outcome, export, migrate, write
 from evalstore.migration.readers import read
 from evalstore.migration.table import load_tables
 from evalstore.migration.taken import Draft, Legacy, Taken
@@ -100,19 +101,19 @@ def test_every_version_keeps_its_bytes_scores_and_verdicts(folder: Path, tmp_pat
         return
     graded = list(read_rows(after))
     assert graded == list(read_rows(before))
-    for found, told in zip(graded, _told(folder), strict=True):
+    for found, (told, correct) in zip(graded, _told(folder), strict=True):
         grade = None if told == UNKNOWN else told
         assert found.score == grade
-        assert (found.verdict is Verdict.UNSCORED) == (grade is None)
+        assert found.verdict is (Verdict.UNSCORED if grade is None else Verdict.PASS if correct else Verdict.FAIL)
 
 
-def _told(folder: Path) -> list[Any]:
-    """Return the scores of the rows that have an output, read without evalstore."""
+def _told(folder: Path) -> list[tuple[Any, Any]]:
+    """Return the score of each row and whether it was correct, read without evalstore."""
     rows = [json.loads(line) for path in folder.glob("*.jsonl") for line in path.read_text("utf-8").splitlines()]
     held = json.loads((folder / "run.json").read_text("utf-8")).get("detailed_evaluation_results_per_samples")
     if held is not None:
-        return [UNKNOWN for _ in held]
-    return [row["evaluation"]["score"] for row in rows]
+        return [(UNKNOWN, False) for _ in held]
+    return [(row["evaluation"]["score"], row["evaluation"]["is_correct"]) for row in rows]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -370,13 +371,35 @@ def test_an_export_names_runs_by_what_came_of_them(lines: Callable[..., Path], t
         export("dataset/b", to="every_eval_ever", store=store)
 
 
-def test_a_killed_migration_leaves_no_folder_of_runs(lines: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_migration_that_fails_half_way_leaves_no_folder_of_runs(
+    lines: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def move(root: Path, old: str, new: str) -> None:
+        if new == "runs/legacy/b.jsonl":
+            assert (root / "runs/legacy/a.jsonl").exists()
+            raise OSError(28, "no space left on device")
+        move_below(root, old, new)
+
     store = tmp_path / "store"
-    (store / "datasets").mkdir(parents=True)
-    (store / "datasets/run.yaml").write_text("id: run\n")
-    with pytest.raises(RefusedError):
-        migrate([lines(row())], into=store)
-    assert sorted(path.name for path in store.rglob("*")) == ["datasets", "run.yaml"]
+    (store / "judges").mkdir(parents=True)
+    monkeypatch.setattr(write, "move_below", move)
+    with pytest.raises(RefusedError, match="no space left"):
+        migrate([lines(row(), name="a.jsonl"), lines(row(), name="b.jsonl")], into=store)
+    assert [path.name for path in store.rglob("*")] == ["judges"]
+
+
+def test_an_aggregate_finds_its_rows_under_the_name_that_they_are_kept_by(
+    lines: Callable[..., Path], tmp_path: Path
+) -> None:
+    lines(row(), name="oak:1.jsonl")
+    aggregate = judged({}) | {
+        "evaluation_timestamp": "1",
+        "detailed_evaluation_results": {"file_path": "elsewhere/oak:1.jsonl"},
+    }
+    (tmp_path / "legacy/run.json").write_text(json.dumps(aggregate))
+    migrate([tmp_path / "legacy"], into=tmp_path / "store")
+    run = read_run(tmp_path / "store/runs/legacy/run.json")
+    assert [found.id for found in read_rows(run)] == ["a"]
 
 
 def test_five_megabytes_of_rows_take_seconds_and_some_copies_of_the_file(

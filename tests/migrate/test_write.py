@@ -204,8 +204,13 @@ def test_what_somebody_edits_after_a_kill_stays(suite: Suite, tmp_path: Path) ->
     [
         {"made": [], "files": {"../outside.yaml": "0"}},
         {"made": ["../outside"], "files": {}},
+        {"made": ["runs/../../outside"], "files": {}},
+        {"made": ["runs/.git"], "files": {}},
+        {"made": [".git/hooks"], "files": {}},
         {"made": [], "files": {"rubrics/../../x.yaml": "0"}},
         {"made": [], "files": {"runs/../x.json": "0"}},
+        {"made": [], "files": {"runs/a/../../x.json": "0"}},
+        {"made": [], "files": {"runs/a/.git/x.json": "0"}},
         {"made": [], "files": {"runs/.hidden.json": "0"}},
         {"made": []},
         [],

@@ -19,8 +19,8 @@ from evalstore.text import excerpt
 _WORDS = 40
 _FEWEST = 2  # levels
 _SENTENCE = (
-    "the prompt stands in the judge letter by letter, as its places are marked in a way of its own; what belongs there "
-    "follows in our words, so replies can differ from those that gave the score"
+    "the prompt is kept letter by letter; it marks its places in a way of its own, so what belongs there follows it in "
+    "our words, and replies can differ from those that gave the score"
 )
 _KEPT = "it is kept in the run"
 
@@ -78,6 +78,8 @@ def _problem(given: Any) -> str:
 def _answer(metric: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any] | str:
     """Return how a judge of this metric answers: its score type with levels or scale, and the words that ask for it."""
     type_ = metric.get("score_type")
+    if type_ is None:
+        return "it has no score_type, so it is unknown what its judges answer"
     if not isinstance(type_, str) or type_ not in form["replies"]:
         return f"its score_type is {excerpt(str(type_), 40)}, so it is unknown what its judges answer"
     if type_ == "binary":
