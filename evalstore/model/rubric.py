@@ -117,8 +117,8 @@ def default_threshold(kind: str) -> Fraction | None:
 def _check(id_: str, value: Mapping[str, Any]) -> Check:
     written, default = value.get("threshold"), default_threshold(value["kind"])
     return Check(
-        id=id_,
-        kind=value["kind"],
+        id=_typed("id", id_, str),
+        kind=_typed("kind", value["kind"], str),
         params=value,
         threshold=_number("threshold", written) if "threshold" in value else default,
         negate=_typed("negate", value.get("negate", False), bool),
