@@ -96,8 +96,7 @@ def _sign(moved: Mapping[str, Fraction]) -> Direction:
 def _sums(moved: Mapping[str, Fraction]) -> Iterator[Fraction]:
     """Yield how the share moves for every set of facts that may be stated together: with each fact all its parts."""
     parts = {fact: {other for other in moved if other in fact} for fact in moved}
-    always = {fact for fact in moved if not fact}
     for size in range(len(moved) + 1):
         for some in combinations(moved, size):
-            if always <= {*some} and all(parts[fact] <= {*some} for fact in some):
+            if all(parts[fact] <= {*some} for fact in some):
                 yield sum((moved[fact] for fact in some), Fraction(0))
