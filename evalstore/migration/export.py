@@ -13,12 +13,11 @@ from evalstore.migration.kept import kept_runs
 from evalstore.migration.opened import open_source, source_text
 from evalstore.migration.outcome import Exported, Given
 from evalstore.migration.readers import are_runs, give, give_beside, keeps, read
-from evalstore.migration.restore import case_of, suite_of
 from evalstore.migration.retold import check_retold
 from evalstore.migration.shelf import Shelf
 from evalstore.migration.table import Table, load_tables
 from evalstore.migration.taken import Legacy
-from evalstore.model import Artifact, Kind, Question, Ref, parse_ref
+from evalstore.model import Kind, Ref, parse_ref
 
 _SAID = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
 _LIMIT = 64 << 20
@@ -77,12 +76,10 @@ def _given(ref: Ref, table: Table, shelf: Shelf) -> Given:
     source = dataset.value.get("x_source", {})
     if source.get("format", table.format) != table.format:
         raise RefusedError(f"{ref} came from {source['format']}, not from {table.format}")
-    table = table.of_dialect(source.get("dialect"))
-    rubrics = {
-        text: shelf.artifact(parse_ref(text)) for text in {question.rubric_ref for question in questions} if text
-    }
-    cases = [(_pointer(question), _case(question, rubrics, table)) for question in questions]
-    text = source_text(suite_of(dataset.value, cases, table), ".json")
+    refs = {question.rubric_ref for question in questions if question.rubric_ref}
+    rubrics = {text: shelf.artifact(parse_ref(text)).value for text in refs}
+    told = dataset.value | {"questions": [question.row for question in questions]}
+    text = source_text(give(told, rubrics, table), ".json")
     left_out = [f"{ref.name}: {key}" for key in _unsaid(dataset.value)]
     left_out += [f"{ref.name} {question.id}: {key}" for question in questions for key in _unsaid(question.row)]
     file = source.get("file") or f"{dataset.id}/{table.named_by_folder or dataset.id}"
@@ -106,28 +103,6 @@ def _kept(ref: Ref, table: Table, shelf: Shelf) -> Given:
     unread = [item for item in main.value.get("x_unmapped", ()) if "line" in item]
     left_out = tuple(f"{ref.name}: line {item['line']} of the source, {item['reason']}" for item in unread)
     return Given(source["file"], f"{ref.name}@{main.version}", text, left_out)
-
-
-def _case(question: Question, rubrics: Mapping[str, Artifact], table: Table) -> dict[str, Any]:
-    rubric = rubrics.get(question.rubric_ref or "")
-    try:
-        return case_of(question.row, _checks(rubric, table) if rubric else [], table)
-    except RefusedError as error:
-        place = rubric.document.place(("checks",)) if rubric else None
-        raise RefusedError(
-            f"{question.id}: {error.message}", place=place, hint="export an earlier version of the dataset"
-        ) from None
-
-
-def _checks(rubric: Artifact, table: Table) -> Sequence[Mapping[str, Any]]:
-    if rubric.value["scoring"] != table.scoring:
-        raise RefusedError(f"{table.format} has no words for the scoring of rubric/{rubric.id}@{rubric.version}")
-    checks: Sequence[Mapping[str, Any]] = rubric.value["checks"]
-    return checks
-
-
-def _pointer(question: Question) -> str:
-    return str(question.row.get("x_source", {}).get("pointer", ""))
 
 
 def _unsaid(row: Mapping[str, Any]) -> list[str]:

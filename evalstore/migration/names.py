@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import count
 from pathlib import PurePosixPath
 from typing import Any
 
-from evalstore.documents import digest
 from evalstore.migration.table import Table
 from evalstore.model import is_id
 
 # Short enough for a digest or a number behind it within the 64 characters of an id.
-_WORDS = 48
-_HEX = 8
+WORDS = 48
 
 
 def slug(text: str) -> str:
     """Return the ASCII letters and digits of a text, joined by `_`; empty when there are none."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii").lower()
-    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:_WORDS].strip("_")
+    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:WORDS].strip("_")
 
 
 def dataset_id(file: str, root: Any, table: Table) -> str:
@@ -30,17 +28,7 @@ def dataset_id(file: str, root: Any, table: Table) -> str:
     given = root.get(table.name) if table.name else None
     by_folder = path.parent.name if path.name == table.named_by_folder and path.parent.name != path.stem else ""
     words = [by_folder, given if isinstance(given, str) else "", path.stem]
-    return _id(next(filter(None, map(slug, words)), "suite"))
-
-
-def rubric_id(checks: Sequence[dict[str, Any]], table: Table) -> str:
-    """Return the id for a set of checks: its first word and the start of its digest, the same wherever it is met."""
-    kind = checks[0]["kind"]
-    row = next(row for row in table.checks if row.kind == kind)
-    texts = checks[0][row.into] if row.called and row.into else [""]
-    word = slug(texts[0])
-    name = row.called.format(word) if row.called and word else kind
-    return f"{_id(name)[:_WORDS]}_{digest([*checks, dict(table.scoring)])[:_HEX]}"
+    return as_id(next(filter(None, map(slug, words)), "suite"))
 
 
 def numbered(name: str) -> Iterator[str]:
@@ -49,5 +37,6 @@ def numbered(name: str) -> Iterator[str]:
     yield from (f"{name}_{number}" for number in count(2))
 
 
-def _id(name: str) -> str:
+def as_id(name: str) -> str:
+    """Return a name that is an id: the name itself, or behind a letter."""
     return name if is_id(name) else f"n_{name}"

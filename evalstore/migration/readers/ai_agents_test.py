@@ -11,9 +11,9 @@ from evalstore.errors import LoadError
 from evalstore.migration.fold import bare
 from evalstore.migration.names import dataset_id, numbered
 from evalstore.migration.outcome import Outcome
-from evalstore.migration.readings import named
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.migration.words import named
 from evalstore.model import Kind
 from evalstore.text import excerpt
 

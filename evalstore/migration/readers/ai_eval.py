@@ -9,9 +9,9 @@ from typing import Any
 from evalstore.documents import Pointer, json_pointer
 from evalstore.migration.names import dataset_id, numbered, slug
 from evalstore.migration.outcome import Outcome
-from evalstore.migration.readings import named, unread
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.migration.words import named, unread
 from evalstore.model import Kind, is_id
 from evalstore.text import excerpt
 from evalstore.versions import find_version

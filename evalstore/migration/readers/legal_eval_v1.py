@@ -10,9 +10,9 @@ from typing import Any
 from evalstore.documents import Pointer, digest, json_pointer
 from evalstore.migration.names import dataset_id, numbered
 from evalstore.migration.outcome import Outcome
-from evalstore.migration.readings import named
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Taken
+from evalstore.migration.words import named
 from evalstore.model import Kind
 from evalstore.text import excerpt
 

@@ -11,9 +11,9 @@ from evalstore.documents import Pointer
 from evalstore.migration.names import slug
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.prompts import literal, variables_of
-from evalstore.migration.readings import named
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.migration.words import named
 from evalstore.model import Kind, is_id
 from evalstore.text import excerpt
 

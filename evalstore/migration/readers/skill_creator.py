@@ -13,9 +13,9 @@ from evalstore.errors import LoadError
 from evalstore.migration.fold import bare, same
 from evalstore.migration.names import dataset_id, numbered, slug
 from evalstore.migration.outcome import Outcome
-from evalstore.migration.readings import named, unread
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.migration.words import named, unread
 from evalstore.model import Kind, is_id
 from evalstore.text import excerpt
 

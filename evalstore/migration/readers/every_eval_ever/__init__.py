@@ -10,9 +10,9 @@ from evalstore.migration.names import dataset_id
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.readers.every_eval_ever.results import HELD, results_of, rulers_of
 from evalstore.migration.readers.every_eval_ever.rows import questions_of
-from evalstore.migration.readings import named
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.migration.words import named
 from evalstore.model import Kind
 from evalstore.runs.kept import stem_of
 

@@ -10,8 +10,8 @@ from evalstore.documents import Pointer, digest
 from evalstore.migration.names import slug
 from evalstore.migration.prompts import literal, variables_of
 from evalstore.migration.readers.every_eval_ever.numbers import is_number
-from evalstore.migration.readings import named
 from evalstore.migration.taken import Draft
+from evalstore.migration.words import named
 from evalstore.model import Kind, is_id
 from evalstore.runs.shape import within
 from evalstore.text import excerpt

@@ -9,8 +9,8 @@ from evalstore.documents import Pointer
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.readers.every_eval_ever.judged import Ruler, ruler_of
 from evalstore.migration.readers.every_eval_ever.numbers import is_number
-from evalstore.migration.readings import named
 from evalstore.migration.taken import Case, Draft, Note
+from evalstore.migration.words import named
 from evalstore.runs.labels import aggregate_doubt
 from evalstore.runs.shape import within
 from evalstore.text import excerpt

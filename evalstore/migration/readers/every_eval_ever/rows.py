@@ -11,8 +11,8 @@ from evalstore.documents import Document, Pointer, digest, json_pointer
 from evalstore.errors import LoadError, Place
 from evalstore.migration.names import numbered
 from evalstore.migration.outcome import Outcome
-from evalstore.migration.readings import named
 from evalstore.migration.taken import Case, Note
+from evalstore.migration.words import named
 from evalstore.model import Verdict
 from evalstore.runs.graded import graded_of
 from evalstore.runs.labels import row_doubt

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.documents import Pointer, json_pointer
+from evalstore.documents import Pointer, digest, json_pointer
+from evalstore.errors import RefusedError
 from evalstore.migration.detect import variant
 from evalstore.migration.fold import same
-from evalstore.migration.names import dataset_id, numbered, rubric_id
+from evalstore.migration.names import WORDS, as_id, dataset_id, numbered, slug
 from evalstore.migration.outcome import Outcome, worst
-from evalstore.migration.readings import Reading, named, unread
-from evalstore.migration.readings import read as reading_of
-from evalstore.migration.restore import back, case_of, check_of, order, suite_of
+from evalstore.migration.readers.ai_best_practices.readings import Reading
+from evalstore.migration.readers.ai_best_practices.readings import read as reading_of
+from evalstore.migration.readers.ai_best_practices.restore import back, case_of, check_of, order, suite_of
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.migration.words import named, unread
 from evalstore.model import Kind
 
 Checks = tuple[dict[str, Any], ...]
+_HEX = 8
 
 
 def read(legacy: Legacy, table: Table) -> Taken:
@@ -40,17 +43,28 @@ def read(legacy: Legacy, table: Table) -> Taken:
 
 
 def give(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: Table) -> Any:
-    """Return the suite of a dataset and its rubrics."""
-    table = table.of_dialect(main["x_source"]["dialect"])
-    cases = (
-        (question.get("x_source", {}).get("pointer", ""), case_of(question, _checks_of(question, rubrics), table))
+    """Return the suite of a dataset and its rubrics; a check that the format has no words for is a `RefusedError`."""
+    table = table.of_dialect(main.get("x_source", {}).get("dialect"))
+    cases = [
+        (question.get("x_source", {}).get("pointer", ""), _given(question, rubrics, table))
         for question in main["questions"]
-    )
+    ]
     return suite_of(main, cases, table)
 
 
-def _checks_of(question: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]]) -> Any:
-    return rubrics[question["rubric_ref"]]["checks"]
+def _given(question: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: Table) -> dict[str, Any]:
+    ref = question.get("rubric_ref")
+    try:
+        return case_of(question, _checks_of(rubrics[ref], table) if ref else [], table)
+    except RefusedError as error:
+        hint = "export an earlier version of the dataset"
+        raise RefusedError(f"{question['id']}, graded by {ref}: {error.message}", hint=hint) from None
+
+
+def _checks_of(rubric: Mapping[str, Any], table: Table) -> Any:
+    if rubric["scoring"] != table.scoring:
+        raise RefusedError(f"{table.format} has no words for the scoring")
+    return rubric["checks"]
 
 
 def _cases(raws: list[Any], key: str, table: Table) -> Iterator[Case]:
@@ -109,7 +123,17 @@ def _no_check(table: Table) -> tuple[tuple[str], Outcome]:
 def _rubric(checks: Checks, table: Table) -> Draft:
     head = {} if checks else {"title": table.no_check["title"]}
     value = head | {"checks": list(checks or table.no_check["checks"]), "scoring": dict(table.scoring)}
-    return Draft(Kind.RUBRIC, rubric_id(checks, table) if checks else table.no_check["id"], value)
+    return Draft(Kind.RUBRIC, _rubric_id(checks, table) if checks else table.no_check["id"], value)
+
+
+def _rubric_id(checks: Checks, table: Table) -> str:
+    """Return the id for a set of checks: its first word and the start of its digest, the same wherever it is met."""
+    kind = checks[0]["kind"]
+    row = next(row for row in table.checks if row.kind == kind)
+    texts = checks[0][row.into] if row.called and row.into else [""]
+    word = slug(texts[0])
+    name = row.called.format(word) if row.called and word else kind
+    return f"{as_id(name)[:WORDS]}_{digest([*checks, dict(table.scoring)])[:_HEX]}"
 
 
 def _unusable(raw: Any, table: Table) -> str:

@@ -7,18 +7,18 @@ reading follows the language, and says so where that misleads. What crashes them
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from evalstore.migration.outcome import Outcome, worst
 from evalstore.migration.table import Row
-from evalstore.text import excerpt, nearest
+from evalstore.migration.words import named, unread
+from evalstore.text import excerpt
 
 # More lines than any output has; a larger bound decides nothing else.
 _UNREACHABLE = 1e15
-_NAMES: Mapping[type, str] = {dict: "an object", str: "a text", list: "a list", int: "a number", Decimal: "a number"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,6 @@ class Reading:
 def read(raw: Any, row: Row) -> Reading:
     """Return what the legacy grader made of the value of `row.key`."""
     return _READ[row.read](raw, row)
-
-
-def named(raw: Any) -> str:
-    """Say what kind of value this is, in the words of JSON."""
-    return _NAMES.get(type(raw)) or {None: "null", True: "true", False: "false"}[raw]
 
 
 def _texts(raw: Any, row: Row) -> Reading:
@@ -100,16 +95,6 @@ def _options(raw: Any, row: Row) -> Reading:
         reasons.append("it asks for nothing that the legacy grader reads")
     reasons += unread((key for key in raw if key not in rows), rows)
     return Reading(value, outcome, tuple(f"{row.key}: {reason}" for reason in reasons))
-
-
-def unread(keys: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Say of keys that no grader reads them, and which one a misspelt one may have been meant to be."""
-    names, known = list(keys), list(known)
-    if not names:
-        return []
-    meant = ((name, nearest(name, known)) for name in names)
-    guesses = (f"; did you mean {guess} by {excerpt(name)!r}?" for name, guess in meant if guess)
-    return [f"no grader reads {', '.join(repr(excerpt(name)) for name in names)}: kept as data{''.join(guesses)}"]
 
 
 def _misleading(value: Any, reasons: list[str]) -> Reading:

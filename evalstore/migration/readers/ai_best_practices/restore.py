@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evalstore.errors import RefusedError
-from evalstore.migration.readings import read
+from evalstore.migration.readers.ai_best_practices.readings import read
 from evalstore.migration.table import Row, Table
 from evalstore.model import is_cosmetic
 
