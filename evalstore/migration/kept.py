@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from evalstore.errors import LoadError, RefError, RefusedError
 from evalstore.files import read_below
@@ -46,8 +46,11 @@ def _path_of(text: str, table: Table, shelf: Shelf) -> str:
 
 
 def _given(root: Path, path: str) -> Given:
+    file = came_from(path)
+    if "\0" in file or ".." in PurePosixPath(file).parts or file.startswith("/"):
+        raise RefusedError(f"{path} is no name that a migration gives", hint="rename it, or name what to export")
     try:
-        return Given(came_from(path), path, read_below(root, path, _LIMIT).decode())
+        return Given(file, path, read_below(root, path, _LIMIT).decode())
     except UnicodeDecodeError:
         raise RefusedError(f"{path} is not UTF-8") from None
 

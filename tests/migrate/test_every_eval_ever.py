@@ -371,6 +371,27 @@ def test_an_export_names_runs_by_what_came_of_them(lines: Callable[..., Path], t
         export("dataset/b", to="every_eval_ever", store=store)
 
 
+@pytest.mark.parametrize("name", ["%00.json", "%2E%2E/x.json", "%2Fetc.json", "a%2F%2E%2E%2F%2E%2E%2Fb.json"])
+def test_a_run_of_a_stranger_is_given_back_nowhere_else(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "store/runs" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    with pytest.raises(RefusedError, match="no name that a migration gives"):
+        export(to="every_eval_ever", store=tmp_path / "store", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_byte_stays(tmp_path: Path) -> None:
+    path = tmp_path / "legacy/run.json"
+    path.parent.mkdir()
+    data = b"\xef\xbb\xbf" + json.dumps(judged({}), indent=1).replace("\n", "\r\n").encode() + b"\n\n  "
+    path.write_bytes(data)
+    migrate([path], into=tmp_path / "store")
+    assert (tmp_path / "store/runs/legacy/run.json").read_bytes() == data
+    export(to="every_eval_ever", store=tmp_path / "store", out=tmp_path / "out")
+    assert (tmp_path / "out/legacy/run.json").read_bytes() == data
+
+
 def test_a_migration_that_fails_half_way_leaves_no_folder_of_runs(
     lines: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.documents import Pointer
 from evalstore.migration.names import dataset_id
 from evalstore.migration.outcome import Outcome
-from evalstore.migration.readers.every_eval_ever.results import HELD, results_of, rulers_of
+from evalstore.migration.readers.every_eval_ever.results import HELD, notes_of, results_of, rulers_of
 from evalstore.migration.readers.every_eval_ever.rows import questions_of
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
@@ -49,13 +49,14 @@ def _aggregate(legacy: Legacy, table: Table) -> Taken:
     held = root.get(HELD)
     cases, notes = questions_of(held, (HELD,), legacy.document) if isinstance(held, list) else ((), ())
     asked = any(not case.refused for case in cases)
-    rulers, judges = rulers_of(root, table.form)
+    found = results_of(root, table.form)
+    rulers, judges = rulers_of(found)
     return Taken(
         table.lists["evaluation_results"],
         _dataset(legacy, table, (HELD,)) if asked else None,
         (*_apart(cases, asked=asked), *rulers),
         judges,
-        (*notes, *results_of(root, table.form)),
+        (*notes, *notes_of(root, found)),
         run=True,
     )
 

@@ -43,25 +43,17 @@ def ruler_of(result: Mapping[str, Any], pointer: Pointer, form: Mapping[str, Any
     answer = _answer(metric, form)
     if isinstance(answer, str):
         return f"{answer}; {_KEPT}"
-    problem = _problem(given)
-    if problem:
+    if problem := _problem(given):
         return f"{problem}; {_KEPT}"
     at = (*pointer, "metric_config", "llm_scoring", "judges")
     drafts = (_judge(given["input_prompt"], member, answer, form) for member in given["judges"])
-    judges = [replace(draft, pointer=(*at, index)) for index, draft in enumerate(drafts)]
-    reasons = [_SENTENCE, *_unsaid(metric, given)]
-    check: dict[str, Any] = {"id": "judged", "kind": "llm_judge"}
-    if len(judges) == 1:
-        check |= {"judge_prompt_ref": judges[0].ref}
-    else:
-        jury = _jury(given, judges, form)
-        if isinstance(jury, str):
-            return f"{jury}; {_KEPT}"
-        check |= {"jury": jury}
-        reasons += _of_jury(given)
+    judges = tuple(replace(draft, pointer=(*at, index)) for index, draft in enumerate(drafts))
+    asked = {"judge_prompt_ref": judges[0].ref} if len(judges) == 1 else _jury(given, judges, form)
+    if isinstance(asked, str):
+        return f"{asked}; {_KEPT}"
     variables = variables_of(judges[0].value["template"])
-    check |= {**({"variables": variables} if variables else {}), **_turned(metric)}
-    return Ruler(tuple(judges), _rubric(result, check), tuple(reasons))
+    check = asked | ({"variables": variables} if variables else {}) | _turned(metric)
+    return Ruler(judges, _rubric(result, check), (_SENTENCE, *_unsaid(metric, given), *_of_jury(given)))
 
 
 def _problem(given: Any) -> str:
@@ -132,7 +124,7 @@ def _jury(given: Mapping[str, Any], judges: Sequence[Draft], form: Mapping[str, 
         {"judge_prompt_ref": judge.ref, **({"weight": weight} if weight != 1 else {})}
         for judge, weight in zip(judges, weights, strict=True)
     ]
-    return {"members": members, "aggregate": form["aggregates"][method or "average"]}
+    return {"jury": {"members": members, "aggregate": form["aggregates"][method or "average"]}}
 
 
 def _weight(member: Mapping[str, Any]) -> Any:
@@ -140,6 +132,8 @@ def _weight(member: Mapping[str, Any]) -> Any:
 
 
 def _of_jury(given: Mapping[str, Any]) -> list[str]:
+    if len(given["judges"]) == 1:
+        return []
     method = given.get("aggregation_method")
     reasons = [] if method else ["it does not say how its judges' scores became one; here it is their mean"]
     if method == "majority_vote":
@@ -164,7 +158,7 @@ def _turned(metric: Mapping[str, Any]) -> dict[str, Any]:
 
 def _rubric(result: Mapping[str, Any], check: dict[str, Any]) -> Draft:
     title = result.get("evaluation_name")
-    value = {"checks": [check], "scoring": {"combine": "weighted_avg"}}
+    value = {"checks": [{"id": "judged", "kind": "llm_judge", **check}], "scoring": {"combine": "weighted_avg"}}
     name = _named(slug(title) if isinstance(title, str) else "", value)
     return Draft(Kind.RUBRIC, name, {**({"title": title} if isinstance(title, str) and title else {}), **value})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from evalstore.documents import Pointer
@@ -19,10 +19,21 @@ HELD = "detailed_evaluation_results_per_samples"
 _ALONE = "a score without the rows behind it: it is kept in the run, and nothing can grade it again"
 _UNKNOWN = -1
 
+Result = tuple[Pointer, Any, Ruler | str | None]
 
-def rulers_of(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[tuple[Case, ...], tuple[Draft, ...]]:
+
+def results_of(root: Mapping[str, Any], form: Mapping[str, Any]) -> list[Result]:
+    """Return each result with its ruler, or why it can have none."""
+    found: list[Result] = []
+    for index, result in enumerate(root["evaluation_results"]):
+        pointer = ("evaluation_results", index)
+        odd = f"the result is {named(result)} where an object belongs; it is kept in the run"
+        found.append((pointer, result, ruler_of(result, pointer, form) if isinstance(result, dict) else odd))
+    return found
+
+
+def rulers_of(found: Iterable[Result]) -> tuple[tuple[Case, ...], tuple[Draft, ...]]:
     """Return a rubric for each result that models scored, and their judges."""
-    found = _rulers(root, form)
     made = [(pointer, result, ruler) for pointer, result, ruler in found if isinstance(ruler, Ruler)]
     cases = tuple(
         Case(pointer, result, Outcome.LOSSY, (*ruler.reasons, *_odd(result)), rubric=ruler.rubric)
@@ -32,28 +43,20 @@ def rulers_of(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[tuple[C
     return cases, tuple(reversed(judges.values()))
 
 
-def results_of(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator[Note]:
+def notes_of(root: Mapping[str, Any], found: Iterable[Result]) -> Iterator[Note]:
     """Yield a note on every other result, and on a label that the aggregate does not fit."""
     if doubt := aggregate_doubt(root):
         yield Note(("schema_version",), Outcome.MIGRATED, doubt, kept=True)
     if not root["evaluation_results"]:
         yield Note(("evaluation_results",), Outcome.UNMAPPED, "it has no result; it is kept as a run")
     with_rows = isinstance(root.get(HELD), list) or bool(within(root, "detailed_evaluation_results"))
-    for pointer, result, ruler in _rulers(root, form):
+    for pointer, result, ruler in found:
         if isinstance(ruler, Ruler):
             continue
         graded = with_rows and not ruler
         reasons = [ruler or ("" if with_rows else _ALONE), *_odd(result)]
         outcome = Outcome.MIGRATED if graded else Outcome.UNMAPPED
         yield Note(pointer, outcome, "; ".join(filter(None, reasons)), kept=graded)
-
-
-def _rulers(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator[tuple[Pointer, Any, Ruler | str | None]]:
-    """Yield each result with its ruler, or why it can have none."""
-    for index, result in enumerate(root["evaluation_results"]):
-        pointer = ("evaluation_results", index)
-        odd = f"the result is {named(result)} where an object belongs; it is kept in the run"
-        yield pointer, result, ruler_of(result, pointer, form) if isinstance(result, dict) else odd
 
 
 def _odd(result: Any) -> Iterator[str]:
@@ -67,4 +70,5 @@ def _odd(result: Any) -> Iterator[str]:
     if score == _UNKNOWN and (below or metric.get("has_unknown_level") is True):
         yield "its score is -1, which says unknown"
     elif below or above:
-        yield f"its score {score} lies outside of its bounds, {excerpt(str(low), 40)} to {excerpt(str(high), 40)}"
+        far, low, high = (excerpt(str(number), 40) for number in (score, low, high))
+        yield f"its score {far} lies outside of its bounds, {low} to {high}"

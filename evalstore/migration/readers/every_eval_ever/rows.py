@@ -79,7 +79,7 @@ def _problem(row: Any) -> str:
 
 def _given(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a row was asked; the samples that the first aggregates hold are flat."""
-    if "response" in row and not isinstance(row.get("input"), dict):
+    if isinstance(row.get("input"), str):
         flat = {"raw": "input", "reference": "ground_truth", "formatted": "prompt", "choices": "choices"}
         return {name: row.get(key) for name, key in flat.items()}
     given = row.get("input")
@@ -132,7 +132,7 @@ def _odd(row: Mapping[str, Any], place: Place) -> tuple[Outcome, tuple[str, ...]
         with worded(place, "it is no row of a run"):
             graded = graded_of(row, place)
     except LoadError as error:
-        reason = f"its question is kept, its output cannot be read: {error.message}"
+        reason = f"its question is kept, its row cannot be read: {error.message}"
         return Outcome.LOSSY, tuple(filter(None, [reason, doubt]))
     if graded is None:
         return Outcome.MIGRATED, tuple(filter(None, ["its model gave no output", doubt]))
