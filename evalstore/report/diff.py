@@ -152,11 +152,16 @@ def told(finding: DiffFinding, *, here: bool) -> Iterator[tuple[str, str]]:
 
 
 def exchanged(finding: DiffFinding, width: int) -> str | list[Line]:
-    """Return the old value and the new one, on one line or under each other; empty where the message says it all."""
+    """Return the old value and the new one, on one line or under each other; empty where the message says it all.
+
+    Of a patch only what fits one line: nothing moves, so there is nothing to review line by line.
+    """
     known = [value for value in (finding.before, finding.after) if value is not None]
     if all(_is_said(value, finding.message) for value in known):
         return ""
-    return one_line(finding.before, finding.after, width) or sides(finding.before, finding.after, width)
+    if line := one_line(finding.before, finding.after, width):
+        return line
+    return "" if finding.level_before is Bump.PATCH else sides(finding.before, finding.after, width)
 
 
 def heaviest(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
