@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from evalstore.diff.change import Change, Channel, Proof, Rule
 from evalstore.diff.direction import EITHER, NONE, flip, lift, share
-from evalstore.diff.findings import Certainty, Direction, Profile
+from evalstore.diff.findings import Certainty, Diff, Direction, Profile
 from evalstore.diff.plain import leftovers, told
 from evalstore.diff.refs import imported_directions, imported_shift
 from evalstore.diff.rules import RULES
@@ -59,7 +59,8 @@ def _directions(change: Change, rule: Rule) -> tuple[Direction, Direction]:
         return NONE, NONE
     direction = (change.decided and change.decided.direction) or rule.law.of(change)
     verdict = rule.law.verdict(change) if rule.law.verdict else direction
-    score, verdict = imported_directions(change.imported) if change.imported else (direction, verdict)
+    imported = _imported(change)
+    score, verdict = imported_directions(imported) if imported else (direction, verdict)
     if rule.channel is Channel.VERDICT:
         return NONE, direction
     if rule.channel is Channel.SCORE:
@@ -74,10 +75,16 @@ def _directions(change: Change, rule: Rule) -> tuple[Direction, Direction]:
     return lift(check, rubric, score, verdict)
 
 
+def _imported(change: Change) -> Diff | None:
+    """Return the diff that says where a change moves; what was decided of it says more."""
+    return None if change.decided else change.imported
+
+
 def _shift(change: Change, rule: Rule, score: Direction) -> Fraction | None:
     if score is NONE:
         return Fraction(0)
-    shift = imported_shift(change.imported) if change.imported else None
+    imported = _imported(change)
+    shift = imported_shift(imported) if imported else None
     if rule.shift:
         shift = rule.shift(change)
     if rule.channel in _ON_CHECKS:

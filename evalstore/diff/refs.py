@@ -7,17 +7,31 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from evalstore.diff.change import Change, Proof
-from evalstore.diff.direction import NONE, join
-from evalstore.diff.findings import Diff, Direction
+from evalstore.diff.change import Change, Decided, Proof
+from evalstore.diff.direction import EITHER, NONE, join
+from evalstore.diff.findings import Certainty, Diff, Direction
+from evalstore.diff.plain import plain
+from evalstore.diff.state import RubricState, read_rubric
 from evalstore.errors import EvalstoreError
-from evalstore.model import Artifact, PinType, Ref, parse_ref
+from evalstore.model import Artifact, Combine, PinType, Ref, parse_ref
 from evalstore.versions import Bump
 
 Load = Callable[[str], Artifact]
 Compare = Callable[[Artifact, Artifact], Diff]
 
 REFERENCES = frozenset({"judge-ref-changed", "composite-ref-changed", "question-rubric-ref-changed"})
+# Edits of a rubric that may decide whether an output has a score at all.
+_UNSCORE = frozenset(
+    {"check-added", "check-removed", "check-kind-changed", "check-weight-changed", "check-target-changed"}
+    | {"scoring-combine-changed", "scoring-required-changed", "json-schema-tightened", "json-schema-loosened"}
+    | {"scoring-missing-policy-changed", "scoring-errors-policy-changed"}
+)
+_NO_SCORE = Decided(
+    Certainty.BY_DEFINITION,
+    "what its rubric leaves without a score may be other outputs, and no score is not 0",
+    (),
+    EITHER,
+)
 _COMMIT = frozenset("0123456789abcdef")
 _COMMIT_LENGTHS = frozenset({40, 64})
 
@@ -50,7 +64,7 @@ def follow(change: Change, load: Load | None, compare: Compare, locked: Containe
         return _because(change, error.message)
     if _bar_turned(change, imported):
         return _because(change, "negate turns its score round, and the bar that this is held against is another")
-    return replace(change, imported=imported)
+    return replace(change, imported=imported, decided=_NO_SCORE if _comes_and_goes(change, imported, sides) else None)
 
 
 def same_content(change: Change) -> Proof | None:
@@ -116,6 +130,25 @@ def _bar_turned(change: Change, imported: Diff) -> bool:
         return False
     moves = any(finding.rule == "scoring-threshold-changed" for finding in imported.findings)
     return moves and change.checks[1].negate
+
+
+def _comes_and_goes(change: Change, imported: Diff, sides: tuple[Artifact, Artifact]) -> bool:
+    """Whether the composite may get a score that it had not, or lose it: its rubric's diff compares no score with none.
+
+    That is so where no check of the rubric is always scored, and an edit decides which outputs have a score.
+    """
+    if change.rule != "composite-ref-changed":
+        return False
+    if not any(finding.rule in _UNSCORE and finding.level is Bump.MAJOR for finding in imported.findings):
+        return False
+    return not all(map(_always_scored, (read_rubric(plain(side.value)) for side in sides)))
+
+
+def _always_scored(rubric: RubricState | None) -> bool:
+    weighs = rubric is not None and rubric.combine is Combine.WEIGHTED_AVG
+    return rubric is not None and any(
+        not rubric.optional(check) and (check.weight or not weighs) for check in rubric.checks
+    )
 
 
 def _because(change: Change, why: str) -> Change:
