@@ -25,10 +25,13 @@ class Match:
 
 
 NOTHING = Match(None, None, 0.0, "this is no format that evalstore migrates")
+OURS = Match(None, None, 1.0, "a migration has made this")
 
 
 def detect(value: Any, tables: Sequence[Table]) -> Match:
     """Return the best match among the tables; a shape that is something else comes before any format."""
+    if _is_ours(value):
+        return OURS
     shapes = (shape for table in tables for shape in table.not_this if _has_shape(value, shape))
     if shape := next(shapes, None):
         return Match(None, shape, 1.0, shape.reason)
@@ -36,6 +39,11 @@ def detect(value: Any, tables: Sequence[Table]) -> Match:
     best, *others = matches or [NOTHING]
     least = max(SURE, best.confidence - _CLOSE)
     return replace(best, also=tuple(_guess(match) for match in others if match.table and match.confidence >= least))
+
+
+def _is_ours(value: Any) -> bool:
+    first = value[0] if isinstance(value, list) and value else value
+    return isinstance(first, dict) and isinstance(first.get("x_source"), dict)
 
 
 def variant(value: Any, table: Table) -> Table:

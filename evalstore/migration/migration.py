@@ -107,6 +107,8 @@ def _refuse_changes(files: Iterable[Planned], *, force: bool) -> None:
 def _read(  # noqa: PLR0913  # all that one source is read with
     found: Found, tables: Sequence[Table], names: Names, there: There, *, forced: bool, dialect: str | None
 ) -> _Read:
+    if found.kept:
+        return _Read(Source(found.name, "", None, None, 1.0, "this is a run of the store"), Plan({}, ()), skipped=True)
     try:
         data = found.read()
     except LoadError as error:

@@ -12,6 +12,7 @@ from evalstore.errors import LoadError, Place
 from evalstore.files import read_below, read_named
 from evalstore.migration.opened import SUFFIXES, open_beside
 from evalstore.migration.write import STAGE
+from evalstore.runs.kept import FOLDER
 
 _LIMIT = 64 << 20
 _PASSED_BY = frozenset({".git", ".evalstore", STAGE})
@@ -19,12 +20,16 @@ _PASSED_BY = frozenset({".git", ".evalstore", STAGE})
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file to read: `name` is what artifacts and reports call it; `walked` if only its folder was named."""
+    """A file to read: `name` is what artifacts and reports call it; `walked` if only its folder was named.
+
+    `kept` is a run of the store itself, met on a walk from above: no source, it would come to be its own copy.
+    """
 
     name: str
     root: Path
     below: str
     walked: bool
+    kept: bool = False
 
     def read(self) -> bytes:
         """Return its bytes; a named file may be a link, a walked one never goes through any."""
@@ -59,9 +64,11 @@ def _found(path: Path, store: Path) -> Iterator[Found]:
     if not path.is_dir():
         yield Found(_text(_name(path, store, folder=False)), path.parent, path.name, walked=False)
         return
-    name = _name(path, store, folder=True)
+    name, runs = _name(path, store, folder=True), _absolute(store) / FOLDER
+    above = not _absolute(path).is_relative_to(runs)
     for below in _walk(path, PurePosixPath()):
-        yield Found(_text(name / below), path, str(below), walked=True)
+        kept = above and _absolute(path / below).is_relative_to(runs)
+        yield Found(_text(name / below), path, str(below), walked=True, kept=kept)
 
 
 def _walk(root: Path, folder: PurePosixPath) -> Iterator[PurePosixPath]:

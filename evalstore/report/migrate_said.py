@@ -99,7 +99,7 @@ def closing(report: MigrationReport, names: str = "") -> Iterator[str]:
     else:
         yield f"{counted(len(report.written), 'file')} written, {states['unchanged']:,} unchanged"
     if report.skipped:
-        yield f"{counted(len(report.skipped), 'file')} of no known format passed by{names}"
+        yield f"{counted(len(report.skipped), 'other file')} passed by{names}"
     if report.recovered:
         yield "an earlier migration was interrupted; what it left was undone first"
 

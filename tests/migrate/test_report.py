@@ -47,7 +47,7 @@ def test_a_long_report_says_what_it_leaves_out(cli: Run, many: Path, tmp_path: P
     assert "30 sources more with nothing to say of" in lines
     assert lines[-2:] == [
         "62 files written, 0 unchanged",
-        "2 files of no known format passed by; --verbose names them",
+        "2 other files passed by; --verbose names them",
     ]
 
 

@@ -110,6 +110,21 @@ def test_a_named_file_of_no_known_format_is_refused_and_a_walked_one_counted(tmp
     assert [source.file for source in walked.skipped] == ["site/package.json"]
 
 
+def test_a_store_that_lies_in_what_is_walked_is_no_source(tmp_path: Path) -> None:
+    put(tmp_path / "legacy/forms/evals.json")
+    put(tmp_path / "runs/mine.json", SUITE)
+    first = migrate([tmp_path], into=tmp_path)
+    again = migrate([tmp_path], into=tmp_path)
+    assert [source.file for source in first.skipped] == ["runs/mine.json"]
+    assert (again.written, again.entries) == ((), first.entries)
+    assert {source.reason for source in again.skipped} == {"this is a run of the store", "a migration has made this"}
+    assert migrate([tmp_path / "runs"], into=tmp_path, dry_run=True).entries
+    named = migrate([tmp_path / "datasets/forms.yaml"], into=tmp_path)
+    assert [(entry.outcome, entry.reason) for entry in named.entries] == [
+        (Outcome.REFUSED, "a migration has made this")
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
