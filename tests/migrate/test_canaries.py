@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -80,11 +81,8 @@ def _at(value: Any, place: Place) -> Any:
     return value
 
 
-def check(path: Path, places: list[Place]) -> bool:
-    """Migrate the fixture of a file with canaries at these places; whether anything was made of the file."""
-    value = value_of(path)
-    words = {place: f"zq{number}zq" for number, place in enumerate(places)}
-    changed = marked(value, words)
+def kept(path: Path, changed: Any) -> bytes | None:
+    """Migrate the fixture of a file with another value, and back; the store's bytes, None if nothing was made of it."""
     legacy = next(folder for folder in path.parents if folder.name == "legacy")
     with TemporaryDirectory() as folder:
         here = Path(folder)
@@ -95,13 +93,20 @@ def check(path: Path, places: list[Place]) -> bool:
         source = next((one for one in report.sources if one.file == below.as_posix()), None)
         if source is None or source.target is None:
             assert any(said.file == below.as_posix() for said in (*report.skipped, *report.entries))
-            return False
+            return None
         assert source.format
-        store = b"".join((here / name).read_bytes() for name in report.written)
-        assert [word for word in canaries(words, value) if word not in store] == []
         export(to=source.format, store=here, out=here / "out")
         assert same(open_source((here / "out" / below).read_bytes(), path.name).value, changed)
-    return True
+        return b"".join((here / name).read_bytes() for name in report.written)
+
+
+def check(path: Path, places: list[Place]) -> bool:
+    """Put canaries at these places of a file; whether anything was made of it."""
+    value = value_of(path)
+    words = {place: f"zq{number}zq" for number, place in enumerate(places)}
+    store = kept(path, marked(value, words))
+    assert store is None or [word for word in canaries(words, value) if word not in store] == []
+    return store is not None
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(CASES).as_posix())
@@ -120,6 +125,50 @@ def any_places(path: Path) -> st.SearchStrategy[tuple[Path, list[Place]]]:
 @given(st.sampled_from(FILES).flatmap(any_places))
 def test_a_word_anywhere_is_kept(at: tuple[Path, list[Place]]) -> None:
     check(*at)
+
+
+ODD = st.sampled_from(
+    [None, True, False, 0, 1, -1, 10**30, Decimal("0.10"), Decimal("1E+400"), "", " ", "x", "\x00", "{{ x }}", [], {}, [[]], [None],
+     [{}], {"x": None}, {"": 0}, ["x", 1], {"id": 1}]
+)  # fmt: skip
+
+
+def nodes(value: Any, place: Place = ()) -> Iterator[Place]:
+    """Yield the places of all values but the root."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield (*place, key)
+        yield from nodes(item, (*place, key))
+
+
+def replaced(value: Any, place: Place, new: Any) -> Any:
+    if not place:
+        return new
+    if isinstance(value, list):
+        return [replaced(item, place[1:], new) if index == place[0] else item for index, item in enumerate(value)]
+    return {key: replaced(item, place[1:], new) if key == place[0] else item for key, item in value.items()}
+
+
+@st.composite
+def odd_files(draw: st.DrawFn) -> tuple[Path, Any]:
+    path = draw(st.sampled_from(FILES))
+    value = value_of(path)
+    for _ in range(draw(st.integers(1, 3))):
+        if places := list(nodes(value)):
+            value = replaced(value, draw(st.sampled_from(places)), draw(ODD))
+    return path, value
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(odd_files())
+def test_any_value_anywhere_is_kept_or_refused_in_a_sentence(odd: tuple[Path, Any]) -> None:
+    kept(*odd)
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(odd_files())
+def test_ten_thousand_odd_files(odd: tuple[Path, Any]) -> None:
+    kept(*odd)
 
 
 @pytest.mark.slow
