@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -59,3 +60,36 @@ def test_what_no_check_can_say_is_said_to_be_lost(rule: dict[str, Any], more: di
     assert [note.outcome for note in case.notes] == [Outcome.UNMAPPED]
     assert case.rubric
     assert case.rubric.value["x_unmapped"]
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ([{"value": "- tool: a\n  tool_rules: should_be_run\n"}], "rules is a list where a mapping"),
+        ([{"value": "just words"}], "rules is a text where a mapping"),
+        ([{"value": 7}], "rules is no field of one text"),
+        ({"rule_1": {"tool": "a", "tool_rules": "should_be_run"}}, "rules is no field of one text"),
+        ([{"value": ""}, {"value": "rule_1: {tool: a, tool_rules: should_be_run}"}], "rules has 2 values"),
+    ],
+)
+def test_rules_in_another_shape_are_refused_and_not_taken_for_none(field: Any, said: str) -> None:
+    test = {"id": "1", "triggering_instructions": "Go", "rules": field}
+    document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": [test]}), "g.json")
+    (case,) = read(Legacy(document, "g.json", "", lambda _: None), TABLE).cases
+    assert case.outcome is Outcome.REFUSED
+    assert case.reasons[0].startswith(said)
+
+
+@pytest.mark.parametrize("field", [None, [], {}, "", [{"value": None}], [{"value": ""}], [{}]])
+def test_a_field_without_rules_asks_for_nothing(field: Any) -> None:
+    test = {"id": "1", "triggering_instructions": "Go", "rules": field}
+    document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": [test]}), "g.json")
+    (case,) = read(Legacy(document, "g.json", "", lambda _: None), TABLE).cases
+    assert case.outcome is Outcome.MIGRATED
+
+
+@pytest.mark.parametrize("wanted", [["should_be_run"], {"a": 1}, None, 7])
+def test_a_rule_that_wants_no_word_is_said_to_be_lost(wanted: Any) -> None:
+    case = migrated({"rule_1": {"tool": "a", "tool_rules": wanted}})
+    assert case.outcome is Outcome.LOSSY
+    assert case.reasons == ("a is neither wanted nor forbidden",)

@@ -22,6 +22,7 @@ _PARAMETERS = "{} is checked for its parameters, which no check kind can say: on
 _UNSAID = "{} must not run with certain parameters, which no check kind can say"
 _ORDER = "{} has an order among the tools, which is not read"
 _NONE = "no rule: any answer that is not empty passes"
+_NO_TALK = "messages are no conversation: kept as data, and the question is asked without them"
 _ODD = "{} is neither wanted nor forbidden"
 
 
@@ -72,9 +73,11 @@ def _case(raw: Any, pointer: Pointer, taken: set[str], table: Table, judge: Draf
     name = next(name for name in numbered(label) if name not in taken)
     taken.add(name)
     rules, notes = _rules(_inner(raw, "rules"), (*pointer, "rules"), table.form)
-    messages = _messages(_inner(raw, "messages"))
+    said = _inner(raw, "messages")
+    messages = _messages(said)
     question = {"id": name, "input": asked, **({"messages": messages} if messages else {})}
     reasons = [*([f"{label} is also the id of a test before; here it is {name}"] if name != label else [])]
+    reasons += [_NO_TALK] if said and not messages else []
     reasons += [note.reason for note in notes] or (
         [] if rules.tools or rules.forbidden or rules.instruction else [_NONE]
     )
@@ -83,21 +86,31 @@ def _case(raw: Any, pointer: Pointer, taken: set[str], table: Table, judge: Draf
 
 
 def _value(raw: Mapping[str, Any], key: str) -> Any:
-    """Return the one value of a field; None where there is none."""
+    """Return the one value of a field, None where there is none; more than one is a `LoadError`."""
     items = raw.get(key)
+    if isinstance(items, list) and len(items) > 1:
+        raise LoadError(f"{key} has {len(items)} values where the field holds one")
     first = items[0] if isinstance(items, list) and items else items
     return first.get("value") if isinstance(first, dict) else first
 
 
 def _inner(raw: Mapping[str, Any], key: str) -> Any:
-    """Return the YAML that stands as text in a field; text that is none is a `LoadError`."""
+    """Return the YAML that stands as text in a field; what is no such text is a `LoadError`."""
     text = _value(raw, key)
+    if not isinstance(text, str) and _any(raw.get(key)):
+        raise LoadError(f"{key} is no field of one text, in which the YAML stands")
     if not isinstance(text, str) or not text.strip():
         return None
     try:
         return read_yaml(text, key).value
     except LoadError as error:
         raise LoadError(f"{key} holds no YAML that can be read: {error.message}") from None
+
+
+def _any(items: Any) -> bool:
+    """Tell whether a field says anything at all: nothing, an empty value and a value of null do not."""
+    first = items[0] if isinstance(items, list) and items else items
+    return any(first.values()) if isinstance(first, dict) else bool(first)
 
 
 def _messages(value: Any) -> list[dict[str, Any]]:
@@ -111,8 +124,10 @@ def _is_message(item: Any) -> bool:
 
 
 def _rules(value: Any, at: Pointer, form: Mapping[str, Any]) -> tuple[_Rules, list[Note]]:
+    if value and not isinstance(value, dict):
+        raise LoadError(f"rules is {named(value)} where a mapping of rules belongs")
     rules, notes = _Rules(), []
-    for key, rule in value.items() if isinstance(value, dict) else ():
+    for key, rule in (value or {}).items():
         if key == form["text"] and isinstance(rule, str):
             rules.instruction = rule
         elif isinstance(rule, dict) and isinstance(rule.get("tool"), str) and rule["tool"]:
@@ -126,7 +141,7 @@ def _rules(value: Any, at: Pointer, form: Mapping[str, Any]) -> tuple[_Rules, li
 def _take(rule: Mapping[str, Any], rules: _Rules, form: Mapping[str, Any]) -> list[str]:
     """Add the demand of one rule, and return what of it cannot be said."""
     name = rule["tool"]
-    wanted = form["rules"].get(rule.get("tool_rules"))
+    wanted = form["rules"].get(str(rule.get("tool_rules")))
     checked = bool(rule.get("parameters"))
     ordered = any(
         rule.get(key) not in form["free"] and rule.get(key) is not None for key in ("tool_order", "tool_loop_order")
