@@ -15,12 +15,13 @@ from evalstore.migration.against import planned, text_there
 from evalstore.migration.detect import SURE, Match, detect
 from evalstore.migration.opened import names_key, opened
 from evalstore.migration.outcome import Entry, MigrationReport, Outcome, Planned, Source, State
-from evalstore.migration.plan import Plan, There, entry, plan_source
+from evalstore.migration.plan import Plan, entry, plan_source
 from evalstore.migration.readers import read as take
 from evalstore.migration.shelving import Names
 from evalstore.migration.sources import Found, find_sources
 from evalstore.migration.table import Table, check_dialect, load_tables
 from evalstore.migration.taken import Legacy
+from evalstore.migration.texts import There
 from evalstore.migration.write import Stage, staged
 from evalstore.store.locate import looks_bare
 
@@ -107,8 +108,9 @@ def _refuse_changes(files: Iterable[Planned], *, force: bool) -> None:
 def _read(  # noqa: PLR0913  # all that one source is read with
     found: Found, tables: Sequence[Table], names: Names, there: There, *, forced: bool, dialect: str | None
 ) -> _Read:
-    if found.kept:
-        return _Read(Source(found.name, "", None, None, 1.0, "this is a run of the store"), Plan({}, ()), skipped=True)
+    if found.copy:
+        source = Source(found.name, "", None, None, 1.0, "this is the run that a migration has made of a source")
+        return _Read(source, Plan({}, ()), skipped=True)
     try:
         data = found.read()
     except LoadError as error:

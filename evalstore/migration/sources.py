@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from evalstore.documents import Document
@@ -12,7 +12,7 @@ from evalstore.errors import LoadError, Place
 from evalstore.files import read_below, read_named
 from evalstore.migration.opened import SUFFIXES, open_beside
 from evalstore.migration.write import STAGE
-from evalstore.runs.kept import FOLDER
+from evalstore.runs.kept import came_from
 
 _LIMIT = 64 << 20
 _PASSED_BY = frozenset({".git", ".evalstore", STAGE})
@@ -22,14 +22,14 @@ _PASSED_BY = frozenset({".git", ".evalstore", STAGE})
 class Found:
     """A file to read: `name` is what artifacts and reports call it; `walked` if only its folder was named.
 
-    `kept` is a run of the store itself, met on a walk from above: no source, it would come to be its own copy.
+    `copy` is a run of the store that was met beside the source that it came from.
     """
 
     name: str
     root: Path
     below: str
     walked: bool
-    kept: bool = False
+    copy: bool = False
 
     def read(self) -> bytes:
         """Return its bytes; a named file may be a link, a walked one never goes through any."""
@@ -57,18 +57,18 @@ class Found:
 def find_sources(paths: Iterable[Path], store: Path) -> list[Found]:
     """Return the files that `paths` mean, each once, by name."""
     found = {_absolute(one.root / one.below): one for path in paths for one in _found(path, store)}
-    return sorted(found.values(), key=lambda one: one.name)
+    names = {one.name for one in found.values()}
+    told = (replace(one, copy=one.walked and came_from(one.name) in names - {one.name}) for one in found.values())
+    return sorted(told, key=lambda one: one.name)
 
 
 def _found(path: Path, store: Path) -> Iterator[Found]:
     if not path.is_dir():
         yield Found(_text(_name(path, store, folder=False)), path.parent, path.name, walked=False)
         return
-    name, runs = _name(path, store, folder=True), _absolute(store) / FOLDER
-    above = not _absolute(path).is_relative_to(runs)
+    name = _name(path, store, folder=True)
     for below in _walk(path, PurePosixPath()):
-        kept = above and _absolute(path / below).is_relative_to(runs)
-        yield Found(_text(name / below), path, str(below), walked=True, kept=kept)
+        yield Found(_text(name / below), path, str(below), walked=True)
 
 
 def _walk(root: Path, folder: PurePosixPath) -> Iterator[PurePosixPath]:

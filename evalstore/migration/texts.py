@@ -1,0 +1,56 @@
+"""The texts of artifacts, each in its file; one that the store has already stays as it is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from evalstore.documents import read_yaml, write_row, write_yaml
+from evalstore.errors import LoadError, RefusedError
+from evalstore.migration.fold import same
+from evalstore.migration.taken import Draft, Legacy
+from evalstore.model import Kind
+
+# A dataset of a larger source keeps its rows in a file beside it: YAML files end at 1 MiB.
+_ROWS_FROM = 256 << 10
+_SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n"
+There = Callable[[str], str | None]
+
+
+def path_of(draft: Draft) -> str:
+    """Return the file of an artifact."""
+    return f"{draft.kind}s/{draft.id}.yaml"
+
+
+def parts_of(draft: Draft, value: dict[str, Any], size: int) -> Iterator[tuple[str, Any]]:
+    """Yield the files of an artifact of a source of this size, each with its value; of rows the list."""
+    if draft.kind is not Kind.DATASET or size < _ROWS_FROM:
+        yield path_of(draft), value
+        return
+    head = {("rows" if key == "questions" else key): item for key, item in value.items()}
+    yield f"datasets/{draft.id}.jsonl", value["questions"]
+    yield path_of(draft), head | {"rows": f"{draft.id}.jsonl"}
+
+
+def text_of(path: str, value: Any, there: str | None) -> str:
+    """Return the text of a file: the one that is there, if it says the same, which costs less than to write it."""
+    if path.endswith(".jsonl"):
+        return "".join(map(write_row, value))
+    kind = path.partition("s/")[0]
+    return there if there and _says(there, value) else write_yaml(value, header=_SCHEMA.format(kind))
+
+
+def as_it_is(legacy: Legacy) -> str:
+    """Return the text of the source, which has its very bytes."""
+    text = f"{chr(0xFEFF) if legacy.document.bom else ''}{legacy.document.text}"
+    if hashlib.sha256(text.encode()).hexdigest() != legacy.sha256:
+        raise RefusedError("it is not UTF-8 from end to end, so it cannot stay as it is", hint="save it as UTF-8")
+    return text
+
+
+def _says(text: str, value: Any) -> bool:
+    with suppress(LoadError):
+        return same(read_yaml(text, "").value, value)
+    return False
