@@ -127,7 +127,7 @@ def test_a_word_anywhere_is_kept(at: tuple[Path, list[Place]]) -> None:
     check(*at)
 
 
-ODD = st.sampled_from(
+ODD: st.SearchStrategy[Any] = st.sampled_from(
     [None, True, False, 0, 1, -1, 10**30, Decimal("0.10"), Decimal("1E+400"), "", " ", "x", "\x00", "{{ x }}", [], {}, [[]], [None],
      [{}], {"x": None}, {"": 0}, ["x", 1], {"id": 1}]
 )  # fmt: skip
