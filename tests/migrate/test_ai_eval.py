@@ -107,6 +107,52 @@ def test_a_target_is_the_mean_of_its_graders_on_one_scale(names: list[str], data
     assert (result.verdict is Verdict.PASS) == (mean * 5 >= Fraction(7, 2))
 
 
+@pytest.mark.parametrize("key", ["negate", "threshold", "min_matches"])
+def test_a_word_that_no_executor_reads_means_nothing_here_either(key: str) -> None:
+    check = {
+        "id": "a",
+        "kind": "must_contain_any",
+        "values": ["theme", "hook"],
+        key: 2 if key == "min_matches" else True,
+    }
+    scoring = {"combine": "all_pass", "required": ["a"], "errors": "fail"}
+    (case,) = taken(
+        {"id": "r", "version": "1.0", "applicable_bundles": [], "checks": [check], "scoring": scoring}
+    ).cases
+    assert case.rubric
+    assert evaluate({"id": "r", "version": "1.0.0"} | case.rubric.value, "a theme").verdict is Verdict.PASS
+    assert case.rubric.value["scoring"] == {"combine": "all_pass"}
+    assert any(repr(key) in reason for reason in case.reasons)
+    assert any("'required', 'errors'" in reason for reason in case.reasons)
+
+
+def test_weights_that_are_left_with_nothing_are_a_loss() -> None:
+    checks = [{"id": "a", "kind": "must_contain_any", "values": ["x"]}, {"id": "b", "kind": "php_lint"}]
+    scoring = {"combine": "weighted_avg", "weights": {"a": 0, "b": 1}}
+    (case,) = taken({"id": "r", "version": "1.0", "applicable_bundles": [], "checks": checks, "scoring": scoring}).cases
+    assert case.outcome is Outcome.LOSSY
+    assert "add up to 0" in case.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("graders", "said"),
+    [
+        (["relevance_grader", {"id": "accuracy_grader"}], "a grader is an object where its name belongs"),
+        (["relevance_grader", None], "a grader is null where its name belongs"),
+        ({"relevance_grader": {"weight": 3}}, "relevance_grader: its own settings are kept as data"),
+        (["relevance_grader", "rubric_checks"], "rubric_checks: the rubrics that rows name grade them"),
+        (["relevance_grader", "mine"], "mine: it is no grader of the module"),
+    ],
+)
+def test_a_target_never_loses_a_grader_without_a_word(graders: Any, said: str) -> None:
+    (case,) = taken({"id": "t", "mode": "chat", "dataset_ref": "d.yaml", "graders": graders}).cases
+    assert case.outcome is Outcome.LOSSY
+    assert case.reasons[0].startswith(said)
+    assert [note.outcome for note in case.notes] == [Outcome.UNMAPPED]
+    assert case.rubric
+    assert case.rubric.value["x_unmapped"]
+
+
 def test_what_a_row_is_graded_by_is_pinned_with_three_parts() -> None:
     (case,) = taken({"questions": [{"id": "a", "input": "?", "rubric_ref": "rubric/x@1.2"}]}).cases
     assert case.question["rubric_ref"] == "rubric/x@1.2.0"

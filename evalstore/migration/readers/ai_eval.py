@@ -18,10 +18,15 @@ from evalstore.versions import find_version
 
 _REF = re.compile(r"rubric/(?P<id>[^@]+)@(?P<version>[^@]+)")
 _TWO_PARTS = re.compile(r"[0-9]+\.[0-9]+")
-_CHECK_KEYS = ("id", "kind", "values", "case_sensitive", "min_matches", "metadata")
+_CHECK_KEYS = ("id", "kind", "values", "case_sensitive", "metadata")
+_SCORING_KEYS = ("combine", "weights", "threshold")
 _NOT_RUN = "the program has no executor for {}: it leaves the check out of the score, and so is it here"
 _UNSAID = "no check kind can say {}: what it adds to the score is lost"
 _NONE_RUN = "the program has an executor for none of its checks and scores nothing; here they are graded"
+_NO_WEIGHT = "the weights of the checks that the program runs add up to 0, so here the rubric has no score"
+_NO_NAME = "a grader is {} where its name belongs: what it adds to the score is lost"
+_OWN = "{}: its own settings are kept as data, and it grades here with those of the module"
+_OWN_THRESHOLD = "question_pass_threshold is kept as data: a question passes here at 3.5 of 5"
 _NO_GRADERS = "graders is {} where the graders of a target belong"
 
 
@@ -143,19 +148,25 @@ def _rubric(root: Mapping[str, Any], _: Legacy, table: Table) -> Taken:
         return Taken("rubric", notes=(Note(problem[0], Outcome.REFUSED, problem[1]),))
     run = [check for check in root["checks"] if check["kind"] in table.form["executors"]]
     left = [(index, check) for index, check in enumerate(root["checks"]) if run and check not in run]
-    checks = [_check(check) for check in run or root["checks"]]
+    checks = [_check(check, executed=bool(run)) for check in run or root["checks"]]
     lost = sorted({check["kind"] for _, check in left}.intersection(table.form["unsaid"]))
     notes = [Note(("checks", index), Outcome.UNMAPPED, _why_left(check["kind"], lost)) for index, check in left]
+    scoring = _scoring(root["scoring"], {check["id"] for check in checks}, executed=bool(run))
     value = {
         **{key: root[key] for key in ("description",) if isinstance(root.get(key), str)},
         **({"title": root["label"]} if isinstance(root.get("label"), str) else {}),
         "checks": checks,
-        "scoring": _scoring(root["scoring"], {check["id"] for check in checks}),
+        "scoring": scoring,
         **({"x_unmapped": [check for _, check in left]} if left else {}),
     }
-    reasons = (*([] if run else [_NONE_RUN]), *(_UNSAID.format(excerpt(kind)) for kind in lost))
+    reasons = (
+        *([] if run else [_NONE_RUN]),
+        *(_UNSAID.format(excerpt(kind)) for kind in lost),
+        *([_NO_WEIGHT] if _weightless(scoring, checks) else []),
+    )
     rubric = Draft(Kind.RUBRIC, _id(root["id"]), value, version=version or "")
     outcome = Outcome.LOSSY if reasons else Outcome.MIGRATED
+    reasons += tuple(_unread(run, root["scoring"]) if run else ())
     return Taken("rubric", cases=(Case((), root, outcome, reasons, rubric=rubric, notes=tuple(notes)),))
 
 
@@ -179,19 +190,36 @@ def _rubric_problem(root: Mapping[str, Any], version: str | None) -> tuple[Point
     return None
 
 
-def _check(check: Mapping[str, Any]) -> dict[str, Any]:
+def _check(check: Mapping[str, Any], *, executed: bool) -> dict[str, Any]:
+    """Return a check; of one that the program runs only what it reads, as other keys would mean something here."""
     case = {"case_sensitive": check.get("case_sensitive", False)} if "values" in check else {}
-    return dict(check) | case
+    return {key: item for key, item in check.items() if not executed or key in _CHECK_KEYS} | case
 
 
-def _scoring(scoring: Mapping[str, Any], ids: set[str]) -> dict[str, Any]:
+def _scoring(scoring: Mapping[str, Any], ids: set[str], *, executed: bool) -> dict[str, Any]:
     weights = scoring.get("weights")
     kept = {id_: weight for id_, weight in weights.items() if id_ in ids} if isinstance(weights, dict) else None
-    return {**scoring, **({"weights": kept} if kept is not None else {})}
+    read = {key: item for key, item in scoring.items() if not executed or key in _SCORING_KEYS}
+    return read | ({"weights": kept} if kept is not None else {})
+
+
+def _weightless(scoring: Mapping[str, Any], checks: list[dict[str, Any]]) -> bool:
+    weights = scoring.get("weights")
+    if scoring["combine"] != "weighted_avg" or not isinstance(weights, dict):
+        return False
+    return all(weights.get(check["id"], 1) == 0 for check in checks)
+
+
+def _unread(run: list[Any], scoring: Mapping[str, Any]) -> Iterator[str]:
+    """Say which keys of the checks that the program runs, and of how it combines them, it does not read."""
+    keys = dict.fromkeys(key for check in run for key in check if key not in _CHECK_KEYS)
+    yield from unread(keys, _CHECK_KEYS)
+    yield from unread((key for key in scoring if key not in _SCORING_KEYS), _SCORING_KEYS)
 
 
 def _target(root: Mapping[str, Any], legacy: Legacy, table: Table) -> Taken:
     names = _graders(root["graders"])
+    odd = _odd(root["graders"])
     if not names:
         problem = _NO_GRADERS.format(named(root["graders"]))
         return Taken("target", notes=(Note(("graders",), Outcome.REFUSED, problem),))
@@ -203,6 +231,7 @@ def _target(root: Mapping[str, Any], legacy: Legacy, table: Table) -> Taken:
         for name, row in rows.items()
         if not row or "unmapped" in row
     ]
+    said += [note for note, _ in odd]
     graded = {name: row for name, row in rows.items() if row and "unmapped" not in row}
     if not graded:
         return Taken(
@@ -210,7 +239,12 @@ def _target(root: Mapping[str, Any], legacy: Legacy, table: Table) -> Taken:
         )
     used = {row["judge"]: judges[row["judge"]] for row in graded.values() if "judge" in row}
     reasons = [f"{name}: {row['lossy']}" for name, row in graded.items() if "lossy" in row]
-    left = [{"grader": name, "reason": _unmapped(name, rows[name])} for name in names if name not in graded]
+    reasons += [note.reason for note in said]
+    reasons += [_OWN_THRESHOLD] if "question_pass_threshold" in root else []
+    left: list[dict[str, Any]] = [
+        {"grader": name, "reason": _unmapped(name, row)} for name, row in rows.items() if name not in graded
+    ]
+    left += [{"grader": item, "reason": note.reason} for note, item in odd]
     value = {
         **({"title": root["label"]} if isinstance(root.get("label"), str) else {}),
         "checks": [_grader(name, row, used) for name, row in graded.items()],
@@ -218,7 +252,7 @@ def _target(root: Mapping[str, Any], legacy: Legacy, table: Table) -> Taken:
         **({"x_unmapped": left} if left else {}),
     }
     rubric = Draft(Kind.RUBRIC, _id(str(root.get("id") or "target")), value)
-    outcome = Outcome.LOSSY if reasons or left else Outcome.MIGRATED
+    outcome = Outcome.LOSSY if reasons else Outcome.MIGRATED
     return Taken(
         "target",
         cases=(Case((), root, outcome, tuple(reasons), rubric=rubric, notes=tuple(said)),),
@@ -233,6 +267,19 @@ def _graders(value: Any) -> dict[str, Pointer]:
     if isinstance(value, dict):
         return {str(key): ("graders", key) for key, item in value.items() if item and item != "0"}
     return {}
+
+
+def _odd(value: Any) -> list[tuple[Note, Any]]:
+    """Return what stands among graders and is no name, and the settings that a grader has for itself."""
+    listed = enumerate(value) if isinstance(value, list) else ()
+    kept = value.items() if isinstance(value, dict) else ()
+    words = [(key, item, _NO_NAME.format(named(item))) for key, item in listed if not isinstance(item, str)]
+    words += [(key, item, _OWN.format(excerpt(str(key)))) for key, item in kept if item and not _is_switch(item)]
+    return [(Note(("graders", key), Outcome.UNMAPPED, reason), item) for key, item, reason in words]
+
+
+def _is_switch(item: Any) -> bool:
+    return not isinstance(item, dict | list)
 
 
 def _unmapped(name: str, row: Mapping[str, Any] | None) -> str:
