@@ -129,3 +129,10 @@ def test_the_letters_of_a_choice_are_not_enough() -> None:
         row(task_type="mcq", choices=[{"id": "A", "text": "?"}, {"id": "B", "text": "!"}], correct_choice_ids=["B"])
     )
     assert scored(said, "B is certainly not it", lambda _: Reply("")).score == 0
+
+
+def test_a_description_that_is_no_text_is_no_criterion() -> None:
+    criterion = {"id": "1", "title": "Cites the law", "weight": 1, "description": ["Article 5"]}
+    (case,) = taken(row(rubric=[criterion], metadata={"policy_id": "apexv1_extended_v1"})).cases
+    assert case.outcome is Outcome.REFUSED
+    assert case.reasons == ("the description of 'Cites the law' is a list",)

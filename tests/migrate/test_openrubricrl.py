@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ from evalstore.migration.taken import Draft, Legacy, Taken
 from evalstore.model import Artifact, Call, Reply
 
 TABLE = load_tables("openrubricrl")[0]
+CRITERION = {"name": "kind", "description": "Kind?", "weight": 1}
 ENDS = st.sampled_from([(0, 10), (0, 1), (0, 100), (1, 5), (Decimal("0.5"), Decimal("2.5")), (-1, 1)])
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8) | st.sampled_from(
     ["{{", "{{ input }}", "{x}"]
@@ -121,6 +123,28 @@ def test_one_check_a_criterion_where_that_is_asked_for() -> None:
     assert score(said, lambda call: Reply('{"score": 4}' if "Kind?" in call.prompt else '{"score": 2}')) == Fraction(
         7, 8
     )
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"hybrid_metrics": 5}, "hybrid_metrics is a number"),
+        ({"hybrid_metrics": {"a": 1}}, "hybrid_metrics is an object"),
+        ({"hybrid_metrics": [0]}, "a metric has no name"),
+        ({"hybrid_metrics": [{"name": "m", "type": ["bleu"], "weight": 1}]}, "a metric has no name"),
+        ({"hybrid_metrics": [{"name": "m", "type": "meteor", "weight": 1}]}, "a metric has no name"),
+        ({"criteria": [CRITERION | {"examples": []}]}, "examples is a list"),
+        ({"criteria": [CRITERION | {"examples": {"good": [{"input": "i"}]}}]}, "good is no list of objects with"),
+        ({"criteria": [CRITERION | {"subcriteria": ["a"]}]}, "subcriteria is no list of objects with"),
+    ],
+)
+def test_what_the_program_would_not_load_is_refused(more: dict[str, Any], said: str) -> None:
+    root = {"name": "r", "version": "1.0.0", "scale": {"min": 0, "max": 4}, "criteria": [CRITERION]}
+    assert taken(root).cases[0].outcome is Outcome.MIGRATED
+    refused = taken(root | more)
+    assert not refused.cases
+    assert [note.outcome for note in refused.notes] == [Outcome.REFUSED]
+    assert refused.notes[0].reason.startswith(said)
 
 
 def test_it_is_asked_for_by_an_option(cli: Any, tmp_path: Path) -> None:

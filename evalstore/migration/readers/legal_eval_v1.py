@@ -120,6 +120,8 @@ def _criteria_problems(row: Mapping[str, Any]) -> Iterator[str]:
     for criterion in rubric:
         if not isinstance(criterion, dict) or not all(isinstance(criterion.get(key), str) for key in ("id", "title")):
             yield "a criterion has no id and title"
+        elif not isinstance(criterion.get("description") or "", str):
+            yield f"the description of {excerpt(criterion['title'])!r} is {named(criterion['description'])}"
         elif not isinstance(_weight(criterion), int | Decimal):
             yield f"the weight of {excerpt(criterion['title'])!r} is {named(criterion['weight'])}"
     if not any(_weight(criterion) for criterion in rubric if isinstance(criterion, dict)):

@@ -23,7 +23,8 @@ _WHOLE = "whole"
 _PART = frozenset({"name", "description"})
 _EXAMPLE = frozenset({"input", "output", "score", "explanation"})
 _EXPLODED = "one call a criterion, averaged here: the program asks once and takes the average that the model gives"
-_LOWEST = "a reply without a score counted as 0, which is off the scale; here it counts as the lowest grade"
+_METRICS = frozenset({"bleu", "rouge", "accuracy", "perplexity", "custom"})
+_LOWEST = "a reply without a score counted as 0, which is not the lowest grade; here it counts as the lowest grade"
 _ALONE = "the program cannot measure it and leaves it out: the score is the judge's alone"
 _UNMEASURED = "no check kind measures it"
 _BLENDED = "the program blends other measures into the score where it trains with it; they are set aside"
@@ -33,10 +34,10 @@ def read(legacy: Legacy, table: Table) -> Taken:
     """Return the judge of a rubric and the rubric that asks it, or why the program would not load the file."""
     root: Any = legacy.document.value
     dialect = legacy.dialect or _WHOLE
-    if problem := next(_problems(root), None):
+    if problem := next(_problems(root, table.form), None):
         return Taken(dialect, notes=(Note(problem[0], Outcome.REFUSED, problem[1]),))
     metrics = root.get("hybrid_metrics") or []
-    blends = not all(isinstance(metric, dict) and metric.get("type") == "custom" for metric in metrics)
+    blends = not all(metric["type"] == "custom" for metric in metrics)
     judge, value = (_whole if dialect == _WHOLE else _exploded)(root, table.form)
     reasons = [
         *([] if dialect == _WHOLE else [_EXPLODED]),
@@ -135,7 +136,7 @@ def _mappings(value: Any, keys: frozenset[str]) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict) and keys <= item.keys()]
 
 
-def _problems(root: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
+def _problems(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
     """Yield the things for which the program does not load a rubric."""
     for key, kind in (("name", str), ("version", str), ("scale", dict), ("criteria", list)):
         if not isinstance(root.get(key), kind):
@@ -149,7 +150,10 @@ def _problems(root: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
         )
     yield from _scale_problems(root["scale"])
     for index, criterion in enumerate(root["criteria"]):
-        yield from _criterion_problems(criterion, ("criteria", index))
+        at = ("criteria", index)
+        yield from _criterion_problems(criterion, at)
+        yield from _shown_problems(criterion, at, form)
+    yield from _metric_problems(root.get("hybrid_metrics"))
     total = sum(criterion["weight"] for criterion in root["criteria"])
     if abs(total - 1) > _TOLERANCE:
         yield ("criteria",), f"the weights add up to {total} where the program wants 1: it does not load the file"
@@ -170,11 +174,43 @@ def _criterion_problems(criterion: Any, at: Pointer) -> Iterator[tuple[Pointer, 
         yield at, f"the weight of {excerpt(criterion['name'])} is no number from 0 to 1: the program does not load it"
 
 
+def _shown_problems(
+    criterion: Mapping[str, Any], at: Pointer, form: Mapping[str, Any]
+) -> Iterator[tuple[Pointer, str]]:
+    """Yield what is not as the program shows it to the model: parts of a criterion, and examples of its levels."""
+    yield from _list_problems(criterion.get("subcriteria"), (*at, "subcriteria"), _PART)
+    examples = criterion.get("examples")
+    if examples is not None and not isinstance(examples, dict):
+        words = f"examples is {named(examples)} where an object of levels belongs: the program does not load it"
+        yield (*at, "examples"), words
+        return
+    for level in form["levels"]:
+        yield from _list_problems((examples or {}).get(level), (*at, "examples", level), _EXAMPLE)
+
+
+def _list_problems(value: Any, at: Pointer, keys: frozenset[str]) -> Iterator[tuple[Pointer, str]]:
+    if value is not None and len(_mappings(value, keys)) != (len(value) if isinstance(value, list) else -1):
+        yield at, f"{at[-1]} is no list of objects with {', '.join(sorted(keys))}: the program does not load it"
+
+
+def _metric_problems(metrics: Any) -> Iterator[tuple[Pointer, str]]:
+    if metrics is not None and not isinstance(metrics, list):
+        yield (
+            ("hybrid_metrics",),
+            f"hybrid_metrics is {named(metrics)} where a list belongs: the program does not load it",
+        )
+        return
+    for index, metric in enumerate(metrics or ()):
+        known = isinstance(metric, dict) and isinstance(metric.get("type"), str) and metric["type"] in _METRICS
+        if not known or not _is_number(metric.get("weight")) or not isinstance(metric.get("name"), str):
+            words = "a metric has no name, no weight or no type that the program knows: it does not load the file"
+            yield ("hybrid_metrics", index), words
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
-def _metrics(metrics: list[Any], reason: str) -> Iterator[Note]:
+def _metrics(metrics: list[dict[str, Any]], reason: str) -> Iterator[Note]:
     for index, metric in enumerate(metrics):
-        name = metric.get("name", "") if isinstance(metric, dict) else metric
-        yield Note(("hybrid_metrics", index), Outcome.UNMAPPED, f"the metric {excerpt(str(name))}: {reason}")
+        yield Note(("hybrid_metrics", index), Outcome.UNMAPPED, f"the metric {excerpt(metric['name'])}: {reason}")
