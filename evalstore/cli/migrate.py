@@ -36,7 +36,12 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 @click.option("--force", is_flag=True, help="Overwrite files of the store that differ.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the plan, with --verbose all of it as a diff.")
 @click.option("--strict", is_flag=True, help="Exit 1 unless every entry is migrated.")
-@click.option("--report", metavar="FILE", type=click.Path(), help="Also write the report to FILE: as JSON, or by its ending .md or .txt.")
+@click.option(
+    "--report",
+    metavar="FILE",
+    type=click.Path(),
+    help="Also write the report to FILE: JSON, or by its ending .md or .txt.",
+)
 @options((*PLAIN, "markdown"))
 def command(  # noqa: PLR0913, PLR0917  # click's options
     settings: Settings,
