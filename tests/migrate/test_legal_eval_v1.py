@@ -133,6 +133,6 @@ def test_the_letters_of_a_choice_are_not_enough() -> None:
 
 def test_a_description_that_is_no_text_is_no_criterion() -> None:
     criterion = {"id": "1", "title": "Cites the law", "weight": 1, "description": ["Article 5"]}
-    (case,) = taken(row(rubric=[criterion], metadata={"policy_id": "apexv1_extended_v1"})).cases
+    (case,) = taken(row(task_type="rubric_qa", rubric=[criterion], metadata={"policy_id": "apexv1_extended_v1"})).cases
     assert case.outcome is Outcome.REFUSED
     assert case.reasons == ("the description of 'Cites the law' is a list",)
