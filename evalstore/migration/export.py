@@ -61,12 +61,20 @@ def _main_ref(text: str, table: Table) -> Ref:
     return ref
 
 
+# What values end in that were written by hand, against the schema or in its extensions: a list for a text, a key that
+# is missing, a pointer that is none, a file that its reader takes nothing from.
+_ODD = (AttributeError, LookupError, TypeError, ValueError, StopIteration, RuntimeError)
+
+
 def _checked(ref: Ref, table: Table, shelf: Shelf) -> Given:
     try:
-        return _given(ref, table, shelf)
-    except (AttributeError, KeyError, TypeError):  # written by hand, against the schema or in its extensions
+        given = _given(ref, table, shelf)
+    except _ODD:
+        given = None
+    if given is None or not isinstance(given.file, str) or "\0" in given.file:
         hint = "`evalstore validate` shows what is wrong; x_source and x_unmapped must be as migrate wrote them"
-        raise RefusedError(f"{ref.name} or a rubric of it is not as the schema says", hint=hint) from None
+        raise RefusedError(f"{ref.name} or a rubric of it is not as the schema says", hint=hint)
+    return given
 
 
 def _given(ref: Ref, table: Table, shelf: Shelf) -> Given:

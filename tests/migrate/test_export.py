@@ -164,3 +164,26 @@ def test_a_bare_repository_is_no_place_to_write(git: Callable[..., str], suite: 
     with pytest.raises(RefusedError, match="bare repository"):
         migrate([suite({"must_contain_any": ["a"]})], into=tmp_path / "bare.git")
     assert not (tmp_path / "bare.git/datasets").exists()
+
+
+@pytest.mark.parametrize(
+    ("case", "path", "old", "new"),
+    [
+        ("openrubricrl/one_judge", "rubrics", "    name: letter_quality", "    name: false"),
+        ("openrubricrl/one_judge", "rubrics", "  file: legacy/letters.json", '  file: "a\\0b.json"'),
+        ("openrubricrl/one_judge", "rubrics", "  file: legacy/letters.json", "  file: [5]"),
+        ("ai_best_practices/every_check", "datasets", "  file: legacy/", "  file: 5\n  was: "),
+        ("ai_eval/a_dataset", "datasets", "      pointer: /questions/0", "      pointer: far"),
+        ("ai_eval/a_dataset", "datasets", "  kept:", "  kept: all\n  was:"),
+    ],
+)
+def test_a_source_that_was_written_by_hand_is_one_sentence(
+    tmp_path: Path, case: str, path: str, old: str, new: str
+) -> None:
+    cases = Path(__file__).resolve().parents[1] / "cases/migrations"
+    migrate([cases / case / "legacy"], into=tmp_path / "store")
+    edit(next((tmp_path / "store" / path).iterdir()), old, new)
+    with pytest.raises(EvalstoreError) as caught:
+        export([], to=case.partition("/")[0], store=tmp_path / "store", out=tmp_path / "out")
+    assert len(str(caught.value).splitlines()) == 1
+    assert not (tmp_path / "out").exists()
