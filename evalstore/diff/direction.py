@@ -44,9 +44,9 @@ def lift(check: CheckState, rubric: RubricState, score: Direction, verdict: Dire
     return total, verdict if total is NONE else total
 
 
-def left_out(check: CheckState, rubric: RubricState) -> Direction:
-    """Return what it does to the score when a check has nothing to grade any more; no score is compared with none."""
-    if rubric.missing == "zero":
+def left_out(check: CheckState, rubric: RubricState, policy: str) -> Direction:
+    """Return what it does to the score when a check is unscored, by the policy for it; no score is compared with none."""
+    if policy != "skip":
         return STRICTER
     if len(rubric.checks) == 1:
         return NONE

@@ -50,7 +50,8 @@ def asking(direction: Direction) -> Law:
         if change.name != "expected_fields":
             return direction
         check, rubric = change.checks[1], change.states[1]
-        unsaid = left_out(check, rubric)
+        # A question need not say what is expected of a field, and may say in a broken way what else is valid.
+        unsaid = join(left_out(check, rubric, rubric.missing), left_out(check, rubric, rubric.errors))
         asked = flip(direction) if check.negate else direction
         total = join(asked, unsaid if direction is STRICTER else flip(unsaid))
         return flip(total) if check.negate else total

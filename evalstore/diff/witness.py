@@ -51,7 +51,7 @@ class _Player:
 
     price: int
     grade: Callable[[Sample], CheckResult]
-    said: dict[str, CheckResult] = field(default_factory=dict)
+    said: dict[tuple[str, str | None], CheckResult] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -101,16 +101,15 @@ class Replay:
         return combine(state.scoring(), [self._grade(self._player(check), output) for check in state.checks])
 
     def _grade(self, player: _Player, output: Output) -> CheckResult:
-        text = output.text
-        if output.tool_calls is not None:
-            text += canonical(list(output.tool_calls))
-        if text not in player.said:
-            self._spend(player.price * (1 + len(text) // _TEXT))
+        calls = None if output.tool_calls is None else canonical(list(output.tool_calls))
+        known = output.text, calls
+        if known not in player.said:
+            self._spend(player.price * (1 + (len(output.text) + len(calls or "")) // _TEXT))
             result = player.grade(Sample(output))
             if result.unscored is Unscored.ERROR:
                 raise _EnoughError  # a pattern out of time, or no PHP: no witness for other machines, and slow to try
-            player.said[text] = result
-        return player.said[text]
+            player.said[known] = result
+        return player.said[known]
 
     def _player(self, check: CheckState) -> _Player:
         if id(check) not in self._players:
