@@ -45,7 +45,7 @@ def lift(check: CheckState, rubric: RubricState, score: Direction, verdict: Dire
 
 
 def left_out(check: CheckState, rubric: RubricState, policy: str) -> Direction:
-    """Return what it does to the score when a check is unscored, by the policy for it; no score is compared with none."""
+    """Return what an unscored check does to the score, by the policy for it; no score is compared with none."""
     if policy != "skip":
         return STRICTER
     if len(rubric.checks) == 1:
