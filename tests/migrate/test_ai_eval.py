@@ -157,3 +157,11 @@ def test_what_a_row_is_graded_by_is_pinned_with_three_parts() -> None:
     (case,) = taken({"questions": [{"id": "a", "input": "?", "rubric_ref": "rubric/x@1.2"}]}).cases
     assert case.question["rubric_ref"] == "rubric/x@1.2.0"
     assert case.outcome is Outcome.MIGRATED
+
+
+@pytest.mark.parametrize("format_", [{}, [], ["json"], 1])
+def test_an_expected_format_that_is_no_word_is_kept_as_data(format_: Any) -> None:
+    row = {"id": "q", "input": "Why?", "criteria": "Because.", "expected": {"format": format_}}
+    (case,) = taken({"questions": [row]}).cases
+    assert "expected" not in case.question
+    assert case.reasons == ("expected: not as graders read it, kept as data",)

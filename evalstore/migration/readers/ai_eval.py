@@ -129,7 +129,7 @@ def _has_texts(item: Any, *keys: str) -> bool:
 
 
 def _is_expected(value: Any) -> bool:
-    return not isinstance(value, dict) or value.get("format") in {None, "json", "text"}
+    return not isinstance(value, dict) or value.get("format") in (None, "json", "text")  # a list has no hash
 
 
 _FITS: Mapping[str, Callable[[Any], object]] = {
