@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from stores import ROUNDS, build, median, within
 
 from evalstore.impact import impact
 from evalstore.model import parse_ref
 from evalstore.release import status
 from evalstore.release.track import track
-from evalstore.store import Store
 
-ROUNDS = 5
 QUESTIONS, JUDGES, RELEASES = 50, 10, 100
 PERSON = "Bench <bench@example.org> 1760000000 +0000"
 
@@ -66,34 +64,6 @@ def stream(rubrics: int, datasets: int) -> Iterator[str]:
     yield "done\n"
 
 
-def build(folder: Path, rubrics: int, datasets: int) -> None:
-    git = ["git", "-C", str(folder)]
-    subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True)
-    text = "".join(stream(rubrics, datasets)).encode()
-    subprocess.run([*git, "fast-import", "--quiet", "--done"], input=text, check=True)
-    subprocess.run([*git, "pack-refs", "--all"], check=True)
-    subprocess.run([*git, "checkout", "-q", "main"], check=True)
-
-
-def median(action: Callable[[], object]) -> float:
-    """Return the median time of an action in milliseconds, after one round to warm up."""
-    action()
-    times = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1000
-
-
-def within(folder: Path, question: Callable[[Store], object]) -> Callable[[], object]:
-    def action() -> None:
-        with Store.open(folder) as store:
-            question(store)
-
-    return action
-
-
 def every_blob(folder: Path) -> Callable[[], object]:
     """Return an action that lets git list all tags and print the file of each: what a version's impact has to read."""
     git = ["git", "-C", str(folder)]
@@ -119,7 +89,7 @@ def main() -> None:
     os.environ |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder, "store")
-        build(store, rubrics, datasets)
+        build(store, stream(rubrics, datasets))
         judge = store / "judges/judge_3.yaml"
         released = judge.read_text("utf-8")
         times = {"git for-each-ref and cat-file": median(every_blob(store))}

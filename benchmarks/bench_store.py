@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from stores import ROUNDS, build, median, within
+
 from evalstore.integrity import verify
-from evalstore.store import Store
 from evalstore.store.catalog import read_listing
 
-ROUNDS = 5
 PEELED = "--format=%(refname) %(objecttype) %(*objectname)"
 
 
@@ -41,37 +39,6 @@ def stream(rubrics: int, versions: int) -> Iterator[str]:
             ledgers[name] = ledger
             yield f"tag rubric/{name}@1.{version}.0\nfrom refs/heads/main\ntagger {person}\ndata 7\nrelease\n"
     yield "done\n"
-
-
-def build(folder: Path, rubrics: int, versions: int) -> None:
-    """Make the store, its tags packed as a clone has them, and its working tree."""
-    git = ["git", "-C", str(folder)]
-    subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True)
-    text = "".join(stream(rubrics, versions)).encode()
-    subprocess.run([*git, "fast-import", "--quiet", "--done"], input=text, check=True)
-    subprocess.run([*git, "pack-refs", "--all"], check=True)
-    subprocess.run([*git, "checkout", "-q", "main"], check=True)
-
-
-def median(action: Callable[[], object]) -> float:
-    """Return the median time of an action in milliseconds, after one round to warm up."""
-    action()
-    times = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1000
-
-
-def within(folder: Path, question: Callable[[Store], object]) -> Callable[[], object]:
-    """Return an action that opens the store, asks and closes."""
-
-    def action() -> None:
-        with Store.open(folder) as store:
-            question(store)
-
-    return action
 
 
 def process(*argv: str) -> Callable[[], object]:
@@ -101,7 +68,7 @@ def main() -> None:
     os.environ |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder, "store")
-        build(store, rubrics, versions)
+        build(store, stream(rubrics, versions))
         evalstore = (sys.executable, "-m", "evalstore", "-C", str(store))
         every = [f"rubric/rule_{number:04}" for number in range(rubrics)]
         actions = {
