@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import PurePosixPath
 from typing import Any
@@ -35,6 +36,21 @@ def numbered(name: str) -> Iterator[str]:
     """Yield `name`, then `name_2` and so on."""
     yield name
     yield from (f"{name}_{number}" for number in count(2))
+
+
+@dataclass(slots=True)
+class Labels:
+    """Names that are given once each; a number that was tried is not tried again, however often a name comes."""
+
+    taken: set[str] = field(default_factory=set)
+    _numbers: dict[str, Iterator[str]] = field(default_factory=dict)
+
+    def fresh(self, name: str) -> str:
+        """Take a name if nobody has it, else the first free number behind it."""
+        numbers = self._numbers.setdefault(name, numbered(name))
+        own = next(one for one in numbers if one not in self.taken)
+        self.taken.add(own)
+        return own
 
 
 def as_id(name: str) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 
 from evalstore.errors import RefusedError
 from evalstore.migration.fold import same
+from evalstore.migration.shelving import REFS
 from evalstore.migration.taken import Case, Draft, Taken
 from evalstore.model import Artifact, Kind, Question, Ref, parse_ref, scoring_part
 
-_REFS = frozenset({"rubric_ref", "judge_prompt_ref"})
 _HINT = "export an earlier version, or take the edit back"
 Load = Callable[[Ref], Artifact]
 Content = Callable[[str], Any]
@@ -57,7 +57,7 @@ def _followed(value: Any, content: Content) -> Any:
         return [_followed(item, content) for item in value]
     if not isinstance(value, dict):
         return value
-    return {key: content(item) if key in _REFS else _followed(item, content) for key, item in value.items()}
+    return {key: content(item) if key in REFS else _followed(item, content) for key, item in value.items()}
 
 
 def _of_store(load: Load) -> Content:

@@ -15,7 +15,7 @@ from evalstore.migration.taken import Draft
 from evalstore.model import scoring_part
 from evalstore.runs.kept import FOLDER, KEPT, apart_name, kept_name, stem_of
 
-_REFS = frozenset({"rubric_ref", "judge_prompt_ref"})
+REFS = frozenset({"rubric_ref", "judge_prompt_ref"})
 
 
 class _Made(NamedTuple):
@@ -102,6 +102,6 @@ def _renamed(value: Any, renamed: Mapping[str, str]) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: renamed.get(item, item) if key in _REFS and isinstance(item, str) else _renamed(item, renamed)
+        key: renamed.get(item, item) if key in REFS and isinstance(item, str) else _renamed(item, renamed)
         for key, item in value.items()
     }

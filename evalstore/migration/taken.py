@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +45,11 @@ class Draft:
     def ref(self) -> str:
         """What other drafts of the same source call it."""
         return f"{self.kind}/{self.id}@{self.version}"
+
+
+def judge_draft(judge: Mapping[str, Any]) -> Draft:
+    """Return the draft of a judge that a table has."""
+    return Draft(Kind.JUDGE, judge["id"], {key: item for key, item in judge.items() if key != "id"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from typing import Any
 from evalstore.documents import Pointer, digest, read_yaml
 from evalstore.errors import LoadError
 from evalstore.migration.fold import bare
-from evalstore.migration.names import dataset_id, numbered
+from evalstore.migration.names import Labels, dataset_id
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.table import Table
-from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken, judge_draft
 from evalstore.migration.words import named
 from evalstore.model import Kind
 from evalstore.text import excerpt
@@ -44,34 +44,30 @@ def read(legacy: Legacy, table: Table) -> Taken:
         return Taken("group", notes=(problem,))
     head = {"title": root["label"]} if isinstance(root.get("label"), str) else {}
     dataset = Draft(Kind.DATASET, dataset_id(legacy.file, root, table), head, ("tests",))
-    (judge,) = (
-        Draft(Kind.JUDGE, value["id"], {key: item for key, item in value.items() if key != "id"})
-        for value in table.judges
-    )
+    (judge,) = map(judge_draft, table.judges)
     cases = tuple(_cases(root["tests"], table, judge))
     asked = any(case.rubric and judge.ref in str(case.rubric.value) for case in cases)
     return Taken("group", dataset, cases, (judge,) if asked else ())
 
 
 def _cases(tests: list[Any], table: Table, judge: Draft) -> Iterator[Case]:
-    taken: set[str] = set()
+    labels = Labels()
     for index, raw in enumerate(tests):
         pointer: Pointer = ("tests", index)
         try:
-            yield _case(raw, pointer, taken, table, judge)
+            yield _case(raw, pointer, labels, table, judge)
         except LoadError as error:
             yield Case(pointer, raw, Outcome.REFUSED, (error.message,))
 
 
-def _case(raw: Any, pointer: Pointer, taken: set[str], table: Table, judge: Draft) -> Case:
+def _case(raw: Any, pointer: Pointer, labels: Labels, table: Table, judge: Draft) -> Case:
     if not isinstance(raw, dict):
         raise LoadError(f"the test is {named(raw)} where an entity belongs")
     label = _value(raw, "id") or _value(raw, "label")
     asked = _value(raw, "triggering_instructions")
     if not isinstance(label, str) or not isinstance(asked, str) or not label or not asked:
         raise LoadError("the test has no id or no triggering_instructions, so nothing can be asked")
-    name = next(name for name in numbered(label) if name not in taken)
-    taken.add(name)
+    name = labels.fresh(label)
     rules, notes = _rules(_inner(raw, "rules"), (*pointer, "rules"), table.form)
     said = _inner(raw, "messages")
     messages = _messages(said)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from evalstore.documents import Pointer, json_pointer
-from evalstore.migration.names import dataset_id, numbered, slug
+from evalstore.migration.names import Labels, as_id, dataset_id, slug
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.table import Table
-from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken, judge_draft
 from evalstore.migration.words import named, unread
 from evalstore.model import Kind, is_id
 from evalstore.text import excerpt
@@ -48,13 +49,14 @@ def _dataset(root: Mapping[str, Any], legacy: Legacy, table: Table) -> Taken:
 
 def _rows(rows: list[Any], table: Table) -> Iterator[Case]:
     first: dict[str, Pointer] = {}
+    labels = Labels()
     known = [key for keys in table.form["known"] for key in keys]
     for index, row in enumerate(rows):
         pointer = ("questions", index)
         if problem := _row_problem(row):
             yield Case(pointer, row, Outcome.REFUSED, (problem,))
             continue
-        name = next(name for name in numbered(row["id"]) if name not in first)
+        name = labels.fresh(row["id"])
         twin = [] if name == row["id"] else [f"{row['id']} is also the row at {_at(first, row)}; here it is {name}"]
         first[name] = pointer
         ref, reasons = _rubric_ref(row.get("rubric_ref"))
@@ -293,15 +295,16 @@ def _grader(name: str, row: Mapping[str, Any], judges: Mapping[str, Draft]) -> d
 
 def _judge(value: Mapping[str, Any], *, alpha: bool) -> Draft:
     """Return a judge of the table; the first releases asked for grades from 1."""
-    content = {key: item for key, item in value.items() if key != "id"}
-    if not alpha or value.get("scale") is None or value["id"] == "ai_eval_accuracy":
-        return Draft(Kind.JUDGE, value["id"], content)
-    template = content["template"].replace("from 0 (", "from 1 (")
-    return Draft(Kind.JUDGE, f"{value['id']}_alpha", content | {"template": template, "scale": {"min": 1, "max": 5}})
+    judge = judge_draft(value)
+    if not alpha or value.get("scale") is None or judge.id == "ai_eval_accuracy":
+        return judge
+    template = value["template"].replace("from 0 (", "from 1 (")
+    content = judge.value | {"template": template, "scale": {"min": 1, "max": 5}}
+    return replace(judge, id=f"{judge.id}_alpha", value=content)
 
 
 def _id(name: str) -> str:
-    return name if is_id(name) else f"n_{slug(name)}".removeprefix("n_" if is_id(slug(name)) else "")
+    return name if is_id(name) else as_id(slug(name))
 
 
 _READ: Mapping[str, Callable[[Mapping[str, Any], Legacy, Table], Taken]] = {

@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer, digest, json_pointer
-from evalstore.migration.names import dataset_id, numbered
+from evalstore.migration.names import Labels, dataset_id
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.table import Table
-from evalstore.migration.taken import Case, Draft, Legacy, Taken
+from evalstore.migration.taken import Case, Draft, Legacy, Taken, judge_draft
 from evalstore.migration.words import named
 from evalstore.model import Kind
 from evalstore.text import excerpt
@@ -36,14 +36,10 @@ def read(legacy: Legacy, table: Table) -> Taken:
     at: Pointer = () if isinstance(root, list) else ("rows",)
     rows = root if isinstance(root, list) else root["rows"]
     dataset = Draft(Kind.DATASET, dataset_id(legacy.file, {}, table), {}, at)
-    judges = {judge["id"]: _judge(judge) for judge in table.judges}
+    judges = {judge["id"]: judge_draft(judge) for judge in table.judges}
     cases = tuple(_cases(rows, at, table, judges))
     used = {ref for case in cases if case.rubric for ref in _refs(case.rubric)}
     return Taken("v1", dataset, cases, tuple(judge for judge in judges.values() if judge.ref in used))
-
-
-def _judge(value: Mapping[str, Any]) -> Draft:
-    return Draft(Kind.JUDGE, value["id"], {key: item for key, item in value.items() if key != "id"})
 
 
 def _refs(rubric: Draft) -> set[str]:
@@ -52,13 +48,14 @@ def _refs(rubric: Draft) -> set[str]:
 
 def _cases(rows: list[Any], at: Pointer, table: Table, judges: Mapping[str, Draft]) -> Iterator[Case]:
     first: dict[str, Pointer] = {}
+    labels = Labels()
     for index, row in enumerate(rows):
         pointer = (*at, index)
         problem = next(_problems(row), "")
         if problem:
             yield Case(pointer, row, Outcome.REFUSED, (problem,))
             continue
-        name = next(name for name in numbered(row["id"]) if name not in first)
+        name = labels.fresh(row["id"])
         twin = (
             (f"{name} is its name here: {row['id']} is also the row at {_at(first, row)}",) if name != row["id"] else ()
         )

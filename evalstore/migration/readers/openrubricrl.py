@@ -8,13 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.names import slug
+from evalstore.migration.names import as_id, slug
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.prompts import literal, variables_of
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
 from evalstore.migration.words import named
-from evalstore.model import Kind, is_id
+from evalstore.model import Kind
 from evalstore.text import excerpt
 
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
@@ -86,7 +86,7 @@ def _judge(root: Mapping[str, Any], template: str, *names: str) -> Draft:
         **({"applicable_to": [domain]} if isinstance(domain, str) and domain else {}),
     }
     name = slug(root["name"])
-    return Draft(Kind.JUDGE, name if is_id(name) else f"n_{name}".rstrip("_"), value, version=root["version"])
+    return Draft(Kind.JUDGE, as_id(name).rstrip("_"), value, version=root["version"])
 
 
 def _rubric(root: Mapping[str, Any], checks: list[dict[str, Any]], scoring: Mapping[str, Any]) -> dict[str, Any]:

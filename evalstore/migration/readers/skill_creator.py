@@ -11,12 +11,12 @@ from typing import Any
 from evalstore.documents import Pointer, digest
 from evalstore.errors import LoadError
 from evalstore.migration.fold import bare, same
-from evalstore.migration.names import dataset_id, numbered, slug
+from evalstore.migration.names import Labels, as_id, dataset_id, slug
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.table import Table
-from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken, judge_draft
 from evalstore.migration.words import named, unread
-from evalstore.model import Kind, is_id
+from evalstore.model import Kind
 from evalstore.text import excerpt
 
 _SHARE = (
@@ -48,7 +48,7 @@ class _Asked:
     notes: list[Note] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
-    names: dict[str, Iterator[str]] = field(default_factory=dict)
+    names: Labels = field(default_factory=Labels)
 
     def leave(self, value: Any, at: Pointer, reason: str) -> None:
         """Set a part aside that no check can say."""
@@ -82,14 +82,10 @@ def read(legacy: Legacy, table: Table) -> Taken:
     suite = _suite(head.get("scoring"), at, table)
     cases = tuple(_cases(rows, suite))
     asked = {check.get("judge_prompt_ref") for case in cases if case.rubric for check in case.rubric.value["checks"]}
-    drafts = tuple(judge for judge in map(_judge, table.judges) if judge.ref in asked)
+    drafts = tuple(judge for judge in map(judge_draft, table.judges) if judge.ref in asked)
     dataset = Draft(Kind.DATASET, dataset_id(legacy.file, head, table), {}, at)
     aside = (Note(where, Outcome.UNMAPPED, reason) for where, reason in _aside(head, rows, suite))
     return Taken(dialect, dataset, cases, drafts, (*hidden, *aside))
-
-
-def _judge(value: Mapping[str, Any]) -> Draft:
-    return Draft(Kind.JUDGE, value["id"], {key: item for key, item in value.items() if key != "id"})
 
 
 def _suite(given: Any, at: Pointer, table: Table) -> _Suite:
@@ -155,12 +151,10 @@ def _label(row: Any, place: int) -> tuple[str, list[str]]:
 def _unique(labels: Iterable[str]) -> list[str]:
     """Return the labels, each one that was there before with a number that makes it another."""
     given = list(labels)
-    taken, seen = set(given), set()
-    others: dict[str, Iterator[str]] = {}
+    free, seen = Labels(set(given)), set()
     names = []
     for label in given:
-        fresh = (name for name in others.setdefault(label, numbered(label)) if name not in taken)
-        names.append(next(fresh) if label in seen else label)
+        names.append(free.fresh(label) if label in seen else label)
         seen.add(label)
     return names
 
@@ -275,8 +269,7 @@ def _check(judge: str, variables: dict[str, str]) -> dict[str, Any]:
 def _check_id(word: str, asked: _Asked) -> str:
     """Return an id that the rubric has not yet: the statement's own, else its number."""
     given = slug(word) or f"statement_{len(asked.checks) + 1}"
-    own = given if is_id(given) else f"n_{given}"
-    return next(name for name in asked.names.setdefault(own, numbered(own)) if name not in asked.checks)
+    return asked.names.fresh(as_id(given))
 
 
 def _rubric(asked: _Asked, suite: _Suite) -> Draft:
@@ -289,5 +282,5 @@ def _rubric(asked: _Asked, suite: _Suite) -> Draft:
     weights = {"weights": asked.weights} if asked.weights else {}
     value = {"checks": checks, "scoring": {**suite.scoring, **weights}, **left}
     words = slug(next(iter(checks[0]["variables"].values())))
-    name = words if is_id(words) else f"n_{words}".rstrip("_")
+    name = as_id(words).rstrip("_")
     return Draft(Kind.RUBRIC, f"{name[:_WORDS].rstrip('_')}_{digest(value)[:8]}", value)

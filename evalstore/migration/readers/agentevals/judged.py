@@ -25,7 +25,7 @@ from evalstore.migration.readers.agentevals.said import (
     skipped,
     unmapped,
 )
-from evalstore.migration.taken import Draft
+from evalstore.migration.taken import Draft, judge_draft
 from evalstore.model import Kind
 from evalstore.text import excerpt
 
@@ -188,8 +188,7 @@ def _pieces(text: str, scope: Scope) -> Iterator[tuple[str, dict[str, str], str]
 
 
 def _ours(id_: str, scope: Scope) -> Draft:
-    value = next(judge for judge in scope.table.judges if judge["id"] == id_)
-    return Draft(Kind.JUDGE, id_, {key: item for key, item in value.items() if key != "id"})
+    return judge_draft(next(judge for judge in scope.table.judges if judge["id"] == id_))
 
 
 def _id(name: str) -> str:

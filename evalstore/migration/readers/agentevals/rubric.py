@@ -10,7 +10,7 @@ from math import lcm
 from typing import Any
 
 from evalstore.documents import Pointer, digest
-from evalstore.migration.names import numbered, slug
+from evalstore.migration.names import Labels, slug
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.readers.agentevals.said import AVERAGE, Check, Term
 from evalstore.migration.taken import Draft, Note
@@ -157,14 +157,10 @@ def _check(id_: str, term: Term) -> Check:
 
 
 def _ids(leaves: Sequence[Term]) -> Iterator[str]:
-    taken: set[str] = set()
-    others: dict[str, Iterator[str]] = {}
+    names = Labels()
     for term in leaves:
         word = slug(term.name) or str((term.check or {}).get("kind"))
-        names = others.setdefault(word, numbered(word if word[0].isalpha() else f"n_{word}"))
-        id_ = next(name for name in names if name not in taken)
-        taken.add(id_)
-        yield id_
+        yield names.fresh(word if word[0].isalpha() else f"n_{word}")
 
 
 def _draft(value: dict[str, Any], pointer: Pointer) -> Draft:

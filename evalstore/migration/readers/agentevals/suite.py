@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Document, Pointer, json_pointer
-from evalstore.migration.names import dataset_id, numbered
+from evalstore.migration.names import Labels, dataset_id
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.readers.agentevals.asking import asked_of, question_of
 from evalstore.migration.readers.agentevals.dialects import ORDER, Told, dialect_of, find_dialects
@@ -141,9 +141,8 @@ def _root_notes(value: Any, key: str, table: Table) -> Iterator[Note]:
 
 def _read_cases(places: list[_Place], suite: Suite) -> Iterator[_Read]:
     ids = [place.raw.get("id") for place in places if isinstance(place.raw, dict)]
-    taken = {id_ for id_ in ids if isinstance(id_, str)}
+    names = Labels({id_ for id_ in ids if isinstance(id_, str)})
     first: dict[str, Pointer] = {}
-    others: dict[str, Iterator[str]] = {}
     for place in places:
         raw, pointer = place.raw, place.pointer
         if why := _unasked(raw, suite):
@@ -152,9 +151,9 @@ def _read_cases(places: list[_Place], suite: Suite) -> Iterator[_Read]:
         label = own = raw["id"] if isinstance(raw.get("id"), str) and raw["id"] else f"test_{len(first) + 1}"
         said: tuple[str, ...] = ()
         if label in first:
-            own = next(name for name in others.setdefault(label, numbered(label)) if name not in taken)
+            own = names.fresh(label)
             said = (f"{label} is also the case at {json_pointer(first[label])}; here it is {own}",)
-        taken.add(own)
+        names.taken.add(own)
         first.setdefault(own, pointer)
         try:
             yield _read_case(place, suite, label=own, said=said)

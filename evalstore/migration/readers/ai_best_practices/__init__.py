@@ -9,7 +9,7 @@ from evalstore.documents import Pointer, digest, json_pointer
 from evalstore.errors import RefusedError
 from evalstore.migration.detect import variant
 from evalstore.migration.fold import same
-from evalstore.migration.names import WORDS, as_id, dataset_id, numbered, slug
+from evalstore.migration.names import WORDS, Labels, as_id, dataset_id, slug
 from evalstore.migration.outcome import Outcome, worst
 from evalstore.migration.readers.ai_best_practices.readings import Reading
 from evalstore.migration.readers.ai_best_practices.readings import read as reading_of
@@ -71,8 +71,7 @@ def _cases(raws: list[Any], key: str, table: Table) -> Iterator[Case]:
     problems = [_unusable(raw, table) for raw in raws]
     labels = [None if problem else _label(raw[table.id], table) for raw, problem in zip(raws, problems, strict=True)]
     first: dict[str, Pointer] = {}
-    others: dict[str, Iterator[str]] = {}
-    taken = set(labels)
+    names = Labels({label for label in labels if label is not None})
     for index, (raw, problem, label) in enumerate(zip(raws, problems, labels, strict=True)):
         pointer = (key, index)
         if label is None:
@@ -81,7 +80,7 @@ def _cases(raws: list[Any], key: str, table: Table) -> Iterator[Case]:
         own = label
         note: tuple[str, ...] = ()
         if label in first:
-            own = next(name for name in others.setdefault(label, numbered(label)) if name not in taken)
+            own = names.fresh(label)
             note = (f"{label} is also the case at {json_pointer(first[label])}; here it is {own}",)
         first.setdefault(label, pointer)
         yield _read_case(raw, pointer, table, label=own, notes=note)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalstore.documents import Pointer, digest
-from evalstore.migration.names import slug
+from evalstore.migration.names import as_id, slug
 from evalstore.migration.prompts import literal, variables_of
 from evalstore.migration.readers.every_eval_ever.numbers import is_number
 from evalstore.migration.taken import Draft
 from evalstore.migration.words import named
-from evalstore.model import Kind, is_id
+from evalstore.model import Kind
 from evalstore.runs.shape import within
 from evalstore.text import excerpt
 
@@ -165,4 +165,4 @@ def _rubric(result: Mapping[str, Any], check: dict[str, Any]) -> Draft:
 
 def _named(word: str, value: Any) -> str:
     name = word[:_WORDS].strip("_") or "judged"
-    return f"{name if is_id(name) else f'n_{name}'}_{digest(value)[:8]}"
+    return f"{as_id(name)}_{digest(value)[:8]}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.documents import Document, Pointer, digest, json_pointer
 from evalstore.errors import LoadError, Place
-from evalstore.migration.names import numbered
+from evalstore.migration.names import Labels
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.taken import Case, Note
 from evalstore.migration.words import named
@@ -36,10 +36,9 @@ def questions_of(rows: Sequence[Any], at: Pointer, document: Document) -> tuple[
 
 
 def _taken(rows: Sequence[Any], at: Pointer, document: Document) -> Iterator[Case | Note]:
-    ids = {str(row["sample_id"]) for row in rows if not _problem(row)}
     first: dict[str, Pointer] = {}
     own: dict[str, str] = {}
-    others: dict[str, Iterator[str]] = {}
+    names = Labels({str(row["sample_id"]) for row in rows if not _problem(row)})
     for index, row in enumerate(rows):
         pointer = (*at, index)
         if problem := _problem(row):
@@ -54,7 +53,7 @@ def _taken(rows: Sequence[Any], at: Pointer, document: Document) -> Iterator[Cas
             continue
         own[key] = id_
         if id_ in first:
-            own[key] = next(name for name in others.setdefault(id_, numbered(id_)) if name not in ids)
+            own[key] = names.fresh(id_)
             twin = _TWIN.format(id=id_, first=json_pointer(first[id_]), own=own[key])
             outcome, reasons = Outcome.LOSSY, (twin, *reasons)
         first.setdefault(id_, pointer)
