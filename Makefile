@@ -26,7 +26,7 @@ bench: .venv/dev.stamp  ## ratios against named peers, in one run
 
 fuzz: .venv/dev.stamp  ## the long forms of what the test suite samples: COUNT=1000000 SEED=new
 	$(BIN)/python -m tests.diff.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
-	$(BIN)/pytest -n $(JOBS) -q -m slow
+	$(BIN)/pytest -n $(JOBS) -q -m 'slow or hypothesis' --hypothesis-profile=anew
 
 clean:
 	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -97,7 +97,7 @@ def places(answer: tuple[Fraction | None, str]) -> tuple[Fraction | None, int | 
     return answer[0], {"fail": 0, "pass": 1}.get(answer[1])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(pairs(), st.lists(contract.TEXTS, max_size=4))
 def test_what_is_no_major_change_moves_nothing_and_directions_hold(
     pair: tuple[Rubric, Rubric], texts: list[str]
@@ -119,7 +119,7 @@ def test_what_is_no_major_change_moves_nothing_and_directions_hold(
                     assert two >= one or "stricter" in ways, (text, row)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(pairs())
 def test_a_witness_moves_as_it_says(pair: tuple[Rubric, Rubric]) -> None:
     old, new = pair
@@ -133,7 +133,7 @@ def test_a_witness_moves_as_it_says(pair: tuple[Rubric, Rubric]) -> None:
 
 
 @given(contract.rubrics())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_nothing_differs_from_itself(rubric: Rubric) -> None:
     found = compare(rubric, copy.deepcopy(rubric))
     assert (found.findings, str(found.required_bump)) == ((), "none")

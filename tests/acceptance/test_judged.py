@@ -181,7 +181,7 @@ def graded(check: Check, text: str, row: Check, inner: Check) -> tuple[Answer, b
     return score, score >= exact(check.get("threshold", bar))
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(WHOLE, TEXTS, ROWS, INNER)
 def test_judges_facts_and_composites_score_as_the_contract_says(
     check: Check, text: str, row: Check, inner: Check

@@ -417,7 +417,7 @@ ROWS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(rubrics(), TEXTS, ROWS, CALLS)
 def test_scores_verdicts_and_reasons_are_those_of_the_contract(
     rubric: Rubric, text: str, row: Rubric, calls: list[Rubric] | None
@@ -429,7 +429,7 @@ def test_scores_verdicts_and_reasons_are_those_of_the_contract(
     assert (found.score, str(found.verdict)) == (score, verdict)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(checks(("tool_usage",)), ROWS, CALLS)
 def test_calls_are_graded_as_the_contract_says(check: Rubric, row: Rubric, calls: list[Rubric] | None) -> None:
     rubric = {"id": "r", "version": "1.0.0", "checks": [{"id": "c", **check}], "scoring": {"combine": "min"}}
@@ -437,7 +437,7 @@ def test_calls_are_graded_as_the_contract_says(check: Rubric, row: Rubric, calls
     assert (found.score, str(found.verdict)) == model(rubric, "", row, calls)[1:]
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(checks(("json_schema",)), ROWS, JSON_TEXTS)
 def test_json_is_found_and_held_as_the_contract_says(check: Rubric, row: Rubric, text: str) -> None:
     rubric = {"id": "r", "version": "1.0.0", "checks": [{"id": "c", **check}], "scoring": {"combine": "min"}}
@@ -445,7 +445,7 @@ def test_json_is_found_and_held_as_the_contract_says(check: Rubric, row: Rubric,
     assert (found.score, str(found.verdict)) == model(rubric, text, row)[1:]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(rubrics(), TEXTS)
 def test_ten_times_every_weight_is_the_same_rubric(rubric: Rubric, text: str) -> None:
     weights = rubric["scoring"].get("weights", {})

@@ -52,7 +52,7 @@ def edits(found: Attribution, factor: int) -> Fraction:
     return sum((step.share for steps in found.edits[factor] for step in steps), Fraction(0))
 
 
-many = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+many = settings(max_examples=100, suppress_health_check=[HealthCheck.filter_too_much])
 
 
 @many

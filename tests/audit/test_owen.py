@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations, product
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstore.audits.attribute import Cell, Cells, attribute
@@ -31,7 +31,6 @@ def zeros(cell: Cell) -> Cell:
     return tuple((0,) * len(edits) for edits in cell)
 
 
-@settings(deadline=None)
 @given(levels, seeds)
 def test_edits_get_their_mean_over_all_orders(cell: Cell, seed: int) -> None:
     cells, found = random_cells(seed), attribute(cell, random_cells(seed))

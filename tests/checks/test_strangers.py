@@ -149,7 +149,7 @@ def compared(schema: Any, value: Any) -> tuple[bool | None, bool | None]:
     return ours, theirs
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(documents(), VALUES)
 def test_generated_schemas_answer_as_in_the_library(schema: dict[str, Any], value: Any) -> None:
     ours, theirs = compared(schema, value)
@@ -162,7 +162,7 @@ def _has_a_loop(schema: dict[str, Any]) -> bool:
 
 
 @pytest.mark.slow
-@settings(max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20_000, suppress_health_check=list(HealthCheck))
 @given(documents(), VALUES)
 def test_many_generated_schemas_answer_as_in_the_library(schema: dict[str, Any], value: Any) -> None:
     ours, theirs = compared(schema, value)

@@ -155,9 +155,6 @@ def answers(judge: Mapping) -> list[RubricResult]:
 @seed(20261121)
 @settings(
     max_examples=250,
-    deadline=None,
-    database=None,
-    derandomize=False,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 @example(({"template": "{{output}}"}, {"template": "{{{ output }}}"}))

@@ -220,9 +220,6 @@ def check_whole(diff: Diff, old: Mapping, new: Mapping, find: Load = load) -> No
 
 CAREFUL = settings(
     max_examples=40,
-    deadline=None,
-    database=None,
-    derandomize=False,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -294,7 +294,7 @@ def reader(tree: Tree, chars: list[str]) -> Callable[[str], bool]:
     return read
 
 
-QUICK = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=300, suppress_health_check=list(HealthCheck))
 LONG = settings(QUICK, max_examples=20_000)
 
 

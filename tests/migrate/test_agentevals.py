@@ -230,7 +230,7 @@ OUTPUTS = st.sampled_from(["", "ok", "a b", " ok\n", "a\nb", "K", "12", "\ufeffo
 CALLS = st.lists(st.sampled_from(["find", "read", "other"]).map(lambda name: {"name": name, "args": {}}), max_size=4)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(suites(), OUTPUTS, CALLS, st.booleans())
 def test_a_migrated_case_scores_and_passes_as_in_its_runner(
     drawn: tuple[str, dict[str, Any]],
@@ -673,7 +673,7 @@ def wild(draw: Any) -> Any:
     return {"tests": [case, draw(ANYTHING)], **draw(st.dictionaries(st.sampled_from(KEYS), ANYTHING, max_size=3))}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(wild(), st.sampled_from([None, "D0", "D1", "D2", "D2s", "D3", "D4"]))
 def test_no_file_ends_in_a_traceback_or_in_a_rubric_that_cannot_be_graded(root: Any, dialect: str | None) -> None:
     said = taken(root, dialect)

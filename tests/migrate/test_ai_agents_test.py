@@ -39,7 +39,7 @@ def migrated(rules: Any) -> Case:
     return read(Legacy(document, "g.json", "", lambda _: None), TABLE).cases[0]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(RULE, min_size=1, max_size=4), st.lists(st.sampled_from([*TOOLS, "other"]), max_size=4))
 def test_rules_without_parameters_keep_their_verdict(rules: list[dict[str, Any]], calls: list[str]) -> None:
     case = migrated({f"rule_{number}": rule for number, rule in enumerate(rules, start=1)} | {"add_rule": None})
@@ -50,7 +50,7 @@ def test_rules_without_parameters_keep_their_verdict(rules: list[dict[str, Any]]
     assert (result.verdict is Verdict.PASS) == passes(rules, calls)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     RULE, st.sampled_from([{"parameters": {"p": {"type_of_check": "empty", "value": ""}}}, {"tool_order": "before"}])
 )

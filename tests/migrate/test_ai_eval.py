@@ -52,7 +52,7 @@ def artifact(draft: Draft) -> Artifact:
     return Artifact(draft.kind, draft.id, draft.version, read_json(write_json(value), "judge"))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(CHECK, min_size=1, max_size=4),
     st.data(),
@@ -79,7 +79,7 @@ GRADERS = ["relevance_grader", "completeness_grader", "actionability_grader", "g
 
 
 @pytest.mark.parametrize("dialect", ["current", "alpha"])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(names=st.lists(st.sampled_from(GRADERS), min_size=1, unique=True), data=st.data())
 def test_a_target_is_the_mean_of_its_graders_on_one_scale(names: list[str], data: st.DataObject, dialect: str) -> None:
     said = taken({"id": "t", "mode": "chat", "dataset_ref": "d.yaml", "graders": names}, dialect)

@@ -145,7 +145,7 @@ def test_a_kept_run_is_scored_against_the_questions_that_were_taken_from_it(
     assert json.loads(done.out)["score"] == 1, done
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.sampled_from(["average", "weighted_average", "median"]),
     st.lists(st.tuples(st.integers(1, 5), st.integers(0, 3)), min_size=2, max_size=4),
@@ -189,7 +189,7 @@ def test_a_majority_is_of_those_that_reach_the_bar(votes: str, passes: int) -> N
     assert score(said, lambda call: Reply(json.dumps({"level": replies[call.model["id"]]}))) == passes
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(str.strip))
 def test_a_judge_is_told_the_prompt_letter_by_letter(prompt: str) -> None:
     prompts: list[str] = []

@@ -67,7 +67,7 @@ WEIGHTS = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(WEIGHTS.filter(any), st.data(), st.sampled_from(["prbench_v1", "apexv1_extended_v1", "other", None]))
 def test_criteria_are_weighed_by_the_same_formula(
     weights: list[Decimal], data: st.DataObject, policy: str | None
@@ -95,7 +95,7 @@ def test_criteria_are_weighed_by_the_same_formula(
 IDS = st.sampled_from(["A", "B", "CHOICE_28", "CHOICE_2", "b2", "(c)", "k"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(IDS, min_size=2, max_size=5, unique=True), st.data())
 def test_a_choice_is_right_for_both(ids: list[str], data: st.DataObject) -> None:
     correct = data.draw(st.lists(st.sampled_from(ids), min_size=1, unique=True))

@@ -70,7 +70,7 @@ CASES = st.fixed_dictionaries(
 RESPONSES = st.lists(WORD | st.just("```php\necho (;\n```"), max_size=6).map("".join)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(CASES, RESPONSES)
 def test_any_case_and_any_output(case: dict[str, Any], response: str) -> None:
     said = migrated(case)

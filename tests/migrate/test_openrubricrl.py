@@ -75,7 +75,7 @@ def rubrics(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(rubrics(), st.integers(0, 20) | st.sampled_from(["no number", None]), st.data())
 def test_the_score_is_the_reward(root: dict[str, Any], step: Any, data: st.DataObject) -> None:
     low, high = (Fraction(root["scale"][end]) for end in ("min", "max"))
@@ -91,7 +91,7 @@ def test_the_score_is_the_reward(root: dict[str, Any], step: Any, data: st.DataO
         assert lossless == (low == 0) == (reward(root["scale"], grade) == 0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(rubrics())
 def test_the_judge_is_asked_once_and_reads_every_word(root: dict[str, Any]) -> None:
     prompts: list[str] = []

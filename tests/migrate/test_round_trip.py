@@ -85,7 +85,7 @@ def kept(store: Path) -> set[str]:
     return {text for value in yaml + rows for text in texts(value)}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(FILE, st.booleans())
 def test_nothing_is_lost(raw: dict[str, Any], canaries: bool) -> None:  # noqa: FBT001  # hypothesis gives it
     value = marked(raw, count()) if canaries else raw

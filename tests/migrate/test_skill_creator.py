@@ -68,7 +68,7 @@ def asked_about(prompt: str) -> str:
     return prompt.split("The statement:\n", 1)[1].split("\n\nSay yes only if", 1)[0]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     STATEMENTS,
     st.sampled_from(["assertions", "expectations"]),
@@ -174,7 +174,7 @@ KEYS = ["id", "prompt", "question", "expected_output", "assertions", "expectatio
 KEYS += ["evaluation_criteria", "llm_rubric", "should_trigger", "files", "name", "metadata", "text"]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     st.lists(ODD | st.dictionaries(st.sampled_from(KEYS), ODD, max_size=6), max_size=4),
     st.sampled_from(["evals", "test_cases", ""]),

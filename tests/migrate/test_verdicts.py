@@ -158,7 +158,7 @@ BLOCKS = st.tuples(st.sampled_from(FENCES), st.sampled_from(PHP), st.sampled_fro
 
 
 @needs_php
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(blocks=st.lists(BLOCKS.map("".join), max_size=3), flag=st.sampled_from([True, "false", 1, [0], 0, "", None]))
 def test_any_php_blocks(legacy: ModuleType, blocks: list[str], flag: Any) -> None:
     case, response = {"check_php_lint": flag}, "\n".join(["answer", *blocks])

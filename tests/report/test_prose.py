@@ -29,7 +29,7 @@ def read(markdown: str) -> tuple[list[str], str]:
     return [child.type for child in children], "".join(child.content for child in children)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(WORDS)
 @example("\\")
 @example("a\\`b`")
@@ -39,7 +39,7 @@ def test_words_are_words(text: str) -> None:
     assert seen.replace("\u200b", "") == f"so: {printable(text)} ."
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(WORDS)
 @example("`")
 @example("``a`")
@@ -51,7 +51,7 @@ def test_code_is_one_piece_of_code(text: str) -> None:
     assert seen.removeprefix("so: ").removesuffix(" .").strip() == printable(text).strip()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(WORDS)
 def test_a_line_of_a_log_is_no_command_and_is_inert_once(text: str) -> None:
     safe = inert(text)
