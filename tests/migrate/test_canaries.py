@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -21,8 +22,12 @@ from hypothesis import strategies as st
 from evalstore.documents import Document
 from evalstore.errors import LoadError
 from evalstore.migration import export, migrate
+from evalstore.migration.detect import detect, variant
 from evalstore.migration.fold import same
 from evalstore.migration.opened import SUFFIXES, open_source, source_text
+from evalstore.migration.readers import read
+from evalstore.migration.table import load_tables
+from evalstore.migration.taken import Legacy, Taken
 
 CASES = Path(__file__).resolve().parents[1] / "cases/migrations"
 Place = tuple[Any, ...]
@@ -121,7 +126,7 @@ def any_places(path: Path) -> st.SearchStrategy[tuple[Path, list[Place]]]:
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(FILES).flatmap(any_places))
 def test_a_word_anywhere_is_kept(at: tuple[Path, list[Place]]) -> None:
     check(*at)
@@ -158,21 +163,21 @@ def odd_files(draw: st.DrawFn) -> tuple[Path, Any]:
     return path, value
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(odd_files())
 def test_any_value_anywhere_is_kept_or_refused_in_a_sentence(odd: tuple[Path, Any]) -> None:
     kept(*odd)
 
 
 @pytest.mark.slow
-@settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10_000, suppress_health_check=list(HealthCheck))
 @given(odd_files())
 def test_ten_thousand_odd_files(odd: tuple[Path, Any]) -> None:
     kept(*odd)
 
 
 @pytest.mark.slow
-@settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10_000, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(FILES).flatmap(any_places))
 def test_ten_thousand_files_keep_every_word(at: tuple[Path, list[Place]]) -> None:
     check(*at)
@@ -182,3 +187,24 @@ def test_ten_thousand_files_keep_every_word(at: tuple[Path, list[Place]]) -> Non
 def test_there_is_something_to_keep(format_: str) -> None:
     paths = [path for path in FILES if path.relative_to(CASES).parts[0] == format_]
     assert any(check(path, []) for path in paths)
+
+
+SMALL = [path for path in FILES if path.stat().st_size < 8_000]  # the others are long, not other
+
+
+@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.relative_to(CASES).as_posix())
+def test_a_reader_meets_any_sort_of_value_at_any_place(path: Path) -> None:
+    """A reader answers with cases or one sentence, whatever stands where it looked for something else."""
+    value = value_of(path)
+    for place in nodes(value):
+        for odd in ([], {}, [{}], 1, None, True, "", "{{ x }}"):
+            text = source_text(replaced(value, place, odd), path.name)
+            with suppress(LoadError):
+                taken = taken_of(text, path)
+                assert taken is None or taken.cases or taken.notes or taken.dataset, (place, odd)
+
+
+def taken_of(text: str, path: Path) -> Taken | None:
+    document = open_source(text.encode(), path.name)
+    table = detect(document.value, load_tables(path.relative_to(CASES).parts[0])).table
+    return read(Legacy(document, path.name, "", lambda _: None), variant(document.value, table)) if table else None

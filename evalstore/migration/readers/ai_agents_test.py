@@ -17,7 +17,7 @@ from evalstore.migration.words import named
 from evalstore.model import Kind
 from evalstore.text import excerpt
 
-_ROLES = frozenset({"user", "assistant", "system", "tool"})
+_ROLES = ("user", "assistant", "system", "tool")  # no set: what stands there may have no hash
 _PARAMETERS = "{} is checked for its parameters, which no check kind can say: only that it runs is asked here"
 _UNSAID = "{} must not run with certain parameters, which no check kind can say"
 _ORDER = "{} has an order among the tools, which is not read"

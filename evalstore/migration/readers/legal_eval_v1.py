@@ -17,6 +17,7 @@ from evalstore.model import Kind
 from evalstore.text import excerpt
 
 _TEXTS = ("id", "dataset", "task_type", "prompt")
+_ROLES = ("user", "assistant", "system")  # no set: what stands there may have no hash
 _TYPES: Mapping[str, type] = {"context": str, "messages": list, "attachments": list, "metadata": dict}
 _FORBIDDEN: Mapping[str, tuple[str, ...]] = {
     "rubric_qa": ("choices", "correct_choice_ids"),
@@ -92,7 +93,7 @@ def _problems(row: Any) -> Iterator[str]:
     for key, kind in _TYPES.items():
         if row.get(key) is not None and not isinstance(row[key], kind):
             yield f"{key} is {named(row[key])}: the program does not take the row"
-    if row.get("task_type") not in _FORBIDDEN:
+    if row.get("task_type") not in tuple(_FORBIDDEN):
         yield f"the task {excerpt(str(row.get('task_type')))!r} is none that the program knows"
         return
     if odd := [key for key in _FORBIDDEN[row["task_type"]] if row.get(key) is not None]:
@@ -103,7 +104,7 @@ def _problems(row: Any) -> Iterator[str]:
 
 def _messages(messages: Any) -> Iterator[str]:
     for message in messages:
-        if not isinstance(message, dict) or message.get("role") not in {"user", "assistant", "system"}:
+        if not isinstance(message, dict) or message.get("role") not in _ROLES:
             yield "a message has no role of user, assistant or system"
         elif not isinstance(message.get("content"), str) or not message["content"]:
             yield "a message has no content"

@@ -15,7 +15,7 @@ _CRITERIA = ("criteria", "expected_outcome", "outcome")
 _SEVERAL = "a judge reads the messages as one text, in another layout than the runner's"
 _LAYOUT = "a judge reads the expected answer in another layout than the runner's"
 _VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
-_FORMATS = frozenset({"json", "text"})
+_FORMATS = ("json", "text")  # no set: what stands there may have no hash
 
 
 def asked_of(raw: Raw, root: Raw) -> Any:
