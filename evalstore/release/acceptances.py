@@ -59,8 +59,12 @@ class Ruling:
 
 def read_ruling(store: Store, today: date | None, profile: Profile | None = None) -> Ruling:
     """Read what a store says of changes; `LoadError` for a word, or an entry, that cannot be taken as it stands."""
-    terms = replace(terms_of(store.settings, profile), locked=frozenset(store.lock.refs))
-    return Ruling(terms, read_acceptances(store), today)
+    return Ruling(read_terms(store, profile), read_acceptances(store), today)
+
+
+def read_terms(store: Store, profile: Profile | None = None) -> Terms:
+    """Read what a store says of changes beside what was accepted, which is not looked at."""
+    return replace(terms_of(store.settings, profile), locked=frozenset(store.lock.refs))
 
 
 def read_acceptances(store: Store) -> tuple[Acceptance, ...]:

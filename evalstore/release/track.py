@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from evalstore.diff import Diff, Terms, compare
 from evalstore.errors import EvalstoreError
 from evalstore.model import Ref, parse_ref
-from evalstore.release.acceptances import read_ruling
+from evalstore.release.acceptances import read_terms
 from evalstore.release.uses import read_uses
 from evalstore.store import Resolved, Store
 from evalstore.store.history import Logged, read_history
@@ -62,7 +62,7 @@ def track(store: Store, ref: Ref, *, limit: int | None = COMPARED) -> Track:
     every = read_history(store, parse_ref(ref.name)).releases if ref.pin else covered.releases
     wanted = {one.version for one in covered.releases}
     places = [place for place, one in enumerate(every) if one.version in wanted]
-    line = _Line(store, covered.name, every, read_ruling(store, None).terms.bare)
+    line = _Line(store, covered.name, every, read_terms(store).bare)
     line.compare(places, limit)
     skipped = sum(place not in line.steps and place not in line.problems for place in places)
     return Track(covered.name, tuple(line.told(places)), skipped, tuple(line.floating(places[0])))

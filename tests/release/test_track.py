@@ -73,6 +73,14 @@ def test_a_limit_of_none_at_all_reads_no_file(long: Shop, monkeypatch: pytest.Mo
     assert [str(one.logged.version) for one in tracked(long, limit=0).releases][::4] == ["2.0.2", "1.0.0"]
 
 
+def test_a_broken_file_of_acceptances_stops_no_history_which_never_asks_it(long: Shop, cli: Cli) -> None:
+    before = cli("-C", long.root, "log", "rubric/tone")
+    long.write(".evalstore/accepted.yaml", "accepted: [")
+    assert cli("-C", long.root, "status").code == 3
+    assert cli("-C", long.root, "log", "rubric/tone") == before
+    assert before.code == 0
+
+
 def test_a_broken_release_says_so_and_is_passed_over(long: Shop) -> None:
     long.write("rubrics/tone.yaml", "id: [")
     long.git("commit", "-q", "-a", "-m", "Break")
