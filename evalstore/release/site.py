@@ -33,8 +33,13 @@ class Site:
     @property
     def journal(self) -> str:
         """The journal of this working tree, relative to the common git directory."""
-        own = self.git.directory.name
-        return f"{FOLDER}/journal.json" if self.git.directory == self.common else f"{FOLDER}/journal.{own}.json"
+        return journal_name(self.git, self.common)
+
+
+def journal_name(git: Git, common: Path) -> str:
+    """Return where the bumps of a working tree keep their journal, relative to the common git directory."""
+    own = git.directory.name
+    return f"{FOLDER}/journal.json" if git.directory == common else f"{FOLDER}/journal.{own}.json"
 
 
 @contextmanager

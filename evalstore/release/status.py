@@ -8,6 +8,7 @@ from datetime import date
 from evalstore.diff import Profile
 from evalstore.model import Finding
 from evalstore.release.acceptances import Acceptance, read_ruling
+from evalstore.release.interrupted import find_interrupted
 from evalstore.release.survey import Survey, survey
 from evalstore.release.values import State, Status
 from evalstore.store import Store
@@ -25,7 +26,8 @@ def status(store: Store, *, today: date | None = None, profile: Profile | None =
     found = survey(store, ruling)
     pending = dict(_pending(ruling.acceptances, found))
     findings = _findings(store, pending, today) if pending else ()
-    return Status(found.artifacts, found.total, findings, pending, str(ruling.terms.profile))
+    profile_ = str(ruling.terms.profile)
+    return Status(found.artifacts, found.total, findings, pending, profile_, find_interrupted(store))
 
 
 def _pending(acceptances: Iterable[Acceptance], found: Survey) -> Iterator[tuple[tuple[str, str, str], bool]]:

@@ -104,7 +104,8 @@ class Status:
     """Every artifact that differs from its last release, in the order of kind and id, and how many there are.
 
     `findings` are of acceptances that ended or that nothing needs; `pending` are those of changes since the last
-    releases (artifact, release, fingerprint), and whether a change needs them.
+    releases (artifact, release, fingerprint), and whether a change needs them. `interrupted` says how a killed bump is
+    finished, None where none was.
     """
 
     artifacts: tuple[Standing, ...]
@@ -112,6 +113,7 @@ class Status:
     findings: tuple[Finding, ...] = ()
     pending: Mapping[tuple[str, str, str], bool] = field(default_factory=dict)
     profile: str = "score"
+    interrupted: str | None = None
 
     @property
     def ok(self) -> bool:

@@ -26,7 +26,7 @@ _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 def text(status: Status, screen: Screen = PAPER) -> str:
     """Return a line an artifact with what refers to it below, and a summary with the next command."""
     if not status.artifacts:
-        return "\n".join([f"{_count(status.total)}, all as released", *_findings(status, screen)])
+        return "\n".join([*_sentences(status), *_findings(status, screen)])
     head, *lines = columns([_HEAD, *map(_row, status.artifacts)]).split("\n")
     rows = [
         "\n".join([screen.paint(None if one.ok else Part.MAJOR, line), *_wrapped(_below(one), screen.width)])
@@ -41,6 +41,7 @@ def document(status: Status) -> Any:
         "ok": status.ok,
         "total": status.total,
         "profile": status.profile,
+        "interrupted": status.interrupted,
         "artifacts": [
             {
                 "ref": standing.ref,
@@ -140,6 +141,8 @@ def summary(status: Status) -> str:
 
 
 def _sentences(status: Status) -> Iterator[str]:
+    if status.interrupted:
+        yield printable(status.interrupted)
     moved = sum(standing.state == _MOVED for standing in status.artifacts)
     changed = len(status.artifacts) - moved
     yield _changed(status, changed) if changed else f"{_count(status.total)}, all as released"

@@ -16,6 +16,9 @@ import pytest
 
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.release import publish, settle
+from evalstore.release.site import locked
+from evalstore.report.status import text as told
+from evalstore.store import Store
 from evalstore.versions import Bump
 from tests.release.conftest import Shop, check_sound, rubric
 
@@ -278,6 +281,19 @@ def test_a_journal_of_somebody_else_is_not_followed(released: Shop) -> None:
         released.write(".git/evalstore/journal.json", text)
         with pytest.raises(RefusedError, match="the journal of an interrupted bump cannot be read"):
             released.bump()
+
+
+def test_status_names_a_bump_that_was_killed_until_it_is_finished(released: Shop) -> None:
+    torn(released)
+    said = "a bump of rubric/tone@2.0.0 was interrupted: evalstore bump rubric/tone finishes it"
+    assert released.status().interrupted == said
+    assert f"\n{said}\n1 of 1 artifact differ" in told(released.status())
+    with Store.open(released.root) as store, locked(store, {}):
+        assert released.status().interrupted is None  # it is at work
+    released.bump("rubric/tone")
+    assert released.status().interrupted is None
+    released.write(".git/evalstore/journal.json", '{"released": [{"ref": "; rm -rf ~"}]}')
+    assert "cannot be read" in str(released.status().interrupted)
 
 
 def test_a_branch_that_moves_meanwhile_is_a_conflict(released: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
