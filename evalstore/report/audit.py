@@ -12,6 +12,7 @@ from evalstore.audits import Audit, Cause, Factor, Origin, Side
 from evalstore.audits.words import points
 from evalstore.report.columns import columns
 from evalstore.report.numbers import number
+from evalstore.report.words import counted
 from evalstore.text import excerpt, printable
 
 _WIDTH = 100
@@ -118,7 +119,7 @@ def _cause_document(cause: Cause) -> dict[str, Any]:
 
 def _sides(audit: Audit) -> str:
     rows = [
-        (name, f"{_score(side.score)}", f"{_questions(side.scored)}", excerpt(side.model, _NAME), side.dataset)
+        (name, f"{_score(side.score)}", counted(side.scored, "question"), excerpt(side.model, _NAME), side.dataset)
         for name, side in (("A", audit.a), ("B", audit.b))
     ]
     return columns(rows)
@@ -160,9 +161,9 @@ def _causes(factor: Factor) -> Iterator[str]:
             rule = f"{cause.source.rule}: " if cause.source.rule else ""
             yield f"    {points(cause.share):>7}{sampled}  {rule}{what}"
     if len(telling) > _SHOWN:
-        yield f"  {_edits(len(telling) - _SHOWN)} moved less"
+        yield f"  {counted(len(telling) - _SHOWN, 'other edit')} moved less"
     if silent := len(factor.causes) - len(telling):
-        yield f"  {_edits(silent)} moved nothing"
+        yield f"  {counted(silent, 'other edit')} moved nothing"
 
 
 def _worst(factor: Factor, audit: Audit) -> Iterator[str]:
@@ -171,7 +172,7 @@ def _worst(factor: Factor, audit: Audit) -> Iterator[str]:
         lines = textwrap.wrap(f"moved most: {told}", _WIDTH, initial_indent="  ", subsequent_indent="    ")
         yield from (line.replace(_TIED, " ") for line in lines)
     if factor.name == "outputs" and audit.input_changed:
-        yield f"  {_questions(len(audit.input_changed))} asked otherwise in B; outputs stand for that too"
+        yield f"  {counted(len(audit.input_changed), 'question')} asked otherwise in B; outputs stand for that too"
 
 
 def _origin(origin: Origin) -> str:
@@ -201,11 +202,3 @@ def _score(score: Fraction) -> str:
 
 def _span(ends: Sequence[float | Fraction] | None) -> str:
     return f"{points(ends[0]):>7} to {points(ends[1])}" if ends else ""
-
-
-def _questions(count: int) -> str:
-    return f"{count:,} question{'' if count == 1 else 's'}"
-
-
-def _edits(count: int) -> str:
-    return f"{count} other edit{'' if count == 1 else 's'}"

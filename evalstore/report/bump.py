@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.columns import columns
+from evalstore.report.words import counted, listed
 from evalstore.text import printable
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _push_document(push: Push) -> dict[str, Any]:
 
 
 def _heading(released: Released) -> str:
-    count = _count(len(released.released), "artifact")
+    count = counted(len(released.released), "artifact")
     if released.dry_run:
         return f"Would release {count}, as the working files stand (nothing was written):"
     if not released.committed:
@@ -115,7 +116,7 @@ def _unchanged(names: Sequence[str]) -> str:
 def _pinned(pinned: Pinned, *, followed: bool) -> str:
     kinds = Counter(name.partition("/")[0] for name in pinned.by)
     verb = "pins" if len(pinned.by) == 1 else "pin"
-    who = f"{' and '.join(_count(number, kind) for kind, number in kinds.items())} {verb} {printable(pinned.ref)}"
+    who = f"{listed(counted(number, kind) for kind, number in kinds.items())} {verb} {printable(pinned.ref)}"
     if followed:
         next_ = "still, and never released: name it to move it, too" if verb == "pins" else "still, and never released"
         return f"{who} {next_}\n{_listed(pinned.by)}"
@@ -128,12 +129,11 @@ def _unreviewed(refs: Sequence[str]) -> str:
 
 
 def _bypassed(hooks: Sequence[str]) -> str:
-    names = " and ".join(filter(None, [", ".join(hooks[:-1]), hooks[-1]]))
-    return f"The {'hook' if len(hooks) == 1 else 'hooks'} {printable(names)} of this repository did not run."
+    return f"The {'hook' if len(hooks) == 1 else 'hooks'} {printable(listed(hooks))} of this repository did not run."
 
 
 def _push(push: Push, *, would: bool) -> Iterator[str]:
-    tags = f" and {_count(len(push.tags), 'tag')}" if push.tags else ""
+    tags = f" and {counted(len(push.tags), 'tag')}" if push.tags else ""
     what, remote = printable(push.branch) + tags, printable(push.remote)
     if push.outcome == "pushed":
         yield f"Pushed {what} to {remote}."
@@ -160,7 +160,3 @@ def _command(command: str) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return textwrap.fill(printable(", ".join(names)), _WIDTH, initial_indent="  ", subsequent_indent="  ")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

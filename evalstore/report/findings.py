@@ -11,6 +11,7 @@ from typing import Any
 from evalstore.errors import Place
 from evalstore.model import Finding, Findings, Severity
 from evalstore.report.screen import PAPER, Part, Screen
+from evalstore.report.words import counted
 from evalstore.text import printable
 
 _INDENT = "    "
@@ -24,7 +25,7 @@ def text(result: Findings, screen: Screen = PAPER) -> str:
 
 def summary(result: Findings) -> str:
     """Return how many files were read, and how many findings there are."""
-    files = _count(result.files, "file")
+    files = counted(result.files, "file")
     return f"{files}: {tally(result.findings) if result.findings else 'no findings'}"
 
 
@@ -43,8 +44,8 @@ def tally(findings: Sequence[Finding]) -> str:
     """Return how many findings there are, and how severe they are."""
     counts = Counter(finding.severity for finding in findings)
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-    parts = [_count(counts[severity], word) for severity, word in words.items() if counts[severity]]
-    return f"{_count(len(findings), 'finding')} ({', '.join(parts)})"
+    parts = [counted(counts[severity], word) for severity, word in words.items() if counts[severity]]
+    return f"{counted(len(findings), 'finding')} ({', '.join(parts)})"
 
 
 def entry(finding: Finding) -> dict[str, Any]:
@@ -81,7 +82,3 @@ def _lines(finding: Finding, width: int) -> list[str]:
         for sentence in said
         for line in wrap(printable(sentence), width, initial_indent=_INDENT, subsequent_indent=_INDENT * 2)
     ]
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"

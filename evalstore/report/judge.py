@@ -11,6 +11,7 @@ from evalstore.agreement import Agreement, Case, Rate
 from evalstore.model import decimal
 from evalstore.report.columns import columns
 from evalstore.report.numbers import number
+from evalstore.report.words import counted
 from evalstore.text import excerpt, printable
 
 _SHOWN = 10
@@ -102,7 +103,7 @@ def _lines(found: Agreement) -> Iterator[str]:
 
 def _head(found: Agreement) -> Iterator[str]:
     against = f", of {printable(found.against.ref)}" if found.against else ""
-    yield f"{printable(found.judge.ref)}   {_rows(found.confusion.rows)} of {printable(found.labels)}{against}"
+    yield f"{printable(found.judge.ref)}   {counted(found.confusion.rows, 'row')} of {printable(found.labels)}{against}"
     read, asked = found.read, found.confusion.rows - found.read
     by = f" by {excerpt(', '.join(found.engines), 60)}, a pass from {decimal(found.threshold)} on" if asked else ""
     yield f"verdicts: {read:,} read from the labels, {asked:,} given{by}"
@@ -123,7 +124,7 @@ def _share(name: str, rate: Rate) -> str:
 
 def _sums(found: Agreement) -> Iterator[str]:
     counts = found.confusion
-    agreed = f"{counts.accuracy.hits:,} of {_rows(counts.rows)}"
+    agreed = f"{counts.accuracy.hits:,} of {counted(counts.rows, 'row')}"
     yield f"agreement  {_percent(counts.accuracy.value)}   {_interval(counts.accuracy)}   {agreed}"
     points = float((counts.accuracy.hits - counts.baseline.hits) * Fraction(100, counts.rows))
     beats = f"beats it by {points:.1f} points" if counts.beats_baseline else "does not beat it"
@@ -139,7 +140,7 @@ def _word(kappa: Fraction) -> str:
 
 
 def _listed(what: str, count: int, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"{what} {_rows(count)}{f'; the first {_SHOWN}' if count > _SHOWN else ''}:"
+    yield f"{what} {counted(count, 'row')}{f'; the first {_SHOWN}' if count > _SHOWN else ''}:"
     yield columns(rows[:_SHOWN])
 
 
@@ -172,10 +173,6 @@ def _file(found: Agreement) -> Iterator[str]:
     if found.written:
         yield ""
         yield f"evalstore bump {found.judge.ref.partition('@')[0]} releases it"
-
-
-def _rows(count: int) -> str:
-    return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 def _percent(share: Fraction | None) -> str:

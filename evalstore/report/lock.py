@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.columns import columns
+from evalstore.report.words import counted
 from evalstore.text import printable
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 def text(locked: Locked) -> str:
     """Return what is new in the lock, a line a reference, and how much it holds."""
     rows = [*(_row(one) for one in locked.refs if one.changed), *(("-", ref, "") for ref in locked.removed)]
-    holds = f"{locked.path} holds {_count(len(locked.refs), 'reference')} and {_count(locked.ledgers, 'ledger')}"
+    holds = f"{locked.path} holds {counted(len(locked.refs), 'reference')} and {counted(locked.ledgers, 'ledger')}"
     said = printable(f"{holds}; {'written' if locked.written else 'it was so already'}")
     return f"{columns(rows)}\n{said}" if rows else said
 
@@ -37,7 +38,3 @@ def _row(one: LockedRef) -> tuple[str, str, str]:
     if one.previous is None:
         return "+", one.ref, one.version
     return "~", one.ref, one.version if one.previous == one.version else f"{one.previous} -> {one.version}"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import Place
 from evalstore.model import Findings, Severity, parse_ref
-from evalstore.report import findings as listed
+from evalstore.report import findings as validated
 from evalstore.report import status as standings
 from evalstore.report import verify as verified
 from evalstore.report.diff import exchanged, heaviest, summary, told
 from evalstore.report.measured import measured_sentence
 from evalstore.report.problems import Problem, Report, fingerprint, located, problem, report
+from evalstore.report.words import listed
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _change(finding: DiffFinding, *, here: bool) -> Problem:
 
 def _of_status(status: Status) -> Report:
     found = [*_standings(status), *map(problem, status.findings)]
-    return report("status", "; ".join(standings.summary(status).split("\n")), found)
+    return report("status", standings.summary(status), found)
 
 
 def _standings(status: Status) -> Iterator[Problem]:
@@ -72,8 +73,7 @@ def _standings(status: Status) -> Iterator[Problem]:
 
 
 def _standing(standing: Standing) -> Problem:
-    users = ", ".join(standing.dependents[:_SHOWN])
-    more = f" and {len(standing.dependents) - _SHOWN} more" if len(standing.dependents) > _SHOWN else ""
+    users = listed(standing.dependents, _SHOWN)
     wanted = (("hint", f"evalstore bump {standing.ref}"),) if standing.working and not standing.ok else ()
     return Problem(
         str(standing.rule or f"artifact-{standing.state}"),
@@ -82,7 +82,7 @@ def _standing(standing: Standing) -> Problem:
         standing.place or Place(parse_ref(standing.ref).path),
         f"{standing.ref}: {standing.message}",
         fingerprint("status", standing.ref),
-        (*wanted, *([("referred to by", users + more)] if users else [])),
+        (*wanted, *([("referred to by", users)] if users else [])),
     )
 
 
@@ -99,7 +99,7 @@ def _followed(standing: Standing, moved: Moved) -> Problem:
 
 
 def _of_findings(result: Findings) -> Report:
-    return report("validate", listed.summary(result), map(problem, result.findings))
+    return report("validate", validated.summary(result), map(problem, result.findings))
 
 
 def _of_verified(result: Verified) -> Report:

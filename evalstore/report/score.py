@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.report.numbers import number
+from evalstore.report.words import counted
 from evalstore.runs import CheckSummary, Run
 from evalstore.text import excerpt, printable
 
@@ -49,7 +50,7 @@ def _lines(run: Run) -> Iterator[str]:
     dataset = run.dataset.ref if run.dataset else run.name
     yield f"{printable(dataset)}   {excerpt(run.model, 60)}"
     yield ""
-    yield f"score      {_points(run.score)}   mean of {_questions(run.scored)}, in points of 100"
+    yield f"score      {_points(run.score)}   mean of {counted(run.scored, 'scored question')}, in points of 100"
     yield f"pass rate  {_points(run.pass_rate)}"
     if run.unscored:
         yield f"unscored   {run.unscored:>6,}   not part of any mean"
@@ -70,7 +71,3 @@ def _table(checks: Mapping[str, CheckSummary]) -> Iterator[str]:
 
 def _points(score: Fraction | None) -> str:
     return f"{'-' if score is None else format(float(score * 100), '.2f'):>6}"
-
-
-def _questions(count: int) -> str:
-    return f"{count:,} scored question{'' if count == 1 else 's'}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Findings
-from evalstore.report import findings as listed
+from evalstore.report import findings
 from evalstore.report.screen import PAPER, Screen
+from evalstore.report.words import counted, listed
 
 if TYPE_CHECKING:
     from evalstore.integrity import Verified
@@ -14,25 +15,17 @@ if TYPE_CHECKING:
 
 def text(result: Verified, screen: Screen = PAPER) -> str:
     """Return the findings as validate shows them, and a line that says what was looked at."""
-    return "\n\n".join([*([listed.groups(result.findings, screen)] if result.findings else []), summary(result)])
+    return "\n\n".join([*([findings.groups(result.findings, screen)] if result.findings else []), summary(result)])
 
 
 def summary(result: Verified) -> str:
     """Return what was looked at, and how many findings there are."""
-    counts = [
-        _count(result.releases, "release"),
-        _count(result.ledgers, "ledger"),
-        _count(result.locked, "locked reference"),
-    ]
-    looked = f"{', '.join(counts[:-1])} and {counts[-1]}"
-    return f"{looked}: {listed.tally(result.findings) if result.findings else 'all as they were released'}"
+    counts = ((result.releases, "release"), (result.ledgers, "ledger"), (result.locked, "locked reference"))
+    looked = listed(counted(number, word) for number, word in counts)
+    return f"{looked}: {findings.tally(result.findings) if result.findings else 'all as they were released'}"
 
 
 def document(result: Verified) -> Any:
     """Return the JSON document, of the same shape as that of validate."""
     files = result.releases + result.ledgers + bool(result.locked)
-    return listed.document(Findings(files, result.findings))
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
+    return findings.document(Findings(files, result.findings))
