@@ -19,7 +19,7 @@ from evalstore.migration.plan import Plan, entry, plan_source
 from evalstore.migration.readers import read as take
 from evalstore.migration.shelving import Names
 from evalstore.migration.sources import Found, find_sources
-from evalstore.migration.table import Table, check_dialect, load_tables
+from evalstore.migration.table import Table, check_dialect, check_taken, load_tables
 from evalstore.migration.taken import Legacy
 from evalstore.migration.texts import There
 from evalstore.migration.write import Stage, staged
@@ -66,6 +66,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
             files += _stage(read.plan, root, stage)
             source = replace(read.source, entries=len(read.plan.entries))
             reads.append(replace(read, source=source, plan=Plan({}, read.plan.entries)))  # the texts wait on the disk
+        check_taken(dialect, {read.source.format for read in reads} - {None}, tables)
         if stage:
             _refuse_changes(files, force=force)
             stage.commit()
@@ -90,7 +91,7 @@ def _stage(plan: Plan, root: Path, stage: Stage | None) -> list[Planned]:
     for path, text in plan.files.items():
         file = planned(root, path, text, with_diff=stage is None)
         if stage and file.state is not State.UNCHANGED:
-            stage.add(path, text.encode())
+            stage.add(path, text.new.encode())
         files.append(file)
     return files
 
@@ -146,7 +147,7 @@ def _beside(found: Found, seen: dict[str, Document], path: str) -> Document | No
 def _broken(found: Found, sha256: str, error: LoadError, *, skipped: bool = False) -> _Read:
     line = error.place.line if error.place else None
     reason = f"{error.message}; {error.hint}" if error.hint else error.message
-    said = Entry(found.name, "", line, Outcome.REFUSED, reason=reason)
+    said = Entry(found.name, "", line, Outcome.REFUSED, reasons=(reason,))
     source = Source(found.name, sha256, None, None, 0.0, error.message)
     return _Read(source, Plan({}, () if skipped else (said,)), skipped)
 

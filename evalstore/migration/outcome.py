@@ -57,7 +57,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One case of a source, or a source that has none to give; `line` counts from 1."""
+    """One case of a source, or a source that has none to give; `line` counts from 1, `reasons` are sentences."""
 
     file: str
     pointer: str
@@ -65,7 +65,12 @@ class Entry:
     outcome: Outcome
     target: str | None = None
     rubric: str | None = None
-    reason: str = ""
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """What there is to say of it, on one line; empty when nothing."""
+        return "; ".join(self.reasons)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from evalstore.migration.readers import give, give_beside
 from evalstore.migration.shelving import Names, Shelf
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Taken
-from evalstore.migration.texts import There, as_it_is, parts_of, path_of, text_of
+from evalstore.migration.texts import Text, There, as_it_is, parts_of, path_of, text_of
 
 NOTHING_BESIDE: Mapping[str, Document] = MappingProxyType({})
 
@@ -25,7 +25,7 @@ NOTHING_BESIDE: Mapping[str, Document] = MappingProxyType({})
 class Plan:
     """What one source becomes: texts by path, the path of what stands for the file, and an entry for each case."""
 
-    files: dict[str, str]
+    files: dict[str, Text]
     entries: tuple[Entry, ...]
     target: str | None = None
 
@@ -60,7 +60,7 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
         size = sum(len(document.text) for document in (legacy.document, *beside.values()))
         parts = {path: part for draft in shelf.fresh for path, part in parts_of(draft, values[draft.ref], size)}
         files = {path: text_of(path, part, there(path)) for path, part in parts.items()}
-        files |= {run: as_it_is(legacy)} if run else {}
+        files |= {run: as_it_is(legacy, there(run))} if run else {}
     except EvalstoreError as error:
         return Plan({}, (entry(legacy.document, (), Outcome.REFUSED, f"cannot be kept: {error.message}"),))
     names.keep(shelf.names)
@@ -70,15 +70,15 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
     return Plan(files, tuple(sorted([*_aside(taken, legacy, target, run), *done], key=_place)), target)
 
 
-def entry(document: Document, pointer: Pointer, outcome: Outcome, reason: str) -> Entry:
+def entry(document: Document, pointer: Pointer, outcome: Outcome, *reasons: str) -> Entry:
     """Return an entry about a place that nothing was made of."""
-    return Entry(document.file, json_pointer(pointer), document.place(pointer).line, outcome, reason=reason)
+    return Entry(document.file, json_pointer(pointer), document.place(pointer).line, outcome, reasons=reasons)
 
 
 def _aside(taken: Taken, legacy: Legacy, target: str | None = None, run: str | None = None) -> Iterator[Entry]:
     for broken in legacy.broken:
         line = broken.problem.place.line if broken.problem.place else None
-        yield Entry(legacy.file, "", line, Outcome.REFUSED, reason=broken.problem.message)
+        yield Entry(legacy.file, "", line, Outcome.REFUSED, reasons=(broken.problem.message,))
     for note in taken.notes:
         said = entry(legacy.document, note.pointer, note.outcome, note.reason)
         stands = f"{target}#{note.question}" if note.question else f"{run}#{said.pointer}" if note.kept else None
@@ -87,7 +87,7 @@ def _aside(taken: Taken, legacy: Legacy, target: str | None = None, run: str | N
         document = case.document or legacy.document
         yield from (entry(document, note.pointer, note.outcome, note.reason) for note in case.notes)
         if case.refused:
-            yield entry(document, case.pointer, case.outcome, "; ".join(case.reasons))
+            yield entry(document, case.pointer, case.outcome, *case.reasons)
 
 
 def _refused(entries: Iterable[Entry]) -> bool:
@@ -103,7 +103,7 @@ def _done(case: Case, rubric: Draft | None, target: str | None, known: Known, no
         outcome=case.outcome,
         target=f"{target}#{case.question['id']}" if case.question else path_of(rubric) if rubric else target,
         rubric=rubric.ref if rubric else case.question.get("rubric_ref"),
-        reason="; ".join([*notes, *case.reasons]),
+        reasons=(*notes, *case.reasons),
     )
 
 

@@ -66,6 +66,7 @@ class Table:
     signs: tuple[Sign, ...]
     not_this: tuple[Shape, ...]
     root_data: tuple[str, ...]
+    root_parts: Mapping[str, tuple[str, ...]]
     id: str
     number: str
     input: str
@@ -118,6 +119,18 @@ def check_dialect(dialect: str | None, tables: Iterable[Table]) -> None:
     )
 
 
+def check_taken(dialect: str | None, taken: set[str | None], tables: Iterable[Table]) -> None:
+    """Raise `UsageError` if all sources were taken for formats that do not have this dialect."""
+    names = [table.format for table in tables if dialect in table.dialects]
+    if dialect is None or not taken or not taken.isdisjoint(names):
+        return
+    which = " and ".join(names)
+    raise UsageError(
+        f"{dialect} is a dialect of {which}, and no source was taken for that",
+        hint=f"leave the dialect out, or take the sources for that with --from {names[0]}",
+    )
+
+
 @cache
 def _load(name: str) -> Table:
     path = folder("migrations") / f"{name}.yaml"
@@ -125,7 +138,7 @@ def _load(name: str) -> Table:
 
 
 def _table(value: Mapping[str, Any]) -> Table:
-    case = value.get("case", {})
+    root, case = value.get("root", {}), value.get("case", {})
     variants = tuple(_table({**value, "variants": [], **own}) for own in value.get("variants", ()))
     lists = [*value.get("lists", ()), *(item for own in value.get("variants", ()) for item in own["lists"])]
     return Table(
@@ -137,7 +150,8 @@ def _table(value: Mapping[str, Any]) -> Table:
         name=value.get("name"),
         signs=tuple(map(_sign, value["signs"])),
         not_this=tuple(map(_shape, value.get("not_this", ()))),
-        root_data=tuple(value.get("root", {}).get("data", ())),
+        root_data=tuple(root.get("data", ())),
+        root_parts={path: tuple(keys) for path, keys in root.get("parts", {}).items()},
         id=case.get("id", "id"),
         number=case.get("number", "{}"),
         input=case.get("input", "input"),

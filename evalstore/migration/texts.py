@@ -1,22 +1,29 @@
-"""The texts of artifacts, each in its file; one that the store has already stays as it is."""
+"""The texts of artifacts, each in its file; one that the store has, and that says the same, stays as it is."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
-from evalstore.documents import read_yaml, write_row, write_yaml
+from evalstore.documents import digest, read_yaml, write_row, write_yaml
 from evalstore.errors import LoadError, RefusedError
 from evalstore.migration.fold import same
 from evalstore.migration.taken import Draft, Legacy
-from evalstore.model import Kind
+from evalstore.model import Kind, scoring_part
 
 # A dataset of a larger source keeps its rows in a file beside it: YAML files end at 1 MiB.
 _ROWS_FROM = 256 << 10
 _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n"
 There = Callable[[str], str | None]
+
+
+class Text(NamedTuple):
+    """The text that a file shall have, and the one that it has in the store, if that can be read."""
+
+    new: str
+    there: str | None
 
 
 def path_of(draft: Draft) -> str:
@@ -34,23 +41,31 @@ def parts_of(draft: Draft, value: dict[str, Any], size: int) -> Iterator[tuple[s
     yield path_of(draft), head | {"rows": f"{draft.id}.jsonl"}
 
 
-def text_of(path: str, value: Any, there: str | None) -> str:
+def text_of(path: str, value: Any, there: str | None) -> Text:
     """Return the text of a file: the one that is there, if it says the same, which costs less than to write it."""
     if path.endswith(".jsonl"):
-        return "".join(map(write_row, value))
-    kind = path.partition("s/")[0]
-    return there if there and _says(there, value) else write_yaml(value, header=_SCHEMA.format(kind))
+        return Text("".join(map(write_row, value)), there)
+    kind = Kind(path.partition("s/")[0])
+    return Text(there if there and _says(there, value, kind) else write_yaml(value, header=_SCHEMA.format(kind)), there)
 
 
-def as_it_is(legacy: Legacy) -> str:
+def as_it_is(legacy: Legacy, there: str | None) -> Text:
     """Return the text of the source, which has its very bytes."""
     text = f"{chr(0xFEFF) if legacy.document.bom else ''}{legacy.document.text}"
     if hashlib.sha256(text.encode()).hexdigest() != legacy.sha256:
         raise RefusedError("it is not UTF-8 from end to end, so it cannot stay as it is", hint="save it as UTF-8")
-    return text
+    return Text(text, there)
 
 
-def _says(text: str, value: Any) -> bool:
+def _says(text: str, value: Any, kind: Kind) -> bool:
     with suppress(LoadError):
-        return same(read_yaml(text, "").value, value)
+        old = read_yaml(text, "").value
+        return same(old, value) or (kind is not Kind.DATASET and _content(old, kind) == _content(value, kind))
     return False
+
+
+def _content(value: Any, kind: Kind) -> str | None:
+    """Return what makes a rubric or judge the same, whichever source brought it first, unless it keeps a file."""
+    with suppress(AttributeError, TypeError):  # of what somebody wrote by hand
+        return digest([scoring_part(kind, value), value.get("x_source", {}).get("kept")])
+    return None

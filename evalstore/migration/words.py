@@ -16,9 +16,9 @@ def named(raw: Any) -> str:
     return _NAMES.get(type(raw)) or {None: "null", True: "true", False: "false"}[raw]
 
 
-def unread(keys: Iterable[str], known: Iterable[str]) -> list[str]:
+def unread(keys: Iterable[Any], known: Iterable[str]) -> list[str]:
     """Say of keys that no grader reads them, and which one a misspelt one may have been meant to be."""
-    names, known = list(keys), list(known)
+    names, known = list(map(str, keys)), list(known)
     if not names:
         return []
     meant = ((name, nearest(name, known)) for name in names)

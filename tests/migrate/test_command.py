@@ -97,6 +97,19 @@ def test_what_cannot_be_done_is_one_line_and_a_hint(cli: Run, suite: Suite, tmp_
     assert cli("migrate", path, "--into", tmp_path / "store", "--force").code == 0
 
 
+def test_a_dialect_of_another_format_is_not_passed_over(cli: Run, suite: Suite, tmp_path: Path) -> None:
+    path = suite({"must_contain_any": ["a"]})
+    ran = cli("migrate", path, "--into", tmp_path / "store", "--dialect", "D3")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        "error: D3 is a dialect of agentevals, and no source was taken for that\n"
+        "hint: leave the dialect out, or take the sources for that with --from agentevals\n"
+    )
+    assert not (tmp_path / "store").exists()
+    (path.parent / "more.json").write_text('{"evalcases": [{"id": "a", "input": "?", "expected_outcome": "b"}]}')
+    assert cli("migrate", path.parent, "--into", tmp_path / "store", "--dialect", "D1").code == 0
+
+
 def test_text_of_a_stranger_cannot_act_on_the_terminal(cli: Run, suite: Suite, tmp_path: Path) -> None:
     suite({"\x1b[31mred\u202e": 1, "must_contain_any": ["\x1b]0;title\x07"], "id": "\x1b[2J"}, name="a\x1b[0m")
     for extra in ((), ("--dry-run",), ("--verbose",), ("--format", "json"), ("--format", "markdown")):

@@ -7,19 +7,23 @@ A reader has `read(legacy, table) -> Taken`. One whose artifacts say a source in
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from evalstore.migration.fold import unfolded_case, unfolded_root, whole
+from evalstore.migration.strangers import strangers
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Legacy, Taken
 
 
 def read(legacy: Legacy, table: Table) -> Taken:
-    """Return what the reader of a format takes from a file."""
+    """Return what the reader of a format takes from a file, with a note on each key that nobody reads."""
     taken: Taken = _reader(table).read(legacy, table)
-    return taken
+    told = {note.pointer for note in taken.notes}
+    notes = strangers(legacy.document.value, table.of_dialect(taken.dialect))
+    return replace(taken, notes=(*taken.notes, *(note for note in notes if note.pointer not in told)))
 
 
 def give(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: Table) -> Any:

@@ -13,7 +13,7 @@ from evalstore.migration.names import Labels, dataset_id
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken, judge_draft
-from evalstore.migration.words import named
+from evalstore.migration.words import named, unread
 from evalstore.model import Kind
 from evalstore.text import excerpt
 
@@ -23,6 +23,7 @@ _UNSAID = "{} must not run with certain parameters, which no check kind can say"
 _ORDER = "{} has an order among the tools, which is not read"
 _NONE = "no rule: any answer that is not empty passes"
 _NO_TALK = "messages are no conversation: kept as data, and the question is asked without them"
+_SHARE = "from this share of its tests on a group passes; a dataset has no bar of its own, so it is kept as data"
 _ODD = "{} is neither wanted nor forbidden"
 
 
@@ -47,7 +48,8 @@ def read(legacy: Legacy, table: Table) -> Taken:
     (judge,) = map(judge_draft, table.judges)
     cases = tuple(_cases(root["tests"], table, judge))
     asked = any(case.rubric and judge.ref in str(case.rubric.value) for case in cases)
-    return Taken("group", dataset, cases, (judge,) if asked else ())
+    share = [Note((key,), Outcome.UNMAPPED, _SHARE) for key in (table.form["share"],) if key in root]
+    return Taken("group", dataset, cases, (judge,) if asked else (), tuple(share))
 
 
 def _cases(tests: list[Any], table: Table, judge: Draft) -> Iterator[Case]:
@@ -77,6 +79,7 @@ def _case(raw: Any, pointer: Pointer, labels: Labels, table: Table, judge: Draft
     reasons += [note.reason for note in notes] or (
         [] if rules.tools or rules.forbidden or rules.instruction else [_NONE]
     )
+    reasons += unread((key for key in raw if key not in table.data), table.data)
     outcome = Outcome.LOSSY if notes else Outcome.MIGRATED
     return Case(pointer, raw, outcome, tuple(reasons), question, _rubric(rules, table, judge), tuple(notes))
 
@@ -143,6 +146,7 @@ def _take(rule: Mapping[str, Any], rules: _Rules, form: Mapping[str, Any]) -> li
         rule.get(key) not in form["free"] and rule.get(key) is not None for key in ("tool_order", "tool_loop_order")
     )
     reasons = [_ORDER.format(excerpt(name))] if ordered else []
+    reasons += unread((key for key in rule if key not in form["rule"]), form["rule"])
     if wanted == "tools":
         rules.tools.append({"name": name})
         reasons += [_PARAMETERS.format(excerpt(name))] if checked else []

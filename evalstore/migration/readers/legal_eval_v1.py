@@ -12,12 +12,13 @@ from evalstore.migration.names import Labels, dataset_id
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Taken, judge_draft
-from evalstore.migration.words import named
+from evalstore.migration.words import named, unread
 from evalstore.model import Kind
 from evalstore.text import excerpt
 
 _TEXTS = ("id", "dataset", "task_type", "prompt")
 _ROLES = ("user", "assistant", "system")  # no set: what stands there may have no hash
+_CRITERION = ("id", "title", "description", "weight")
 _TYPES: Mapping[str, type] = {"context": str, "messages": list, "attachments": list, "metadata": dict}
 _FORBIDDEN: Mapping[str, tuple[str, ...]] = {
     "rubric_qa": ("choices", "correct_choice_ids"),
@@ -64,7 +65,7 @@ def _cases(rows: list[Any], at: Pointer, table: Table, judges: Mapping[str, Draf
         value, reasons = _RULERS[row["task_type"]](row, table.form, judges)
         outcome = Outcome.LOSSY if {_LENIENT, _ROUNDED}.intersection(reasons) else Outcome.MIGRATED
         rubric = Draft(Kind.RUBRIC, f"legal_{row['task_type']}_{digest(value)[:8]}", value)
-        yield Case(pointer, row, outcome, (*twin, *reasons), _question(row, name, table), rubric)
+        yield Case(pointer, row, outcome, (*twin, *reasons, *_strange(row, table)), _question(row, name, table), rubric)
 
 
 def _at(first: Mapping[str, Pointer], row: Mapping[str, Any]) -> str:
@@ -76,6 +77,13 @@ def _question(row: Mapping[str, Any], name: str, table: Table) -> dict[str, Any]
     answers = row.get("reference_answers")
     expected = {"expected": "\n".join(answers)} if answers and row["task_type"] == "reference_qa" else {}
     return said | {"id": name} | expected
+
+
+def _strange(row: Mapping[str, Any], table: Table) -> Iterator[str]:
+    """Say which keys of a row and of its criteria the program does not know."""
+    criteria = dict.fromkeys(key for criterion in row.get("rubric") or () for key in criterion)
+    for keys, known in ((row, table.mirrors), (criteria, _CRITERION)):
+        yield from unread((key for key in keys if key not in known), known)
 
 
 def _problems(row: Any) -> Iterator[str]:

@@ -34,7 +34,6 @@ _STARTS = "{} says when the skill starts, which no check kind can say"
 _FILES = "a statement of {} is about a file that a run leaves, which no check kind can say"
 _ODD = "no program reads it, and it is {}: kept as data"
 _TYPE = "no program says what the type {!r} means: a judge is asked about its words"
-_HIDDEN = "{} hides it: the runner never asks it"
 _WORDS = 40  # of a rubric's id, before its digest
 
 
@@ -71,21 +70,20 @@ def read(legacy: Legacy, table: Table) -> Taken:
     """Return the cases of a suite as questions, and their statements as checks of a judge."""
     root: Any = legacy.document.value
     head: Mapping[str, Any] = root if isinstance(root, dict) else {}
-    keys = [key for key in table.lists if key in head] or [""]
-    at: Pointer = (keys[0],) if head else ()
-    rows = head[keys[0]] if head else root
-    hidden = tuple(Note((key,), Outcome.UNMAPPED, _HIDDEN.format(keys[0])) for key in keys[1:])
-    dialect = table.lists[keys[0]]
+    key = next((key for key in table.lists if key in head), "")
+    at: Pointer = (key,) if head else ()
+    rows = head[key] if head else root
+    dialect = table.lists[key]
     if not isinstance(rows, list):
-        problem = f"{keys[0]} is {named(rows)} where the list of cases belongs"
-        return Taken(dialect, notes=(Note(at, Outcome.REFUSED, problem), *hidden))
+        problem = f"{key} is {named(rows)} where the list of cases belongs"
+        return Taken(dialect, notes=(Note(at, Outcome.REFUSED, problem),))
     suite = _suite(head.get("scoring"), at, table)
     cases = tuple(_cases(rows, suite))
     asked = {check.get("judge_prompt_ref") for case in cases if case.rubric for check in case.rubric.value["checks"]}
     drafts = tuple(judge for judge in map(judge_draft, table.judges) if judge.ref in asked)
     dataset = Draft(Kind.DATASET, dataset_id(legacy.file, head, table), {}, at)
-    aside = (Note(where, Outcome.UNMAPPED, reason) for where, reason in _aside(head, rows, suite))
-    return Taken(dialect, dataset, cases, drafts, (*hidden, *aside))
+    aside = tuple(Note(where, Outcome.UNMAPPED, reason) for where, reason in _aside(head, rows, suite))
+    return Taken(dialect, dataset, cases, drafts, aside)
 
 
 def _suite(given: Any, at: Pointer, table: Table) -> _Suite:
@@ -168,7 +166,7 @@ def _case(row: Any, at: Pointer, name: str, suite: _Suite) -> Case:
         raise LoadError("the case has no prompt, so nothing can be asked")
     asked = _asked(row, at, suite)
     known = [*table.mirrors, *form["graded"], *form["told"], form["prose"], form["starts"], *table.data]
-    extra = unread((str(key) for key in row if key not in known), known)
+    extra = unread((key for key in row if key not in known), known)
     scored = suite.said if asked.checks else _NOTHING
     lost = dict.fromkeys([*asked.reasons, *(note.reason for note in asked.notes)])
     reasons = (*lost, scored, *dict.fromkeys(asked.extra), *extra)
@@ -245,7 +243,7 @@ def _ask(value: Any, at: Pointer, asked: _Asked, form: Mapping[str, Any], *, nam
         asked.leave(value, at, f"a statement is {what}: there is nothing to ask")
     else:
         asked.reasons += [_TYPE.format(excerpt(str(type_)))] if type_ is not None else []
-        asked.extra += unread((str(key) for key in given if key not in (*form["texts"], *form["statement"])), ())
+        asked.extra += unread((key for key in given if key not in (*form["texts"], *form["statement"])), ())
         told = [name, *(given.get(key) for key in ("id", "name"))]
         id_ = _check_id(next((word for word in told if isinstance(word, str) and slug(word)), ""), asked)
         asked.checks[id_] = _check("skill_creator_statement", {"statement": f"{name}: {text}" if name else text})

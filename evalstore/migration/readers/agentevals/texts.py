@@ -9,42 +9,52 @@ from typing import Any
 from evalstore.checks.patterns import compile_pattern, difference
 from evalstore.documents import Pointer
 from evalstore.migration.readers.agentevals.ecmascript import translated
-from evalstore.migration.readers.agentevals.said import Check, Said, Scope, leaf, skipped, unmapped
+from evalstore.migration.readers.agentevals.said import Check, Said, Scope, joined, leaf, skipped, unmapped
 from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
 _ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}
 _SHOWN = 60
-_FLAGS = frozenset("ims")
+_FLAGS = "ims"
 _ENVIRONMENT = re.compile(r"\$\{\{.*?\}\}|\{\{\s*env\..*?\}\}")
 _VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+_TEMPLATE = re.compile(r"\{[{%#]")
 
 
 def texts(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> Said:
-    """Read a list of texts, or one, of which any or all must be in the output."""
-    value = raw.get("value")
-    given: list[Any] = value if isinstance(value, list) else [value]
-    if not given or not all(isinstance(text, str) for text in given):
-        return skipped((*pointer, "value"), "its value is no text, or list of texts")
+    """Read a text, or for a type of several a list, of which any or all must be in the output."""
+    value, several, every = raw.get("value"), row.get("several", False), row.get("all", False)
+    given = [text for text in _items(value, several=several) if isinstance(text, str) and (text or several)]
+    if not given:
+        return skipped((*pointer, "value"), f"its value is no {'list of texts' if several else 'text'}")
+    odd = [index for index, text in enumerate(_items(value, several=several)) if not isinstance(text, str)]
     filled = [_filled(text, scope) for text in given]
-    if (open_ := next((text for text in filled if _open(text, scope)), None)) is not None:
+    if (open_ := next((text for text in filled if is_open(text, scope)), None)) is not None:
         return unmapped(raw, pointer, f"nobody can say here what fills {excerpt(open_, _SHOWN)}")
-    wanted = list(dict.fromkeys(filled))
-    every = row.get("all", False)
+    said = leaf(raw, pointer, _contains(filled, row["check"], every=every))
+    return joined([said, *(skipped((*pointer, "value", index), "it is no text") for index in odd)])
+
+
+def _items(value: Any, *, several: bool) -> list[Any]:
+    return [value] if not several else value if isinstance(value, list) else []
+
+
+def _contains(texts: list[str], check: Check, *, every: bool) -> Check:
+    wanted = list(dict.fromkeys(texts))
     if "" in wanted:  # the empty text is in every output
         wanted = [text for text in wanted if text] if every else []
     if not wanted:
-        return leaf(raw, pointer, dict(_ALWAYS))
+        return dict(_ALWAYS)
     least = {"min_matches": len(wanted)} if every and len(wanted) > 1 else {}
-    return leaf(raw, pointer, {**row["check"], "values": wanted, **least})
+    return {**check, "values": wanted, **least}
 
 
 def trimmed(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> Said:
     """Read a text that the output begins with, ends with or is, once both are trimmed as JavaScript does it."""
     value = raw.get("value")
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not value:
         return skipped((*pointer, "value"), "its value is no text")
-    if _open(filled := _filled(value, scope), scope):
+    if is_open(filled := _filled(value, scope), scope):
         return unmapped(raw, pointer, f"nobody can say here what fills {excerpt(filled, _SHOWN)}")
     space = scope.table.form["space"]
     bare = re.sub(rf"\A{space}+|{space}+\Z", "", filled)
@@ -54,21 +64,22 @@ def trimmed(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) ->
 
 def pattern(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Said:
     """Read a pattern of JavaScript: exactly where its words are translated, else as it is, and lossy."""
-    value, flags = raw.get("value"), raw.get("flags") or ""
-    if not isinstance(value, str) or not isinstance(flags, str):
+    value = raw.get("value")
+    flags = raw["flags"] if isinstance(raw.get("flags"), str) else ""
+    if not isinstance(value, str) or not value:
         return skipped((*pointer, "value"), "its value is no text")
-    if _open(value, scope):
+    if is_open(value, scope):
         return unmapped(raw, pointer, f"nobody can say here what fills {excerpt(value, _SHOWN)}")
-    kept = "".join(flag for flag in "ims" if flag in flags)
-    exact = translated(value, kept) if _FLAGS.issuperset(flags) else None
+    kept = "".join(flag for flag in _FLAGS if flag in flags)
+    odd = "".join(sorted({flag for flag in flags if flag not in kept or flags.count(flag) > 1}))
+    exact = None if odd else translated(value, kept)
     wanted, asked = exact or (value, kept)
     if isinstance(problem := compile_pattern(wanted, asked), str):
         return unmapped(raw, pointer, f"it is no pattern that evalstore can run: {problem}")
     check: Check = {"kind": "regex", "pattern": wanted, **({"flags": asked} if asked else {})}
     if exact is not None and difference(wanted, asked) is None:
         return leaf(raw, pointer, check)
-    odd = "".join(sorted(set(flags) - _FLAGS))
-    told = f"the flags {odd} are not known here" if odd else "it has words that JavaScript and Python read otherwise"
+    told = f"the flags {excerpt(odd, _SHOWN)} are unknown, or come twice" if odd else "it has words that JavaScript and Python read otherwise"
     return leaf(raw, pointer, check, f"the pattern {excerpt(value, _SHOWN)} is JavaScript's, and run as it is: {told}")
 
 
@@ -85,6 +96,6 @@ def _filled(text: str, scope: Scope) -> str:
     return _VARIABLE.sub(of, text) if scope.variables else text
 
 
-def _open(text: str, scope: Scope) -> bool:
+def is_open(text: str, scope: Scope) -> bool:
     """Whether something fills the text only when the runner starts."""
-    return bool(_ENVIRONMENT.search(text)) or (scope.dialect.name == "D4" and bool(_VARIABLE.search(text)))
+    return bool(_ENVIRONMENT.search(text)) or (scope.dialect.name == "D4" and bool(_TEMPLATE.search(text)))

@@ -26,7 +26,7 @@ _HEX = 8
 def read(legacy: Legacy, table: Table) -> Taken:
     """Return the cases of a document that has one of the table's lists at its root."""
     root: Mapping[str, Any] = legacy.document.value
-    key, *hidden = [key for key in table.lists if key in root]
+    key = next(key for key in table.lists if key in root)
     own = table.of_dialect(legacy.dialect) if legacy.dialect else variant(root, table)
     table = own if key in own.lists else table
     metadata = {name: value for name, value in root.items() if name != key}
@@ -34,12 +34,10 @@ def read(legacy: Legacy, table: Table) -> Taken:
     usual = list(suite_of(value, [], table)) == list(root)
     source = value["x_source"] | ({} if usual else {"keys": list(root)})
     dataset = Draft(Kind.DATASET, dataset_id(legacy.file, root, table), value | {"x_source": source}, (key,))
-    never = f"{key} hides it: the legacy runner never asks it"
-    notes = tuple(Note((name,), Outcome.UNMAPPED, never) for name in hidden)
     if not isinstance(root[key], list):
         problem = f"{key} is {named(root[key])} where the list of cases belongs"
-        return Taken(table.lists[key], notes=(Note((key,), Outcome.REFUSED, problem), *notes))
-    return Taken(table.lists[key], dataset, tuple(_cases(root[key], key, table)), notes=notes)
+        return Taken(table.lists[key], notes=(Note((key,), Outcome.REFUSED, problem),))
+    return Taken(table.lists[key], dataset, tuple(_cases(root[key], key, table)))
 
 
 def give(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: Table) -> Any:
