@@ -6,13 +6,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalstore.report.formats.markdown import code, prose
-from evalstore.report.migrate_said import HEAD, Group, closing, groups, guesses, remarks, sentence, totals
+from evalstore.report.migrate_said import (
+    HEAD,
+    LOUD,
+    SUMS,
+    Group,
+    closing,
+    groups,
+    guesses,
+    remarks,
+    sentence,
+    sums,
+    totals,
+)
 
 if TYPE_CHECKING:
     from evalstore.migration import MigrationReport
 
 _REMARKS = 20
-_SOURCES = 200
+_LIMIT = 50_000  # characters of what is said source by source: the whole stays a page, and a comment
 _PLAN = 100
 
 
@@ -21,9 +33,15 @@ def markdown(report: MigrationReport) -> str:
     parts = groups(report)
     loud = [part for part in parts if not part.quiet]
     lines = ["### evalstore migrate", "", f"**{sentence(report)}**", "", *_table(HEAD, totals(parts) if parts else [])]
-    lines += [line for part in loud[:_SOURCES] for line in _source(part)]
-    if len(loud) > _SOURCES:
-        lines += ["", f"\u2026 and {len(loud) - _SOURCES:,} more sources with something to say of."]
+    lines += _sums(parts) if len(loud) > LOUD else []
+    size = 0
+    for number, part in enumerate(loud):
+        told = list(_source(part))
+        size += sum(map(len, told))
+        if size > _LIMIT:
+            lines += ["", f"\u2026 and {len(loud) - number:,} more sources with something to say of."]
+            break
+        lines += told
     if quiet := len(parts) - len(loud):
         lines += ["", f"{quiet:,} {'source' if quiet == 1 else 'sources'} with nothing to say of."]
     lines += [*_plan(report), ""]
@@ -40,8 +58,14 @@ def _source(part: Group) -> Iterator[str]:
     if rows:
         yield ""
         yield from _table(("outcome", "where", "why"), rows)
-    if rest := sum(len(remark.entries) for remark in said[_REMARKS:]):
-        yield from ("", f"\u2026 and {rest:,} more entries with something to say of.")
+    if len(said) > _REMARKS:
+        yield from ("", f"\u2026 and {len(said) - _REMARKS:,} more remarks.")
+
+
+def _sums(parts: Sequence[Group]) -> Iterator[str]:
+    yield ""
+    rows = ((one.outcome, f"{one.entries:,}", f"{one.files:,}", one.reason, one.first) for one in sums(parts))
+    yield from _table((*SUMS, "where first"), rows)
 
 
 def _plan(report: MigrationReport) -> Iterator[str]:

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("migrated", "lossy", "unmapped", "refused")
 HEAD = ("format", "files", "entries", *OUTCOMES)
+SUMS = ("outcome", "entries", "files", "why")
+LOUD = 20  # sources with something to say: of more, what is said is told over all of them
 _LINES = 3
+_SENTENCES = 6  # over all sources, of an outcome
+_ALONE = (2, 0)  # what is said of one file, and that all is well there, stands with that file
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,17 @@ class Group(NamedTuple):
     @property
     def quiet(self) -> bool:
         """Whether there is nothing to say of it."""
-        return not self.source.also and not any(entry.reason for entry in self.entries)
+        return not self.source.also and not any(entry.reasons for entry in self.entries)
+
+
+class Sum(NamedTuple):
+    """A sentence that is said in several sources, or how many more there are: of how many entries, and where first."""
+
+    outcome: str
+    entries: int
+    files: int
+    reason: str
+    first: str = ""
 
 
 def groups(report: MigrationReport) -> list[Group]:
@@ -56,9 +70,20 @@ def remarks(entries: Iterable[Entry]) -> list[Remark]:
     """Return what is said of entries, each sentence once."""
     said: dict[tuple[str, str], list[Entry]] = {}
     for entry in entries:
-        if entry.reason:
-            said.setdefault((str(entry.outcome), entry.reason), []).append(entry)
+        for reason in dict.fromkeys(entry.reasons):
+            said.setdefault((str(entry.outcome), reason), []).append(entry)
     return [Remark(outcome, reason, tuple(found)) for (outcome, reason), found in said.items()]
+
+
+def sums(parts: Iterable[Group]) -> Iterator[Sum]:
+    """Yield what is said over all sources: the worst outcome first, of each the sentences about the most files."""
+    said = remarks(entry for part in parts for entry in part.entries)
+    for outcome in reversed(OUTCOMES):
+        own = sorted((one for one in said if one.outcome == outcome), key=_spread, reverse=True)
+        shown = [one for one in own if outcome != "migrated" or _spread(one) > _ALONE][:_SENTENCES]
+        yield from (Sum(outcome, *_size([one]), one.reason, _first(one)) for one in shown)
+        if more := own[len(shown) :]:
+            yield Sum(outcome, *_size(more), f"{counted(len(more), 'more sentence')}")
 
 
 def totals(parts: Sequence[Group]) -> list[tuple[str, ...]]:
@@ -92,12 +117,14 @@ def closing(report: MigrationReport, names: str = "") -> Iterator[str]:
     """Yield what became of the files of the store, and what was passed by; `names` says where those are named."""
     states = Counter(str(file.state) for file in report.files)
     if report.dry_run:
-        planned = ", ".join(f"{states[state]:,} {state}" for state in ("new", "changed", "unchanged"))
-        yield f"dry run, nothing written: {counted(len(report.files), 'file')}, {planned}"
+        planned = [f"{states[state]:,} {state}" for state in ("new", "changed", "unchanged") if states[state]]
+        yield f"dry run, nothing written: {', '.join([counted(len(report.files), 'file'), *planned])}"
         if states["changed"]:
             yield "changed files are only overwritten with --force"
     else:
         yield f"{counted(len(report.written), 'file')} written, {states['unchanged']:,} unchanged"
+        if report.written:
+            yield "next: evalstore validate, then evalstore bump --all"
     if report.skipped:
         yield f"{counted(len(report.skipped), 'other file')} passed by{names}"
     if report.recovered:
@@ -108,6 +135,20 @@ def sizes(file: Planned) -> tuple[int, int]:
     """Return how many lines a planned file adds, and how many it takes away."""
     lines = file.diff.splitlines()[2:]
     return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
+
+
+def _size(said: Sequence[Remark]) -> tuple[int, int]:
+    entries = {entry for one in said for entry in one.entries}
+    return len(entries), len({entry.file for entry in entries})
+
+
+def _spread(said: Remark) -> tuple[int, int]:
+    return _size([said])[::-1]
+
+
+def _first(said: Remark) -> str:
+    entry = said.entries[0]
+    return f"{entry.file}:{entry.line}" if entry.line else entry.file
 
 
 def _row(name: str, parts: Sequence[Group]) -> tuple[str, ...]:

@@ -2,38 +2,52 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from evalstore.report.columns import columns
-from evalstore.report.migrate_said import HEAD, Group, closing, groups, guesses, remarks, sizes, totals
+from evalstore.report.migrate_said import (
+    HEAD,
+    LOUD,
+    SUMS,
+    Group,
+    Sum,
+    closing,
+    groups,
+    guesses,
+    remarks,
+    sizes,
+    sums,
+    totals,
+)
+from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.words import counted
 from evalstore.text import printable
 
 if TYPE_CHECKING:
-    from evalstore.migration import Entry, MigrationReport
+    from evalstore.migration import Entry, MigrationReport, Planned
 
 _REMARKS = 20  # sentences about one source
 _QUIET = 10  # sources that there is nothing to say of
 _PLAN = 40  # files of a plan
 _DIFF = 400  # lines of a plan that are shown whole
+_EACH = "--verbose has a line for every entry, --report FILE keeps them all"
 _MORE = "--verbose shows all of it, and so does --format json"
 
 
-def summary(report: MigrationReport) -> str:
+def summary(report: MigrationReport, screen: Screen = PAPER) -> str:
     """Return the report that fits on a few screens, however much there is; what is left out is counted."""
     parts = groups(report)
-    quiet = sum(part.quiet for part in parts)
-    told = [line for part in parts if quiet <= _QUIET or not part.quiet for line in _told(part)]
-    more = ["", f"{counted(quiet, 'source')} more with nothing to say of"] if quiet > _QUIET else []
     end = closing(report, "; --verbose names them")
-    return _joined([*_totals(parts), *told, *more, *_plan(report), *_gap(report), *end])
+    return _joined([*_totals(parts), *_said(parts, screen), *_plan(report), *_gap(report), *end])
 
 
 def everything(report: MigrationReport) -> str:
     """Return every entry in a line, every file that was passed by, and in a dry run the plan as a whole."""
     parts = groups(report)
-    told = [line for part in parts for line in [*_heads(part), *_entries(part)]]
+    told = [line for part in parts for line in [*_heads(part, PAPER), *_entries(part)]]
     passed = [f"passed by: {printable(source.file)}, {printable(source.reason)}" for source in report.skipped]
     diffs = [line for file in report.files for line in map(printable, file.diff.splitlines())]
     return _joined([*_totals(parts), *told, *diffs, *passed, *_gap(report), *closing(report)])
@@ -48,21 +62,63 @@ def _gap(report: MigrationReport) -> list[str]:
     return [""] if report.sources else []
 
 
-def _heads(part: Group) -> Iterator[str]:
+def _heads(part: Group, screen: Screen) -> Iterator[str]:
     arrow = f" -> {part.source.target}" if part.source.target else ""
     number = len(part.entries)
     yield ""
     yield f"{printable(part.source.file)}{arrow}  {number:,} {'entry' if number == 1 else 'entries'}"
-    yield from (f"  {printable(line)}" for line in guesses(part.source))
+    yield from (told for line in guesses(part.source) for told in _hung("  ", line, screen))
 
 
-def _told(part: Group) -> Iterator[str]:
-    yield from _heads(part)
+def _said(parts: Sequence[Group], screen: Screen) -> Iterator[str]:
+    """Yield what there is to say: source by source, or where many have something to say each sentence once."""
+    loud = [part for part in parts if not part.quiet]
+    if len(loud) > LOUD:
+        yield from _summed(sums(parts), screen)
+        yield from ("", f"this is said of {len(loud):,} of {counted(len(parts), 'source')}; {_EACH}")
+        loud, parts = [part for part in loud if part.source.also][:LOUD], []
+    quiet = len(parts) - len(loud)
+    for part in parts if 0 < quiet <= _QUIET else loud:
+        yield from _told(part, screen)
+    if quiet > _QUIET:
+        yield from ("", f"{counted(quiet, 'source')} more with nothing to say of")
+
+
+def _summed(said: Iterator[Sum], screen: Screen) -> Iterator[str]:
+    rows = [(one, (one.outcome, f"{one.entries:,}", f"{one.files:,}")) for one in said]
+    head, *lines = columns([tuple(map(str.upper, SUMS[:-1])), *(row for _, row in rows)], right={1, 2}).splitlines()
+    yield from ("", f"{head}  {SUMS[-1].upper()}, AND WHERE FIRST")
+    for line, (one, _) in zip(lines, rows, strict=True):
+        yield from _hung(f"{line}  ", one.reason, screen)
+        if one.first:
+            yield " " * (len(line) + 2) + screen.paint(Part.QUIET, printable(one.first))
+
+
+def _told(part: Group, screen: Screen) -> Iterator[str]:
+    yield from _heads(part, screen)
     said = remarks(part.entries)
-    rows = [[f"  {remark.outcome}", remark.where(part.source.file), remark.reason] for remark in said[:_REMARKS]]
-    yield from columns(rows).splitlines() if rows else ()
-    if rest := sum(len(remark.entries) for remark in said[_REMARKS:]):
-        yield f"  and {rest:,} more entries with something to say of; {_MORE}"
+    cells = [(f"  {remark.outcome}", remark.where(part.source.file)) for remark in said[:_REMARKS]]
+    leads = columns([*cells, ("", "")]).splitlines()
+    width = max(map(len, leads), default=0)
+    for lead, remark in zip(leads, said[:_REMARKS], strict=False):
+        yield from _hung(f"{lead:<{width}}  ", remark.reason, screen)
+    if len(said) > _REMARKS:
+        yield f"  and {len(said) - _REMARKS:,} more remarks; {_MORE}"
+
+
+def _hung(lead: str, sentence: str, screen: Screen) -> list[str]:
+    """Return a sentence beside its lead, as wide as the screen; below each other where the lead leaves no room."""
+    margin = len(lead) if len(lead) <= screen.width // 2 else 6
+    first = "" if margin == len(lead) else " " * margin
+    lines = wrap(
+        printable(sentence),
+        screen.width,
+        initial_indent=first or lead,
+        subsequent_indent=" " * margin,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return [*([lead.rstrip()] if first else []), *lines]
 
 
 def _entries(part: Group) -> Iterator[str]:
@@ -81,16 +137,23 @@ def _plan(report: MigrationReport) -> Iterator[str]:
     if not planned:
         return
     yield ""
-    rows = [[f"  {file.state}", file.path, *_signed(*sizes(file))] for file in planned[:_PLAN]]
-    yield from columns(rows, right={2, 3}).splitlines()
-    if len(planned) > _PLAN:
-        yield f"  and {len(planned) - _PLAN:,} more files"
+    named = planned if len(planned) <= _PLAN else [file for file in planned if file.state == "changed"][:_PLAN]
+    rows = [[f"  {file.state}", file.path, *_signed(*sizes(file))] for file in named]
+    yield from columns(rows, right={2, 3}).splitlines() if rows else ()
+    yield from _folders(planned[len(named) :])
     short = sum(file.diff.count("\n") for file in planned) <= _DIFF
     shown = [file for file in planned if short or file.state == "changed"]
     yield from (line for file in shown for line in ["", *map(printable, file.diff.splitlines())])
     if len(shown) < len(planned):
         yield ""
         yield f"{counted(len(planned) - len(shown), 'new file')} not shown line by line; {_MORE}"
+
+
+def _folders(planned: Sequence[Planned]) -> Iterator[str]:
+    """Yield how many more files there are in each folder of the store."""
+    counts = Counter((str(file.state), file.path.partition("/")[0]) for file in planned)
+    rows = [(f"  {state}", f"{counted(number, 'file')} in {folder}/") for (state, folder), number in counts.items()]
+    yield from columns(rows).splitlines() if rows else ()
 
 
 def _signed(added: int, removed: int) -> tuple[str, str]:
