@@ -150,9 +150,11 @@ def _regular(descriptor: int, shown: str) -> BinaryIO:
 
 
 def _read(file: BinaryIO, shown: str, limit: int) -> bytes:
-    if os.fstat(file.fileno()).st_size > limit:
+    size = os.fstat(file.fileno()).st_size
+    if size > limit:
         raise LoadError(f"larger than {limit:,} bytes, the limit for one file", place=Place(shown))
-    return file.read(limit + 1)
+    data = file.read(size + 1)  # as much as is asked for is allocated
+    return data if len(data) <= size else data + file.read(limit - size)  # it grows, or it is none of a disk
 
 
 def _reason(error: OSError) -> str:
