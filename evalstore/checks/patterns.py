@@ -31,7 +31,8 @@ ITEM_LIMIT = 100_000
 STRETCH = 700
 
 # The engine finds plain stretches without looking at the clock, in pattern times text at worst: then some 3 s.
-WORK_LIMIT = 1_000_000_000
+WORK_LIMIT = 1 << 30
+_SHORT = 256
 
 _ITEM = re.compile(
     r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|(?P<open>\()|(?P<close>\))|\{(?P<least>[0-9]+)[0-9,]*\}|.", re.DOTALL
@@ -102,8 +103,13 @@ def difference(pattern: str, flags: str) -> str | None:
     return None
 
 
+def room(compiled: regex.Pattern[str]) -> int:
+    """Return how long a text a pattern is run on: the same for all short ones, then halved as the length doubles."""
+    return WORK_LIMIT >> (max(len(compiled.pattern), _SHORT) - 1).bit_length()
+
+
 def _outruns(compiled: regex.Pattern[str], text: str) -> bool:
-    return len(compiled.pattern) * len(text) > WORK_LIMIT
+    return len(text) > room(compiled)
 
 
 def _unstretched(compiled: regex.Pattern[str]) -> regex.Pattern[str]:

@@ -77,9 +77,18 @@ def _demand(change: Change) -> Direction:
     return STRICTER if more else flip(STRICTER)
 
 
+def _errs_apart(change: Change) -> bool:
+    """Whether JSON beyond the limits, graded on one side only, can move the rubric against the check's direction.
+
+    So it is where an error fails the whole rubric, and where the bar lets a score of 0 pass, which no error does.
+    """
+    fatal = change.states[1].errors == "fail"
+    return any(check.may_err and (fatal or not check.binary) for check in change.checks)
+
+
 def _bound(change: Change) -> Direction:
     before, after = change.checks
-    if before.may_miss is not after.may_miss:
+    if before.may_miss is not after.may_miss or (before.kind == "format" and _errs_apart(change)):
         return EITHER
     tighter = effective(after, change.name) > effective(before, change.name)
     return STRICTER if tighter is change.name.startswith("min_") else flip(STRICTER)
@@ -88,6 +97,8 @@ def _bound(change: Change) -> Direction:
 def _format(change: Change) -> Direction:
     if change.name != "format":
         return _bound(change)
+    if _errs_apart(change):
+        return EITHER
     if None not in {change.old, change.new}:
         return FORMATS.of(change)
     named = change.old or change.new
@@ -99,8 +110,9 @@ def _format(change: Change) -> Direction:
 
 
 def _extracted(change: Change) -> Direction:
-    # No JSON has a fence in it: `auto` finds what the other two find, and more.
-    if "auto" not in {change.old, change.new}:
+    # They differ where there is no fence: `fence` fails there, `auto` reads the whole. Beside `whole` nothing is sure:
+    # no JSON has a fence in it, but what is too deep to be read may have one.
+    if {change.old, change.new} != {"auto", "fence"} or _errs_apart(change):
         return EITHER
     return LOOSER if change.new == "auto" else STRICTER
 
@@ -129,8 +141,8 @@ BY_CASE = Law("ignoring case finds more: contain looser, ban stricter; either wi
 DEMAND = Law("added stricter, removed looser", _demand)
 BOUND = Law("tightened stricter, loosened looser", _bound)
 FORMATS = ordered("text", "json")
-FORMAT = Law("text to json stricter, back looser; the question's by what it may be; a limit as a bound", _format)
-EXTRACTED = Law("to auto looser, from auto stricter, else either", _extracted)
+FORMAT = Law("text to json stricter, back looser; the question's by what it may be; either if errors fail all", _format)
+EXTRACTED = Law("fence to auto looser, back stricter; either beside whole, or if errors fail all", _extracted)
 PASS_MARK = Law("raised stricter, lowered looser", _threshold)
 PARTIAL = Law("on looser, off stricter; the verdict none where only all pass", _partial, _partial_at_the_bar)
 FACTS = Law("by the share of facts: either, unless one is part of another", by_share, by_share_at_the_bar)

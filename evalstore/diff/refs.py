@@ -24,7 +24,7 @@ REFERENCES = frozenset({"judge-ref-changed", "composite-ref-changed", "question-
 _UNSCORE = frozenset(
     {"check-added", "check-removed", "check-kind-changed", "check-weight-changed", "check-target-changed"}
     | {"scoring-combine-changed", "scoring-required-changed", "json-schema-tightened", "json-schema-loosened"}
-    | {"scoring-missing-policy-changed", "scoring-errors-policy-changed"}
+    | {"scoring-missing-policy-changed", "scoring-errors-policy-changed", "format-changed"}
 )
 _NO_SCORE = Decided(
     Certainty.BY_DEFINITION,

@@ -128,7 +128,7 @@ def _state(value: Mapping[str, Any]) -> RubricState:
             for index, (id_, check) in enumerate(zip(ids, checks, strict=True))
         ),
         combine=Combine(scoring["combine"]),
-        threshold=_number(scoring.get("threshold", RUBRIC_THRESHOLD)),
+        threshold=_bar(scoring.get("threshold", RUBRIC_THRESHOLD)),
         missing=_policy(scoring, "missing", ("skip", "zero")),
         errors=_policy(scoring, "errors", ("skip", "zero", "fail")),
         gates=tuple(gates),
@@ -150,7 +150,8 @@ def _check(index: int, id_: str, value: Mapping[str, Any], *, weight: Fraction, 
         named="id" in value,
         kind=kind,
         params=params,
-        threshold=_bar(kind, value),
+        # A composite's own bar is its rubric's, which no written one can be compared with.
+        threshold=_bar(value["threshold"]) if "threshold" in value else default_threshold(kind),
         negate=switch(value.get("negate", False)),
         weight=weight,
         gated=gated,
@@ -158,9 +159,10 @@ def _check(index: int, id_: str, value: Mapping[str, Any], *, weight: Fraction, 
     )
 
 
-def _bar(kind: str, value: Mapping[str, Any]) -> Fraction | None:
-    # A composite's own bar is its rubric's, which no written one can be compared with.
-    return _number(value["threshold"]) if "threshold" in value else default_threshold(kind)
+def _bar(value: Any) -> Fraction:
+    if (number := _number(value)) > 1:
+        raise UnreadableError(f"{value!r} is no bar: no score is above 1")
+    return number
 
 
 def _number(value: Any) -> Fraction:

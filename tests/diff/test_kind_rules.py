@@ -18,6 +18,7 @@ from evalstore.diff.state import read_rubric
 from evalstore.model import Verdict
 from evalstore.versions import Bump
 
+NONE = Direction.NONE
 Mapping = dict[str, Any]
 Pair = tuple[Mapping, Mapping]
 QUESTIONS: list[Mapping | None] = [None, {"expected": {"format": "json"}}, {"expected": {"format": "text", "a": 1}}]
@@ -39,6 +40,14 @@ MARKDOWN = [
 ]
 PHP = ["```php\n$x = 1;\n```", "```php\n$x = ;\n```"]
 TEXTS = ["", " ", "x", "xx", "xxx", *JSON]
+# JSON is deeper here than the scorer reads, or would be if a fence did not follow.
+DEEP = [
+    "[" * 65 + "]" * 65,
+    '["b", ' + "[" * 65 + "]" * 66,
+    "[" * 65 + "\n\n```\n{}\n```",
+    "[" * 65 + "\n\n```\n1\n```",
+    "b\n\n```\n" + "[" * 65 + "]" * 65,
+]
 TWO = ["\n\n".join(pair) for pair in product(MARKDOWN, repeat=2)]
 
 
@@ -108,6 +117,38 @@ def test_what_is_claimed_of_an_edit_holds_on_every_text(pairs: Any, texts: list[
             hold(claims[-1], *(answers(state, texts, said) for state in step.states))
     assert {claim.level for claim in claims} & {Bump.MAJOR}
     assert "unclassified-change" not in {claim.rule.id for claim in claims}
+
+
+def limited() -> Iterator[Pair]:
+    values: list[Mapping] = [
+        *({"kind": "format", "format": asked} for asked in ("text", "json")),
+        {"kind": "format", "min_chars": 1},
+        *({"kind": "format", "format": asked, "min_chars": 1} for asked in ("text", "json")),
+        {"kind": "format", "format": "json", "min_chars": 200},
+        {"kind": "format", "format": "json", "max_chars": 100},
+        *({"kind": "json_schema", "schema": {"type": "object"}, "extract": way} for way in ("auto", "whole", "fence")),
+    ]
+    yield from (pair for pair in product(values, repeat=2) if pair[0]["kind"] == pair[1]["kind"])
+
+
+@pytest.mark.parametrize("combine", ["all_pass", "any_pass", "min", "max", "median", "weighted_avg"])
+@pytest.mark.parametrize("errors", ["skip", "zero", "fail"])
+def test_a_direction_holds_where_json_is_beyond_the_limits(errors: str, combine: str) -> None:
+    said: dict[str, tuple[Any, ...]] = {}
+    others = [{"id": "b", "kind": "must_contain_any", "values": ["b"]}]
+    told = []
+    for pair, negate, threshold in product(limited(), (False, True), (0, 1)):
+        scoring = {"combine": combine, "errors": errors, "required": ["a"] if combine == "median" else []}
+        sides = [{**rubric({**check, "threshold": threshold}, negate=negate), "scoring": scoring} for check in pair]
+        before, after = (read_rubric(plain({**side, "checks": [*side["checks"], *others]})) for side in sides)
+        assert before is not None
+        assert after is not None
+        for step in rubric_changes(before, after):
+            told.append(classify(step))
+            hold(told[-1], *(answers(state, ["", "x", "{}", FENCED[0], *DEEP], said) for state in step.states))
+    assert {claim.directions[0] for claim in told} >= (
+        {Direction.EITHER} if errors == "fail" else {*Direction} - {NONE}
+    )
 
 
 def answers(state: Any, texts: list[str], said: dict[str, tuple[Any, ...]]) -> tuple[Any, ...]:

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from evalstore.checks import evaluate
-from evalstore.checks.patterns import compile_pattern, matches
+from evalstore.checks.patterns import WORK_LIMIT, compile_pattern, matches
+from evalstore.diff import compare
 from evalstore.diff.deciders.languages import (
     Budget,
     Comparison,
@@ -394,3 +395,16 @@ def test_a_phrase_whose_lower_case_looks_around_is_left_open(phrase: str) -> Non
     with pytest.raises(UndecidedError):
         contains_any([phrase], case_sensitive=False)
     assert contains_any([phrase], case_sensitive=True)
+
+
+@pytest.mark.parametrize(("length", "rule"), [(256, "regex-pattern-equivalent"), (257, "regex-pattern-changed")])
+def test_patterns_that_are_not_run_on_the_same_outputs_are_not_equal(length: int, rule: str) -> None:
+    def rubric(pattern: str) -> dict[str, Any]:
+        check = {"id": "a", "kind": "regex", "pattern": pattern}
+        return {"id": "r", "version": "1.0.0", "checks": [check], "scoring": {"combine": "min", "errors": "fail"}}
+
+    old, new = rubric("ab"), rubric("(?x)ab#".ljust(length, "c"))
+    (finding,) = compare(old, new).findings
+    assert finding.rule == rule
+    long = "ab".rjust(WORK_LIMIT >> 8)
+    assert (evaluate(old, long).score == evaluate(new, long).score) is (rule == "regex-pattern-equivalent")

@@ -23,7 +23,8 @@ _REASONS = {
     Relation.WIDER: "all outputs that passed before pass now, and some that did not do",
     Relation.APART: "some outputs passed before only, and others pass only now",
 }
-_EQUAL = Proof("the same outputs pass before and after: the two languages are equal")
+# A pattern that outruns its second says nothing of an output, before or after; no text of a rubric says where that is.
+_EQUAL = Proof("the two languages are equal: the same outputs pass before and after, all that the engine gets through")
 
 
 def pattern_changes(walk: Walk, token: str) -> Iterator[Change]:

@@ -13,6 +13,7 @@ from evalstore.diff.deciders.languages import (
     compare_sides,
     contains_any,
     language,
+    room_of,
 )
 from evalstore.diff.deciders.languages.tree import Ahead, Tree
 from evalstore.diff.state import CheckState
@@ -28,7 +29,8 @@ def compare_checks(old: CheckState, new: CheckState, purse: Purse) -> Comparison
 
 
 def _side(check: CheckState) -> Side:
-    return Side(partial(_passed, check), partial(_passes, check))
+    room = room_of(_expression(check)) if check.kind == "regex" else None
+    return Side(partial(_passed, check), partial(_passes, check), room)
 
 
 def _passed(check: CheckState) -> Tree:
@@ -39,10 +41,14 @@ def _passed(check: CheckState) -> Tree:
 def _found(check: CheckState) -> Tree:
     params = check.params
     if check.kind == "regex":
-        return language(Expression(params["pattern"], params["flags"], params["mode"]))
+        return language(_expression(check))
     if check.kind == "must_not_contain" or (check.kind == "must_contain_any" and params["min_matches"] == 1):
         return contains_any(params["values"], case_sensitive=params["case_sensitive"])
     raise UndecidedError("it is no check for one text of a list")
+
+
+def _expression(check: CheckState) -> Expression:
+    return Expression(check.params["pattern"], check.params["flags"], check.params["mode"])
 
 
 def _passes(check: CheckState, text: str) -> bool | None:

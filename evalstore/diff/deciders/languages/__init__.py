@@ -12,6 +12,7 @@ from evalstore.diff.deciders.languages.compare import (
     compare_patterns,
     compare_sides,
     language,
+    room_of,
 )
 from evalstore.diff.deciders.languages.phrases import contains_any
 
@@ -27,4 +28,5 @@ __all__ = [
     "compare_sides",
     "contains_any",
     "language",
+    "room_of",
 ]

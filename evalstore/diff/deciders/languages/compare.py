@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
 
-from evalstore.checks.patterns import compile_pattern, items, matches
+from evalstore.checks.patterns import compile_pattern, items, matches, room
 from evalstore.diff.deciders.languages.alphabet import alphabet_of
 from evalstore.diff.deciders.languages.automaton import Automaton
 from evalstore.diff.deciders.languages.budget import Budget, UndecidedError
@@ -20,7 +20,6 @@ from evalstore.diff.deciders.languages.parse import parse
 from evalstore.diff.deciders.languages.relate import Apart, relate
 from evalstore.diff.deciders.languages.tree import ANYTHING, At, Place, Row, Tree
 
-# A pattern runs out of its time by its length and that of the output: at this length, on an output of a megabyte.
 _LONGEST = 1_000
 _FLAGS = frozenset("imsx")
 _SAME = Apart(None, None, done=True)
@@ -55,10 +54,14 @@ class Expression(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One side: its language (raises `UndecidedError`), and what the scorer says of a text (None: it cannot)."""
+    """One side: its language (raises `UndecidedError`), and what the scorer says of a text (None: it cannot).
+
+    `room` is how long a text it is asked of, None where any is.
+    """
 
     language: Callable[[], Tree]
     passes: Callable[[str], bool | None]
+    room: int | None = None
 
 
 def compare_patterns(old: Expression, new: Expression, budget: Budget | None = None) -> Comparison:
@@ -76,6 +79,8 @@ def compare_sides(old: Side, new: Side, budget: Budget) -> Comparison:
     for text, mine, other in ((apart.only_old, old, new), (apart.only_new, new, old)):
         if text is not None and (mine.passes(text), other.passes(text)) != (True, False):
             return Comparison(Relation.OPEN, why="the scorer answers otherwise than the comparison")
+    if None not in {old.room, new.room} and old.room != new.room:
+        why = "the longer pattern is not run on outputs as long as the other is"
     return Comparison(Relation.OPEN if why else _relation(apart), apart.only_old, apart.only_new, why)
 
 
@@ -94,6 +99,12 @@ def language(expression: Expression) -> Tree:
     if mode == "search":
         return Row((ANYTHING, tree))
     return Row((tree, At(Place.TEXT_END))) if mode == "fullmatch" else tree
+
+
+def room_of(expression: Expression) -> int | None:
+    """Return how long an output a pattern is run on; None for one that does not compile."""
+    compiled = compile_pattern(expression.pattern, expression.flags)
+    return None if isinstance(compiled, str) else room(compiled)
 
 
 def _matches(expression: Expression, text: str) -> bool | None:
