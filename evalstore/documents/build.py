@@ -52,6 +52,10 @@ class Builder:
         """Return what was built."""
         return Document(self.file, self.text, self.value, self.marks, self.keys, bom)
 
+    def place(self, mark: Mark) -> Place:
+        """Return where a mark stands, for a message."""
+        return Place(self.file, mark.line, mark.column)
+
     @property
     def wants_key(self) -> bool:
         """Whether the next scalar is the key of a mapping."""
@@ -92,20 +96,20 @@ class Builder:
     def end(self, end: int) -> None:
         """Close the innermost mapping or sequence at offset `end`."""
         frame = self._stack.pop()
+        line, column, start, _ = frame.mark
         if frame.merged:  # entries that are written here win, then those of earlier mappings
             pairs = ((key, value) for mapping in reversed(frame.merged) for key, value in mapping.items())
             frame.container = dict(pairs) | dict(frame.container)
         if frame.anchor:
             self.anchors[frame.anchor] = Anchor(frame.container, self._nodes - frame.first + 1, frame.height)
-        self._put(frame.container, frame.mark._replace(end=end), frame.height)
+        self._put(frame.container, Mark(line, column, start, end), frame.height)
 
     def alias(self, name: str, mark: Mark) -> None:
         """Repeat an anchored node, within the budget."""
-        place = Place(self.file, mark.line, mark.column)
         if any(frame.anchor == name for frame in self._stack):
-            raise LoadError(f"the alias *{name} contains itself", place=place)
+            raise LoadError(f"the alias *{name} contains itself", place=self.place(mark))
         if name not in self.anchors:
-            raise LoadError(f"the alias *{name} names no anchor", place=place)
+            raise LoadError(f"the alias *{name} names no anchor", place=self.place(mark))
         anchor = self.anchors[name]
         self._count(anchor.nodes, anchor.height + 1, mark)
         self._put(anchor.value, mark, anchor.height)
@@ -134,20 +138,20 @@ class Builder:
         mappings: list[dict[Any, Any]] = value if isinstance(value, list) else [value]
         if all(isinstance(mapping, dict) for mapping in mappings):
             return mappings
-        raise LoadError("<< takes a mapping, or a list of them", place=Place(self.file, mark.line, mark.column))
+        raise LoadError("<< takes a mapping, or a list of them", place=self.place(mark))
 
     def _twice(self, key: str, pointer: Pointer, mark: Mark) -> LoadError:
         first = self.keys[pointer].line
         return LoadError(
             f"the key {key} stands twice in one mapping (first on line {first})",
-            place=Place(self.file, mark.line, mark.column),
+            place=self.place(mark),
             hint="keep one of the two",
         )
 
     def _count(self, nodes: int, height: int, mark: Mark) -> None:
         self._nodes += nodes
-        place = Place(self.file, mark.line, mark.column)
         if len(self._stack) + height > DEPTH_LIMIT:
-            raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place)
+            raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=self.place(mark))
         if self._nodes > NODE_LIMIT:
-            raise LimitError(f"more than {NODE_LIMIT:,} values", place=place, hint="put large sets in rows: <id>.jsonl")
+            hint = "put large sets in rows: <id>.jsonl"
+            raise LimitError(f"more than {NODE_LIMIT:,} values", place=self.place(mark), hint=hint)

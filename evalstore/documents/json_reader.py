@@ -159,9 +159,8 @@ def _parse(source: _Text, builder: Builder) -> None:
         if match is None or _sort(match[1]) not in _ALLOWED[state]:
             source.refuse(start, f"expected {state}")
         token, position = match[1], match.end()
-        mark = source.mark(start, position)
         if token in _OPEN:
-            builder.start(_OPEN[token](), mark)
+            builder.start(_OPEN[token](), source.mark(start, position))
             open_ += token
             state = _FIRST_KEY if token == "{" else _FIRST_VALUE
             continue
@@ -176,7 +175,8 @@ def _parse(source: _Text, builder: Builder) -> None:
             builder.end(position)
             open_ = open_[:-1]
         else:
-            builder.scalar(_scalar(token, mark, source.file), mark)
+            mark = source.mark(start, position)
+            builder.scalar(_WORDS[token] if token in _WORDS else number(token, builder.place(mark)), mark)
         state = _AFTER[open_[-1:]]
     if (end := source.skip(position)) != len(source.text):
         source.refuse(end, "something stands after the value")
@@ -184,10 +184,6 @@ def _parse(source: _Text, builder: Builder) -> None:
 
 def _sort(token: str) -> str:
     return token if token in _PUNCTUATION else "0"
-
-
-def _scalar(token: str, mark: Mark, file: str) -> object:
-    return _WORDS[token] if token in _WORDS else number(token, Place(file, mark.line, mark.column))
 
 
 def _string(source: _Text, start: int, builder: Builder) -> int:

@@ -15,6 +15,8 @@ LIMIT = 1 << 20
 # As long as a file of the most values that are read; it takes about two seconds.
 LEGACY_LIMIT = 8 << 20
 
+# What an unquoted scalar begins with if it may mean something other than text.
+_TELLING = frozenset("~nNtTfF+-.0123456789")
 _NULL = re.compile(r"|~|null|Null|NULL")
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
@@ -59,34 +61,35 @@ def _read(data: bytes | str, file: str, *, loose: bool) -> Document:
 def _take(event: Any, builder: Builder, take_key: Callable[[Any, Mark, Builder], None]) -> None:
     name = type(event).__name__
     mark = _mark(event)
-    if name == "ScalarEvent" and builder.wants_key:
-        take_key(event, mark, builder)
-    elif name == "ScalarEvent":
-        builder.scalar(_resolve(event, _place(builder, mark)), mark, event.anchor)
+    if name == "ScalarEvent":
+        if builder.wants_key:
+            take_key(event, mark, builder)
+        else:
+            builder.scalar(_resolve(event, mark, builder), mark, event.anchor)
     elif name in _CONTAINERS:
         _take_container(event, mark, builder)
     elif name in {"MappingEndEvent", "SequenceEndEvent"}:
         builder.end(mark.end)
     elif name == "AliasEvent":
         if builder.wants_key:
-            raise LoadError("an alias cannot be a key", place=_place(builder, mark))
+            raise LoadError("an alias cannot be a key", place=builder.place(mark))
         builder.alias(event.anchor, mark)
     elif name == "DocumentStartEvent" and builder.done:
-        raise LoadError("a second document begins here", place=_place(builder, mark), hint="keep one document a file")
+        raise LoadError("a second document begins here", place=builder.place(mark), hint="keep one document a file")
 
 
 def _take_container(event: Any, mark: Mark, builder: Builder) -> None:
     kind, tags = _CONTAINERS[type(event).__name__]
     if builder.wants_key:
-        raise LoadError("a key is a mapping or a list", place=_place(builder, mark), hint="keys are plain words")
+        raise LoadError("a key is a mapping or a list", place=builder.place(mark), hint="keys are plain words")
     if event.tag not in tags:
-        raise LoadError(f"the tag {event.tag} is not read", place=_place(builder, mark), hint="only plain data is read")
+        raise LoadError(f"the tag {event.tag} is not read", place=builder.place(mark), hint="only plain data is read")
     builder.start(kind(), mark, event.anchor)
 
 
 def _take_key(event: Any, mark: Mark, builder: Builder) -> None:
     if _merges(event):
-        raise LoadError("merge keys (<<) are not read", place=_place(builder, mark), hint="write the keys out")
+        raise LoadError("merge keys (<<) are not read", place=builder.place(mark), hint="write the keys out")
     builder.key(event.value, mark)
 
 
@@ -94,23 +97,28 @@ def _take_any_key(event: Any, mark: Mark, builder: Builder) -> None:
     if _merges(event):
         builder.merge(mark)
     else:
-        builder.key(_resolve(event, _place(builder, mark)), mark)
+        builder.key(_resolve(event, mark, builder), mark)
 
 
 def _merges(event: Any) -> bool:
     return bool(event.value == "<<" and event.implicit[0])
 
 
-def _resolve(event: Any, place: Place) -> object:
+def _resolve(event: Any, mark: Mark, builder: Builder) -> object:
     text: str = event.value
-    if event.tag in {"!", _CORE + "str"} or (event.tag is None and not event.implicit[0]):
+    if event.tag in {"!", _CORE + "str"} or (event.tag is None and not (event.implicit[0] and _tells(text))):
         return text
+    place = builder.place(mark)
     if event.tag is not None and event.tag not in {_CORE + name for name in ("null", "bool", "int", "float")}:
         raise LoadError(f"the tag {event.tag} is not read", place=place, hint="only plain data is read")
     value = plain(text, place)
     if event.tag is not None and isinstance(value, str):
         raise LoadError(f"{text!r} does not fit its tag {event.tag}", place=place)
     return value
+
+
+def _tells(text: str) -> bool:
+    return not text or text[0] in _TELLING
 
 
 def plain(text: str, place: Place) -> object:
@@ -134,10 +142,6 @@ def plain(text: str, place: Place) -> object:
 def _mark(event: Any) -> Mark:
     start, end = event.start_mark, event.end_mark
     return Mark(start.line + 1, start.column + 1, start.index, end.index)
-
-
-def _place(builder: Builder, mark: Mark) -> Place:
-    return Place(builder.file, mark.line, mark.column)
 
 
 def _conflict(text: str, file: str) -> LoadError | None:
