@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,12 +14,13 @@ import click
 
 from evalstore.cli.context import Settings, examples, options
 from evalstore.errors import ExitCode
+from evalstore.report.screen import PAPER
+from evalstore.report.words import wrapped
 from evalstore.text import printable
 
 if TYPE_CHECKING:
     from evalstore.demo import Ran, Step
 
-_WIDTH = 100
 _FAREWELL = """
 The repository is yours to play in:
 
@@ -57,8 +57,8 @@ def command(settings: Settings, folder: Path) -> ExitCode:
 
 
 def _tell_step(settings: Settings, number: int, step: Step, ran: Sequence[Ran]) -> None:
-    _tell(settings, f"\n── {number}. {step.title} ".ljust(_WIDTH, "─"))
-    _tell(settings, textwrap.fill(f"{step.say} ({step.author}, {step.date[:10]})", _WIDTH) + "\n")
+    _tell(settings, f"\n── {number}. {step.title} ".ljust(PAPER.width, "─"))
+    _tell(settings, "\n".join(wrapped(f"{step.say} ({step.author}, {step.date[:10]})")) + "\n")
     for command_ in ran:
         _tell(settings, f"$ evalstore {shlex.join(command_.words)}")
         _tell(settings, _shown(command_.out, command_.err))

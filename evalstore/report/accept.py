@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from evalstore.text import printable
+from evalstore.report.words import wrapped
 
 if TYPE_CHECKING:
     from evalstore.release.accept import Taken
-
-_WIDTH = 100
 
 
 def text(taken: Taken) -> str:
@@ -22,7 +19,7 @@ def text(taken: Taken) -> str:
         f"{standing.ref} now needs a {standing.required_bump} bump: {standing.next_version}",
         f"review and commit {taken.file}",
     ]
-    return "\n".join(line for one in said for line in wrap(printable(one), _WIDTH, subsequent_indent="  "))
+    return "\n".join(wrapped(*said, inner="  "))
 
 
 def document(taken: Taken) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from fractions import Fraction
@@ -12,10 +11,9 @@ from evalstore.audits import Audit, Cause, Factor, Origin, Side
 from evalstore.audits.words import points
 from evalstore.report.columns import columns
 from evalstore.report.numbers import number
-from evalstore.report.words import counted
+from evalstore.report.words import counted, wrapped
 from evalstore.text import excerpt, printable
 
-_WIDTH = 100
 _SHOWN = 8
 _NAME = 44
 _PLACES = 12
@@ -25,7 +23,7 @@ _TIED = "\u00a0"  # a space at which no line breaks
 def text(audit: Audit) -> str:
     """Return the answer in a sentence, the waterfall, and for each factor what did it; points are hundredths."""
     parts = (
-        textwrap.fill(audit.sentence, _WIDTH),
+        "\n".join(wrapped(audit.sentence)),
         _sides(audit),
         _waterfall(audit),
         *(_factor(factor, audit) for factor in audit.factors if factor.changed),
@@ -169,7 +167,7 @@ def _causes(factor: Factor) -> Iterator[str]:
 def _worst(factor: Factor, audit: Audit) -> Iterator[str]:
     if factor.worst:
         told = ", ".join(f"{excerpt(one.id, _NAME)}{_TIED}{points(one.share)}" for one in factor.worst)
-        lines = textwrap.wrap(f"moved most: {told}", _WIDTH, initial_indent="  ", subsequent_indent="    ")
+        lines = wrapped(f"moved most: {told}", lead="  ", inner="    ")
         yield from (line.replace(_TIED, " ") for line in lines)
     if factor.name == "outputs" and audit.input_changed:
         yield f"  {counted(len(audit.input_changed), 'question')} asked otherwise in B; outputs stand for that too"

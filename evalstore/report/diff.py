@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff.plain import told as written
@@ -17,6 +16,7 @@ from evalstore.report.measured import measured_document, measured_text
 from evalstore.report.numbers import number
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.sides import Line, Mark, one_line, sides
+from evalstore.report.words import wrapped
 from evalstore.text import excerpt, printable
 from evalstore.versions import Bump
 
@@ -266,10 +266,4 @@ def _points(score: Fraction) -> str:
 
 
 def _wrapped(line: str, screen: Screen, margin: str, inner: int = len(_MARGIN)) -> Sequence[str]:
-    return wrap(
-        printable(line),
-        screen.width,
-        initial_indent=margin,
-        subsequent_indent=margin + " " * inner,
-        break_on_hyphens=False,
-    )
+    return wrapped(line, width=screen.width, lead=margin, inner=margin + " " * inner)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.rules import entry
-from evalstore.text import printable
+from evalstore.report.words import wrapped
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from evalstore.catalogue import Explained, Explanation
     from evalstore.diff.change import Rule
 
-_WIDTH = 100
 _LABEL = 10
 _COMMANDS = {"change": "diff", "file": "validate", "release": "verify", "version": "status"}
 _NEVER = "no score"
@@ -51,10 +49,7 @@ def _block(one: Explained) -> Iterator[str]:
     for label, sentence in _lines(one):
         if sentence:
             lead = f"  {label.ljust(_LABEL)}"
-            inner = " " * len(lead)
-            yield from wrap(
-                printable(sentence), _WIDTH, initial_indent=lead, subsequent_indent=inner, break_on_hyphens=False
-            )
+            yield from wrapped(sentence, lead=lead, inner=" " * len(lead))
 
 
 def _lines(one: Explained) -> Iterator[tuple[str, str]]:

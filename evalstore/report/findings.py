@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
-from textwrap import wrap
 from typing import Any
 
 from evalstore.errors import Place
 from evalstore.model import Finding, Findings, Severity
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.words import counted
+from evalstore.report.words import counted, wrapped
 from evalstore.text import printable
 
 _INDENT = "    "
@@ -77,8 +76,4 @@ def _severity(finding: Finding, screen: Screen) -> str:
 
 def _lines(finding: Finding, width: int) -> list[str]:
     said = [finding.message, *([f"hint: {finding.hint}"] if finding.hint else [])]
-    return [
-        line
-        for sentence in said
-        for line in wrap(printable(sentence), width, initial_indent=_INDENT, subsequent_indent=_INDENT * 2)
-    ]
+    return wrapped(*said, width=width, lead=_INDENT, inner=_INDENT * 2)

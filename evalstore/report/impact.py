@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from evalstore.model import Kind, PinType
 from evalstore.report.columns import columns
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.words import counted, listed
-from evalstore.text import printable
+from evalstore.report.words import counted, listed, wrapped
 
 if TYPE_CHECKING:
     from evalstore.impact import Dependent, Held, Impact
@@ -197,7 +195,7 @@ def _next(impact: Impact) -> Iterator[str]:
 
 def _notes(impact: Impact, screen: Screen) -> Iterator[str]:
     for note in impact.notes:
-        yield "\n".join(textwrap.wrap(printable(note), screen.width, subsequent_indent="  ", break_on_hyphens=False))
+        yield "\n".join(wrapped(note, width=screen.width, inner="  "))
 
 
 def _nodes(impact: Impact, break_: str) -> Mapping[str, str]:

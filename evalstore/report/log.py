@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.columns import columns
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.words import counted, listed
+from evalstore.report.words import counted, listed, wrapped
 from evalstore.text import excerpt, printable
 
 if TYPE_CHECKING:
@@ -25,7 +24,8 @@ def text(track: Track, screen: Screen = PAPER) -> str:
     """Return a line a release, newest first, with what it changed below, and since when scores are comparable."""
     lines = columns([_row(track, one.logged) for one in track.releases]).split("\n")
     told = (
-        "\n".join([line, *_wrapped(_below(one), screen.width)]) for line, one in zip(lines, track.releases, strict=True)
+        "\n".join([line, *wrapped(*_below(one), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  ")])
+        for line, one in zip(lines, track.releases, strict=True)
     )
     return "\n".join([track.name, *told, *_comparable(track)])
 
@@ -99,10 +99,3 @@ def _comparable(track: Track) -> Iterator[str]:
 
 def _floats(track: Track) -> str:
     return f", as far as {listed(map(printable, track.floating))} did not move" if track.floating else ""
-
-
-def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
-    for line in lines:
-        yield from textwrap.wrap(
-            printable(line), width, initial_indent=_MARGIN, subsequent_indent=_MARGIN + "  ", break_on_hyphens=False
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from evalstore.model import Verdict, decimal
 from evalstore.report.columns import columns
 from evalstore.report.numbers import number
-from evalstore.report.words import counted
-from evalstore.text import excerpt, printable
+from evalstore.report.words import counted, wrapped
+from evalstore.text import excerpt
 
 if TYPE_CHECKING:
     from evalstore.diff import Measured, MovedOutput
@@ -23,13 +22,7 @@ _ID = 40
 
 def measured_text(measured: Measured, width: int) -> str:
     """Return one sentence, wrapped, and a line for each example."""
-    lines = textwrap.wrap(
-        printable(measured_sentence(measured)),
-        width,
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    lines = wrapped(measured_sentence(measured), width=width, inner="  ")
     rows = [_row(example) for example in measured.examples]
     more = measured.moved - len(rows)
     below = [f"  {line}" for line in columns(rows).split("\n")] if rows else []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from evalstore.report.columns import columns
@@ -23,7 +22,7 @@ from evalstore.report.migrate_said import (
     totals,
 )
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.words import counted
+from evalstore.report.words import counted, wrapped
 from evalstore.text import printable
 
 if TYPE_CHECKING:
@@ -110,14 +109,7 @@ def _hung(lead: str, sentence: str, screen: Screen) -> list[str]:
     """Return a sentence beside its lead, as wide as the screen; below each other where the lead leaves no room."""
     margin = len(lead) if len(lead) <= screen.width // 2 else 6
     first = "" if margin == len(lead) else " " * margin
-    lines = wrap(
-        printable(sentence),
-        screen.width,
-        initial_indent=first or lead,
-        subsequent_indent=" " * margin,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+    lines = wrapped(sentence, width=screen.width, lead=first or lead, inner=" " * margin)
     return [*([lead.rstrip()] if first else []), *lines]
 
 
