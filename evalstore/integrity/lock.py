@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
-from evalstore.files import read_below, write_below
+from evalstore.files import read_below, sweep_below, write_below
 from evalstore.integrity.ledgers import difference
 from evalstore.integrity.references import all_references
 from evalstore.integrity.values import Locked, LockedRef
 from evalstore.model import PinType, Ref, parse_ref
 from evalstore.model.lock import LIMIT, LOCK_FILE, Held, Lock, Seen, write_lock
+from evalstore.release.site import locked
 from evalstore.store import Resolved, Store
 from evalstore.store.resolve import resolve_today
 from evalstore.store.rows import rows_blob
@@ -36,7 +37,9 @@ def lock(store: Store, refs: Sequence[str] = (), *, update: bool = False) -> Loc
     data = write_lock(new)
     written = not old.exists or read_below(store.root, LOCK_FILE, LIMIT) != data
     if written:
-        write_below(store.root, LOCK_FILE, data)
+        with locked(store, {}):
+            sweep_below(store.root, LOCK_FILE)  # what a killed one left; the lock keeps the living out
+            write_below(store.root, LOCK_FILE, data)
         store.forget()
     entries = tuple(_entry(ref, one, old.refs.get(ref)) for ref, one in sorted(held.items()))
     return Locked(LOCK_FILE, written, entries, tuple(sorted(old.refs.keys() - held.keys())), len(new.ledgers))

@@ -33,6 +33,15 @@ def text(world: World) -> str:
     return (world.path / LOCK).read_text()
 
 
+def test_what_a_killed_lock_left_is_swept_by_the_next_that_writes(world: World) -> None:
+    left, other = world.path / ".evalstore.lock.4711.tmp", world.path / ".evalstore.lock.mine.tmp"
+    for file in (left, other, world.path / LOCK):
+        file.write_bytes(b"half")
+    (world.path / LOCK).unlink()
+    world.lock()
+    assert (left.exists(), other.exists()) == (False, True)
+
+
 def findings(world: World, *, strict: bool = False) -> list[str]:
     """Return the rules that validate finds broken."""
 
