@@ -6,10 +6,10 @@ are imported when they are first used, so that `import evalstore` costs nothing.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing itself would be the slowest import
 if TYPE_CHECKING:
+    from typing import Any
+
     from evalstore.api import (
         Artifact,
         Audit,
@@ -58,4 +58,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'evalstore' has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module("evalstore.api"), name)

@@ -1,5 +1,26 @@
-"""`python -m evalstore`."""
+"""The process, calm from its first moment: Ctrl-C ends it with 130 and no trace, while imports are under way, too."""
 
-from evalstore.cli.main import main
+import os
+import signal
+import sys
 
-main()
+_INTERRUPTED = 130
+
+
+def run() -> None:
+    """Run the command line; until that can answer an interrupt itself, the process just ends."""
+    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # a shell's background jobs hear none
+    if heard:
+        signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
+    from evalstore.cli.main import main
+
+    try:
+        if heard:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        main()
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+
+
+if __name__ == "__main__":
+    run()

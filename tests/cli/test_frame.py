@@ -47,6 +47,12 @@ def test_the_start_imports_no_heavy_library(code: str) -> None:
     )
 
 
+def test_an_interrupt_while_imports_are_under_way_leaves_no_trace(cli: Callable, tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(9)")
+    ran = cli("--version", PYTHONPATH=str(tmp_path))
+    assert (ran.code, ran.out, ran.err) == (130, "", "")
+
+
 def test_a_wrong_command_line_is_2(cli: Callable) -> None:
     ran = cli("frobnicate")
     assert (ran.code, ran.out) == (2, "")
