@@ -69,10 +69,9 @@ def grade(suite: dict[str, Any], case: Any, dialect: str, answer: Answer) -> tup
             required = raw.get("required")
             if raw.get("negate") is True and scored.name != "<error>":
                 score = 1 - score
-            bar = _exact(raw["min_score"]) if dialect in NEW and raw.get("min_score") is not None else limit
-            if isinstance(required, int | Decimal) and not isinstance(required, bool):
-                required, bar = True, _exact(required)
-            gated |= required is True and score < bar
+            least = _share(raw.get("min_score")) if dialect in NEW else None
+            bar = least or (limit if required is True else _share(required))
+            gated |= (required is True or _share(required) is not None) and bar is not None and score < bar
         total += score * weight
         weights += weight
     score = Fraction(0) if gated or not weights else total / weights
@@ -90,7 +89,7 @@ def _graders(
     else:
         raws = own if own is not None else shared or []
     if dialect == "D4" and any(
-        isinstance(raw, dict) and isinstance(raw.get("type"), str) and isinstance(raw.get("required"), Decimal)
+        isinstance(raw, dict) and isinstance(raw.get("type"), str) and type(raw.get("required")) in {int, Decimal}
         for raw in raws
     ):
         raise Crash("required")
@@ -150,8 +149,11 @@ def _one(raw: dict[str, Any], dialect: str, answer: Answer) -> Scored | None:
 def _text(kind: str) -> Callable[[dict[str, Any], str, Answer], Fraction | None]:
     def score(raw: dict[str, Any], _: str, answer: Answer) -> Fraction | None:
         value = raw.get("value")
-        values = value if isinstance(value, list) else [value]
-        if not values or not all(isinstance(one, str) for one in values):
+        values = [value] if value and kind.endswith("contains") else []
+        if isinstance(value, list) and not kind.endswith("contains"):
+            values = value
+        values = [one for one in values if isinstance(one, str)]
+        if not values:
             return None
         text = answer.text
         if kind.startswith("i"):
@@ -164,7 +166,7 @@ def _text(kind: str) -> Callable[[dict[str, Any], str, Answer], Fraction | None]
 
 def _trimmed(test: Callable[[str, str], bool]) -> Callable[[dict[str, Any], str, Answer], Fraction | None]:
     def score(raw: dict[str, Any], _: str, answer: Answer) -> Fraction | None:
-        if not isinstance(raw.get("value"), str):
+        if not isinstance(raw.get("value"), str) or not raw["value"]:
             return None
         return Fraction(int(test(answer.text.strip(JS_SPACE), raw["value"].strip(JS_SPACE))))
 
@@ -186,7 +188,9 @@ def _json(_: dict[str, Any], __: str, answer: Answer) -> Fraction:
 
 
 def _rubric(raw: dict[str, Any], dialect: str, answer: Answer) -> Fraction | None:
-    return _judge(raw, dialect, answer) if "prompt" in raw else Fraction(int(answer.holds(raw["value"])))
+    if "prompt" not in raw:
+        return Fraction(int(answer.holds(raw["value"]))) if "value" in raw else None
+    return _judge(raw, dialect, answer)
 
 
 def _set(raw: dict[str, Any], dialect: str, answer: Answer) -> Fraction | None:
@@ -298,6 +302,11 @@ def _weight(raw: dict[str, Any]) -> Fraction:
     if isinstance(weight, bool) or not isinstance(weight, int | Decimal) or weight < 0:
         raise Crash(weight)
     return Fraction(weight)
+
+
+def _share(number: Any) -> Fraction | None:
+    fits = isinstance(number, int | Decimal) and not isinstance(number, bool) and 0 < number <= 1
+    return Fraction(number) if fits else None
 
 
 def _exact(number: Any) -> Fraction:

@@ -43,6 +43,7 @@ ONLY_WORDS = (
     "each point is asked by itself",
     "before 4.16 the runner weighed",
     "a prompt does not show",
+    "versions of the runner leave out a member",
 )
 PROMPTS = ["Is it good?", "Grade {{candidate_answer}}", "{{ question }} / {{answer}}: fair?", "{{#if}} {{ x.y }} odd"]
 
@@ -130,7 +131,9 @@ ODD = st.sampled_from(
 
 def texts() -> Any:
     kinds = [kind for kind in MODEL.KINDS if "contains" in kind]
-    one = st.fixed_dictionaries({"type": st.sampled_from(kinds), "value": VALUES | st.lists(VALUES, max_size=3)})
+    one = st.fixed_dictionaries(
+        {"type": st.sampled_from(kinds), "value": VALUES | st.lists(VALUES, max_size=3) | st.lists(VALUES | st.just(3))}
+    )
     trim = st.fixed_dictionaries({"type": st.sampled_from(["starts-with", "ends_with", "equals"]), "value": VALUES})
     patterns = st.sampled_from([{"type": "regex", "value": p, "flags": f} for p, f in MODEL.PATTERNS])
     return one | trim | patterns
@@ -138,9 +141,8 @@ def texts() -> Any:
 
 def judges(dialect: str) -> Any:
     kind = st.just(JUDGES[dialect])
-    point = (
-        st.fixed_dictionaries({"type": kind, "value": VALUES.filter(str.strip)}) if dialect == "D4" else st.nothing()
-    )
+    points = st.fixed_dictionaries({"type": kind}, optional={"value": VALUES.filter(str.strip)})
+    point = points if dialect == "D4" else st.nothing()
     return st.fixed_dictionaries({"type": kind, "prompt": st.sampled_from(PROMPTS)}) | point
 
 
@@ -199,8 +201,8 @@ def evaluators(draw: Any, dialect: str) -> list[Any]:
     more = {
         "weight": WEIGHTS,
         "negate": st.sampled_from([None, True, False]),
-        "required": st.sampled_from([None, None, True, False, Decimal("0.6")]),
-        "min_score": st.sampled_from([None, None, Decimal("0.3")]),
+        "required": st.sampled_from([None, None, True, False, Decimal("0.6"), 2, -1, "true"]),
+        "min_score": st.sampled_from([None, None, Decimal("0.3"), 0, 80]),
     }
     full = []
     for one in plain:
@@ -370,10 +372,10 @@ def test_aggregators_that_exist_on_paper_are_read_as_the_paper_says(how: Any, te
 
 def test_averages_of_averages_are_one_average_and_other_groups_in_a_group_are_set_aside() -> None:
     share, least = {"type": "threshold", "threshold": Decimal("0.5")}, {"type": "minimum"}
-    leaf, text = {"type": "contains", "value": "a"}, {"type": "ends-with", "value": "b"}
+    leaf, text = {"name": "leaf", "type": "contains", "value": "a"}, {"name": "text", "type": "ends-with", "value": "b"}
 
     def group(how: dict[str, Any], *members: dict[str, Any], **more: Any) -> dict[str, Any]:
-        return {"type": "composite", "aggregator": how, "assertions": [*members], **more}
+        return {"name": "group", "type": "composite", "aggregator": how, "assertions": [*members], **more}
 
     average = {"type": "weighted_average"}
     shares = only([group(average, group(share, leaf, text), leaf, required=True), text])
@@ -381,7 +383,7 @@ def test_averages_of_averages_are_one_average_and_other_groups_in_a_group_are_se
     plain = only([group(average, group(least, leaf, text), leaf), text])
     assert plain.rubric
     assert [check["kind"] for check in plain.rubric.value["checks"]] == ["composite", "must_contain_any", "regex"]
-    assert plain.rubric.value["scoring"]["weights"] == {"composite": Decimal("0.5"), "contains": Decimal("0.5")}
+    assert plain.rubric.value["scoring"]["weights"] == {"group": Decimal("0.5"), "leaf": Decimal("0.5")}
     gated = only([group(average, group(least, leaf, text), leaf, required=True), text])
     assert gated.rubric
     assert "one level deep" in gated.rubric.value["x_unmapped"][0]["reason"]
@@ -572,7 +574,7 @@ def test_a_pattern_that_the_languages_read_otherwise_is_never_called_migrated(pa
     assert only([{"type": "regex", "value": pattern}]).outcome is Outcome.LOSSY
 
 
-@pytest.mark.parametrize("flags", ["g", "y", "u", "gi", "x"])
+@pytest.mark.parametrize("flags", ["g", "y", "u", "gi", "x", "ii"])
 def test_flags_that_are_not_known_here_are_said(flags: str) -> None:
     case = only([{"type": "regex", "value": "a", "flags": flags}])
     assert case.outcome is Outcome.LOSSY
@@ -580,6 +582,8 @@ def test_flags_that_are_not_known_here_are_said(flags: str) -> None:
 
 ATOMS = [
     *"aks1_ -",
+    "\\u00e9",
+    "[\\xe0-\\xff]",
     ".",
     "^",
     "$",
@@ -598,7 +602,7 @@ ATOMS = [
     "(",
     ")",
 ]
-SUBJECTS = [*"aksAK1_ -\n\r", "\u2028", "\xa0", "\ufeff", "\u017f", "\u212a", "\u0661", "\U0001f600", "\x1c"]
+SUBJECTS = [*"aksAK1_ -\n\r", "\u2028", "\xa0", "\ufeff", "\u017f", "\u212a", "\u0661", *"éÉ", "\U0001f600", "\x1c"]
 REPEATS = ["", "", "*", "+", "?", "{2}"]
 IN_NODE = """
 const rows = JSON.parse(require("fs").readFileSync(0, "utf8"));

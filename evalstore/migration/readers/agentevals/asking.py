@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.documents import canonical
 from evalstore.migration.fold import bare, same
+from evalstore.migration.readers.agentevals.filling import VARIABLE, unfilled
 from evalstore.migration.readers.agentevals.said import Scope
 
 Raw = Mapping[str, Any]
 _CRITERIA = ("criteria", "expected_outcome", "outcome")
 _SEVERAL = "a judge reads the messages as one text, in another layout than the runner's"
 _LAYOUT = "a judge reads the expected answer in another layout than the runner's"
-_VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 _FORMATS = ("json", "text")  # no set: what stands there may have no hash
 
 
@@ -28,10 +27,10 @@ def asked_of(raw: Raw, root: Raw) -> Any:
     prompt = prompts[0] if isinstance(prompts, list) and prompts else prompts
     if isinstance(prompt, dict):
         prompt = prompt.get("raw", prompt.get("content"))
-    if isinstance(prompt, str) and (alone := _VARIABLE.fullmatch(prompt.strip())):
+    if isinstance(prompt, str) and (alone := VARIABLE.fullmatch(prompt.strip())):
         return variables.get(alone[1])
     if isinstance(prompt, str):
-        return _VARIABLE.sub(lambda match: text_of(variables.get(match[1], match[0])), prompt)
+        return VARIABLE.sub(lambda match: text_of(variables.get(match[1], match[0])), prompt)
     return variables.get("input", root.get("input"))
 
 
@@ -72,6 +71,10 @@ def question_of(raw: Raw, scope: Scope, asked: Any, *, reads: set[str]) -> tuple
     holds = isinstance(metadata, dict) and metadata and same(bare(metadata), metadata)
     lost = [_SEVERAL] if "input" in reads and messages and not _is_plain(messages) else []
     lost += [_LAYOUT] if "expected" in reads and not isinstance(expected, str | None) else []
+    read = [question["input"], *(question.get(name) for name in ("context", "expected") if name in reads)]
+    lost += [
+        f"{open_}; it stays as it is" for text in read if isinstance(text, str) and (open_ := unfilled(text, scope))
+    ]
     return question | ({"metadata": metadata} if holds else {}), lost
 
 

@@ -29,11 +29,14 @@ _EMPTY = frozenset({"^", "$", "|", "\\b", "\\B"})
 _LOOKS = frozenset({"(?=", "(?!"})
 _LETTERS = frozenset("nrtfv")
 _RARE = re.compile("[^\0-\ud7ff\ue000-\uffff]")
+_FOREIGN = re.compile(r"\\(?:x[89A-Fa-f]|u(?!00[0-7]))")
 
 
 def translated(pattern: str, flags: str) -> tuple[str, str] | None:
     """Return a pattern and its flags for `regex` checks that match what JavaScript's matches, or None."""
-    if not pattern.isascii() and ("i" in flags or _RARE.search(pattern)):
+    if "i" in flags and (not pattern.isascii() or _FOREIGN.search(pattern)):
+        return None
+    if _RARE.search(pattern):
         return None
     words = list(_words(pattern, flags))
     if None in words:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,7 @@ from evalstore.migration.readers.agentevals.dialects import among
 from evalstore.migration.readers.agentevals.fields import fields
 from evalstore.migration.readers.agentevals.groups import assert_set, composite
 from evalstore.migration.readers.agentevals.judged import items, judged, strings, weight_of
+from evalstore.migration.readers.agentevals.keys import keys_of
 from evalstore.migration.readers.agentevals.said import (
     CrashError,
     Said,
@@ -27,18 +28,21 @@ from evalstore.migration.readers.agentevals.tools import called, sequence, skill
 from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
-_LATER = ("negate", "required")  # what the first dialects do not read
+_NAMELESS = (
+    "versions of the runner leave out a member of a composite that has no name, or whose type is spelled with _;"
+    " here it counts"
+)
 Reader = Callable[[Raw, Pointer, Scope, Mapping[str, Any]], Said]
 
 
 def read_list(raws: Any, pointer: Pointer, scope: Scope, *, inner: bool = False) -> Said:
-    """Read a list of evaluators; members of a composite (`inner`) have no gates and no sign, whatever they say."""
+    """Read a list of evaluators; members of a group (`inner`) have no gates and no sign, whatever they say."""
     if not isinstance(raws, list):
         return skipped(pointer, "it is no list") if raws is not None else Said()
     places = [(raw, (*pointer, index)) for index, raw in enumerate(raws)]
     bare = [(raw, place) for raw, place in places if isinstance(raw, str)]
     read = [_one(raw, place, scope, inner=inner) for raw, place in places if not isinstance(raw, str)]
-    if scope.dialect.custom:
+    if scope.dialect.custom and (scope.dialect.name == "D4" or not inner):  # a composite has no texts
         return joined([*read, strings(bare, scope)])
     return joined([*read, *(skipped(place, "it is a text, and no evaluator") for _, place in bare)])
 
@@ -59,6 +63,9 @@ def _one(raw: Any, pointer: Pointer, scope: Scope, *, inner: bool) -> Said:
         if row["reads"] in _GROUPS
         else (_READERS[row["reads"]](raw, pointer, scope, row))
     )
+    if row["reads"] != "unmapped":
+        odd = keys_of(raw, pointer, scope, "check", row["reads"])
+        said = joined([said, odd if said.terms else replace(odd, lossy=()), *_odd(raw, pointer, scope)])
     if row.get("negate"):
         said = replace(said, terms=tuple(replace(term, negate=not term.negate) for term in said.terms))
     return _as_member(said, raw, pointer, scope) if inner else _weighed(said, raw, pointer, scope, gate=gate)
@@ -86,32 +93,52 @@ def _as_member(said: Said, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
     unread = ["negate", "required", *(() if own else ("weight",))]
     notes = [ignored((*pointer, key), f"{key} of a member") for key in unread if raw.get(key)]
     weight = weight_of(raw, pointer) if own else Fraction(1)
-    return joined([replace(said, terms=tuple(replace(term, weight=weight) for term in said.terms)), *notes])
+    nameless = () if own or (isinstance(raw.get("name"), str) and "_" not in raw["type"]) else (_NAMELESS,)
+    terms = tuple(replace(term, weight=weight) for term in said.terms)
+    return joined([replace(said, terms=terms), Said(lossy=nameless if terms else ()), *notes])
 
 
 def _weighed(said: Said, raw: Raw, pointer: Pointer, scope: Scope, *, gate: Fraction | None) -> Said:
     weight, gates = weight_of(raw, pointer), scope.dialect.gates
     turned = gates and raw.get("negate") is True
-    unread = () if gates else (key for key in _LATER if key in raw)
-    notes = [ignored((*pointer, key), f"{scope.dialect.name} has no {key}") for key in unread]
     terms = tuple(replace(term, weight=weight, gate=gate, negate=term.negate is not turned) for term in said.terms)
-    return joined([replace(said, terms=terms), *notes])
+    return replace(said, terms=terms)
 
 
 def _gate(raw: Raw, pointer: Pointer, scope: Scope) -> Fraction | None:
     """Return the bar of a required evaluator; None where it is not required."""
-    required, least = raw.get("required"), number(raw.get("min_score"))
-    bar = least if least is not None and 0 < least <= 1 and scope.dialect.limits else scope.passes
+    required, least = raw.get("required"), _share(raw.get("min_score")) if scope.dialect.limits else None
     if required is True:
-        return bar
-    own = number(required)
-    if own is None:
-        return None
-    if scope.dialect.name == "D4":
+        return least or scope.passes
+    if number(required) is not None and scope.dialect.name == "D4":
         raise CrashError(f"{json_pointer(pointer)}: required is a number, which the runner no longer takes")
-    if own > 1:
-        raise CrashError(f"{json_pointer(pointer)}: required is a number above 1, which nothing reaches")
-    return own or None
+    own = _share(required)
+    return own and (least or own)
+
+
+def _odd(raw: Raw, pointer: Pointer, scope: Scope) -> Iterator[Said]:
+    """Yield notes on signs and gates whose value the runner does not take."""
+    for key, (takes, what) in _TAKES.items() if scope.dialect.gates else ():
+        if raw.get(key) is not None and not takes(raw[key]):
+            yield ignored((*pointer, key), f"it takes {what}")
+
+
+def _is_switch(raw: Any) -> bool:
+    return isinstance(raw, bool)
+
+
+def _is_gate(raw: Any) -> bool:
+    return isinstance(raw, bool) or _is_share(raw)
+
+
+def _is_share(raw: Any) -> bool:
+    return _share(raw) is not None
+
+
+def _share(raw: Any) -> Fraction | None:
+    """Return a number above 0 and up to 1; None for anything else."""
+    given = number(raw)
+    return given if given is not None and 0 < given <= 1 else None
 
 
 def _unmapped(raw: Raw, pointer: Pointer, _: Scope, row: Mapping[str, Any]) -> Said:
@@ -123,6 +150,11 @@ def _goal(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> S
     return joined([said, Said(lossy=("the runner's judge reads the calls of tools as well",))])
 
 
+_TAKES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "negate": (_is_switch, "true or false"),
+    "required": (_is_gate, "true or false"),
+    "min_score": (_is_share, "a number above 0, up to 1"),
+}
 _READERS: Mapping[str, Reader] = {
     "texts": texts,
     "trimmed": trimmed,

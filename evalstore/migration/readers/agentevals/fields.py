@@ -10,6 +10,7 @@ from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.migration.readers.agentevals.judged import weight_of
+from evalstore.migration.readers.agentevals.keys import keys_of
 from evalstore.migration.readers.agentevals.said import (
     Check,
     Said,
@@ -54,11 +55,13 @@ def fields(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Sa
 
 def _field(raw: Any, pointer: Pointer, scope: Scope) -> Said:
     path = raw.get("path") if isinstance(raw, dict) else None
-    if not isinstance(path, str) or not _PATH.fullmatch(path):
+    if not isinstance(path, str) or not path:
         return skipped(pointer, "it has no path of a field")
     match = raw.get("match")
     if match not in _KNOWN:
         return skipped(pointer, f"it does not know the way {excerpt(str(match), _SHOWN)} to compare")
+    if not _PATH.fullmatch(path):
+        return unmapped(raw, pointer, f"it is not known where the runner finds {excerpt(path, _SHOWN)}")
     steps: list[str | int] = [name or int(index) for name, index in _STEP.findall(path)]
     wanted = _at(scope.expected, steps)
     if wanted is not _MISSING and match == "date":
@@ -70,7 +73,8 @@ def _field(raw: Any, pointer: Pointer, scope: Scope) -> Said:
     check: Check = {"kind": "json_schema", "schema": _schema(steps, value, required=required)}
     if wanted is _MISSING:
         check = {"kind": "regex", "pattern": "\\A", "description": "the test expects nothing of this field"}
-    return Said((Term(path, pointer, check, weight=weight_of(raw, pointer)),))
+    said = Said((Term(path, pointer, check, weight=weight_of(raw, pointer)),))
+    return joined([said, keys_of(raw, pointer, scope, "field")])
 
 
 def _value(wanted: Any, raw: Raw) -> dict[str, Any] | None:

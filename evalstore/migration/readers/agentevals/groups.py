@@ -7,16 +7,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from evalstore.documents import Pointer, json_pointer
+from evalstore.documents import Pointer
 from evalstore.migration.fold import bare
 from evalstore.migration.readers.agentevals.judged import weight_of
+from evalstore.migration.readers.agentevals.keys import keys_of
 from evalstore.migration.readers.agentevals.said import (
     AVERAGE,
     PASSES,
-    CrashError,
     Said,
     Scope,
     Term,
+    ignored,
     joined,
     name_of,
     number,
@@ -51,7 +52,9 @@ def composite(raw: Raw, pointer: Pointer, scope: Scope, members: Members) -> Sai
         return unmapped(raw, pointer, f"the aggregator {excerpt(how)} decides by a program or a model of its own")
     if how not in _AGGREGATORS:
         return skipped(pointer, f"the aggregator {excerpt(how)} is unknown")
-    key = next((key for key in _LISTS if raw.get(key) is not None), "")
+    if how == "threshold" and not _is_bar(aggregator.get("threshold")):
+        return skipped(pointer, "the threshold of its aggregator is no number from 0 to 1")
+    key, *hidden = [key for key in _LISTS if raw.get(key) is not None] or [""]
     said = members(raw.get(key), (*pointer, key)) if key else Said()
     if not said.terms:
         return _empty(raw, said)
@@ -59,7 +62,9 @@ def composite(raw: Raw, pointer: Pointer, scope: Scope, members: Members) -> Sai
     found = _AGGREGATORS[how](group, aggregator, scope)
     if isinstance(found, str):
         return unmapped(raw, pointer, found)
-    return joined([found, replace(said, terms=(), unmapped=())])
+    unread = [ignored((*pointer, name), f"{key} comes first") for name in hidden]
+    odd = keys_of(aggregator, (*pointer, "aggregator"), scope, "aggregator")
+    return joined([found, replace(said, terms=(), unmapped=()), odd, *unread])
 
 
 def assert_set(raw: Raw, pointer: Pointer, _: Scope, members: Members) -> Said:
@@ -79,22 +84,25 @@ def _empty(raw: Raw, said: Said) -> Said:
     return Said(notes=said.notes, unmapped=whole)
 
 
-def _average(group: Term, aggregator: Raw, _: Scope) -> Said | str:
-    given = aggregator.get("weights") or {}
+def _average(group: Term, aggregator: Raw, _: Scope) -> Said:
+    given, at = aggregator.get("weights"), (*group.pointer, "aggregator", "weights")
     weights = given if isinstance(given, dict) else {}
     members = tuple(
-        replace(
-            member, weight=weight_of({"weight": weights.get(member.name)}, (*group.pointer, "aggregator", "weights"))
-        )
-        for member in group.members
+        replace(member, weight=weight_of({"weight": weights.get(member.name)}, at)) for member in group.members
     )
-    return Said((replace(group, members=members),))
+    names = {member.name for member in members}
+    unread = [ignored((*at, name), "no member that counts has this name") for name in weights if name not in names]
+    odd = ignored(at, "it is no mapping of names to weights") if given and not weights else Said()
+    return joined([Said((replace(group, members=members),)), odd, *unread])
+
+
+def _is_bar(raw: Any) -> bool:
+    bar = number(raw)
+    return bar is not None and 0 <= bar <= 1
 
 
 def _threshold(group: Term, aggregator: Raw, scope: Scope) -> Said | str:
-    bar = number(aggregator.get("threshold"))
-    if bar is None or not 0 <= bar <= 1:
-        raise CrashError(f"{json_pointer(group.pointer)}: the threshold of the aggregator is no number from 0 to 1")
+    bar = number(aggregator["threshold"]) or Fraction(0)
     members = [_binary(member) for member in group.members]
     if None in members:
         return "a member passes or fails by a score that no check can turn into one of the two"
@@ -129,11 +137,11 @@ def _paper(group: Term, aggregator: Raw, scope: Scope) -> Said | str:
     required = aggregator.get("required")
     names = set(map(str, required)) if isinstance(required, list) and how == "safety_gate" else None
     weighted = _average(group, aggregator, scope)
-    members = weighted.terms[0].members if isinstance(weighted, Said) else group.members
+    members = weighted.terms[0].members
     gated = tuple(replace(one, gate=bar) if names is None or one.name in names else one for one in members)
     if any(one.gate is not None and one.check is None for one in gated):
         return "a gate of it is a group itself, and groups go one level deep"
-    return Said((replace(group, members=gated, combine=AVERAGE),), (told,))
+    return replace(weighted, terms=(replace(group, members=gated, combine=AVERAGE),), lossy=(told,))
 
 
 _AGGREGATORS: Mapping[str, Callable[[Term, Raw, Scope], Said | str]] = {

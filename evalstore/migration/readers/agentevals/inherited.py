@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,6 +11,7 @@ from evalstore.documents import Pointer, json_pointer
 from evalstore.migration.readers.agentevals.asking import criteria_of, expected_of, variables_of
 from evalstore.migration.readers.agentevals.evaluators import read_list
 from evalstore.migration.readers.agentevals.judged import by_criteria, items, strings
+from evalstore.migration.readers.agentevals.keys import keys_of
 from evalstore.migration.readers.agentevals.said import (
     PASSES,
     CrashError,
@@ -26,6 +27,7 @@ from evalstore.migration.taken import Legacy
 from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
+_LISTS = tuple(f"{at}{key}" for at in ("", "execution.") for key in ("assertions", "assert", "evaluators"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def graded_by(raw: Raw, pointer: Pointer, suite: Suite, scope: Scope) -> Said:
     criteria = criteria_of(raw)
     if suite.dialect.name == "D4" and criteria and isinstance(suite.legacy.document.value, list):
         parts.append(strings([(criteria, (*pointer, "criteria"))], scope))  # of rows, the runner makes it a check
-    said = joined([*parts, hidden, above])
+    said = joined([*parts, hidden, above, *_keys(raw, pointer, suite, scope)])
     if said.terms or said.unmapped or suite.dialect.name == "D4" or criteria is None:
         return said
     return joined([by_criteria(scope, pointer), said])
@@ -102,6 +104,29 @@ def _list(holder: Raw, pointer: Pointer, suite: Suite) -> tuple[list[tuple[Point
         if value is not None:
             found.append(((*pointer, *path.split(".")), value))
     if suite.dialect.name == "D4" and "assertions" in holder:
-        raise CrashError("assertions is a key that its runner rejects")
+        raise CrashError("assertions is a key that its runner rejects; --dialect D3 reads it")
     notes = [ignored(place, f"{json_pointer(found[0][0])} comes first") for place, _ in found[1:]]
-    return found[:1], joined(notes)
+    return found[:1], joined([*notes, *_elsewhere(holder, pointer, suite)])
+
+
+def _elsewhere(holder: Raw, pointer: Pointer, suite: Suite) -> Iterator[Said]:
+    """Yield notes on lists of checks that stand where the dialect does not look for them."""
+    for path in _LISTS:
+        *steps, key = path.split(".")
+        inner = holder.get(steps[0]) if steps else holder
+        if path not in suite.dialect.evaluators and isinstance(inner, dict) and inner.get(key) is not None:
+            where = ", then at ".join(suite.dialect.evaluators)
+            yield ignored((*pointer, *path.split(".")), f"{suite.dialect.name} looks for checks at {where}")
+
+
+def _keys(raw: Raw, pointer: Pointer, suite: Suite, scope: Scope) -> Iterator[Said]:
+    """Yield what is to be said of the keys of a test, and of those that its suite sets for all of its tests."""
+    root, default = suite.root, suite.root.get("default_test")
+    here = {key: value for key, value in root.items() if key in suite.table.form["keys"]["root"]}
+    yield keys_of(raw, pointer, scope, "case")
+    yield keys_of(raw.get("execution"), (*pointer, "execution"), scope, "execution")
+    yield keys_of(here, (), scope, "root")
+    yield keys_of(root.get("execution"), ("execution",), scope, "execution")
+    yield keys_of(default, ("default_test",), scope, "default_test")
+    if default is not None and not isinstance(default, dict):
+        yield Said(lossy=("what default_test names is not read, and may add checks",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import PurePosixPath
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 from evalstore.documents import Pointer, digest, json_pointer
 from evalstore.migration.names import slug
 from evalstore.migration.prompts import BRACES, literal, variables_of
+from evalstore.migration.readers.agentevals.filling import filled, unfilled
+from evalstore.migration.readers.agentevals.keys import keys_of
 from evalstore.migration.readers.agentevals.ranges import bands_of
 from evalstore.migration.readers.agentevals.said import (
     Check,
@@ -39,28 +42,38 @@ _PLACEHOLDER = re.compile(r"(\$?)\{\{\s*([A-Za-z_]\w*(?:\.\w+)*)\s*\}\}", re.ASC
 _TAKEN = frozenset({"input", "output", "expected", "context", *BRACES})
 _LISTS = ("criteria", "rubrics", "value")
 _OUTCOMES = ("outcome", "expected_outcome", "description")
+_OF_A_POINT = ("id", "operator", "score_ranges")  # what a value that is a text has beside it
 _OURS = "the judge asks in words of our own"
 _ONE_BY_ONE = "each point is asked by itself, where the runner asks for all at once and leaves out what its model skips"
 _ONCE = "before 4.16 the runner weighed all texts together as one check"
 _BLIND = (
     "a prompt does not show the answer to its judge, and nothing here adds it; it is not known whether the runner did"
 )
+_POINTS = "its points are asked in words of our own, and not by its prompt"
+_VALUE = "it is not known what a prompt makes of the value beside it"
 _AGENT = "the runner's grader could use tools to look around; here a model only reads"
 
 
 def judged(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> Said:
     """Read a grader that has a prompt of its own, a list of points, or only the criteria of its test."""
-    agent = (_AGENT,) if row.get("agent") else ()
+    agent = Said(lossy=(_AGENT,) if row.get("agent") else ())
+    given, value = raw.get("prompt"), raw.get("value")
+    prompted = isinstance(given, str) and given.strip()
     if any(isinstance(raw.get(key), list) for key in _LISTS):
-        return joined([items(raw, pointer, scope, row), Said(lossy=agent)])
-    given = raw.get("prompt")
-    if isinstance(given, str) and given.strip():
-        return joined([_prompted(given, raw, pointer, scope), Said(lossy=agent)])
+        return joined([items(raw, pointer, scope, row), agent, Said(lossy=(_POINTS,) if prompted else ())])
+    if isinstance(given, str) and prompted:
+        hidden = Said(lossy=() if value is None else (_VALUE,))
+        return joined([_prompted(given, raw, pointer, scope), agent, hidden])
     if given is not None and not isinstance(given, str):
         return unmapped(raw, pointer, "a program of its own writes the prompt; it is kept as data and never run")
-    if scope.dialect.name == "D4" and isinstance(raw.get("value"), str):
-        return joined([_points([(raw["value"], (*pointer, "value"))], raw, pointer, scope), Said(lossy=agent)])
-    return joined([by_criteria(scope, pointer, name_of(raw)), Said(lossy=agent)])
+    if scope.dialect.name != "D4":
+        return joined([by_criteria(scope, pointer, name_of(raw)), agent])
+    point = (
+        {"outcome": value, **{key: raw[key] for key in _OF_A_POINT if key in raw}} if isinstance(value, str) else value
+    )
+    if not isinstance(point, dict):
+        return skipped(pointer, "it has no value and no prompt")
+    return joined([_points([(point, (*pointer, "value"))], raw, pointer, scope), agent])
 
 
 def by_criteria(scope: Scope, pointer: Pointer, name: str = "criteria") -> Said:
@@ -90,18 +103,20 @@ def strings(given: list[tuple[Any, Pointer]], scope: Scope) -> Said:
 def item_of(item: Any, pointer: Pointer, scope: Scope) -> Said:
     """Return what one point asks."""
     raw: Raw = {"outcome": item} if isinstance(item, str) else item if isinstance(item, dict) else {}
-    text = next((raw[key] for key in _OUTCOMES if isinstance(raw.get(key), str) and raw[key].strip()), "")
+    given = next((raw[key] for key in _OUTCOMES if isinstance(raw.get(key), str) and raw[key].strip()), "")
+    text = filled(given, scope)
     bands = bands_of(raw["score_ranges"], pointer) if raw.get("score_ranges") else ""
     if not text and not bands:
         return skipped(pointer, "it is no point that a model could be asked about")
     which = "score_range" if bands else "contradiction" if raw.get("operator") == "contradiction" else "rubric_item"
     judge = _ours(f"agentv_{which}", scope)
     named = raw["id"] if isinstance(raw.get("id"), str) else ""
-    filled = {"criterion": text or named or "see below", **({"bands": bands} if bands else {})}
-    check: Check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref, "variables": filled}
+    words = {"criterion": text or named or "see below", **({"bands": bands} if bands else {})}
+    check: Check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref, "variables": words}
     weight = weight_of(raw, pointer)
     term = Term(named or _word(text), pointer, check, weight=weight, steps=0 if bands else 1)
-    return Said((term,), judges=(judge,))
+    open_ = unfilled(text, scope)
+    return Said((term,), (f"{open_}; it stays as it is",) if open_ else (), judges=(judge,))
 
 
 def weight_of(raw: Raw, pointer: Pointer) -> Fraction:
@@ -119,7 +134,9 @@ def _points(given: list[tuple[Any, Pointer]], raw: Raw, pointer: Pointer, scope:
     if not said.terms:
         return joined([said, skipped(pointer, "none of its points can be asked")])
     group = Term(name_of(raw), pointer, members=said.terms, steps=0)
-    return Said((group,), (_OURS, *((_ONE_BY_ONE,) if len(said.terms) > 1 else ())), said.notes, (), said.judges)
+    told = Said((group,), (_OURS, *((_ONE_BY_ONE,) if len(said.terms) > 1 else ())))
+    odd = (keys_of(item, place, scope, "point") for item, place in given)
+    return joined([told, replace(said, terms=()), *odd])
 
 
 def _prompted(given: str, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
@@ -148,7 +165,7 @@ def _path(given: str) -> str | None:
 def _judge(text: str, raw: Raw, pointer: Pointer, scope: Scope, *, name: str) -> Said:
     pieces = list(_pieces(text, scope))
     template = "".join(piece for piece, _, _ in pieces) + scope.table.form["reply"]
-    variables = {name: value for _, filled, _ in pieces for name, value in filled.items()} | variables_of(template)
+    variables = {name: value for _, own, _ in pieces for name, value in own.items()} | variables_of(template)
     value: dict[str, Any] = {
         "template": template,
         **({"variables": sorted(variables)} if variables else {}),
@@ -171,7 +188,7 @@ def _pieces(text: str, scope: Scope) -> Iterator[tuple[str, dict[str, str], str]
     """Yield the parts of a prompt as a template's: its words, the variables that they need, and what is lost."""
     known, done = scope.table.form["placeholders"], 0
     for match in _PLACEHOLDER.finditer(text):
-        yield literal(text[done : match.start()]), {}, ""
+        yield _words(text[done : match.start()], scope)
         done, name = match.end(), match[2]
         if not match[1] and name in known:
             yield f"{{{{ {known[name]} }}}}", {}, ""
@@ -184,7 +201,11 @@ def _pieces(text: str, scope: Scope) -> Iterator[tuple[str, dict[str, str], str]
                 {},
                 f"nobody can say here what fills {excerpt(match[0], _SHOWN)} in a prompt; it stays as it is",
             )
-    yield literal(text[done:]), {}, ""
+    yield _words(text[done:], scope)
+
+
+def _words(text: str, scope: Scope) -> tuple[str, dict[str, str], str]:
+    return literal(text), {}, unfilled(text, scope)
 
 
 def _ours(id_: str, scope: Scope) -> Draft:

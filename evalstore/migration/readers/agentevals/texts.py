@@ -9,6 +9,7 @@ from typing import Any
 from evalstore.checks.patterns import compile_pattern, difference
 from evalstore.documents import Pointer
 from evalstore.migration.readers.agentevals.ecmascript import translated
+from evalstore.migration.readers.agentevals.filling import filled, unfilled
 from evalstore.migration.readers.agentevals.said import Check, Said, Scope, joined, leaf, skipped, unmapped
 from evalstore.text import excerpt
 
@@ -16,27 +17,21 @@ Raw = Mapping[str, Any]
 _ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}
 _SHOWN = 60
 _FLAGS = "ims"
-_ENVIRONMENT = re.compile(r"\$\{\{.*?\}\}|\{\{\s*env\..*?\}\}")
-_VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
-_TEMPLATE = re.compile(r"\{[{%#]")
 
 
 def texts(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> Said:
     """Read a text, or for a type of several a list, of which any or all must be in the output."""
-    value, several, every = raw.get("value"), row.get("several", False), row.get("all", False)
-    given = [text for text in _items(value, several=several) if isinstance(text, str) and (text or several)]
+    value, several = raw.get("value"), row.get("several", False)
+    items: list[Any] = [value] if not several else value if isinstance(value, list) else []
+    given = [text for text in items if isinstance(text, str) and (text or several)]
     if not given:
         return skipped((*pointer, "value"), f"its value is no {'list of texts' if several else 'text'}")
-    odd = [index for index, text in enumerate(_items(value, several=several)) if not isinstance(text, str)]
-    filled = [_filled(text, scope) for text in given]
-    if (open_ := next((text for text in filled if is_open(text, scope)), None)) is not None:
-        return unmapped(raw, pointer, f"nobody can say here what fills {excerpt(open_, _SHOWN)}")
-    said = leaf(raw, pointer, _contains(filled, row["check"], every=every))
+    odd = [index for index, text in enumerate(items) if not isinstance(text, str)]
+    whole = [filled(text, scope) for text in given]
+    if open_ := next(filter(None, (unfilled(text, scope) for text in whole)), None):
+        return unmapped(raw, pointer, open_)
+    said = leaf(raw, pointer, _contains(whole, row["check"], every=row.get("all", False)))
     return joined([said, *(skipped((*pointer, "value", index), "it is no text") for index in odd)])
-
-
-def _items(value: Any, *, several: bool) -> list[Any]:
-    return [value] if not several else value if isinstance(value, list) else []
 
 
 def _contains(texts: list[str], check: Check, *, every: bool) -> Check:
@@ -54,10 +49,10 @@ def trimmed(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) ->
     value = raw.get("value")
     if not isinstance(value, str) or not value:
         return skipped((*pointer, "value"), "its value is no text")
-    if is_open(filled := _filled(value, scope), scope):
-        return unmapped(raw, pointer, f"nobody can say here what fills {excerpt(filled, _SHOWN)}")
+    if open_ := unfilled(whole := filled(value, scope), scope):
+        return unmapped(raw, pointer, open_)
     space = scope.table.form["space"]
-    bare = re.sub(rf"\A{space}+|{space}+\Z", "", filled)
+    bare = re.sub(rf"\A{space}+|{space}+\Z", "", whole)
     pattern = row["check"]["pattern"].format(space=space, value=re.escape(bare))
     return leaf(raw, pointer, {"kind": "regex", "pattern": pattern})
 
@@ -68,8 +63,8 @@ def pattern(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> S
     flags = raw["flags"] if isinstance(raw.get("flags"), str) else ""
     if not isinstance(value, str) or not value:
         return skipped((*pointer, "value"), "its value is no text")
-    if is_open(value, scope):
-        return unmapped(raw, pointer, f"nobody can say here what fills {excerpt(value, _SHOWN)}")
+    if open_ := unfilled(value, scope):
+        return unmapped(raw, pointer, open_)
     kept = "".join(flag for flag in _FLAGS if flag in flags)
     odd = "".join(sorted({flag for flag in flags if flag not in kept or flags.count(flag) > 1}))
     exact = None if odd else translated(value, kept)
@@ -79,23 +74,14 @@ def pattern(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> S
     check: Check = {"kind": "regex", "pattern": wanted, **({"flags": asked} if asked else {})}
     if exact is not None and difference(wanted, asked) is None:
         return leaf(raw, pointer, check)
-    told = f"the flags {excerpt(odd, _SHOWN)} are unknown, or come twice" if odd else "it has words that JavaScript and Python read otherwise"
+    told = (
+        f"the flags {excerpt(odd, _SHOWN)} are unknown, or come twice"
+        if odd
+        else "it has words that JavaScript and Python read otherwise"
+    )
     return leaf(raw, pointer, check, f"the pattern {excerpt(value, _SHOWN)} is JavaScript's, and run as it is: {told}")
 
 
 def fixed(raw: Raw, pointer: Pointer, _: Scope, row: Mapping[str, Any]) -> Said:
     """Read a check that has no parameters."""
     return leaf(raw, pointer, dict(row["check"]), *([row["lossy"]] if "lossy" in row else ()))
-
-
-def _filled(text: str, scope: Scope) -> str:
-    def of(match: re.Match[str]) -> str:
-        value = scope.variables.get(match[1])
-        return value if isinstance(value, str) else match[0]
-
-    return _VARIABLE.sub(of, text) if scope.variables else text
-
-
-def is_open(text: str, scope: Scope) -> bool:
-    """Whether something fills the text only when the runner starts."""
-    return bool(_ENVIRONMENT.search(text)) or (scope.dialect.name == "D4" and bool(_TEMPLATE.search(text)))

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.readers.agentevals.said import Check, Said, Scope, leaf, skipped, unmapped
+from evalstore.migration.readers.agentevals.keys import keys_of
+from evalstore.migration.readers.agentevals.said import Check, Said, Scope, joined, leaf, skipped, unmapped
 from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
@@ -31,8 +32,10 @@ def trajectory(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -
     if not isinstance(mode, str):
         return skipped(pointer, "it has no mode")
     expected = raw.get("expected")
-    if not isinstance(expected, list) or not expected or not all(map(_names_tool, expected)):
+    if not isinstance(expected, list):
         return skipped(pointer, "it has no list of expected tools")
+    if not expected or not all(map(_names_tool, expected)):
+        return unmapped(raw, pointer, "an expected call names no tool, or none is expected")
     tools = [_expected(item, raw, scope) for item in expected]
     if mode not in _MODES or None in tools:
         what = f"the mode {excerpt(mode)}" if mode not in _MODES else "this way to compare arguments"
@@ -41,7 +44,9 @@ def trajectory(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -
     slow = any(item.get("max_duration_ms") is not None for item in expected)
     lossy = [f"of tools that are expected {mode.replace('_', ' ')}: {why}"]
     check: Check = {"kind": "tool_usage", "tools": tools, "mode": ours, "partial": True}
-    return leaf(raw, pointer, check, *lossy, *(["how long a call took is not looked at"] if slow else []), steps=0)
+    said = leaf(raw, pointer, check, *lossy, *(["how long a call took is not looked at"] if slow else []), steps=0)
+    places = ((item, (*pointer, "expected", index)) for index, item in enumerate(expected))
+    return joined([said, *(keys_of(item, place, scope, "call") for item, place in places)])
 
 
 def used(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
@@ -90,9 +95,9 @@ def skill(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
 
 def _minimums(raw: Raw, pointer: Pointer) -> Said:
     least = raw.get("minimums")
-    if not isinstance(least, dict) or not least:
+    if not isinstance(least, dict):
         return skipped(pointer, "its mode is any_order, and it has no minimums")
-    if not all(isinstance(name, str) and name and _count(number) for name, number in least.items()):
+    if not least or not all(isinstance(name, str) and name and _count(number) for name, number in least.items()):
         return unmapped(raw, pointer, "a minimum is no whole number from 1 up")
     tools = [{"name": name, **({"min": number} if number > 1 else {})} for name, number in least.items()]
     check: Check = {"kind": "tool_usage", "tools": tools, **({"partial": True} if len(tools) > 1 else {})}
