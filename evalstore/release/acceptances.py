@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
@@ -10,9 +11,9 @@ from typing import Any
 from evalstore.diff import Accepted, Profile, Terms, terms_of
 from evalstore.documents import Document, encode, read_yaml, write_yaml
 from evalstore.documents.items import put_item
-from evalstore.errors import AbsentError, LoadError
+from evalstore.errors import LoadError
 from evalstore.store import Store
-from evalstore.store.blobs import working_blob
+from evalstore.store.blobs import is_blob
 from evalstore.store.objects import find_file
 from evalstore.store.settings import own_file
 from evalstore.validation import ACCEPTED, RULES
@@ -90,11 +91,8 @@ def with_acceptance(store: Store, acceptance: Acceptance) -> bytes:
 
 def find_unreviewed(store: Store, tip: str | None) -> frozenset[tuple[str, str]]:
     """Return what the file accepts (artifact, release), where it is not committed as it stands."""
-    try:
-        found = working_blob(store.root, ACCEPTED, store.repository.hex_digits) if store.root else None
-    except AbsentError:
-        return frozenset()
-    if found == (find_file(store.batch, tip, store.prefix + ACCEPTED) if tip else None):
+    blob = find_file(store.batch, tip, store.prefix + ACCEPTED) if tip else None
+    if blob and store.root and os.path.lexists(store.root / ACCEPTED) and is_blob(store.root, ACCEPTED, blob):
         return frozenset()
     return frozenset((one.artifact, str(one.since)) for one in read_acceptances(store))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -10,12 +10,12 @@ from evalstore.errors import RefusedError, UsageError
 from evalstore.files import open_below, write_below
 from evalstore.model import Ref
 from evalstore.release.acceptances import find_unreviewed
-from evalstore.release.checkout import Checkout, find_checkout
+from evalstore.release.checkout import find_checkout
 from evalstore.release.hooks import find_hooks
 from evalstore.release.identity import signature as complete
 from evalstore.release.messages import commit_message, tag_message
 from evalstore.release.moves import move_lines
-from evalstore.release.parts import Part, parts_of
+from evalstore.release.parts import parts_of
 from evalstore.release.plan import Plan, choose, make_plan
 from evalstore.release.policy import check_label
 from evalstore.release.publish import Words, prepare, publish
@@ -112,7 +112,7 @@ def _unpublished(store: Store, request: Request, *, commit: bool, dry_run: bool)
     unreviewed: tuple[str, ...] = ()
     if commit:
         checkout = find_checkout(store.git)
-        list(_parts(store, plan, checkout, request))  # for what they refuse
+        list(parts_of(store, plan.steps, checkout.tip, tagged=request.tag))  # for what they refuse
         unreviewed = _unreviewed(store, plan, checkout.tip)
     elif not dry_run:
         for step in plan.steps:
@@ -143,7 +143,7 @@ def _published(store: Store, site: Site, request: Request) -> Released:
     if not plan.steps:
         return Released((), plan.unchanged)
     checkout = find_checkout(site.git)
-    parts = list(_parts(store, plan, checkout, request))
+    parts = list(parts_of(store, plan.steps, checkout.tip, tagged=request.tag))
     site = replace(site, signature=complete(site.git, site.signature))
     message = commit_message(plan.steps, request.message, tagged=request.tag)
     tags = {f"{store.tag_prefix}{step.ref}": tag_message(step, request.message) for step in plan.steps}
@@ -166,11 +166,6 @@ def _published(store: Store, site: Site, request: Request) -> Released:
 def _unreviewed(store: Store, plan: Plan, tip: str | None) -> tuple[str, ...]:
     loose = find_unreviewed(store, tip)
     return tuple(step.ref for step in plan.steps if (step.name, step.previous) in loose)
-
-
-def _parts(store: Store, plan: Plan, checkout: Checkout, request: Request) -> Iterator[Part]:
-    for step in plan.steps:
-        yield from parts_of(store, step, checkout.tip, tagged=request.tag)
 
 
 def _bumped(store: Store, steps: Sequence[Step], commit: str | None, *, tagged: bool) -> tuple[Bumped, ...]:

@@ -21,13 +21,17 @@ _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file of the release: its blob, and what the working tree and the index held when the bump began."""
+    """One file of the release: its blob, and what the working tree and the index held when the bump began.
+
+    `worked` is what the working tree gets, where it has other line ends than git keeps.
+    """
 
     path: str
     mode: str
     blob: str
     before: str | None
     staged: str | None
+    worked: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

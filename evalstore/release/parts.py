@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from evalstore.errors import AbsentError, Place, RefusedError
@@ -14,8 +14,9 @@ from evalstore.release.standing import rows_path
 from evalstore.release.step import Step
 from evalstore.store import Store
 from evalstore.store.batch import blob_id
-from evalstore.store.blobs import working_blob
+from evalstore.store.blobs import has_cr, working_blob
 from evalstore.store.ledger import ledger_path
+from evalstore.store.line_ends import clean, find_cleaned
 from evalstore.store.objects import find_file
 
 
@@ -23,41 +24,55 @@ from evalstore.store.objects import find_file
 class Part:
     """One file to commit, relative to the store; `content` None is the file on disk, which may be large, `moves` made.
 
-    `before` is the blob of the file on disk, None where there is none.
+    `before` is the blob of the file on disk, None where there is none. What is `cleaned` git keeps with LF, where the
+    working tree has CRLF.
     """
 
     path: str
     content: bytes | None
     before: str | None
     moves: Moves = field(default_factory=dict)
+    cleaned: bool = False
 
 
-def parts_of(store: Store, step: Step, tip: str | None, *, tagged: bool) -> Iterator[Part]:
-    """Yield what one step commits; refuses what git holds as a link, and a ledger that somebody else has edited."""
-    _committed(store, tip, step.path)
-    yield Part(step.path, step.content, step.found.blob)
-    if (rows := rows_path(step.artifact)) and store.root:
-        _committed(store, tip, rows)
-        yield Part(rows, None, working_blob(store.root, rows, store.repository.hex_digits), step.moves)
-    if tagged:
-        yield _ledger(store, step, tip)
+def parts_of(store: Store, steps: Sequence[Step], tip: str | None, *, tagged: bool) -> Iterator[Part]:
+    """Yield what steps commit; refuses what git holds as a link, and a ledger that somebody else has edited."""
+    cleaned = _cleaned(store, steps)
+    for step in steps:
+        _committed(store, tip, step.path)
+        part = Part(step.path, step.content, step.found.blob, cleaned=step.path in cleaned)
+        yield part
+        if (rows := rows_path(step.artifact)) and store.root:
+            _committed(store, tip, rows)
+            before = working_blob(store.root, rows, store.repository.hex_digits)
+            yield Part(rows, None, before, step.moves, cleaned=rows in cleaned)
+        if tagged:
+            yield _ledger(store, step, tip, clean(step.content) if part.cleaned else step.content)
 
 
-def _ledger(store: Store, step: Step, tip: str | None) -> Part:
+def _cleaned(store: Store, steps: Sequence[Step]) -> frozenset[str]:
+    """Return the files of steps that git keeps with other line ends; most have no CR, and no attribute is asked for."""
+    odd = [step.path for step in steps if b"\r\n" in step.content]
+    odd += [rows for step in steps if (rows := rows_path(step.artifact)) and store.root and has_cr(store.root, rows)]
+    found = find_cleaned(store, [store.prefix + path for path in odd])
+    return frozenset(path for path in odd if store.prefix + path in found)
+
+
+def _ledger(store: Store, step: Step, tip: str | None, content: bytes) -> Part:
     path = ledger_path(step.name)
     blob = _committed(store, tip, path)
     ledger = store.batch.read(blob).data if blob else b""
     versions = [release.version for release in store.releases(step.found.kind, step.found.id)]
     check_complete(step.name, ledger, versions)
     on_disk, name = _on_disk(store, path), shlex.quote(store.prefix + path)
-    if on_disk not in {None, ledger}:
+    if on_disk is not None and ledger not in {on_disk, clean(on_disk)}:
         raise RefusedError(
             "the ledger differs from the committed one, and only a bump writes it",
             place=Place(path),
             hint=f"git restore -SW {name}" if blob else f"remove it: git rm -qf --ignore-unmatch {name}; rm -f {name}",
         )
     before = None if on_disk is None else blob_id(on_disk, store.repository.hex_digits)
-    return Part(path, extend(ledger, step.version, step.content), before)
+    return Part(path, extend(ledger, step.version, content), before)
 
 
 def _committed(store: Store, tip: str | None, path: str) -> str | None:

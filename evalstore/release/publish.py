@@ -20,8 +20,10 @@ from evalstore.release.settle import clear_locks, settle
 from evalstore.release.site import REASON, Site
 from evalstore.release.values import Bumped
 from evalstore.store import Store
+from evalstore.store.batch import Batch
 from evalstore.store.git import CommandError
 from evalstore.store.index import staged
+from evalstore.store.line_ends import clean, cleaned_pieces
 from evalstore.store.own import own_repository
 from evalstore.store.signing import sign_commit, sign_tags
 from evalstore.store.tags import TAGS
@@ -59,14 +61,15 @@ def prepare(site: Site, store: Store, checkout: Checkout, parts: Sequence[Part],
     """Write the objects of a release, which nothing refers to yet, and return what remains to be done."""
     paths = [store.prefix + part.path for part in parts]
     modes = file_modes(site.git, checkout.tip, paths)
-    blobs = _write(site, store, parts)
+    worked = _write(site, store, parts)
+    blobs = _cleaned(site, worked, parts)
     files = {path: TreeEntry(modes.get(path, REGULAR), blob) for path, blob in zip(paths, blobs, strict=True)}
     tree = write_tree(site.git, checkout.tip, files)
     commit, made = _worded(site, tree, [checkout.tip] if checkout.tip else [], words)
     held = staged(site.git, paths)
     changes = tuple(
-        Change(path, files[path].mode, files[path].blob, part.before, held.get(path))
-        for path, part in zip(paths, parts, strict=True)
+        Change(path, files[path].mode, files[path].blob, part.before, held.get(path), on_disk)
+        for path, part, on_disk in zip(paths, parts, worked, strict=True)
     )
     return Journal(checkout.branch, checkout.tip, commit, {TAGS + name: oid for name, oid in made.items()}, changes, ())
 
@@ -117,6 +120,28 @@ def _write(site: Site, store: Store, parts: Sequence[Part]) -> list[str]:
             for part in parts
         ]
         return write_objects(site.git, "blob", contents)
+
+
+def _cleaned(site: Site, worked: Sequence[str], parts: Sequence[Part]) -> list[str]:
+    """Write what git keeps with LF where the working tree has CRLF; return the blobs that are committed."""
+    odd = [number for number, part in enumerate(parts) if part.cleaned]
+    with ExitStack() as stack:
+        contents = [
+            clean(content)
+            if (content := parts[number].content) is not None
+            else stack.enter_context(_cleaned_rows(site, worked[number]))
+            for number in odd
+        ]
+        made = dict(zip(odd, write_objects(site.git, "blob", contents), strict=True))
+    return [made.get(number, blob) for number, blob in enumerate(worked)]
+
+
+@contextmanager
+def _cleaned_rows(site: Site, blob: str) -> Iterator[BinaryIO]:
+    with TemporaryFile() as file:
+        file.writelines(cleaned_pieces(Batch(site.git).stream(blob)))
+        file.seek(0)
+        yield file
 
 
 @contextmanager

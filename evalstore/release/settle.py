@@ -107,10 +107,11 @@ def _stuck(journal: Journal, error: EvalstoreError | OSError) -> RefusedError:
 
 def _settle_files(site: Site, journal: Journal) -> None:
     for change in journal.changes:
-        if change.blob == change.before:
+        blob = change.worked or change.blob
+        if blob == change.before:
             continue
         if _on_disk(site, change.path) == change.before:  # else somebody has written there since
-            write_below(site.top, change.path, Batch(site.git).stream(change.blob))
+            write_below(site.top, change.path, Batch(site.git).stream(blob))
 
 
 def _on_disk(site: Site, path: str) -> str | None:

@@ -11,7 +11,7 @@ from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, Ref, is_id
 from evalstore.store import Release, Resolved, Store
 from evalstore.store.artifacts import LIMIT
-from evalstore.store.blobs import committed_blobs, working_blob
+from evalstore.store.blobs import committed_blobs, is_blob
 from evalstore.store.git import Git
 from evalstore.store.revisions import head
 from evalstore.versions import Bump, Version
@@ -125,14 +125,14 @@ def _same(store: Store, last: Mapping[str, Release], paths: Mapping[str, str]) -
     asked = [(last[name].commit, store.prefix + path) for name, path in paths.items()]
     blobs = committed_blobs(store.git, asked)
     pairs = zip(paths.items(), blobs, strict=True)
-    return {name for (name, path), blob in pairs if blob is not None and blob == _on_disk(store, path)}
+    return {name for (name, path), blob in pairs if blob is not None and _holds(store, path, blob)}
 
 
-def _on_disk(store: Store, path: str) -> str | None:
+def _holds(store: Store, path: str, blob: str) -> bool:
     try:
-        return working_blob(store.root, path, store.repository.hex_digits) if store.root else None
+        return store.root is not None and is_blob(store.root, path, blob)
     except LoadError:
-        return None
+        return False
 
 
 def _rows(store: Store, ref: Ref) -> str | None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from evalstore.errors import GitError
 from evalstore.files import open_below
 from evalstore.store.batch import hasher
 from evalstore.store.git import Git
+from evalstore.store.line_ends import cleaned_pieces
 
 _CHUNK = 1 << 16
 
@@ -27,11 +29,36 @@ def committed_blobs(git: Git, files: Iterable[tuple[str, str]]) -> list[str | No
     return [None if line.endswith(" missing") else line for line in lines]
 
 
+def is_blob(root: Path, path: str, blob: str) -> bool:
+    """Whether a file on disk is a blob: byte for byte, or with CRLF where git has LF; `LoadError` as below."""
+    if working_blob(root, path, len(blob)) == blob:
+        return True
+    with open_below(root, path) as file:
+        size = sum(map(len, cleaned_pieces(_pieces(file))))
+        if size == os.fstat(file.fileno()).st_size:
+            return False
+        file.seek(0)
+        hash_ = hasher("blob", size, len(blob))
+        for piece in cleaned_pieces(_pieces(file)):
+            hash_.update(piece)
+    return bool(hash_.hexdigest() == blob)
+
+
+def has_cr(root: Path, path: str) -> bool:
+    """Whether a file on disk holds a carriage return."""
+    with open_below(root, path) as file:
+        return any(b"\r" in piece for piece in _pieces(file))
+
+
 def working_blob(root: Path, path: str, hex_digits: int) -> str:
     """Return the blob id that a file on disk would have, streamed; `LoadError` when it cannot be read."""
     with open_below(root, path) as file:
         hash_ = hasher("blob", os.fstat(file.fileno()).st_size, hex_digits)
-        for piece in iter(partial(file.read, _CHUNK), b""):
+        for piece in _pieces(file):
             hash_.update(piece)
     digest: str = hash_.hexdigest()
     return digest
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    return iter(partial(file.read, _CHUNK), b"")
