@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -60,7 +60,8 @@ class Settings:
         from evalstore.report import render
 
         locate = locator(self.path) if self.format in FORMATS else str
-        text = render(result, self.format, screen=screen(sys.stdout), locate=locate)
+        shown = replace(screen(sys.stdout), whole=self.verbose)
+        text = render(result, self.format, screen=shown, locate=locate)
         text = text if self.format == "github" else inert(text)
         if not (self.quiet and self.format == "text"):
             sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
@@ -111,7 +112,14 @@ def options(formats: Iterable[str] = PLAIN) -> Callable[[_F], _F]:
 
     def decorate(function: _F) -> _F:
         for decorator in (
-            click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=set_, help="Say more."),
+            click.option(
+                "-v",
+                "--verbose",
+                is_flag=True,
+                expose_value=False,
+                callback=set_,
+                help="Leave nothing out of a long list.",
+            ),
             click.option(
                 "-q",
                 "--quiet",

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.columns import columns
-from evalstore.report.words import counted, listed
+from evalstore.report.screen import PAPER, Screen
+from evalstore.report.words import counted, listed, wrapped
 from evalstore.text import printable
 
 if TYPE_CHECKING:
     from evalstore.release import Bumped, Pinned, Push, Released
 
 _SHORT = 12  # characters of a commit id
-_WIDTH = 100
+_PINS = 4  # as much of a page as one artifact that others pin takes
 
 
-def text(released: Released) -> str:
+def text(released: Released, screen: Screen = PAPER) -> str:
     """Return what was released, in which commit, what stayed as it was, and what there is to do next."""
     blocks = []
     if released.recovered:
-        blocks.append(_block("Finished an interrupted bump:", released.recovered, "pins"))
+        blocks += _block("Finished an interrupted bump:", released.recovered, "pins", screen)
     if released.released:
         verb = "would pin" if released.dry_run else "now pins"
-        blocks.append(_block(_heading(released), released.released, verb))
+        blocks += _block(_heading(released), released.released, verb, screen)
     elif not released.recovered:
         blocks.append(f"Nothing to release: {_unchanged(released.unchanged)}")
-    blocks += [_pinned(one, followed=released.followed) for one in released.pinned]
+    blocks += _left_behind(released, screen)
     if released.unreviewed:
         blocks.append(_unreviewed(released.unreviewed))
     if released.bypassed:
@@ -90,10 +90,14 @@ def _heading(released: Released) -> str:
     )
 
 
-def _block(heading: str, released: Sequence[Bumped], verb: str) -> str:
+def _block(heading: str, released: Sequence[Bumped], verb: str, screen: Screen) -> list[str]:
     lines = columns([_row(one) for one in released]).split("\n")
-    moved = ("".join(f"\n    {verb} {_instead(*move)}" for move in one.moved) for one in released)
-    return "\n".join([heading, *(line + below for line, below in zip(lines, moved, strict=True))])
+    moved = ("".join(f"\n{line}" for line in _pins(one, verb, screen)) for one in released)
+    return [heading, *screen.first([line + below for line, below in zip(lines, moved, strict=True)])]
+
+
+def _pins(one: Bumped, verb: str, screen: Screen) -> list[str]:
+    return screen.first([f"    {verb} {_instead(*move)}" for move in one.moved])
 
 
 def _instead(old: str, new: str) -> str:
@@ -111,6 +115,14 @@ def _unchanged(names: Sequence[str]) -> str:
         return "there is no artifact in the working tree"
     shown = f"{names[0]} is" if len(names) == 1 else f"all {len(names)} artifacts are"
     return f"{shown} as last released"
+
+
+def _left_behind(released: Released, screen: Screen) -> list[str]:
+    if released.followed or screen.holds(len(released.pinned) * _PINS):
+        return [_pinned(one, followed=released.followed) for one in released.pinned]
+    by = sorted({name for one in released.pinned for name in one.by})
+    these = f"{counted(len(by), 'artifact')} {'pins' if len(by) == 1 else 'pin'} {len(released.pinned):,} of these"
+    return [f"{these} at the version before: evalstore bump --all --dependents\n{_listed(by)}"]
 
 
 def _pinned(pinned: Pinned, *, followed: bool) -> str:
@@ -152,11 +164,11 @@ def _command(command: str) -> str:
     """Return a command that fits the page, to be pasted as it is."""
     lines = [""]
     for word in map(shlex.quote, shlex.split(printable(command))):
-        if lines[-1] and len(lines[-1]) + len(word) + 6 > _WIDTH:
+        if lines[-1] and len(lines[-1]) + len(word) + 6 > PAPER.width:
             lines.append("")
         lines[-1] += f" {word}" if lines[-1] else word
     return " \\\n    ".join([f"  {lines[0]}", *lines[1:]])
 
 
 def _listed(names: Sequence[str]) -> str:
-    return textwrap.fill(printable(", ".join(names)), _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    return "\n".join(wrapped(", ".join(names), lead="  ", inner="  "))

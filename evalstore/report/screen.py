@@ -1,8 +1,8 @@
-"""What a text is written for: how wide it may be, and how its parts are painted; knows no terminal."""
+"""What a text is written for: how wide and long it may be, and how its parts are painted; knows no terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -31,12 +31,26 @@ COLOURS: Mapping[Part, str] = {
 }
 
 
+_LONG = 40
+
+
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """`width` in characters; without `colours` every part is plain."""
+    """`width` in characters; without `colours` every part is plain; `whole` leaves nothing out of a long list."""
 
     width: int = 100
     colours: Mapping[Part, str] = field(default_factory=dict)
+    whole: bool = False
+
+    def holds(self, number: int) -> bool:
+        """Whether a list of that many is short enough to be read, or wanted as a whole."""
+        return self.whole or number <= _LONG
+
+    def first(self, lines: Sequence[str]) -> list[str]:
+        """Return the lines of a list; of a long one the first, and how many more there are."""
+        if self.holds(len(lines)):
+            return list(lines)
+        return [*lines[:_LONG], f"  and {len(lines) - _LONG:,} more; --verbose lists them all"]
 
     def paint(self, part: Part | None, text: str) -> str:
         """Return a text as this screen shows that part."""

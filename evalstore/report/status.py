@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.columns import columns
 from evalstore.report.diff import accepted, adjustments
 from evalstore.report.findings import entry, groups
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.words import counted, listed
+from evalstore.report.words import counted, listed, wrapped
 from evalstore.text import printable
 
 if TYPE_CHECKING:
@@ -19,20 +19,29 @@ if TYPE_CHECKING:
     from evalstore.release.values import Moved
 
 _NAMED = 3
+_MARGIN = " " * 4
 _MOVED = "moved"
 _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 
 
 def text(status: Status, screen: Screen = PAPER) -> str:
-    """Return a line an artifact with what refers to it below, and a summary with the next command."""
+    """Return a line an artifact, what is not ok first, with what refers to it below, and a summary with what next."""
     if not status.artifacts:
         return "\n".join([*_sentences(status), *_findings(status, screen)])
-    head, *lines = columns([_HEAD, *map(_row, status.artifacts)]).split("\n")
+    ordered = sorted(status.artifacts, key=lambda one: one.ok)
+    head, *lines = columns([_HEAD, *map(_row, ordered)]).split("\n")
+    below = _below if screen.holds(len(lines)) else _essence
     rows = [
-        "\n".join([screen.paint(None if one.ok else Part.MAJOR, line), *_wrapped(_below(one), screen.width)])
-        for line, one in zip(lines, status.artifacts, strict=True)
+        "\n".join(
+            [
+                screen.paint(None if one.ok else Part.MAJOR, line),
+                *wrapped(*below(one), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  "),
+            ]
+        )
+        for line, one in zip(lines, ordered, strict=True)
     ]
-    return "\n".join([screen.paint(Part.QUIET, head), *rows, *_findings(status, screen), "", *_sentences(status)])
+    end = wrapped(*_sentences(status), width=screen.width, inner="  ")
+    return "\n".join([screen.paint(Part.QUIET, head), *screen.first(rows), *_findings(status, screen), "", *end])
 
 
 def document(status: Status) -> Any:
@@ -106,11 +115,7 @@ def _told(finding: DiffFinding) -> dict[str, Any]:
 
 
 def _below(standing: Standing) -> Iterator[str]:
-    if standing.state == _MOVED:
-        yield from map(_step, standing.moved[:_NAMED]) if standing.moved else [standing.message]
-    for finding in standing.adjusted:
-        for label, sentence in adjustments(finding):
-            yield f"{finding.message}: {label} {sentence}"
+    yield from _essence(standing)
     if standing.dependents:
         yield f"referred to by {listed(standing.dependents, _NAMED)}"
     reached = standing.reached
@@ -120,19 +125,21 @@ def _below(standing: Standing) -> Iterator[str]:
         yield f"reaches {told}{stay}"
 
 
+def _essence(standing: Standing) -> Iterator[str]:
+    """Yield what nobody could know from the line of an artifact."""
+    if standing.state == _MOVED:
+        yield from map(_step, standing.moved[:_NAMED]) if standing.moved else [standing.message]
+    for finding in standing.adjusted:
+        for label, sentence in adjustments(finding):
+            yield f"{finding.message}: {label} {sentence}"
+
+
 def _step(moved: Moved) -> str:
     return f"{moved.ref} now means {moved.now}, was {moved.was} ({moved.level}), {moved.place.file}:{moved.place.line}"
 
 
 def _findings(status: Status, screen: Screen) -> list[str]:
     return ["", groups(status.findings, screen)] if status.findings else []
-
-
-def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
-    for line in lines:
-        yield from textwrap.wrap(
-            printable(line), width, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False
-        )
 
 
 def summary(status: Status) -> str:
@@ -152,8 +159,10 @@ def _sentences(status: Status) -> Iterator[str]:
 
 
 def _changed(status: Status, changed: int) -> str:
-    wrong = sum(not standing.ok for standing in status.artifacts)
-    fault = f", {wrong:,} without the version it needs" if wrong else ""
+    wrong = Counter(standing.required_bump for standing in status.artifacts if not standing.ok)
+    levels = ", ".join(f"{wrong[level]:,} {level}" for level in sorted(wrong, reverse=True))
+    needs = "it needs" if wrong.total() == 1 else f"they need ({levels})"
+    fault = f", {wrong.total():,} without the version {needs}" if wrong else ""
     # A file that is gone, or that did not change, cannot be bumped.
     bumps = any(standing.working and standing.state != _MOVED for standing in status.artifacts)
     command = ": evalstore bump --all" if bumps else ""

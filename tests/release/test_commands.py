@@ -91,6 +91,42 @@ def test_what_a_bump_says(cli: Cli, released: Shop) -> None:
     assert cli("-C", released.root, "status").out == "1 artifact, all as released\n"
 
 
+def test_a_long_list_has_its_first_lines_its_sum_and_with_verbose_all_of_it(cli: Cli, shop: Shop) -> None:
+    names = [f"r{number:02}" for number in range(50)]
+    questions = "".join(f"  - {{id: {name}, input: How?, rubric_ref: rubric/{name}@1.0.0}}\n" for name in names)
+    shop.write("datasets/all.yaml", f"id: all\nversion: 1.0.0\nquestions:\n{questions}")
+    for name in names:
+        shop.write(f"rubrics/{name}.yaml", rubric(name))
+    shop.bump()
+    for number, name in enumerate(names):
+        changed = rubric(name, ban="just") if number else rubric(name, "1.0.1", title="Other words")
+        shop.write(f"rubrics/{name}.yaml", changed)
+    status = cli("-C", shop.root, "status").out.splitlines()
+    assert [status[1].split()[:2], status[40].split()[:2]] == [["NO", "rubric/r01"], ["NO", "rubric/r40"]]
+    assert status[41:] == [
+        "  and 10 more; --verbose lists them all",
+        "",
+        "50 of 52 artifacts differ from the last release, 49 without the version they need (49 major):",
+        "  evalstore bump --all",
+    ]
+    whole = cli("-C", shop.root, "status", "--verbose").out
+    assert whole.count("reaches 1 dataset and 1 question") == 50
+    assert whole.index("rubric/r49") < whole.index("rubric/r00")
+    bumped = cli("-C", shop.root, "bump", "--all").out.splitlines()
+    assert len(bumped) == 44
+    assert bumped[-3:] == [
+        "  and 10 more; --verbose lists them all",
+        "1 artifact pins 50 of these at the version before: evalstore bump --all --dependents",
+        "  dataset/all",
+    ]
+    moved = cli("-C", shop.root, "bump", "--all", "--dependents").out
+    assert "  and 10 more" in moved
+    assert cli("-C", shop.root, "lock").out.splitlines()[40:] == [
+        "  and 10 more; --verbose lists them all",
+        "evalstore.lock holds 50 references and 52 ledgers; written",
+    ]
+
+
 def test_the_environment_signs(cli: Cli, shop: Shop) -> None:
     stamp = {f"GIT_{role}_DATE": "2026-09-28T11:25:00+02:00" for role in ("AUTHOR", "COMMITTER")}
     assert cli("-C", shop.root, "bump", "--all", GIT_AUTHOR_NAME="Jonas Brandt", **stamp).code == 0
