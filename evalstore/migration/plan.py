@@ -80,7 +80,7 @@ def _aside(taken: Taken, legacy: Legacy, target: str | None = None, run: str | N
         line = broken.problem.place.line if broken.problem.place else None
         yield Entry(legacy.file, "", line, Outcome.REFUSED, reasons=(broken.problem.message,))
     for note in taken.notes:
-        said = entry(legacy.document, note.pointer, note.outcome, note.reason)
+        said = entry(note.document or legacy.document, note.pointer, note.outcome, note.reason)
         stands = f"{target}#{note.question}" if note.question else f"{run}#{said.pointer}" if note.kept else None
         yield replace(said, target=stands)
     for case in taken.cases:

@@ -57,6 +57,7 @@ class Note:
     """A part of a source that has its own outcome: a check that no kind can say, a key that nobody reads.
 
     `question` is the one that stands for it. `kept` says that its part of the run does, which is kept as it is.
+    `document` is where the pointer leads, if that is a file beside the source, and not that of the case.
     """
 
     pointer: Pointer
@@ -64,6 +65,7 @@ class Note:
     reason: str
     question: str = ""
     kept: bool = False
+    document: Document | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ def among(name: str, row: Mapping[str, Any]) -> bool:
 
 
 def _because(row: Mapping[str, Any], root: Mapping[str, Any], keys: set[str], types: set[str]) -> str:
+    if "of" in row and row["of"] not in root:
+        return ""
     at_root = [key for key in row.get("root", ()) if key in root]
     values = [key for key, value in row.get("root_values", {}).items() if root.get(key) == value]
     in_case = [key for key in row.get("case", ()) if key in keys]

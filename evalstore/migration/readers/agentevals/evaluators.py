@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -20,6 +20,7 @@ from evalstore.migration.readers.agentevals.said import (
     ignored,
     joined,
     number,
+    share,
     skipped,
     unmapped,
 )
@@ -65,7 +66,7 @@ def _one(raw: Any, pointer: Pointer, scope: Scope, *, inner: bool) -> Said:
     )
     if row["reads"] != "unmapped":
         odd = keys_of(raw, pointer, scope, "check", row["reads"])
-        said = joined([said, odd if said.terms else replace(odd, lossy=()), *_odd(raw, pointer, scope)])
+        said = joined([said, odd if said.terms else replace(odd, lossy=())])
     if row.get("negate"):
         said = replace(said, terms=tuple(replace(term, negate=not term.negate) for term in said.terms))
     return _as_member(said, raw, pointer, scope) if inner else _weighed(said, raw, pointer, scope, gate=gate)
@@ -107,38 +108,13 @@ def _weighed(said: Said, raw: Raw, pointer: Pointer, scope: Scope, *, gate: Frac
 
 def _gate(raw: Raw, pointer: Pointer, scope: Scope) -> Fraction | None:
     """Return the bar of a required evaluator; None where it is not required."""
-    required, least = raw.get("required"), _share(raw.get("min_score")) if scope.dialect.limits else None
+    required, least = raw.get("required"), share(raw.get("min_score")) if scope.dialect.limits else None
     if required is True:
         return least or scope.passes
     if number(required) is not None and scope.dialect.name == "D4":
         raise CrashError(f"{json_pointer(pointer)}: required is a number, which the runner no longer takes")
-    own = _share(required)
+    own = share(required)
     return own and (least or own)
-
-
-def _odd(raw: Raw, pointer: Pointer, scope: Scope) -> Iterator[Said]:
-    """Yield notes on signs and gates whose value the runner does not take."""
-    for key, (takes, what) in _TAKES.items() if scope.dialect.gates else ():
-        if raw.get(key) is not None and not takes(raw[key]):
-            yield ignored((*pointer, key), f"it takes {what}")
-
-
-def _is_switch(raw: Any) -> bool:
-    return isinstance(raw, bool)
-
-
-def _is_gate(raw: Any) -> bool:
-    return isinstance(raw, bool) or _is_share(raw)
-
-
-def _is_share(raw: Any) -> bool:
-    return _share(raw) is not None
-
-
-def _share(raw: Any) -> Fraction | None:
-    """Return a number above 0 and up to 1; None for anything else."""
-    given = number(raw)
-    return given if given is not None and 0 < given <= 1 else None
 
 
 def _unmapped(raw: Raw, pointer: Pointer, _: Scope, row: Mapping[str, Any]) -> Said:
@@ -150,11 +126,6 @@ def _goal(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> S
     return joined([said, Said(lossy=("the runner's judge reads the calls of tools as well",))])
 
 
-_TAKES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "negate": (_is_switch, "true or false"),
-    "required": (_is_gate, "true or false"),
-    "min_score": (_is_share, "a number above 0, up to 1"),
-}
 _READERS: Mapping[str, Reader] = {
     "texts": texts,
     "trimmed": trimmed,

@@ -27,6 +27,7 @@ from evalstore.migration.taken import Legacy
 from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
+_OTHER = "{} grades it in the runner, as nothing else does; here a judge does"
 _LISTS = tuple(f"{at}{key}" for at in ("", "execution.") for key in ("assertions", "assert", "evaluators"))
 
 
@@ -85,7 +86,9 @@ def graded_by(raw: Raw, pointer: Pointer, suite: Suite, scope: Scope) -> Said:
     said = joined([*parts, hidden, above, *_keys(raw, pointer, suite, scope)])
     if said.terms or said.unmapped or suite.dialect.name == "D4" or criteria is None:
         return said
-    return joined([by_criteria(scope, pointer), said])
+    grader = raw.get("evaluator", suite.root.get("evaluator"))
+    other = isinstance(grader, str) and not grader.startswith("llm")
+    return joined([by_criteria(scope, pointer), said, Said(lossy=(_OTHER.format(excerpt(grader)),) if other else ())])
 
 
 def _defaults(suite: Suite) -> list[tuple[Pointer, Any]]:

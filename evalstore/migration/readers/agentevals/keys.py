@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.readers.agentevals.dialects import among
-from evalstore.migration.readers.agentevals.said import Said, Scope, ignored, joined
+from evalstore.migration.readers.agentevals.said import Said, Scope, ignored, joined, share
 from evalstore.migration.taken import Note
 from evalstore.migration.words import unread
 
@@ -18,11 +19,28 @@ def keys_of(raw: Any, pointer: Pointer, scope: Scope, *places: str) -> Said:
     found = [] if not isinstance(raw, dict) else [key for key, value in raw.items() if value is not None]
     strange = [key for key in found if key not in known]
     early = [key for key in found if key in known and not among(scope.dialect.name, known[key])]
+    odd = [key for key in found if key in known and key not in early and not _fits(raw[key], known[key])]
     lost = [known[key]["lost"] for key in found if "lost" in known.get(key, ()) and key not in early]
     return joined(
         [
             Said(lossy=tuple(lost)),
             Said(notes=tuple(Note((*pointer, key), Outcome.UNMAPPED, unread([key], known)[0]) for key in strange)),
             *(ignored((*pointer, key), f"{scope.dialect.name} has no {key}") for key in early),
+            *(ignored((*pointer, key), f"it takes {known[key]['takes']}") for key in odd),
         ]
     )
+
+
+def _fits(value: Any, row: Mapping[str, Any]) -> bool:
+    """Whether a value is of the sort that the runner takes there."""
+    return "takes" not in row or any(_TAKES[sort](value) for sort in row["takes"].split(" or "))
+
+
+_TAKES: Mapping[str, Callable[[Any], bool]] = {
+    "true": lambda value: isinstance(value, bool),
+    "false": lambda value: isinstance(value, bool),
+    "a number above 0 up to 1": lambda value: share(value) is not None,
+    "a text": lambda value: isinstance(value, str),
+    "a list": lambda value: isinstance(value, list),
+    "a mapping": lambda value: isinstance(value, dict),
+}

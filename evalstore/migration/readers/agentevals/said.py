@@ -121,3 +121,9 @@ def number(raw: Any) -> Fraction | None:
     if isinstance(raw, bool | str | list | dict) or raw is None:
         return None
     return Fraction(raw)
+
+
+def share(raw: Any) -> Fraction | None:
+    """Return a number above 0 and up to 1; None for anything else."""
+    given = number(raw)
+    return given if given is not None and 0 < given <= 1 else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -53,7 +53,8 @@ def read(legacy: Legacy, table: Table) -> Taken:
     value = legacy.document.value
     key = next((key for key in table.lists if isinstance(value, dict) and key in value), "")
     at: Pointer = (key,) if key else ()
-    root = value if isinstance(value, dict) else _sidecar(legacy)
+    beside = None if isinstance(value, dict) else _sidecar(legacy)
+    root = value if isinstance(value, dict) else beside.value if beside else {}
     places, aside = _places(value.get(key) if isinstance(value, dict) else value, at, legacy)
     told = find_dialects(root, [place.raw for place in places], table)
     name = legacy.dialect or (told[0].dialect if told else table.lists.get(key, ORDER[-1]))
@@ -63,7 +64,7 @@ def read(legacy: Legacy, table: Table) -> Taken:
         return Taken(name, notes=(Note((), Outcome.REFUSED, f"there is no dialect {excerpt(name)}: {hint}"),))
     suite = Suite(root, dialect_of(name, table), legacy, table)
     reads = list(_read_cases(places, suite))
-    shared = [note for one in reads for note in one.notes]
+    shared = [replace(note, document=beside) for one in reads for note in one.notes]
     notes = dict.fromkeys([*_conflicts(told, name), *_root_notes(value, key, table), *aside, *shared])
     drafts = {draft.ref: draft for one in reads for draft in one.drafts}
     cases = tuple(one.case for one in reads)
@@ -104,11 +105,11 @@ def _listed(given: Any) -> list[Any]:
     return given if isinstance(given, list) else []
 
 
-def _sidecar(legacy: Legacy) -> Raw:
+def _sidecar(legacy: Legacy) -> Document | None:
     """Return the suite that lies beside a file of rows under the same name."""
     path = PurePosixPath(legacy.file)
     document = legacy.beside(f"{path.stem}.yaml") if path.suffix == ".jsonl" else None
-    return document.value if document and isinstance(document.value, dict) else {}
+    return document if document and isinstance(document.value, dict) else None
 
 
 def _head(legacy: Legacy, suite: Suite, at: Pointer) -> Draft:
