@@ -62,7 +62,7 @@ class LimitError(LoadError):
 
 
 class SchemaError(EvalstoreError):
-    """A JSON Schema is itself broken, or asks for something remote."""
+    """A value is not of the shape that it must have, or a JSON Schema is itself broken."""
 
 
 class RefError(EvalstoreError):

@@ -14,6 +14,7 @@ from evalstore.checks import combine
 from evalstore.errors import EvalstoreError, RefError, SchemaError
 from evalstore.judging import Panel
 from evalstore.model import (
+    MISFITS,
     Artifact,
     Check,
     CheckResult,
@@ -42,7 +43,7 @@ class Subject:
     @property
     def name(self) -> str:
         """`<kind>/<id>`."""
-        return f"{self.artifact.kind}/{self.artifact.id}"
+        return self.artifact.name
 
 
 @dataclass(slots=True)
@@ -123,7 +124,7 @@ class Bench:
         if key not in self._rubrics:
             try:
                 self._rubrics[key] = rubric_of(artifact.value)
-            except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+            except MISFITS as error:
                 raise SchemaError(
                     f"{key} cannot grade anything: {type(error).__name__}: {error}", hint="evalstore validate says why"
                 ) from None

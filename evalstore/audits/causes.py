@@ -74,5 +74,5 @@ def _findings(rulers: Rulers, old: Artifact, new: Artifact) -> tuple[DiffFinding
     try:
         return compare(old, new, load=rulers.store.load).findings
     except EvalstoreError as error:
-        rulers.notes.append(f"{new.kind}/{new.id} {old.version} and {new.version} cannot be compared: {error.message}")
+        rulers.notes.append(f"{new.name} {old.version} and {new.version} cannot be compared: {error.message}")
         return ()

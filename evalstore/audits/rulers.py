@@ -8,12 +8,11 @@ from itertools import pairwise
 
 from evalstore.audits.values import Origin
 from evalstore.errors import EvalstoreError, RefError, RefusedError
-from evalstore.model import Kind, PinType, parse_ref, rubric_of
+from evalstore.model import MISFITS, Kind, PinType, parse_ref, rubric_of
 from evalstore.runs import Pinned
 from evalstore.store import Release, Resolved, Store
 
 _SHOWN = 12
-_BROKEN = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ class Rulers:
             try:
                 resolved = self.store.resolve(f"{release.kind}/{release.id}@{release.version}")
                 _try(resolved)
-            except (EvalstoreError, *_BROKEN) as error:
+            except (EvalstoreError, *MISFITS) as error:
                 self.notes.append(f"{release.tag} was passed over, because it cannot be read: {error}")
             else:
                 yield Located(resolved, release)

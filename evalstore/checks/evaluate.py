@@ -11,6 +11,7 @@ from evalstore.checks.reach import NOWHERE, Grade, Reach
 from evalstore.documents import json_pointer
 from evalstore.errors import SchemaError
 from evalstore.model import (
+    MISFITS,
     Artifact,
     Check,
     CheckResult,
@@ -28,8 +29,6 @@ from evalstore.model import (
 from evalstore.model.outcome import error
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
 from evalstore.text import excerpt, nearest
-
-_MISFITS = (AttributeError, KeyError, TypeError, ValueError)
 
 
 def evaluate(
@@ -63,7 +62,7 @@ def prepare_check(check: Check, reach: Reach = NOWHERE) -> Callable[[Sample], Ch
     def grade(sample: Sample) -> CheckResult:
         try:
             return _settled(check, find(sample), strict=reach.strict)
-        except _MISFITS as misfit:
+        except MISFITS as misfit:
             raise _explained(check, misfit) from misfit
 
     return grade
@@ -80,7 +79,7 @@ def _prepared(check: Check, reach: Reach) -> Grade:
         # The threshold of the check, not of what it was written in: the members of a jury vote by it.
         bar = {} if check.threshold is None else {"threshold": check.threshold}
         return KINDS[check.kind].prepare({**check.params, **bar}, reach)
-    except _MISFITS as misfit:
+    except MISFITS as misfit:
         raise _explained(check, misfit) from misfit
 
 
@@ -122,7 +121,7 @@ def _rubric(rubric: Rubric | Artifact | Mapping[str, Any]) -> Rubric:
         return rubric
     try:
         return rubric_of(rubric.value if isinstance(rubric, Artifact) else rubric)
-    except (AttributeError, ArithmeticError, KeyError, TypeError, ValueError) as misfit:
+    except MISFITS as misfit:
         raise SchemaError(
             f"this is no rubric: {type(misfit).__name__}: {excerpt(str(misfit))}",
             hint="a rubric has `checks` and `scoring`; `evalstore validate` shows what is wrong in a file",

@@ -13,15 +13,13 @@ from evalstore.checks.reply import Answer, read_reply
 from evalstore.checks.template import Template, compile_template, render
 from evalstore.documents import canonical, digest
 from evalstore.errors import LimitError, SchemaError
-from evalstore.model import Call, Graded, Judge, Kind, Reply, Sample, Unscored, decimal, is_cosmetic, judge_of
+from evalstore.model import MISFITS, Call, Graded, Judge, Kind, Reply, Sample, Unscored, decimal, is_cosmetic, judge_of
 from evalstore.text import excerpt
-from evalstore.versions import find_version
 
 # More questions than this about one output are no check but a bill.
 CALL_LIMIT = 1000
 # The variable of a template that holds the one fact that `fact_match` asks about.
 FACT = "fact"
-_MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 _LISTED, _NAME_LIMIT = 200, 100
 
 
@@ -52,7 +50,7 @@ def seat(ref: str, reach: Reach, *, model: Mapping[str, Any], given: Collection[
     """
     artifact = reach.artifact(ref, Kind.JUDGE)
     judge = _judge(ref, artifact.value)
-    name = f"{artifact.kind}/{artifact.id}@{find_version(artifact.version) or artifact.version}"
+    name = artifact.versioned
     template = compile_template(judge.template)
     if isinstance(template, str):
         return f"the template of {name}: {excerpt(template)}"
@@ -100,7 +98,7 @@ def graded(heard: Sequence[Heard], combine: Callable[[list[Fraction]], Fraction]
 def _judge(ref: str, value: Mapping[str, Any]) -> Judge:
     try:
         return judge_of(value)
-    except _MISFITS as misfit:
+    except MISFITS as misfit:
         said = excerpt(str(misfit))
         raise SchemaError(
             f"{ref} is no judge: {said if isinstance(misfit, ValueError) else f'{type(misfit).__name__}: {said}'}",

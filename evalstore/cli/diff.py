@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evalstore.cli.context import REPORTS, Settings, examples, options
+from evalstore.cli.refs import REF, read_ref
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, UsageError
-from evalstore.model import Artifact, Kind, PinType, parse_ref
+from evalstore.model import Artifact, Kind, PinType
 from evalstore.versions import Version, find_version
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Side:
         "evalstore diff old.yaml new.yaml --exit-code",
     )
 )
-@click.argument("sides", metavar="A [B]", nargs=-1, required=True)
+@click.argument("sides", metavar="A [B]", nargs=-1, required=True, shell_complete=REF.shell_complete)
 @click.option("--exit-code", is_flag=True, help="Exit 1 when a bump is needed, like git diff.")
 @click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
 @click.option(
@@ -141,8 +142,8 @@ def _terms(old: Side, new: Side, store: Store | None, profile: str | None) -> Te
     from evalstore.release.acceptances import read_ruling
 
     ruling = read_ruling(store, datetime.now(UTC).date(), asked)
-    same = (old.artifact.kind, old.artifact.id) == (new.artifact.kind, new.artifact.id)
-    return ruling.of(f"{old.artifact.kind}/{old.artifact.id}", old.release) if old.release and same else ruling.terms
+    same = old.artifact.name == new.artifact.name
+    return ruling.of(old.artifact.name, old.release) if old.release and same else ruling.terms
 
 
 def opened(settings: Settings, stack: ExitStack, *, needed: bool) -> Store | None:
@@ -158,13 +159,13 @@ def opened(settings: Settings, stack: ExitStack, *, needed: bool) -> Store | Non
 def _other(a: str) -> str:
     if _is_file(a):
         raise UsageError(f"{a} is compared with what?", hint="name a second file, or a reference")
-    return f"{parse_ref(a).name}@worktree"
+    return f"{read_ref(a).name}@worktree"
 
 
 def _side(word: str, settings: Settings, store: Store | None) -> Side:
     if _is_file(word) or store is None:
         return _file(word, settings)
-    ref = parse_ref(word)
+    ref = read_ref(word)
     resolved = (store if ref.pin else store.without_lock()).resolve(ref)  # no pin means the last release, held or not
     pin = ref.pin if ref.type in {PinType.WORKTREE, PinType.REVISION} else resolved.version
     release = find_version(resolved.version) if resolved.tag else None

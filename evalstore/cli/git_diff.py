@@ -104,7 +104,7 @@ def _compared(settings: Settings, old: bytes, new: bytes, path: str) -> str:
     with ExitStack() as stack:
         store = opened(settings, stack, needed=False)
         diff = compared(sides, store, None)
-    names = (f"{side.artifact.kind}/{side.artifact.id} {side.artifact.version}".strip() for side in sides)
+    names = (f"{side.artifact.name} {side.artifact.version}".strip() for side in sides)
     before, after = (replace(side, ref=name) for side, name in zip((diff.old, diff.new), names, strict=True))
     return render(replace(diff, old=before, new=after), "text", screen=git_screen())
 

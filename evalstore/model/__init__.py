@@ -1,6 +1,6 @@
 """The values that every room speaks of: references, artifacts, rubrics, questions, outcomes, findings."""
 
-from evalstore.model.artifact import COSMETIC, Artifact, is_cosmetic, scoring_part
+from evalstore.model.artifact import COSMETIC, MISFITS, Artifact, is_cosmetic, scoring_part
 from evalstore.model.call import Call, Reply
 from evalstore.model.dataset import SEEN, Question, questions_of
 from evalstore.model.findings import Finding, Findings, Severity
@@ -14,6 +14,7 @@ from evalstore.model.tools import ToolCall, call_args, call_name, read_call
 
 __all__ = [
     "COSMETIC",
+    "MISFITS",
     "SEEN",
     "Artifact",
     "Call",

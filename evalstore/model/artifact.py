@@ -7,9 +7,12 @@ from typing import Any
 
 from evalstore.documents import Document, digest
 from evalstore.model.refs import Kind
+from evalstore.versions import find_version
 
 # Keys that no executor reads; a rubric, its checks and its questions may carry them freely.
 COSMETIC = frozenset({"title", "description", "metadata", "tags", "owner"})
+# What reading a mapping as the artifact that it should be raises where it is none.
+MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 _UNSCORED: dict[Kind, frozenset[str]] = {
     Kind.RUBRIC: frozenset({"id", "version"}),
     Kind.JUDGE: frozenset({"id", "version", "validation", "applicable_to"}),
@@ -31,6 +34,16 @@ class Artifact:
         """The document's mapping."""
         value: dict[str, Any] = self.document.value
         return value
+
+    @property
+    def name(self) -> str:
+        """`<kind>/<id>`."""
+        return f"{self.kind}/{self.id}"
+
+    @property
+    def versioned(self) -> str:
+        """`<kind>/<id>@<version>`, with the version in its one spelling."""
+        return f"{self.name}@{find_version(self.version) or self.version}"
 
     @property
     def digest(self) -> str:

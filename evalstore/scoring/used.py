@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.checks import Reach, prepare
 from evalstore.errors import RefError, RefusedError, SchemaError
-from evalstore.model import Artifact, Call, Kind, PinType, Reply, RubricResult, Sample, parse_ref, rubric_of
+from evalstore.model import MISFITS, Artifact, Call, Kind, PinType, Reply, RubricResult, Sample, parse_ref, rubric_of
 from evalstore.runs import Pinned
 from evalstore.store import Resolved, Store
 
@@ -90,7 +90,7 @@ def exact_ref(resolved: Resolved) -> str:
     """Return the reference that will name the same content tomorrow; a file on disk has none better than its name."""
     pins = {PinType.WORKTREE: "worktree", PinType.REVISION: f"git:{resolved.commit}"}
     type_ = parse_ref(resolved.ref).type
-    return f"{resolved.kind}/{resolved.id}@{pins.get(type_, resolved.version)}"
+    return f"{resolved.name}@{pins.get(type_, resolved.version)}"
 
 
 def _prepared(resolved: Resolved, reach: Reach) -> Callable[[Sample], RubricResult]:
@@ -100,7 +100,7 @@ def _prepared(resolved: Resolved, reach: Reach) -> Callable[[Sample], RubricResu
         raise SchemaError(f"{exact_ref(resolved)}: {error.message}", hint=error.hint) from None
     except RefError as error:
         raise RefError(f"{exact_ref(resolved)}: {error.message}", place=error.place, hint=error.hint) from None
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+    except MISFITS as error:
         raise SchemaError(
             f"{exact_ref(resolved)} is no rubric: {type(error).__name__}: {error}",
             hint="`evalstore validate` shows the place",

@@ -79,7 +79,7 @@ def _composites(artifact: Artifact, lookup: Lookup) -> Iterator[Note]:
         inner = found_by(text, lookup)
         if inner is None or not any(_inner(inner)):
             continue
-        if path := _circle(_name(artifact), inner, lookup):
+        if path := _circle(artifact.versioned, inner, lookup):
             yield note("composite-cycle", pointer, path=" → ".join(path))
         else:
             yield note("composite-nested", pointer, found=text)
@@ -93,17 +93,13 @@ def _inner(rubric: Artifact) -> Iterator[tuple[Pointer, str]]:
 
 def _circle(start: str, inner: Artifact, lookup: Lookup) -> list[str]:
     """Return the shortest path from `start` through `inner` back to `start`; empty when there is none."""
-    paths = {_name(inner): [start, _name(inner)]}
+    paths = {inner.versioned: [start, inner.versioned]}
     queue = deque([inner])
     while queue and start not in paths:
         rubric = queue.popleft()
         for _, text in _inner(rubric):
             next_ = found_by(text, lookup)
-            if next_ is not None and _name(next_) not in paths:
-                paths[_name(next_)] = [*paths[_name(rubric)], _name(next_)]
+            if next_ is not None and next_.versioned not in paths:
+                paths[next_.versioned] = [*paths[rubric.versioned], next_.versioned]
                 queue.append(next_)
     return paths.get(start, [])
-
-
-def _name(artifact: Artifact) -> str:
-    return f"{artifact.kind}/{artifact.id}@{find_version(artifact.version) or artifact.version}"

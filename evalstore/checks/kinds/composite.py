@@ -10,6 +10,7 @@ from evalstore.checks.reach import Grade, Reach
 from evalstore.documents import Pointer, digest
 from evalstore.errors import SchemaError
 from evalstore.model import (
+    MISFITS,
     CheckResult,
     Combine,
     Graded,
@@ -25,7 +26,6 @@ from evalstore.model.outcome import APPROXIMATE, error
 from evalstore.text import excerpt
 
 _KIND = "composite"
-_MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 
 
 def prepare(params: Mapping[str, Any], reach: Reach) -> Grade:
@@ -59,7 +59,7 @@ def _rubric(ref: str, reach: Reach) -> Rubric:
     artifact = reach.artifact(ref, Kind.RUBRIC)
     try:
         return rubric_of(artifact.value)
-    except _MISFITS as misfit:
+    except MISFITS as misfit:
         said = f"{type(misfit).__name__}: {excerpt(str(misfit))}"
         raise SchemaError(f"{ref} is no rubric: {said}", hint="`evalstore validate` shows the place") from None
 
