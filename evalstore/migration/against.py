@@ -9,6 +9,7 @@ from pathlib import Path
 from evalstore.errors import AbsentError, LoadError
 from evalstore.files import read_below
 from evalstore.migration.outcome import Planned, State
+from evalstore.migration.spool import Spool
 from evalstore.migration.texts import Text
 
 _LIMIT = 64 << 20
@@ -22,14 +23,18 @@ def text_there(root: Path, path: str) -> str | None:
     return None
 
 
-def planned(root: Path, path: str, text: Text, *, with_diff: bool) -> Planned:
-    """Compare a planned text with the file of the store; a link in its place is a `LoadError`."""
+def planned(root: Path, path: str, text: Text, diffs: Spool | None) -> Planned:
+    """Compare a planned text with the file of the store, and put the difference in `diffs`, if it is asked for.
+
+    A link in its place is a `LoadError`.
+    """
     old = text.there
     if old is None and (data := _data_there(root, path)) is not None:
         old = data.decode("utf-8", "surrogateescape")
     state = State.NEW if old is None else State.UNCHANGED if old == text.new else State.CHANGED
-    shows = with_diff and state is not State.UNCHANGED
-    return Planned(path, state, _diff(path, old, text.new) if shows else "")
+    if diffs is None or state is State.UNCHANGED:
+        return Planned(path, state)
+    return Planned(path, state, diffs.put(_diff(path, old, text.new)))
 
 
 def _data_there(root: Path, path: str) -> bytes | None:

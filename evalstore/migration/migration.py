@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +19,7 @@ from evalstore.migration.plan import Plan, entry, plan_source
 from evalstore.migration.readers import read as take
 from evalstore.migration.shelving import Names
 from evalstore.migration.sources import Found, find_sources
+from evalstore.migration.spool import Spool
 from evalstore.migration.table import Table, check_dialect, check_taken, load_tables
 from evalstore.migration.taken import Legacy
 from evalstore.migration.texts import There
@@ -60,10 +61,11 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     files: list[Planned] = []
     waiting: AbstractContextManager[Stage | None] = nullcontext() if dry_run else staged(root)
     with waiting as stage:
+        diffs = None if stage else Spool()
         for found in watch(sources):
             there = partial(text_there, root)
             read = _read(found, tables, names, there, forced=format is not None, dialect=dialect)
-            files += _stage(read.plan, root, stage)
+            files += _files(read.plan, root, stage=stage, diffs=diffs)
             source = replace(read.source, entries=len(read.plan.entries))
             reads.append(replace(read, source=source, plan=Plan({}, read.plan.entries)))  # the texts wait on the disk
         check_taken(dialect, {read.source.format for read in reads} - {None}, tables)
@@ -86,14 +88,12 @@ def _store(into: Path | str) -> Path:
     return Path(into)
 
 
-def _stage(plan: Plan, root: Path, stage: Stage | None) -> list[Planned]:
-    files = []
+def _files(plan: Plan, root: Path, *, stage: Stage | None, diffs: Spool | None) -> Iterator[Planned]:
     for path, text in plan.files.items():
-        file = planned(root, path, text, with_diff=stage is None)
+        file = planned(root, path, text, diffs)
         if stage and file.state is not State.UNCHANGED:
             stage.add(path, text.new.encode())
-        files.append(file)
-    return files
+        yield file
 
 
 def _refuse_changes(files: Iterable[Planned], *, force: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -75,11 +75,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One file of the store; `diff` is filled in by a dry run."""
+    """One file of the store; `shown` gives its `diff`, which only a dry run has."""
 
     path: str
     state: State
-    diff: str = ""
+    shown: Callable[[], str] = str
+
+    @property
+    def diff(self) -> str:
+        """The difference that writing it would make; empty when there is none, or it is written."""
+        return self.shown()
 
 
 @dataclass(frozen=True, slots=True)
