@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import click
 
 from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.refs import REF, read_ref
 from evalstore.errors import ExitCode, UsageError
 
 _CODES = {"rejected": ExitCode.NO, "failed": ExitCode.FAILED}  # of a push; what was released here stands
@@ -22,7 +23,7 @@ _KINDS = ("rubric/", "judge/", "dataset/")
         "evalstore bump judge/tone --dependents --sign --push",
     )
 )
-@click.argument("refs", nargs=-1)
+@click.argument("refs", nargs=-1, type=REF)
 @click.option("--all", "all_", is_flag=True, help="Release everything that changed or was never released.")
 @click.option(
     "--level",
@@ -71,7 +72,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
     if message is not None and not message.strip():
         raise UsageError("the message is empty", hint="leave -m out, and the release is described for you")
     if push and push.startswith(_KINDS):  # the word after --push is its own, though it was meant as the first REF
-        refs, push = (push, *refs), ""
+        refs, push = (str(read_ref(push)), *refs), ""
     with settings.store() as store:
         result = bump(
             store,

@@ -167,7 +167,7 @@ def _side(word: str, settings: Settings, store: Store | None) -> Side:
         return _file(word, settings)
     ref = read_ref(word)
     resolved = (store if ref.pin else store.without_lock()).resolve(ref)  # no pin means the last release, held or not
-    pin = ref.pin if ref.type in {PinType.WORKTREE, PinType.REVISION} else resolved.version
+    pin = resolved.version if ref.names_release else ref.pin
     release = find_version(resolved.version) if resolved.tag else None
     working = ref.type is PinType.WORKTREE
     return Side(f"{ref.name}@{pin}", resolved.artifact, store.rows(resolved), release, working)

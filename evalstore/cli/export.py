@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.refs import REF
 from evalstore.errors import UsageError
 from evalstore.migration.table import formats
 
@@ -16,7 +17,7 @@ from evalstore.migration.table import formats
         "evalstore export --to ai_best_practices --out old dataset/drupal_forms@1.0.0",
     )
 )
-@click.argument("refs", nargs=-1, metavar="[REF]...")
+@click.argument("refs", nargs=-1, metavar="[REF]...", type=REF)
 @click.option("--to", "format_", type=click.Choice(formats()), required=True, help="The format to write.")
 @click.option(
     "--out", metavar="DIR", type=click.Path(), help="Write the files below DIR, under the names they came with."

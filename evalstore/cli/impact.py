@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.refs import REF
 
 
 @click.command(
@@ -15,7 +16,7 @@ from evalstore.cli.context import Settings, examples, options
         "evalstore impact judge/accuracy --format dot | dot -Tsvg > impact.svg",
     )
 )
-@click.argument("ref")
+@click.argument("ref", type=REF)
 @options(("text", "json", "dot", "mermaid"))
 def command(settings: Settings, ref: str) -> None:
     """Say what depends on REF, near and far: rubrics that pin a judge, composites of them, questions that they grade.

@@ -12,6 +12,7 @@ import click
 
 from evalstore.cli.context import Settings, examples, options
 from evalstore.cli.judging import judge_options
+from evalstore.cli.refs import REF
 from evalstore.cli.streams import put
 from evalstore.errors import ExitCode
 
@@ -57,9 +58,9 @@ def _variables(_: click.Context, __: click.Parameter, value: tuple[str, ...]) ->
         "evalstore judge validate judge/accuracy@1.0.0 --labels labels.jsonl --no-write --check",
     ),
 )
-@click.argument("judge")
+@click.argument("judge", type=REF)
 @click.option("--labels", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The labelled rows.")
-@click.option("--against", metavar="REF", help="The dataset that the rows are of, as in dataset/gold@1.0.0.")
+@click.option("--against", metavar="REF", type=REF, help="The dataset that the rows are of, as in dataset/gold@1.0.0.")
 @click.option(
     "--threshold",
     metavar="SCORE",

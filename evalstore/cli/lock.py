@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.refs import REF
 from evalstore.errors import ExitCode, UsageError
 
 
@@ -16,7 +17,7 @@ from evalstore.errors import ExitCode, UsageError
         "evalstore lock --update judge/tone    # only the references to one artifact",
     )
 )
-@click.argument("refs", metavar="[REF]...", nargs=-1)
+@click.argument("refs", metavar="[REF]...", nargs=-1, type=REF)
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 unless all is as it is locked, and all is locked.")
 @click.option("--update", is_flag=True, help="Move references that float (REF, or all) to what they mean today.")
 @options()

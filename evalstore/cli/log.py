@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.refs import REF
 from evalstore.errors import UsageError
 
 
@@ -16,7 +17,7 @@ from evalstore.errors import UsageError
         "evalstore log judge/tone --format json",
     )
 )
-@click.argument("ref")
+@click.argument("ref", type=REF)
 @click.option("--short", is_flag=True, help="List the releases only, and compare nothing.")
 @click.option("--all", "all_", is_flag=True, help="Compare all releases, not only the newest 30.")
 @options()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.refs import REF
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
         "evalstore resolve rubric/answer_style@git:HEAD~1 judge/accuracy@worktree",
     )
 )
-@click.argument("refs", nargs=-1, required=True)
+@click.argument("refs", nargs=-1, required=True, type=REF)
 @click.option("--strict", is_flag=True, help="A floating reference is an error (exit code 1).")
 @options()
 def command(settings: Settings, refs: tuple[str, ...], strict: bool) -> ExitCode:  # noqa: FBT001  # click's flag
@@ -33,7 +34,7 @@ def command(settings: Settings, refs: tuple[str, ...], strict: bool) -> ExitCode
     with settings.store() as store:
         resolved = tuple(store.resolve(ref) for ref in refs)
         policy = store.settings.get("unpinned", "warn")
-        strict = strict or store.settings.get("strict") is True or policy == "forbid"
+        strict = strict or store.strict or policy == "forbid"
     settings.emit(Resolution(resolved))
     floating = [one for one in resolved if one.floating]
     if strict or policy != "allow":

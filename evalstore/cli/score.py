@@ -13,6 +13,7 @@ import click
 
 from evalstore.cli.context import Settings, examples, options
 from evalstore.cli.judging import JudgedCommand, judge_options
+from evalstore.cli.refs import REF
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _warn(settings: Settings, notes: Iterable[str]) -> None:
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --judge-url http://localhost:8000/v1 --dry-run",
     ),
 )
-@click.argument("dataset")
+@click.argument("dataset", type=REF)
 @click.argument("outputs", type=click.Path(path_type=Path))
 @click.option(
     "--out",
@@ -61,7 +62,7 @@ def _warn(settings: Settings, notes: Iterable[str]) -> None:
     callback=_only,
     help="Take one series where OUTPUTS holds several: model=, prompt= or epoch=, a name or its beginning and *.",
 )
-@click.option("--rubric", metavar="REF", help="Grade every question with this rubric instead of its own.")
+@click.option("--rubric", metavar="REF", type=REF, help="Grade every question with this rubric instead of its own.")
 @click.option(
     "--eee-version",
     type=click.Choice(["0.3.0", "0.2.2"]),  # `EEE_VERSIONS`, which --help does not import

@@ -7,6 +7,7 @@ import sys
 import click
 
 from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.refs import REF
 from evalstore.errors import UsageError
 
 
@@ -17,7 +18,7 @@ from evalstore.errors import UsageError
         "evalstore show rubric/answer_style@1.0.0 --raw > old.yaml",
     )
 )
-@click.argument("ref")
+@click.argument("ref", type=REF)
 @click.option("--raw", is_flag=True, help="Write the file's bytes, with nothing escaped for the terminal.")
 @options()
 def command(settings: Settings, ref: str, raw: bool) -> None:  # noqa: FBT001  # click's flag

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import REPORTS, Settings, examples, options
+from evalstore.cli.refs import REF
 from evalstore.errors import ExitCode
 
 
@@ -16,7 +17,7 @@ from evalstore.errors import ExitCode
         "evalstore verify --format json",
     )
 )
-@click.argument("refs", metavar="[REF]...", nargs=-1)
+@click.argument("refs", metavar="[REF]...", nargs=-1, type=REF)
 @click.option("--lock", "file", type=click.Path(), help="A lock that is kept elsewhere; by default evalstore.lock.")
 @options(REPORTS)
 def command(settings: Settings, refs: tuple[str, ...], file: str | None) -> ExitCode:

@@ -139,7 +139,7 @@ def test_exit_code_answers_like_git(cli: Cli, repo: Path) -> None:
     ("argv", "code", "told"),
     [
         ([], 2, "Missing argument"),
-        (["tone"], 3, "is not a reference"),
+        (["tone"], 2, "is not a reference"),
         (["rubric/tune"], 3, "tone"),
         (["rubric/tone@9.9.9"], 3, "1.0.1"),
         (["rubric/tone", "dataset/mail"], 2, "rubric/tone@1.0.1 is a rubric and dataset/mail@1.0.0 a dataset"),

@@ -1,0 +1,70 @@
+"""References on the command line: what is none of them, and what a shell completes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evalstore.cli.main import main
+
+
+@pytest.fixture
+def repo(git: Callable[..., str], tmp_path: Path) -> Path:
+    git("status")
+    return tmp_path / "repo"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "show tone",
+        "resolve rubric/Tone@1.0.0",
+        "log rubric/tone@@",
+        "diff tone",
+        "diff judge/-x rubric/tone",
+        "bump tone",
+        "bump --push rubric/T",
+        "verify rubric/tone@1.0.0.0",
+        "lock --update tone",
+        "impact tone",
+        "export --to ai_eval tone",
+        "score tone outputs.jsonl",
+        "score dataset/a x.jsonl --rubric tone",
+        "judge validate tone --labels labels.jsonl",
+    ],
+)
+def test_a_malformed_reference_is_a_wrong_command_line(
+    line: str, capsys: pytest.CaptureFixture[str], repo: Path
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["-C", str(repo), *line.split()])
+    assert ended.value.code == 2
+    assert " is not a" in capsys.readouterr().err
+
+
+def test_references_are_completed_from_what_is_on_disk(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def completed(word: str, *before: str) -> list[str]:
+        line = " ".join(["evalstore", "-C", str(repo), *(before or ("show",)), word])
+        for name, value in (("WORDS", line), ("CWORD", str(len(before or ("show",)) + 3))):
+            monkeypatch.setenv(f"COMP_{name}", value)
+        monkeypatch.setenv("_EVALSTORE_COMPLETE", "bash_complete")
+        with pytest.raises(SystemExit):
+            main([])
+        return [one.partition(",")[2] for one in capsys.readouterr().out.split()]
+
+    (repo / "rubrics").mkdir()
+    for name in ("tone.yaml", "Odd.yaml", "tone.yml", "voice.yaml"):
+        (repo / "rubrics" / name).write_text(": [")
+    assert completed("rubric/t") == ["rubric/tone"]
+    assert completed("r", "diff", "rubric/tone") == ["rubric/tone", "rubric/voice"]
+    assert completed("rubric/tone@1") == []
+    (repo / ".evalstore/sums/rubric").mkdir(parents=True)
+    (repo / ".evalstore/sums/rubric/tone").write_text(f"1.0.0 {'0' * 64}\n2.0.0 {'0' * 64}\n\x1b[31m1.1.0 x\n")
+    assert completed("rubric/tone@1") == ["rubric/tone@1.0.0"]
+    assert completed("rubric/../tone@") == completed("/") == []
+    (repo / ".evalstore/sums/rubric/tone").write_bytes(b"\xff\xfe")
+    assert completed("rubric/tone@") == []
