@@ -12,7 +12,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -22,7 +22,8 @@ from evalstore.files import move_below, read_below, remove_below, remove_folder_
 from evalstore.runs.kept import KEPT
 
 STAGE = ".evalstore-migrating"
-_JOURNAL = f"{STAGE}/journal.json"
+_JOURNAL = f"{STAGE}/journal.jsonl"
+_NOTES = f"{_JOURNAL}.new"  # the journal to be: it counts once it has its name
 _LIMIT = 64 << 20
 # The folders of a store in the order in which their files move: each refers to those before it.
 _FOLDERS = ("judges", "rubrics", "datasets", "runs")
@@ -36,25 +37,28 @@ class Stage:
 
     root: Path
     recovered: bool
-    digests: dict[str, str] = field(default_factory=dict)
+    paths: list[str] = field(default_factory=list)
 
     def add(self, path: str, data: bytes) -> None:
         """Keep the bytes that `path` shall have."""
-        if not self.digests:
+        if not self.paths:
             (self.root / STAGE).mkdir()
-        (self.root / _new(len(self.digests))).write_bytes(data)
-        self.digests[path] = hashlib.sha256(data).hexdigest()
+        (self.root / _new(len(self.paths))).write_bytes(data)
+        _note(self.root, {"file": path, "sha256": hashlib.sha256(data).hexdigest()})
+        self.paths.append(path)
 
     def commit(self) -> None:
         """Move every file into place, or put everything back and raise."""
-        if not self.digests:
+        if not self.paths:
             return
-        folders = {str(folder) for path in self.digests for folder in PurePosixPath(path).parents[:-1]}
-        made = sorted(name for name in folders if not (self.root / name).exists())
-        _write_journal(self.root, {"made": made, "files": self.digests})
+        folders = {str(folder) for path in self.paths for folder in PurePosixPath(path).parents[:-1]}
+        for folder in sorted(name for name in folders if not (self.root / name).exists()):
+            _note(self.root, {"made": folder})
+        os.sync()
+        (self.root / _NOTES).rename(self.root / _JOURNAL)
         try:
-            for number, path in sorted(enumerate(self.digests), key=lambda file: _turn(file[1])):
-                _place(self.root, number, path)
+            for number in sorted(range(len(self.paths)), key=lambda number: _turn(self.paths[number])):
+                _place(self.root, number, self.paths[number])
             os.sync()
         except BaseException:
             _undo(self.root)
@@ -116,14 +120,14 @@ def _place(root: Path, number: int, path: str) -> None:
 
 
 def _undo(root: Path) -> None:
-    journal = _read_journal(root)
-    for number, (path, digest) in enumerate(journal["files"].items()):
+    files, made = _read_journal(root)
+    for number, (path, digest) in enumerate(files):
         placed = not (root / _new(number)).exists()
         if placed and _digest(root, path) == digest:  # else somebody has edited it since: theirs stays
             remove_below(root, path)
         if (root / _old(number)).exists() and not (root / path).exists():
             move_below(root, _old(number), path)
-    for name in reversed(journal["made"]):  # a folder after those in it
+    for name in reversed(made):  # a folder after those in it
         with suppress(OSError):
             remove_folder_below(root, name)
     (root / _JOURNAL).unlink()
@@ -135,19 +139,22 @@ def _clear(root: Path) -> None:
         shutil.rmtree(root / STAGE)
 
 
-def _write_journal(root: Path, journal: dict[str, object]) -> None:
-    waiting = root / f"{_JOURNAL}.new"
-    waiting.write_text(json.dumps(journal), encoding="utf-8")
-    os.sync()
-    waiting.rename(root / _JOURNAL)
+def _note(root: Path, said: Mapping[str, str]) -> None:
+    with (root / _NOTES).open("a", encoding="utf-8") as notes:
+        notes.write(json.dumps(said) + "\n")
 
 
-def _read_journal(root: Path) -> dict[str, dict[str, str]]:
-    """Return the journal; it may come from a stranger's repository, so it names artifacts of this store or nothing."""
+def _read_journal(root: Path) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return the files, each with its digest, and the folders that were made for them.
+
+    A journal may come from a stranger's repository, so it names artifacts of this store or nothing.
+    """
     try:
-        journal: dict[str, dict[str, str]] = json.loads(read_below(root, _JOURNAL, _LIMIT))
-        if all(map(_may_be_made, journal["made"])) and all(map(_FILE.fullmatch, journal["files"])):
-            return journal
+        notes = [json.loads(line) for line in read_below(root, _JOURNAL, _LIMIT).splitlines()]
+        files = [(note["file"], note["sha256"]) for note in notes if "file" in note]
+        made = [note["made"] for note in notes if "file" not in note]
+        if all(map(_may_be_made, made)) and all(_FILE.fullmatch(path) for path, _ in files):
+            return files, made
     except (ValueError, TypeError, KeyError, LoadError):
         pass
     raise RefusedError(

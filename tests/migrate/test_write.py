@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import signal
@@ -174,7 +175,7 @@ def test_a_kill_at_any_moment_is_undone_by_the_next_run(suite: Suite, store: Pat
         report = migrate([], into=fresh)
         now = tree(fresh)
         assert now in (before, after)
-        assert now == after or report.recovered == any("journal.json" in path and "new" not in path for path in halfway)
+        assert now == after or report.recovered == any(path.endswith("journal.jsonl") for path in halfway)
         seen.add(now == after)
         migrate([source], into=fresh, force=True)
         assert tree(fresh) == after
@@ -201,24 +202,28 @@ def test_what_somebody_edits_after_a_kill_stays(suite: Suite, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "journal",
     [
-        {"made": [], "files": {"../outside.yaml": "0"}},
-        {"made": ["../outside"], "files": {}},
-        {"made": ["runs/../../outside"], "files": {}},
-        {"made": ["runs/.git"], "files": {}},
-        {"made": [".git/hooks"], "files": {}},
-        {"made": [], "files": {"rubrics/../../x.yaml": "0"}},
-        {"made": [], "files": {"runs/../x.json": "0"}},
-        {"made": [], "files": {"runs/a/../../x.json": "0"}},
-        {"made": [], "files": {"runs/a/.git/x.json": "0"}},
-        {"made": [], "files": {"runs/.hidden.json": "0"}},
+        {"file": "../outside.yaml", "sha256": "0"},
+        {"made": "../outside"},
+        {"made": "runs/../../outside"},
+        {"made": "runs/.git"},
+        {"made": ".git/hooks"},
+        {"file": "rubrics/../../x.yaml", "sha256": "0"},
+        {"file": "runs/../x.json", "sha256": "0"},
+        {"file": "runs/a/../../x.json", "sha256": "0"},
+        {"file": "runs/a/.git/x.json", "sha256": "0"},
+        {"file": "runs/.hidden.json", "sha256": "0"},
+        {"file": "rubrics/a.yaml"},
         {"made": []},
+        {},
         [],
+        0,
         "no journal",
     ],
 )
 def test_a_journal_of_a_stranger_moves_nothing(store: Path, journal: object) -> None:
     (store / STAGE).mkdir()
-    (store / STAGE / "journal.json").write_text(json.dumps(journal))
+    sound = {"file": "rubrics/own.yaml", "sha256": hashlib.sha256(b"id: own\n").hexdigest()}
+    (store / STAGE / "journal.jsonl").write_text(f"{json.dumps(sound)}\n{json.dumps(journal)}\n")
     (store / STAGE / "old-0").write_text("theirs")
     before = tree(store.parent)
     with pytest.raises(RefusedError, match="cannot be undone"):
