@@ -28,6 +28,7 @@ _LABEL = 8
 _INDENT = len(_MARGIN) + _LABEL + 2
 _QUOTED = 60
 _CHILDREN = 8
+_MANY = 12  # findings that no screen holds
 _WORKING = "@worktree"  # what is accepted is a change of the working tree since the last release
 _SCORES = {
     "stricter": "scores can only fall",
@@ -46,12 +47,19 @@ _MARKS = {Mark.OLD: Part.OLD, Mark.NEW: Part.NEW, Mark.MORE: Part.QUIET}
 
 
 def text(diff: Diff, screen: Screen = PAPER) -> str:
-    """Return the findings, the heaviest first, and the bump that they need together."""
+    """Return the findings, the heaviest first, and the bump that they need together; of many findings that first."""
     head = screen.paint(Part.HEAD, f"{_name(diff.old.ref, 'old')} → {_name(diff.new.ref, 'new')}")
+    gist = [_gist(diff, screen)] if len(diff.findings) > _MANY else []
     here = (diff.new.ref or "").endswith(_WORKING)
     blocks = ("\n".join(_finding(finding, screen, here=here)) for finding in heaviest(diff.findings))
     measured = (measured_text(one, screen.width) for one in diff.measured)
-    return "\n\n".join([head, *blocks, screen.paint(Part.HEAD, summary(diff)), *measured])
+    return "\n\n".join([head, *gist, *blocks, screen.paint(Part.HEAD, summary(diff)), *measured])
+
+
+def _gist(diff: Diff, screen: Screen) -> str:
+    rules = Counter((finding.level, finding.rule) for finding in heaviest(diff.findings))
+    told = (f"{number} {rule}" for (_, rule), number in rules.items())
+    return "\n".join(wrapped(summary(diff), ", ".join(told), width=screen.width, inner="  "))
 
 
 def document(diff: Diff) -> Any:

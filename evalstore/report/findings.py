@@ -14,12 +14,14 @@ from evalstore.report.words import counted, wrapped
 from evalstore.text import printable
 
 _INDENT = "    "
+_MANY = 12  # findings that no screen holds
 _PARTS = {Severity.ERROR: Part.MAJOR, Severity.WARNING: Part.MINOR, Severity.INFO: Part.QUIET}
 
 
 def text(result: Findings, screen: Screen = PAPER) -> str:
     """Return the findings grouped by file, and a line that counts them."""
-    return "\n\n".join([*([groups(result.findings, screen)] if result.findings else []), summary(result)])
+    end = [summary(result), *(by_rule(result.findings, screen) if len(result.findings) > _MANY else [])]
+    return "\n\n".join([*([groups(result.findings, screen)] if result.findings else []), "\n".join(end)])
 
 
 def summary(result: Findings) -> str:
@@ -45,6 +47,13 @@ def tally(findings: Sequence[Finding]) -> str:
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     parts = [counted(counts[severity], word) for severity, word in words.items() if counts[severity]]
     return f"{counted(len(findings), 'finding')} ({', '.join(parts)})"
+
+
+def by_rule(findings: Sequence[Finding], screen: Screen) -> list[str]:
+    """Return how often each rule found something, the most frequent first."""
+    counts = Counter(finding.rule for finding in findings).most_common()
+    told = ", ".join(f"{number:,} {rule}" for rule, number in counts)
+    return wrapped(told, width=screen.width, lead="  ", inner="  ")
 
 
 def entry(finding: Finding) -> dict[str, Any]:

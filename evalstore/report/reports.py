@@ -55,9 +55,16 @@ def _change(finding: DiffFinding, *, here: bool) -> Problem:
         finding.new or finding.old,
         finding.message,
         finding.fingerprint,
-        (*told(finding, here=here), *brought, ("fingerprint", finding.fingerprint)),
+        (*_gone(finding), *told(finding, here=here), *brought, ("fingerprint", finding.fingerprint)),
         changed if isinstance(changed, str) else tuple(changed),
+        finding.accepted.reason if finding.accepted else "",
     )
+
+
+def _gone(finding: DiffFinding) -> Iterator[tuple[str, str]]:
+    # What is gone stands in the old file alone, and an annotation can show no line of that.
+    if finding.old and not finding.new:
+        yield "was at", f"line {finding.old.line}, before it was removed"
 
 
 def _of_status(status: Status) -> Report:
@@ -68,8 +75,12 @@ def _of_status(status: Status) -> Report:
 def _standings(status: Status) -> Iterator[Problem]:
     for standing in status.artifacts:
         yield _standing(standing)
-        yield from (_change(finding, here=True) for finding in standing.findings if finding.level is Bump.MAJOR)
+        yield from (_change(finding, here=True) for finding in standing.findings if _is_shown(finding))
         yield from (_followed(standing, moved) for moved in standing.moved)
+
+
+def _is_shown(finding: DiffFinding) -> bool:
+    return finding.level is Bump.MAJOR or finding.accepted is not None
 
 
 def _standing(standing: Standing) -> Problem:
@@ -103,7 +114,7 @@ def _of_findings(result: Findings) -> Report:
 
 
 def _of_verified(result: Verified) -> Report:
-    return report("verify", verified.summary(result), map(_on_disk, map(problem, result.findings)))
+    return report(result.command, verified.summary(result), map(_on_disk, map(problem, result.findings)))
 
 
 def _on_disk(found: Problem) -> Problem:

@@ -1,0 +1,43 @@
+"""A report that no screen holds: its sum comes first, and what is only in the old file is still told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evalstore.diff import compare
+from evalstore.model import Finding, Findings, Severity
+from evalstore.report import render
+from evalstore.report.diff import text
+
+
+def _rubric(word: str, number: int) -> dict[str, Any]:
+    checks = [{"id": f"c{n}", "kind": "must_not_contain", "values": [f"{word} {n}"]} for n in range(number)]
+    return {"id": "r", "version": "1.0.0", "checks": checks, "scoring": {"combine": "all_pass"}}
+
+
+def test_many_findings_begin_with_their_sum_and_few_do_not() -> None:
+    told = text(compare(_rubric("alpha", 14), _rubric("beta", 14))).splitlines()
+    assert told[2:4] == ["14 major. This needs a major bump: the next version is 2.0.0", "14 phrase-reworded"]
+    assert told[-1] == told[2]
+    assert text(compare(_rubric("alpha", 4), _rubric("beta", 4))).count("This needs a major bump") == 1
+
+
+def test_many_findings_of_validation_end_with_how_often_each_rule_found_something() -> None:
+    found = [
+        Finding(rule, Severity.WARNING, f"{n}.yaml", 1, 1, "", "So.") for n in range(12) for rule in ("a-b", "c-d")
+    ]
+    assert render(Findings(2, tuple(found[:13])), "text").endswith(
+        "\n2 files: 13 findings (13 warnings)\n  7 a-b, 6 c-d"
+    )
+    assert render(Findings(2, tuple(found[:12])), "text").endswith("\n2 files: 12 findings (12 warnings)")
+
+
+def test_an_annotation_says_where_it_was_that_is_gone() -> None:
+    from dataclasses import replace
+
+    from evalstore.errors import Place
+
+    diff = compare(_rubric("alpha", 2), _rubric("alpha", 1))
+    (gone,) = diff.findings
+    there = replace(diff, findings=(replace(gone, old=Place("rubrics/r.yaml", 12, 3), new=None),))
+    assert "%0Awas at: line 12, before it was removed%0A" in render(there, "github")
