@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
+from evalstore.diff.plain import same
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.documents import canonical
 
 Key = Callable[[CheckState], str | None]
+Pairs = Iterator[tuple[CheckState, CheckState]]
+Stage = Callable[[list[CheckState], list[CheckState]], Pairs]
 
 
 def pair(old: RubricState, new: RubricState) -> RubricState:
     """Return `new` with the tokens of `old` on the checks that are the same."""
     left, right = list(old.checks), list(new.checks)
     tokens: dict[int, str] = {}
-    for key in _KEYS:
-        found = {after.index: before.token for before, after in _matches(left, right, key)}
+    for stage in _STAGES:
+        found = {after.index: before.token for before, after in stage(left, right)}
         left = [check for check in left if check.token not in set(found.values())]
         right = [check for check in right if check.index not in found]
         tokens |= found
@@ -25,11 +30,24 @@ def pair(old: RubricState, new: RubricState) -> RubricState:
 
 
 def content(check: CheckState) -> str:
-    """Return what a check demands, without its name, weight and notes, as one text."""
-    return canonical([check.kind, dict(check.params), str(check.threshold), check.negate])
+    """Return what a check demands, as one text."""
+    return canonical(demand(check))
 
 
-def _matches(left: list[CheckState], right: list[CheckState], key: Key) -> Iterator[tuple[CheckState, CheckState]]:
+def demand(check: CheckState) -> list[Any]:
+    """Return what a check demands, without its name, weight and notes."""
+    return [check.kind, check.params, str(check.threshold), check.negate]
+
+
+def _unmoved(left: list[CheckState], right: list[CheckState]) -> Pairs:
+    # Most checks are these, so nothing of theirs is written out.
+    named = {check.id: check for check in right}
+    for check in left:
+        if (other := named.get(check.id)) and same(demand(check), demand(other)):
+            yield check, other
+
+
+def _matches(key: Key, left: list[CheckState], right: list[CheckState]) -> Pairs:
     free: dict[str, list[CheckState]] = {}
     for check in reversed(right):
         if (name := key(check)) is not None:
@@ -37,10 +55,6 @@ def _matches(left: list[CheckState], right: list[CheckState], key: Key) -> Itera
     for check in left:
         if (name := key(check)) is not None and free.get(name):
             yield check, free[name].pop()
-
-
-def _unmoved(check: CheckState) -> str:
-    return f"{check.id} {content(check)}"
 
 
 def _unnamed(check: CheckState) -> str | None:
@@ -58,4 +72,4 @@ def _seat(check: CheckState) -> str | None:
 
 
 # The surest first; a check that only its content identifies was renamed.
-_KEYS: tuple[Key, ...] = (_unmoved, _unnamed, _namesake, content, _seat)
+_STAGES: tuple[Stage, ...] = (_unmoved, *(partial(_matches, key) for key in (_unnamed, _namesake, content, _seat)))

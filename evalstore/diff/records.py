@@ -7,6 +7,7 @@ from itertools import islice, product
 from typing import Any
 
 from evalstore.diff.change import Change
+from evalstore.diff.plain import short
 from evalstore.diff.state import CheckState
 from evalstore.documents import canonical
 
@@ -15,6 +16,7 @@ Record = tuple[Call, ...]
 
 _KIND = "tool_usage"
 _TRIED, _CALLS, _LONGEST = 60, 6, 12
+_READABLE = 2_000
 
 
 def records(change: Change) -> list[Record]:
@@ -24,6 +26,8 @@ def records(change: Change) -> list[Record]:
         return []
     if any(check.params["tools"] is None and not check.params["forbidden"] for check in checks):
         return []
+    if not all(short(check.params["tools"], _READABLE) for check in checks):
+        return []  # nobody would read it, and each record is written many times over
     built = (record for check in checks for record in _built(check, _calls(checks)))
     found = {canonical(list(record)): record for record in built if len(record) <= _LONGEST}
     return sorted(found.values(), key=len)[:_TRIED]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -187,3 +190,35 @@ def test_a_shift_is_told_where_few_checks_may_be_left_out() -> None:
     few = [rubric(*({"kind": "format"} for _ in range(4)), *many(4), weights={"c0": weight}) for weight in (1, 3)]
     (finding,) = compare(*few).findings
     assert finding.max_shift == Fraction(3, 7) - Fraction(1, 5)
+
+
+LITERAL = {f"key {number}": "x" * 100 for number in range(2_000)}
+TOOL = {"kind": "tool_usage", "tools": [{"name": "t", "args": LITERAL}]}
+OTHERS = {"kind": "must_contain_any", "values": ["a"]}, {"kind": "must_contain_any", "values": ["b"]}
+LARGE: dict[str, tuple[Pair, int]] = {
+    "nothing": ((rubric(TOOL), rubric(TOOL)), 1),
+    "another check": ((rubric(TOOL, OTHERS[0]), rubric(TOOL, OTHERS[1])), 1),
+    "a check between": ((rubric(TOOL), rubric({**OTHERS[0], "id": "first"}, {**TOOL, "id": "c0"})), 1),
+    "a number beside it": (one("tool_usage", TOOL, {"tools": [{**TOOL["tools"][0], "min": 2}]}), 1),
+    # The print of an edit is made of the text of all that it changes.
+    "a part of it": (one("tool_usage", TOOL, {"tools": [{"name": "t", "args": {**LITERAL, "key 7": "y"}}]}), 3),
+    "all of it": (one("tool_usage", TOOL, {"tools": [{"name": "t", "args": {"key": "y" * 200_000}}]}), 3),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_literal_is_written_out_for_digests_and_prints_alone(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder, written = import_module("evalstore.documents.canonical"), 0
+
+    def count(text: str) -> str:
+        nonlocal written
+        written += len(text)
+        return json.dumps(text)
+
+    monkeypatch.setattr(encoder, "encode_basestring", count)
+    (old, new), times = LARGE[name]
+    compare(copy.deepcopy(old), copy.deepcopy(new))
+    size = sum(len(text) for side in (old, new) for text in json.dumps(side).split('"')[1::2])
+    assert 0 < written <= times * size + size // 10

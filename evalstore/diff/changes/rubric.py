@@ -12,7 +12,7 @@ from evalstore.diff.changes.inlined import put_together, taken_apart
 from evalstore.diff.changes.loose import key_changes
 from evalstore.diff.changes.walk import Walk, pointer_of
 from evalstore.diff.direction import VERDICT_MODES
-from evalstore.diff.pair import content, pair
+from evalstore.diff.pair import content, demand, pair
 from evalstore.diff.plain import same, shown
 from evalstore.diff.refs import Load
 from evalstore.diff.state import CheckState, RubricState
@@ -42,7 +42,7 @@ def _walked(walk: Walk) -> Edits:
 def _facts(rubric: RubricState) -> list[Any]:
     scoring = [str(rubric.combine), str(rubric.threshold), rubric.missing, rubric.errors, dict(rubric.rest)]
     checks = [
-        [check.token, check.id, content(check), str(check.weight), check.gated, dict(check.loose)]
+        [check.token, check.id, demand(check), str(check.weight), check.gated, dict(check.loose)]
         for check in rubric.checks
     ]
     return [scoring, checks]

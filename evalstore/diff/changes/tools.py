@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -45,25 +45,21 @@ def tool_changes(walk: Walk, token: str) -> Iterator[Change]:
 def _paired(old: list[Entry], new: list[Entry]) -> dict[int, int]:
     """Return new places by old ones: equal entries first, then those that mean the same calls, then those of a name."""
     pairs: dict[int, int] = {}
-    for key in _KEYS:
-        free: dict[str, list[int]] = {}
-        for after in reversed([after for after in range(len(new)) if after not in pairs.values()]):
-            free.setdefault(key(new[after]), []).append(after)
+    for alike in (same, _mean_the_same, _have_one_name):
         for place in (place for place in range(len(old)) if place not in pairs):
-            if free.get(key(old[place])):
-                pairs[place] = free[key(old[place])].pop()
+            free = (after for after in range(len(new)) if after not in pairs.values())
+            if (after := next((after for after in free if alike(old[place], new[after])), None)) is not None:
+                pairs[place] = after
     return pairs
 
 
-def _meaning(entry: Entry) -> str:
-    return canonical([entry["name"], entry.get("args"), entry["args_match"] if "args" in entry else ""])
+def _mean_the_same(one: Entry, other: Entry) -> bool:
+    meant = ([entry["name"], entry.get("args"), "args" in entry and entry["args_match"]] for entry in (one, other))
+    return same(*meant)
 
 
-def _name(entry: Entry) -> str:
-    return str(entry["name"])
-
-
-_KEYS: tuple[Callable[[Entry], str], ...] = (canonical, _meaning, _name)
+def _have_one_name(one: Entry, other: Entry) -> bool:
+    return bool(one["name"] == other["name"])
 
 
 def _entry_changes(walk: Walk, token: str, places: tuple[int, int]) -> Iterator[Change]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 from math import lcm
 from typing import Any, NamedTuple
@@ -81,7 +82,7 @@ def voice(panel: Panel) -> tuple[Any, ...] | None:
         return "mean", {ref: Fraction(1, _TWO) for ref in said}
     if way == "median":
         return way, sorted(ref for ref, _ in panel.members)
-    wins = _coalitions(said) if way == "majority" else None
+    wins = _coalitions(*said.items()) if way == "majority" else None
     return way, {ref: weight / total for ref, weight in said.items()} if wins is None else (set(said), wins)
 
 
@@ -108,7 +109,9 @@ def one_more_judge(change: Change) -> Direction:
 def other_weights(change: Change) -> Direction:
     """Return what other weights do: to a majority, by the groups of judges that win; else either."""
     panels = _panels(change)
-    wins = [None if panel.silent or panel.aggregate != "majority" else _coalitions(panel.said) for panel in panels]
+    wins = [
+        None if panel.silent or panel.aggregate != "majority" else _coalitions(*panel.said.items()) for panel in panels
+    ]
     if wins[0] is None or wins[1] is None:
         return EITHER
     return LOOSER if wins[0] <= wins[1] else STRICTER if wins[1] <= wins[0] else EITHER
@@ -145,12 +148,13 @@ def _shares(panel: Panel) -> dict[str, Fraction]:
     return {ref: weight / total for ref, weight in panel.said.items()}
 
 
-def _coalitions(said: Mapping[str, Fraction]) -> frozenset[frozenset[str]] | None:
+@lru_cache(maxsize=64)
+def _coalitions(*said: tuple[str, Fraction]) -> frozenset[frozenset[str]] | None:
     """Return the groups of judges that have more than half of the weight; None for too many judges."""
     if len(said) > _COALITIONS:
         return None
-    unit = lcm(*(weight.denominator for weight in said.values()))
-    whole = {ref: int(weight * unit) for ref, weight in said.items()}  # sums of fractions would take ten times as long
+    unit = lcm(*(weight.denominator for _, weight in said))
+    whole = {ref: int(weight * unit) for ref, weight in said}  # sums of fractions would take ten times as long
     total = sum(whole.values())
     groups = (some for size in range(len(said) + 1) for some in combinations(whole, size))
     return frozenset(frozenset(some) for some in groups if sum(map(whole.__getitem__, some)) * 2 > total)

@@ -8,7 +8,8 @@ from itertools import product
 from math import prod
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.pair import content
+from evalstore.diff.pair import demand
+from evalstore.diff.plain import same
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.model import CheckResult, RubricResult, Unscored, Verdict
 from evalstore.versions import Bump
@@ -52,13 +53,14 @@ def scores_of(check: CheckState) -> tuple[Fraction, ...]:
 
 def _groups(before: RubricState, after: RubricState) -> list[list[CheckState]] | None:
     """Return the checks of both sides, those that always answer alike together; None where one is another check."""
-    groups: dict[str, dict[str, CheckState]] = {}
-    for rubric in (before, after):
-        for check in rubric.checks:
-            known = groups.setdefault(content(check), {})
-            known[check.token] = check
-    tokens = [token for group in groups.values() for token in group]
-    return [list(group.values()) for group in groups.values()] if len(set(tokens)) == len(tokens) else None
+    groups: list[dict[str, CheckState]] = []
+    for check in (*before.checks, *after.checks):
+        known = next((group for group in groups if same(demand(next(iter(group.values()))), demand(check))), None)
+        if known is None:
+            groups.append(known := {})
+        known[check.token] = check
+    tokens = [token for group in groups for token in group]
+    return [list(group.values()) for group in groups] if len(set(tokens)) == len(tokens) else None
 
 
 def _ways(group: list[CheckState]) -> Iterator[dict[str, CheckResult]]:
