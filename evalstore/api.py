@@ -103,7 +103,7 @@ def evaluate(
     if store is None:
         return _evaluate(rubric, output, question)
     with seated(judges or Judges(), store.git.common) as panel:
-        reach = Reach(store.load, panel.ask, panel.judges.model, strict=store.settings.get("strict") is True)
+        reach = Reach(store.load, panel.ask, panel.judges.model, strict=store.strict)
         while True:
             result = _evaluate(rubric, output, question, reach=reach)
             if not panel.waiting:

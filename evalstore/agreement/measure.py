@@ -80,9 +80,7 @@ class Job:
 
     @cached_property
     def _bench(self) -> Bench:
-        reach = Reach(
-            self.used.load, self.panel.ask, self.used.model, strict=self.used.store.settings.get("strict") is True
-        )
+        reach = Reach(self.used.load, self.panel.ask, self.used.model, strict=self.used.store.strict)
         return bench_of(self.judge.ref, reach, self.request.threshold, self.request.variables)
 
     def _tally(self) -> Tally:

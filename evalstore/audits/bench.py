@@ -62,8 +62,7 @@ class Bench:
         """Set one side up."""
         recorded = (*stored.run.judges, *stored.run.rubrics)
         load = _loader(side, Loader(rulers, recorded))
-        strict = rulers.store.settings.get("strict") is True
-        grader = Grader(load, panel, model_of(stored.run, stored.run), strict=strict)
+        grader = Grader(load, panel, model_of(stored.run, stored.run), strict=rulers.store.strict)
         is_dataset = side.artifact.kind is Kind.DATASET
         asked = {one.id: asked_of(one) for one in side.questions() if one.id in stored.rows} if is_dataset else None
         bench = cls(side, stored, grader, stored.asked if asked is None else asked)

@@ -43,8 +43,7 @@ class Loader:
 def grader_of(a: Stored, b: Stored, rulers: Rulers, panel: Panel) -> Grader:
     """Return what grades the outputs of two runs again, having learned what they recorded of judged checks."""
     load = Loader(rulers, (*a.run.judges, *b.run.judges, *a.run.rubrics, *b.run.rubrics))
-    strict = rulers.store.settings.get("strict") is True
-    grader = Grader(load, panel, model_of(a.run, b.run), strict=strict)
+    grader = Grader(load, panel, model_of(a.run, b.run), strict=rulers.store.strict)
     grader.learn(a)
     grader.learn(b)
     return grader

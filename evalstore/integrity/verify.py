@@ -15,7 +15,7 @@ from evalstore.integrity.releases import release_findings
 from evalstore.integrity.rules import found
 from evalstore.integrity.tags import Names, list_names
 from evalstore.integrity.values import Verified
-from evalstore.model import Finding, PinType, Ref, parse_ref
+from evalstore.model import Finding, Ref, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
 from evalstore.store import Resolved, Store
 from evalstore.store.resolve import unknown
@@ -27,7 +27,6 @@ Gone = Mapping[str, Callable[[], Finding]]  # by the name of the tag that should
 
 _TOLD_AS_ONE = 2  # from here on, of a clone that never fetched its tags
 _NAMED = "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"
-_NO_RELEASE = frozenset({PinType.WORKTREE, PinType.REVISION})
 
 
 def verify(store: Store, refs: Sequence[str] = (), *, lock: Lock | None = None, file: str = LOCK_FILE) -> Verified:
@@ -62,7 +61,7 @@ def check_lock(store: Store) -> Verified:
     """Look whether the store's lock holds every reference, and whether all is still as it holds it. Reads only."""
     lock, unread = _own_lock(store)
     if unread or not lock.exists:
-        return Verified(0, 0, 0, tuple(unread or [found("lock-missing", Place(LOCK_FILE))]))
+        return Verified(0, 0, 0, tuple(unread or [found("lock-missing", Place(LOCK_FILE))]), "lock")
     books, names = Books(store, lock), list_names(store)
     blocks, odd = locked.read_blocks(books, LOCK_FILE)
     expected = _of_blocks(books, blocks)
@@ -73,7 +72,7 @@ def check_lock(store: Store) -> Verified:
         _missing(store, expected, names),
         _stale(store),
     )
-    return Verified(len(expected), len(lock.ledgers), len(blocks), _ordered(findings))
+    return Verified(len(expected), len(lock.ledgers), len(blocks), _ordered(findings), "lock")
 
 
 def _own_lock(store: Store) -> tuple[Lock, list[Finding]]:
@@ -86,7 +85,7 @@ def _own_lock(store: Store) -> tuple[Lock, list[Finding]]:
 
 def _chosen(text: str) -> Ref:
     ref = parse_ref(text)
-    if ref.type in _NO_RELEASE:
+    if not ref.names_release:
         raise RefError(f"{ref} names no release", hint=f"evalstore verify {ref.name}")
     return ref
 

@@ -72,6 +72,11 @@ class Ref:
         """Whether tomorrow's releases can change what this resolves to."""
         return self.type in FLOATING
 
+    @property
+    def names_release(self) -> bool:
+        """Whether it means a released version; a file on disk and a file at a commit are none."""
+        return self.type not in {PinType.WORKTREE, PinType.REVISION}
+
     def at(self, pin: str) -> Ref:
         """Return the same artifact under another pin."""
         return parse_ref(f"{self.name}@{pin}")

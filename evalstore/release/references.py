@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
-from evalstore.model import Artifact, PinType, Ref, parse_ref, pins_of
+from evalstore.model import Artifact, Ref, parse_ref, pins_of
 from evalstore.release.moves import Moves
 from evalstore.store import Resolved, Store
 from evalstore.versions import Version, find_version
-
-_FREE = frozenset({PinType.WORKTREE, PinType.REVISION})  # these name no release
 
 
 def references(store: Store, resolved: Resolved, moves: Moves | None = None) -> Iterator[tuple[Place, Ref]]:
@@ -30,7 +28,7 @@ def check_pins(pins: Iterable[tuple[Place, Ref]], versions: Mapping[str, Iterabl
     """Refuse a pin that no version of `versions` (by name) meets."""
     for place, ref in pins:
         known = sorted(versions.get(ref.name, ()))
-        if ref.type not in _FREE and not any(_meets(ref, version) for version in known):
+        if ref.names_release and not any(_meets(ref, version) for version in known):
             raise RefusedError(
                 f"{ref} is not released, and not in this bump",
                 place=place,

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalstore.model import Kind, PinType
+from evalstore.model import Kind
 from evalstore.report.columns import columns
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.words import counted, listed, wrapped
@@ -19,7 +19,6 @@ _RELEASES = 6
 _PLACE = 2  # from the right: the column that a narrow screen does without
 _ARROWS = 200  # of one Mermaid graph; GitHub draws none with more than 500
 _EVERY = 3  # patch, minor and major
-_FREE = frozenset({PinType.WORKTREE, PinType.REVISION})
 
 
 class _Arrow(NamedTuple):
@@ -169,7 +168,7 @@ def _fate(held: Held) -> str:
         return "measured on it"
     if held.locked:
         return "stays: locked"
-    if held.means is None and held.ref.type not in _FREE:
+    if held.means is None and held.ref.names_release:
         return "not released"
     if not held.follows:
         return "stays"

@@ -62,12 +62,12 @@ class Used:
             raise RefusedError(f"{ref} grades nothing: it is a {resolved.kind}", hint="rubric_ref names a rubric")
         if unmapped := resolved.artifact.value.get("x_unmapped"):
             self.notes.append(f"{exact_ref(resolved)} is partial: checks of its source without a kind: {len(unmapped)}")
-        reach = Reach(self.load, self.ask, self.model, strict=self.store.settings.get("strict") is True)
+        reach = Reach(self.load, self.ask, self.model, strict=self.store.strict)
         return Ruler(pin(resolved), _prepared(resolved, reach))
 
     def _floats(self, ref: str, found: str) -> None:
         policy = self.store.settings.get("unpinned", "warn")
-        if policy == "forbid" or self.store.settings.get("strict"):
+        if policy == "forbid" or self.store.strict:
             raise RefusedError(f"{ref} floats, which the settings of this store forbid", hint=f"pin it: {found}")
         if policy != "allow":
             self.notes.append(f"{ref} floats: today it is {found}")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from evalstore.errors import GitError, RefError
-from evalstore.model import PinType, Ref
+from evalstore.model import Ref
 from evalstore.store.resolve import unknown
 from evalstore.store.store import Store
 from evalstore.store.tags import FIELDS, TAGS, Tag, patterns
@@ -50,7 +50,7 @@ class History:
 
 def read_history(store: Store, ref: Ref) -> History:
     """Return the releases that a version or a range covers (no pin, latest: all); `RefError` when there are none."""
-    if ref.type in {PinType.WORKTREE, PinType.REVISION}:
+    if not ref.names_release:
         raise RefError(f"{ref} names no releases", hint=f"evalstore log {ref.name}")
     listed = store.git.run("for-each-ref", _FORMAT, "--", *patterns(store.tags.grammar, ref.kind, ref.id))
     logged = [one for one in _logged(store, listed) if _covers(ref, one.version)]

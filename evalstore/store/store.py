@@ -60,6 +60,11 @@ class Store:
         return self.repository.git
 
     @property
+    def strict(self) -> bool:
+        """Whether the settings refuse what they would else warn of."""
+        return self.settings.get("strict") is True
+
+    @property
     def tag_prefix(self) -> str:
         """What stands before `<kind>/<id>@<version>` in the names of tags."""
         return self.tags.grammar.prefix
