@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import PLAIN, REPORTS, Settings, examples, options
 from evalstore.cli.refs import REF
 from evalstore.errors import ExitCode, UsageError
 
@@ -13,6 +13,7 @@ from evalstore.errors import ExitCode, UsageError
     epilog=examples(
         "evalstore lock                        # holds what is new, keeps what is held",
         "evalstore lock --check                # in CI: exits 1 when a tag moved or the lock is behind",
+        "evalstore lock --check --format github",
         "evalstore lock --update               # lets all that floats follow the newest releases",
         "evalstore lock --update judge/tone    # only the references to one artifact",
     )
@@ -20,7 +21,7 @@ from evalstore.errors import ExitCode, UsageError
 @click.argument("refs", metavar="[REF]...", nargs=-1, type=REF)
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 unless all is as it is locked, and all is locked.")
 @click.option("--update", is_flag=True, help="Move references that float (REF, or all) to what they mean today.")
-@options()
+@options(REPORTS)
 def command(settings: Settings, refs: tuple[str, ...], *, check: bool, update: bool) -> ExitCode:
     """Write evalstore.lock: version, tag object, commit, blob and digests of every reference, and every ledger so far.
 
@@ -33,6 +34,8 @@ def command(settings: Settings, refs: tuple[str, ...], *, check: bool, update: b
         raise UsageError("--check writes nothing, so it takes neither --update nor REF", hint="evalstore verify REF")
     if refs and not update:
         raise UsageError("REF says what --update moves", hint=f"evalstore lock --update {refs[0]}")
+    if not check and settings.format not in PLAIN:
+        raise UsageError(f"{settings.format} lists what --check finds", hint="evalstore lock writes as text or json")
     with settings.store() as store:
         checked = check_lock(store) if check else None
         settings.emit(checked or lock(store, refs, update=update))

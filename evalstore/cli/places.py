@@ -12,7 +12,8 @@ from evalstore.errors import GitError
 def locator(directory: Path) -> Callable[[str], str]:
     """Return what turns a file's name in a report into its path from the root of the repository around `directory`.
 
-    A name is one in the store, or as it was given on the command line; what is not there keeps its name.
+    A name is one in the store, or as it was given on the command line; what is not there is no more, or not yet, in the
+    store.
     """
     folders = _folders(directory)
 
@@ -21,7 +22,8 @@ def locator(directory: Path) -> Callable[[str], str]:
             path = os.path.normpath(folder / file)
             if os.path.lexists(path) and Path(path).is_relative_to(folders[-1]):
                 return Path(path).relative_to(folders[-1]).as_posix()
-        return Path(file).as_posix()
+        gone = Path(os.path.normpath(folders[0] / file))
+        return (gone.relative_to(folders[-1]) if gone.is_relative_to(folders[-1]) else Path(file)).as_posix()
 
     return locate
 

@@ -9,12 +9,13 @@ from evalstore.model import Finding, Severity
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was looked at, and every finding; a note (severity info) is nothing against it."""
+    """What was looked at by which command, and every finding; a note (severity info) is nothing against it."""
 
     releases: int
     ledgers: int
     locked: int
     findings: tuple[Finding, ...]
+    command: str = "verify"
 
     @property
     def ok(self) -> bool:

@@ -24,7 +24,7 @@ class Problem:
     """One problem: its rule, where it stands, what it says, and what else there is to know, each with a label.
 
     `level` is the word for how much it matters; `severity` is what a CI system makes of it. `changed` are the lines
-    that were exchanged, or the old value and the new one in a line.
+    that were exchanged, or the old value and the new one in a line; `accepted` is why people accepted it, if they did.
     """
 
     rule: str
@@ -35,6 +35,7 @@ class Problem:
     fingerprint: str
     notes: tuple[tuple[str, str], ...] = ()
     changed: str | tuple[Line, ...] = ""
+    accepted: str = ""
 
 
 @dataclass(frozen=True, slots=True)

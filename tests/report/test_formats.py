@@ -85,6 +85,19 @@ RESULT = {
                 "properties": {"physicalLocation": PHYSICAL},
             },
         },
+        "suppressions": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["kind", "status", "justification"],
+                "additionalProperties": False,
+                "properties": {
+                    "kind": {"const": "external"},
+                    "status": {"const": "accepted"},
+                    "justification": {"type": "string", "minLength": 1},
+                },
+            },
+        },
         "partialFingerprints": {
             "type": "object",
             "required": ["primaryLocationLineHash"],
@@ -162,7 +175,7 @@ def store(cli: Cli, git: Git, tmp_path: Path) -> Path:
     return store
 
 
-COMMANDS = (["diff", "rubric/tone"], ["status", "--check"], ["validate"], ["verify"])
+COMMANDS = (["diff", "rubric/tone"], ["status", "--check"], ["validate"], ["verify"], ["lock", "--check"])
 TONE = "evals/rubrics/tone.yaml"
 
 
@@ -177,8 +190,31 @@ def test_sarif_is_what_code_scanning_reads(cli: Cli, store: Path, argv: list[str
     assert len(set(prints)) == len(prints)
     for result in run["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
-        assert (store.parent / result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]).is_file()
+        file = store.parent / result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        assert file.is_file() or (result["ruleId"], file) == ("lock-missing", store / "evalstore.lock")
     assert bool(run["results"]) is (argv[0] != "verify")
+    assert run["automationDetails"] == {"id": f"evalstore/{argv[0]}/"}
+    assert not any("suppressions" in result for result in run["results"])
+
+
+def test_what_people_accepted_is_suppressed_with_their_reason(cli: Cli, store: Path) -> None:
+    found = json.loads(cli("-C", store, "diff", "rubric/tone", "--format", "json").out)["findings"]
+    print_ = next(one["fingerprint"] for one in found if one["rule"] == "ban-phrase-removed")
+    assert cli("-C", store, "accept", print_, "--reason", "nobody [says](it)").code == 0
+    for argv in ["diff", "rubric/tone"], ["status"]:
+        document = json.loads(cli("-C", store, *argv, "--format", "sarif").out)
+        Draft202012Validator(SARIF).validate(document)
+        results = document["runs"][0]["results"]
+        (accepted,) = (one for one in results if one["partialFingerprints"]["evalstore/v1"] == print_)
+        reason = {"kind": "external", "status": "accepted", "justification": "nobody [says](it)"}
+        assert accepted["suppressions"] == [reason]
+        assert [one["suppressions"] for one in results if one is not accepted] == [[]] * (len(results) - 1)
+
+
+def test_the_formats_of_ci_are_those_of_a_check(cli: Cli, store: Path) -> None:
+    ran = cli("-C", store, "lock", "--format", "sarif")
+    assert (ran.code, ran.out) == (2, "")
+    assert "sarif lists what --check finds" in ran.err
 
 
 def test_the_help_of_a_rule_is_that_of_the_catalogue(cli: Cli, store: Path) -> None:
@@ -217,6 +253,11 @@ def test_what_is_gone_stands_on_no_line_of_another_file(cli: Cli, store: Path) -
     (store / "rubrics/tone.yaml").write_text("id: [\n")
     between = cli("-C", store, "diff", "rubric/tone@1.0.0", "rubric/tone@git:HEAD", "--format", "github")
     assert between.out.startswith("evalstore diff: nothing changed")
+
+
+def test_a_file_that_was_removed_is_named_where_it_was(cli: Cli, store: Path) -> None:
+    (store / "rubrics/tone.yaml").unlink()
+    assert f"file={TONE}," in cli("-C", store, "status", "--format", "github").out
 
 
 def test_gitlab_reads_an_array(cli: Cli, store: Path) -> None:

@@ -15,7 +15,7 @@ from evalstore.text import printable
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-_ABOUT = {"diff": "change", "status": "version", "validate": "file", "verify": "release"}
+_ABOUT = {"diff": "change", "status": "version", "validate": "file", "verify": "release", "lock": "release"}
 _LINK = str.maketrans({"[": "\\[", "]": "\\]", "\\": "\\\\"})  # [text](target) is a link in a message
 
 
@@ -30,12 +30,15 @@ def render(report: Report) -> str:
         "semanticVersion": version("evalstore"),
         "rules": [_rule(rule, severity, report.command) for rule, severity in levels.items()],
     }
-    run = {
+    run: dict[str, Any] = {
         "tool": {"driver": driver},
         "automationDetails": {"id": f"evalstore/{report.command}/"},
         "columnKind": "unicodeCodePoints",
         "results": [_result(problem, index) for problem in report.problems],
     }
+    if any(problem.accepted for problem in report.problems):  # the format has it at all results of a run, or at none
+        for result, problem in zip(run["results"], report.problems, strict=True):
+            result["suppressions"] = _suppressions(problem)
     return dump({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
@@ -74,6 +77,12 @@ def _result(problem: Problem, index: Mapping[str, int]) -> dict[str, Any]:
         "locations": [{"physicalLocation": _location(problem)}],
         "partialFingerprints": {"primaryLocationLineHash": problem.fingerprint, "evalstore/v1": problem.fingerprint},
     }
+
+
+def _suppressions(problem: Problem) -> list[dict[str, str]]:
+    if not problem.accepted:
+        return []
+    return [{"kind": "external", "status": "accepted", "justification": printable(problem.accepted)}]
 
 
 def _location(problem: Problem) -> dict[str, Any]:
