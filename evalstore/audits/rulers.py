@@ -99,7 +99,7 @@ class Rulers:
         inside = [release for release in releases if low < release.version < high]
         for release in inside if low == old.release.version else reversed(inside):
             try:
-                resolved = self.store.resolve(f"{release.kind}/{release.id}@{release.version}")
+                resolved = self.store.resolve(f"{release.name}@{release.version}")
                 _try(resolved)
             except (EvalstoreError, *MISFITS) as error:
                 self.notes.append(f"{release.tag} was passed over, because it cannot be read: {error}")

@@ -13,10 +13,10 @@ from evalstore.store.blobs import committed_blobs
 def whole_web(store: Store) -> Web:
     """Return the references of working files and of all releases, by one listing of tags and one pass over blobs."""
     releases = store.releases()
-    files = [(one.commit, f"{store.prefix}{one.kind.folder}/{one.id}.yaml") for one in releases]
+    files = [(one.commit, store.prefix + one.path) for one in releases]
     blobs = committed_blobs(store.git, files)
     released = {
-        f"{one.kind}/{one.id}@{one.version}": _mentions(store, one, blob)
+        f"{one.name}@{one.version}": _mentions(store, one, blob)
         for one, blob in zip(releases, blobs, strict=True)
         if blob
     }

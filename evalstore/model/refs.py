@@ -65,7 +65,7 @@ class Ref:
     @property
     def path(self) -> str:
         """The artifact's file, relative to the store."""
-        return f"{self.kind.folder}/{self.id}.yaml"
+        return file_of(self.kind, self.id)
 
     @property
     def floating(self) -> bool:
@@ -80,6 +80,11 @@ class Ref:
     def at(self, pin: str) -> Ref:
         """Return the same artifact under another pin."""
         return parse_ref(f"{self.name}@{pin}")
+
+
+def file_of(kind: Kind, id_: str) -> str:
+    """Return where an artifact's file lies, relative to the store."""
+    return f"{kind.folder}/{id_}.yaml"
 
 
 def is_id(text: str) -> bool:

@@ -41,7 +41,7 @@ class Drifts:
         """Whether a version had been released when `base` was: by its ledger, or without one by the history."""
         if release.commit == base.commit:
             return True
-        if known := self.store.ledgers.at(base.commit, f"{release.kind}/{release.id}").by_version:
+        if known := self.store.ledgers.at(base.commit, release.name).by_version:
             return str(release.version) in known
         if self.store.repository.shallow:
             raise RefusedError("a shallow clone does not have that history")
@@ -64,17 +64,16 @@ class Drifts:
 def drifted(drifts: Drifts, web: Web, unchanged: Iterable[Release]) -> Iterator[Standing]:
     """Yield the standing of each unchanged artifact, by its last release, under which a reference has moved."""
     for base in unchanged:
-        name = f"{base.kind}/{base.id}"
-        if web.mentions[f"{name}@worktree"].floating and (found := _drifted(drifts, web, base)):
+        if web.mentions[f"{base.name}@worktree"].floating and (found := _drifted(drifts, web, base)):
             said, moved = found
             version = str(base.version)
             message = f"unchanged, but {said}"
-            yield Standing(name, State.MOVED, True, message, released=version, working=version, moved=moved)
+            yield Standing(base.name, State.MOVED, True, message, released=version, working=version, moved=moved)
 
 
 def _drifted(drifts: Drifts, web: Web, base: Release) -> tuple[str, tuple[Moved, ...]] | None:
     try:
-        moved = tuple(drifts.of(base, web.read(f"{base.kind}/{base.id}@worktree").uses))
+        moved = tuple(drifts.of(base, web.read(f"{base.name}@worktree").uses))
     except EvalstoreError as error:
         return f"what its references meant when it was released cannot be told: {error}", ()
     if not moved:

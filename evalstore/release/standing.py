@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import LoadError, RefError
@@ -28,7 +29,7 @@ _ROWS = ".jsonl"
 
 def releases_by_name(store: Store) -> dict[str, tuple[Release, ...]]:
     """Return all releases by `<kind>/<id>`, each ascending, from one listing."""
-    grouped = groupby(store.releases(), key=lambda release: f"{release.kind}/{release.id}")
+    grouped = groupby(store.releases(), key=attrgetter("name"))
     return {name: tuple(group) for name, group in grouped}
 
 

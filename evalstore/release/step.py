@@ -65,7 +65,7 @@ class Step:
     @property
     def path(self) -> str:
         """The artifact's file, relative to the store."""
-        return f"{self.found.kind.folder}/{self.found.id}.yaml"
+        return self.found.path
 
     @property
     def content(self) -> bytes:

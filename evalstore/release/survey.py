@@ -121,16 +121,15 @@ def _removed(store: Store, present: set[str], last: Mapping[str, Release]) -> It
     if tip is None:
         return
     # Once its removal is committed it is history, and what HEAD never held belongs to another store or branch.
-    paths = [(tip, f"{store.prefix}{release.kind.folder}/{release.id}.yaml") for release in gone.values()]
+    paths = [(tip, store.prefix + release.path) for release in gone.values()]
     for (name, release), blob in zip(gone.items(), committed_blobs(store.git, paths), strict=True):
         if blob is not None:
             yield _gone(store.root, name, release)
 
 
 def _gone(root: Path | None, name: str, release: Release) -> Standing:
-    path = f"{release.kind.folder}/{release.id}.yaml"
-    if root and os.path.lexists(root / path):
-        said, state, required = f"{path} is no regular file, and no link is followed", State.BROKEN, Bump.MAJOR
+    if root and os.path.lexists(root / release.path):
+        said, state, required = f"{release.path} is no regular file, and no link is followed", State.BROKEN, Bump.MAJOR
     else:
         said, state, required = "removed from the working tree; its releases stay", State.REMOVED, Bump.NONE
     released = str(release.version)

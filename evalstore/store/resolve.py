@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref
+from evalstore.model.refs import file_of
 from evalstore.store.artifacts import LIMIT, read_artifact
 from evalstore.store.batch import blob_id
 from evalstore.store.ledger import ledger_path
@@ -47,6 +48,11 @@ class Resolved:
     def name(self) -> str:
         """`<kind>/<id>`, without a pin."""
         return f"{self.kind}/{self.id}"
+
+    @property
+    def path(self) -> str:
+        """The artifact's file, relative to the store."""
+        return file_of(self.kind, self.id)
 
     @property
     def digest(self) -> str:

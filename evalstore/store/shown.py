@@ -21,5 +21,4 @@ class Shown:
 def read_shown(store: Store, ref: str) -> Shown:
     """Return the file that a reference means."""
     resolved = store.resolve(ref)
-    path = f"{store.prefix}{resolved.kind.folder}/{resolved.id}.yaml"
-    return Shown(resolved, path, encode(resolved.artifact.document))
+    return Shown(resolved, store.prefix + resolved.path, encode(resolved.artifact.document))

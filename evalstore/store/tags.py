@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from evalstore.errors import GitError
 from evalstore.model import Kind
+from evalstore.model.refs import file_of
 from evalstore.store.git import Git
 from evalstore.versions import FULL, Version, find_version
 
@@ -29,6 +30,16 @@ class Release(NamedTuple):
     tag: str
     object: str | None
     commit: str
+
+    @property
+    def name(self) -> str:
+        """`<kind>/<id>`, without the version."""
+        return f"{self.kind}/{self.id}"
+
+    @property
+    def path(self) -> str:
+        """The artifact's file, relative to the store."""
+        return file_of(self.kind, self.id)
 
 
 class Tag(NamedTuple):
