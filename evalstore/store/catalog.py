@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 
 from evalstore.errors import EvalstoreError
 from evalstore.files import read_below
 from evalstore.model import Kind, Ref
 from evalstore.store.artifacts import LIMIT, read_artifact
-from evalstore.store.batch import blob_id
+from evalstore.store.blobs import committed_blobs, is_blob
 from evalstore.store.store import Store
 from evalstore.store.tags import Release
 
@@ -58,13 +59,10 @@ def read_listing(store: Store) -> Listing:
 _Key = tuple[Kind, str]
 
 
-def _blobs(store: Store, newest: Mapping[_Key, Release]) -> dict[_Key, str]:
+def _blobs(store: Store, newest: Mapping[_Key, Release]) -> dict[_Key, str | None]:
     """Return the blob of each artifact at its newest release, by one call to git."""
-    if not newest:
-        return {}
-    lines = (f"{one.commit}:{store.prefix}{one.kind.folder}/{one.id}.yaml\n" for one in newest.values())
-    answers = store.git.run("cat-file", "--batch-check=%(objectname)", stdin="".join(lines).encode("utf-8"))
-    return dict(zip(newest, answers.decode("utf-8", "replace").split("\n"), strict=False))
+    files = ((one.commit, store.prefix + one.path) for one in newest.values())
+    return dict(zip(newest, committed_blobs(store.git, files), strict=True))
 
 
 def _listed(store: Store, key: _Key, releases: Sequence[Release], *, ref: Ref | None, blob: str | None) -> Listed:
@@ -73,9 +71,13 @@ def _listed(store: Store, key: _Key, releases: Sequence[Release], *, ref: Ref | 
     working, changed, problem = None, None, None
     if ref is not None and store.root is not None:
         try:
-            data = read_below(store.root, ref.path, LIMIT)
-            changed = blob_id(data, store.repository.hex_digits) != blob if releases else None
-            working = read_artifact(ref, data, ref.path).version if changed is not False else str(releases[-1].version)
+            same = blob is not None and is_blob(store.root, ref.path, blob)
+            changed = not same if releases else None
+            working = str(releases[-1].version) if same else _version(store.root, ref)
         except EvalstoreError as error:
             changed, problem = (True if releases else None), str(error)
     return Listed(*key, latest, len(releases), working, changed, problem)
+
+
+def _version(root: Path, ref: Ref) -> str:
+    return read_artifact(ref, read_below(root, ref.path, LIMIT), ref.path).version

@@ -11,6 +11,7 @@ import pytest
 from evalstore.errors import RefusedError
 from evalstore.integrity import Verified, check_lock, lock, verify
 from evalstore.store import Store
+from evalstore.store.catalog import read_listing
 from evalstore.store.line_ends import cleaned_pieces
 from tests.release.conftest import JUDGE, Shop, rubric
 
@@ -54,6 +55,8 @@ def check_as_git_has_it(shop: Shop, name: str, path: str, *, lf: bool) -> None:
     assert shop.git("status", "--porcelain") == ""
     assert looked(shop, verify).findings == ()
     assert shop.status().artifacts == ()
+    with Store.open(shop.root) as store:
+        assert not any(one.changed for one in read_listing(store).artifacts)
 
 
 @pytest.mark.parametrize("way", WAYS)
