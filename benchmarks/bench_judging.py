@@ -80,7 +80,7 @@ def client(url: str, work: list[Call]) -> list[str]:
 
 def asking(url: str, count: int, folder: Path) -> None:
     client(url, calls(1, "first"))  # loads it, which the first round should not pay
-    with Cache.open(folder / "asked.db") as cache:
+    with Cache(folder / "asked.db") as cache:
         ms = per_call(
             {
                 "bare": lambda work: bare(url, work),
@@ -100,7 +100,7 @@ def keeping(count: int, folder: Path) -> None:
     out = "SELECT text FROM reply WHERE key = ?"
     with (
         closing(sqlite3.connect(folder / "plain.db", isolation_level=None)) as plain,
-        Cache.open(folder / "kept.db") as cache,
+        Cache(folder / "kept.db") as cache,
         ThreadPoolExecutor(8) as pool,
         Spool() as spool,
     ):

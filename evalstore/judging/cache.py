@@ -20,7 +20,7 @@ _Row = list[str]  # key, judge, model, served, finish, text, and the checksum of
 
 @dataclass(slots=True)
 class Cache:
-    """Replies in a file that the first `put` makes.
+    """Replies in a file that the first `put` makes; what is there is looked at when it is first used.
 
     It has a rollback journal, not a write-ahead log: then it is one file that can be copied, read where nothing may be
     written, and shared over a network. That costs a few waits for the disk, which threads that put at once share.
@@ -34,11 +34,6 @@ class Cache:
     _inherited: list[sqlite3.Connection] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _waiting: dict[str, _Row] = field(default_factory=dict)
-
-    @classmethod
-    def open(cls, path: Path) -> Self:
-        """Name a cache; nothing is made, and what is there is looked at when it is first used."""
-        return cls(path)
 
     def get(self, call: Call) -> Reply | None:
         """Return the reply to a call; None where there is none, or where it is not as it was stored."""

@@ -127,7 +127,7 @@ def seated(judges: Judges, common: Callable[[], Path]) -> Iterator[Panel]:
 
         @cache
         def replies() -> Cache:
-            return opened.enter_context(Cache.open(judges.cache or _own(common() / _FOLDER)))
+            return opened.enter_context(Cache(judges.cache or _own(common() / _FOLDER)))
 
         yield Panel(judges, replies, opened.enter_context(Spool()))
 

@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-# A suffix of our own, because a free lock says nothing about the temporary files of other programs.
 # Rows are some kilobytes: the usual buffer would go to the system for every few of them.
 _BUFFER = 1 << 18
+# A suffix of our own, because a free lock says nothing about the temporary files of other programs.
 _SUFFIX = ".evalstore.tmp"
 _OURS = re.compile(r"\..+\.[0-9a-f]{8}" + re.escape(_SUFFIX), re.DOTALL)
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -38,7 +38,7 @@ def endpoint(judge_server: Any) -> Callable[..., Endpoint]:
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Iterator[Cache]:
-    with Cache.open(tmp_path / "evalstore" / "replies.db") as opened:
+    with Cache(tmp_path / "evalstore" / "replies.db") as opened:
         yield opened
 
 
@@ -51,4 +51,4 @@ def path(tmp_path: Path) -> Path:
 def at(path: Path) -> Iterator[Callable[[], Cache]]:
     """Open the cache in `path` once more."""
     with ExitStack() as opened:
-        yield lambda: opened.enter_context(Cache.open(path))
+        yield lambda: opened.enter_context(Cache(path))

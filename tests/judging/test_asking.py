@@ -197,7 +197,7 @@ def test_what_the_iterator_raises_ends_it(judge_server: Any, endpoint: At, cache
 def test_a_cache_that_cannot_be_written_ends_it(judge_server: Any, endpoint: At, tmp_path: Path, calls: Calls) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RefusedError, match="cannot be opened"):
-        ask_all(calls(1000), endpoint(concurrency=2), Cache.open(tmp_path / "file" / "replies.db"))
+        ask_all(calls(1000), endpoint(concurrency=2), Cache(tmp_path / "file" / "replies.db"))
     assert judge_server.calls <= 8
 
 
@@ -205,7 +205,7 @@ PROGRAM = """
 import sys, pathlib
 from evalstore.judging import Cache, Endpoint, ask_all
 from evalstore.model import Call
-with Cache.open(pathlib.Path(sys.argv[2])) as cache:
+with Cache(pathlib.Path(sys.argv[2])) as cache:
     calls = [Call("j", f"question {number:04}", {"id": "m"}) for number in range(int(sys.argv[3]))]
     print("begun", flush=True)
     ask_all(calls, Endpoint(sys.argv[1], concurrency=4), cache)

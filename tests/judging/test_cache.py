@@ -35,7 +35,7 @@ def test_what_was_put_is_there_again_and_for_others(at: At, path: Path) -> None:
 
 
 def test_reading_a_cache_that_is_not_there_makes_nothing(tmp_path: Path) -> None:
-    with Cache.open(tmp_path / "no" / "replies.db") as cache:
+    with Cache(tmp_path / "no" / "replies.db") as cache:
         assert cache.get(CALL) is None
     assert list(tmp_path.iterdir()) == []
 
@@ -53,7 +53,7 @@ def test_the_first_write_makes_folders_and_an_empty_file_is_a_new_cache(tmp_path
     assert cache.get(CALL) is None
     cache.put(CALL, REPLY)
     assert cache.get(CALL) == REPLY
-    with Cache.open(tmp_path / "a" / "b" / "r?e%20#.db") as other:
+    with Cache(tmp_path / "a" / "b" / "r?e%20#.db") as other:
         other.put(CALL, REPLY)
         assert other.path.is_file()
 
@@ -156,7 +156,7 @@ def test_a_file_with_random_damage_is_refused_or_right(seed: int, at: At, path: 
         for _ in range(dice.choice([1, 8, 200])):
             data[dice.randrange(len(data))] = dice.randrange(256)
         path.write_bytes(data[: dice.choice([len(data), dice.randrange(len(data))])])
-        with Cache.open(path) as broken:
+        with Cache(path) as broken:
             for call in calls:
                 with suppress(RefusedError):
                     found = broken.get(call)

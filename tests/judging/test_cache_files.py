@@ -104,7 +104,7 @@ def test_a_link_beside_the_file_is_refused(end: str, tmp_path: Path, at: At, pat
 
 def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with Cache.open(tmp_path / "file" / "replies.db") as cache:
+    with Cache(tmp_path / "file" / "replies.db") as cache:
         for use in (lambda: cache.get(CALL), lambda: cache.put(CALL, REPLY), cache.ready):
             with pytest.raises(RefusedError, match=r"replies\.db: cannot be opened: not a directory"):
                 use()
@@ -112,7 +112,7 @@ def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "/"])
 def test_a_name_that_is_none_is_that_of_a_folder(name: str) -> None:
-    with Cache.open(Path(name)) as cache, pytest.raises(RefusedError, match="is no regular file"):
+    with Cache(Path(name)) as cache, pytest.raises(RefusedError, match="is no regular file"):
         cache.get(CALL)
 
 
@@ -147,7 +147,7 @@ def program(body: str, *argv: str) -> str:
 
 def test_what_may_only_be_read_is_read_and_a_put_says_so(tmp_path: Path) -> None:
     folder = tmp_path / "media"
-    with Cache.open(folder / "replies.db") as cache:
+    with Cache(folder / "replies.db") as cache:
         cache.put(CALL, REPLY)
     for parent in (folder, *folder.parents):
         if parent.owner() == folder.owner() and parent != Path(parent.anchor):
@@ -159,7 +159,7 @@ if not os.getuid():  # the superuser may write everywhere
     os.setgid(65534)
     os.setuid(65534)
 call = Call("judge/accuracy@1.0.0", "Is it good?", {"id": "small"})
-with Cache.open(pathlib.Path(sys.argv[1])) as cache:
+with Cache(pathlib.Path(sys.argv[1])) as cache:
     print(cache.get(call).served)
     for number in range(2):
         try:
@@ -184,7 +184,7 @@ def test_a_full_disk_is_one_sentence_and_what_was_kept_stays(at: At, path: Path)
     body = """
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
-with Cache.open(pathlib.Path(sys.argv[1])) as cache:
+with Cache(pathlib.Path(sys.argv[1])) as cache:
     try:
         for number in range(10**6):
             cache.put(Call("j", str(number), {"id": "m"}), Reply("x" * 1000))

@@ -70,7 +70,7 @@ def test_two_caches_of_one_process_make_one_file(path: Path) -> None:
     barrier, problems = threading.Barrier(8), []
 
     def work(who: int) -> None:
-        with Cache.open(path) as cache:
+        with Cache(path) as cache:
             barrier.wait()
             try:
                 cache.put(Call("j", str(who), {"id": "m"}), Reply(str(who)))
@@ -83,7 +83,7 @@ def test_two_caches_of_one_process_make_one_file(path: Path) -> None:
     for thread in threads:
         thread.join()
     assert problems == []
-    with Cache.open(path) as cache:
+    with Cache(path) as cache:
         assert all(cache.get(Call("j", str(who), {"id": "m"})) for who in range(8))
 
 
@@ -93,7 +93,7 @@ from evalstore.judging import Cache
 from evalstore.model import Call, Reply
 path, who, rounds = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 dice, wrong = random.Random(who), 0
-with Cache.open(path) as cache:
+with Cache(path) as cache:
     for _ in range(rounds):
         call = Call("j", f"question {dice.randrange(200)}", {"id": "m"})
         found = cache.get(call)
@@ -139,7 +139,7 @@ def test_eight_processes_of_which_some_are_killed(seed: int, path: Path) -> None
             process.kill()
 
     assert soak(path, 3000, kill)[4:] == ["0"] * 4
-    with Cache.open(path) as cache:
+    with Cache(path) as cache:
         assert all(cache.get(Call("j", f"question {number}", {"id": "m"})) for number in range(200))
     assert whole(path)
 
@@ -149,7 +149,7 @@ import os, sys, pathlib
 from evalstore.judging import Cache
 from evalstore.model import Call, Reply
 first, child, parent = (Call("j", name, {"id": "m"}) for name in ("first", "child", "parent"))
-with Cache.open(pathlib.Path(sys.argv[1])) as cache:
+with Cache(pathlib.Path(sys.argv[1])) as cache:
     cache.put(first, Reply("first"))
     if (pid := os.fork()) == 0:
         cache.put(child, Reply("child"))

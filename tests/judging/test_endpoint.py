@@ -81,7 +81,7 @@ from evalstore.model import Call
 endpoint = Endpoint({judge_server.url!r}, {KEY!r})
 print(endpoint)
 try:
-    ask_all([Call("j", "p", {{"id": "m"}})], endpoint, Cache.open(pathlib.Path("replies.db")))
+    ask_all([Call("j", "p", {{"id": "m"}})], endpoint, Cache(pathlib.Path("replies.db")))
 except Exception:
     logging.exception("seen")
 """
