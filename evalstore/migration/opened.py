@@ -56,10 +56,7 @@ def open_source(data: bytes, file: str) -> Document:
 
 def open_beside(data: bytes, file: str) -> Document:
     """Return the document of a file that a source names; where its ending says nothing, the value is its text."""
-    if _suffix(file) in SUFFIXES:
-        return open_source(data, file)
-    text, bom = read_text(data, file)
-    return Document(file, text, text, {(): Mark(1, 1, 0, len(text))}, {}, bom)
+    return open_source(data, file) if _suffix(file) in SUFFIXES else _text(data, file)
 
 
 def source_text(value: Any, file: str) -> str:
@@ -97,11 +94,8 @@ def _rows(data: bytes, file: str) -> tuple[Document, tuple[Broken, ...]]:
 
 
 def _text(data: bytes, file: str) -> Document:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise LoadError("not UTF-8", place=Place(file), hint="save the file as UTF-8") from None
-    return Document(file, text, text, {}, {})
+    text, bom = read_text(data, file)
+    return Document(file, text, text, {(): Mark(1, 1, 0, len(text))}, {}, bom)
 
 
 def _lines(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -44,9 +44,10 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
     `beside` are the documents that were read with it, by the path that it names them by. `there` is the text that a
     file of the store has: one that says the same already stays as it is, and costs less than to write it again.
     """
-    aside = list(_aside(taken, legacy))
-    if not taken.run and all(case.refused for case in taken.cases) and (taken.dataset is None or _refused(aside)):
-        return Plan({}, tuple(aside))
+    if not taken.run and not made(taken):
+        aside = tuple(_aside(taken, legacy))
+        if taken.dataset is None or any(said.outcome is Outcome.REFUSED for said in aside):
+            return Plan({}, aside)
     known = Known(taken, legacy, table, beside)
     shelf = Shelf(legacy.file, names.trial())
     try:
@@ -88,10 +89,6 @@ def _aside(taken: Taken, legacy: Legacy, target: str | None = None, run: str | N
         yield from (entry(document, note.pointer, note.outcome, note.reason) for note in case.notes)
         if case.refused:
             yield entry(document, case.pointer, case.outcome, *case.reasons)
-
-
-def _refused(entries: Iterable[Entry]) -> bool:
-    return any(said.outcome is Outcome.REFUSED for said in entries)
 
 
 def _done(case: Case, rubric: Draft | None, target: str | None, known: Known, notes: list[str]) -> Entry:

@@ -143,7 +143,7 @@ def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> Non
         ("rows.jsonl", 1, "refused"),
         ("rows.jsonl", 2, "migrated"),
     ]
-    main = read_yaml(plan.files["datasets/x.yaml"], "x").value
+    main = read_yaml(plan.files["datasets/x.yaml"].new, "x").value
     assert main["x_source"]["beside"] == {"rows.jsonl": []}
     assert main["questions"][1]["x_source"] == {"beside": "rows.jsonl", "pointer": "/1", "kept": {"q": 3, "note": 1}}
     assert same(give(main, {}, table), document.value)
@@ -161,7 +161,7 @@ def test_a_broken_line_is_kept_as_it_stands(tmp_path: Path) -> None:
     legacy = Legacy(document, "rows.jsonl", "0", lambda _: None, None, broken)
     plan = plan_source(Taken("d", Draft(Kind.DATASET, "x", {}), cases), legacy, table, Names())
     assert [(entry.line, entry.outcome) for entry in plan.entries] == [(1, "migrated"), (2, "refused"), (3, "migrated")]
-    main = read_yaml(plan.files["datasets/x.yaml"], "x").value
+    main = read_yaml(plan.files["datasets/x.yaml"].new, "x").value
     assert [(item["line"], item["value"]) for item in main["x_unmapped"]] == [(2, '{"q": ')]
     assert same(give(main, {}, table), json.loads('[{"q": 2}, {"q": 3}]'))
     without = plan_source(Taken("d", None, cases), legacy, table, Names())
