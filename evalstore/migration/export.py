@@ -9,6 +9,7 @@ from typing import Any
 from evalstore.documents import Document
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.files import read_below, write_below
+from evalstore.migration.gathered import gathered
 from evalstore.migration.kept import kept_runs
 from evalstore.migration.opened import open_source, source_text
 from evalstore.migration.outcome import Exported, Given
@@ -51,7 +52,10 @@ def _told(named: Iterable[str], table: Table, shelf: Shelf) -> tuple[Given, ...]
         raise RefError(
             f"no dataset here came from {table.format}", hint="name the datasets: evalstore export --to … dataset/x"
         )
-    return tuple(_checked(ref, table, shelf) for ref in asked)
+    given = [_checked(ref, table, shelf) for ref in asked]
+    mains = [main for main, *_ in given]
+    beside = {(one.file, one.text): one for _, *others in given for one in others}  # one file, for all that name it
+    return (*mains, *(one for key, one in beside.items() if key not in {(main.file, main.text) for main in mains}))
 
 
 def _main_ref(text: str, table: Table) -> Ref:
@@ -66,18 +70,18 @@ def _main_ref(text: str, table: Table) -> Ref:
 _ODD = (AttributeError, LookupError, TypeError, ValueError, StopIteration, RuntimeError)
 
 
-def _checked(ref: Ref, table: Table, shelf: Shelf) -> Given:
+def _checked(ref: Ref, table: Table, shelf: Shelf) -> list[Given]:
     try:
         given = _given(ref, table, shelf)
     except _ODD:
-        given = None
-    if given is None or not isinstance(given.file, str) or "\0" in given.file:
+        given = []
+    if not given or not all(isinstance(one.file, str) and "\0" not in one.file for one in given):
         hint = "`evalstore validate` shows what is wrong; x_source and x_unmapped must be as migrate wrote them"
         raise RefusedError(f"{ref.name} or a rubric of it is not as the schema says", hint=hint)
     return given
 
 
-def _given(ref: Ref, table: Table, shelf: Shelf) -> Given:
+def _given(ref: Ref, table: Table, shelf: Shelf) -> list[Given]:
     if keeps(table):
         return _kept(ref, table, shelf)
     dataset, questions = shelf.dataset(ref)
@@ -91,11 +95,11 @@ def _given(ref: Ref, table: Table, shelf: Shelf) -> Given:
     left_out = [f"{ref.name}: {key}" for key in _unsaid(dataset.value)]
     left_out += [f"{ref.name} {question.id}: {key}" for question in questions for key in _unsaid(question.row)]
     file = source.get("file") or f"{dataset.id}/{table.named_by_folder or dataset.id}"
-    return Given(file, f"{ref.name}@{dataset.version}", text, tuple(left_out))
+    return [Given(file, f"{ref.name}@{dataset.version}", text, tuple(left_out))]
 
 
-def _kept(ref: Ref, table: Table, shelf: Shelf) -> Given:
-    """Give back what was kept, if reading it again still gives what the store says."""
+def _kept(ref: Ref, table: Table, shelf: Shelf) -> list[Given]:
+    """Give back what was kept, and the files that hold cases of it, if reading them still gives what the store says."""
     main, questions = shelf.dataset(ref) if ref.kind is Kind.DATASET else (shelf.artifact(ref), [])
     source = main.value.get("x_source", {})
     if source.get("format") != table.format or "kept" not in source:
@@ -107,10 +111,14 @@ def _kept(ref: Ref, table: Table, shelf: Shelf) -> Given:
     document = open_source(text.encode(), source["file"])
     beside = {path: Document(path, "", value, {}, {}) for path, value in give_beside(told, table).items()}
     legacy = Legacy(document, source["file"], source["sha256"], beside.get, source["dialect"])
-    check_retold(read(legacy, table), main, questions, shelf.artifact)
+    taken = read(legacy, table)
+    check_retold(taken, main, questions, shelf.artifact)
     unread = [item for item in main.value.get("x_unmapped", ()) if "line" in item]
     left_out = tuple(f"{ref.name}: line {item['line']} of the source, {item['reason']}" for item in unread)
-    return Given(source["file"], f"{ref.name}@{main.version}", text, left_out)
+    name = f"{ref.name}@{main.version}"
+    others = gathered(taken, beside, source["file"]).items()
+    texts = (Given(file, name, source_text(beside[path].value, file)) for file, path in others)
+    return [Given(source["file"], name, text, left_out), *texts]
 
 
 def _unsaid(row: Mapping[str, Any]) -> list[str]:

@@ -13,9 +13,11 @@ from evalstore.documents import Document
 from evalstore.errors import LoadError, RefusedError
 from evalstore.migration.against import planned, text_there
 from evalstore.migration.detect import SURE, Match, detect
+from evalstore.migration.gathered import gathered
 from evalstore.migration.opened import names_key, opened
 from evalstore.migration.outcome import Entry, MigrationReport, Outcome, Planned, Source, State
 from evalstore.migration.plan import Plan, entry, plan_source
+from evalstore.migration.readers import gathers
 from evalstore.migration.readers import read as take
 from evalstore.migration.shelving import Names
 from evalstore.migration.sources import Found, find_sources
@@ -29,11 +31,16 @@ from evalstore.store.locate import looks_bare
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """One source and what it becomes; `skipped` when it is none of ours and only its folder was named."""
+    """One source and what it becomes; `skipped` when it is none of ours and only its folder was named.
+
+    `gathered` are files whose cases came with it. A file that may be one of those `waits` for all others.
+    """
 
     source: Source
     plan: Plan
     skipped: bool = False
+    gathered: tuple[str, ...] = ()
+    waits: bool = False
 
 
 def migrate(  # noqa: PLR0913  # the options of the command line
@@ -62,12 +69,13 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     waiting: AbstractContextManager[Stage | None] = nullcontext() if dry_run else staged(root)
     with waiting as stage:
         diffs = None if stage else Spool()
-        for found in watch(sources):
-            there = partial(text_there, root)
-            read = _read(found, tables, names, there, forced=format is not None, dialect=dialect)
+        there = partial(text_there, root)
+        one = partial(_read, tables=tables, names=names, there=there, forced=format is not None, dialect=dialect)
+        for read in _read_all(watch(sources), one):
             files += _files(read.plan, root, stage=stage, diffs=diffs)
             source = replace(read.source, entries=len(read.plan.entries))
             reads.append(replace(read, source=source, plan=Plan({}, read.plan.entries)))  # the texts wait on the disk
+        reads.sort(key=lambda read: read.source.file)
         check_taken(dialect, {read.source.format for read in reads} - {None}, tables)
         if stage:
             _refuse_changes(files, force=force)
@@ -106,8 +114,36 @@ def _refuse_changes(files: Iterable[Planned], *, force: bool) -> None:
         )
 
 
+def _read_all(sources: Iterable[Found], read: Callable[..., _Read]) -> Iterator[_Read]:
+    """Yield what the sources become; a file whose cases came with another source is not taken again."""
+    late: list[tuple[Found, Source]] = []
+    suites: dict[str, Source] = {}
+    for found in sources:
+        one = read(found, may_wait=True)
+        if one.waits:
+            late.append((found, one.source))
+            continue
+        suites = dict.fromkeys(one.gathered, one.source) | suites
+        yield one
+    for found, source in late:
+        suite = suites.get(found.name)
+        yield _Read(_with_suite(source, suite), Plan({}, ())) if suite else read(found, may_wait=False)
+
+
+def _with_suite(source: Source, suite: Source) -> Source:
+    reason = f"its cases come with {suite.file}"
+    return replace(source, format=suite.format, dialect=suite.dialect, target=suite.target, reason=reason)
+
+
 def _read(  # noqa: PLR0913  # all that one source is read with
-    found: Found, tables: Sequence[Table], names: Names, there: There, *, forced: bool, dialect: str | None
+    found: Found,
+    *,
+    tables: Sequence[Table],
+    names: Names,
+    there: There,
+    forced: bool,
+    dialect: str | None,
+    may_wait: bool,
 ) -> _Read:
     if found.copy:
         source = Source(found.name, "", None, None, 1.0, "this is the run that a migration has made of a source")
@@ -129,13 +165,15 @@ def _read(  # noqa: PLR0913  # all that one source is read with
     source = Source(found.name, sha256, None, None, match.confidence, match.reason, also=match.also)
     if match.table is None or (match.confidence < SURE and not forced):
         return _set_aside(source, document, match, walked=found.walked)
+    if may_wait and gathers(match.table) and isinstance(document.value, list):
+        return _Read(source, Plan({}, ()), waits=True)
     seen: dict[str, Document] = {}
     own = dialect if dialect in match.table.dialects else None
     legacy = Legacy(document, found.name, sha256, partial(_beside, found, seen), own, broken)
     taken = take(legacy, match.table)
     plan = plan_source(taken, legacy, match.table, names, beside=seen, there=there)
     source = replace(source, format=match.table.format, dialect=taken.dialect, target=plan.target)
-    return _Read(source, plan)
+    return _Read(source, plan, gathered=tuple(gathered(taken, seen, found.name)) if plan.target else ())
 
 
 def _beside(found: Found, seen: dict[str, Document], path: str) -> Document | None:

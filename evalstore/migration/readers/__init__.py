@@ -48,6 +48,11 @@ def are_runs(table: Table) -> bool:
     return bool(getattr(_reader(table), "RUNS", False))
 
 
+def gathers(table: Table) -> bool:
+    """Whether a file of a format may name others that hold cases of it."""
+    return bool(getattr(_reader(table), "GATHERS", False))
+
+
 def _given(main: Mapping[str, Any], table: Table) -> Any:
     return _filled(main["x_source"]["kept"], main, table, "")
 

@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from evalstore.migration.readers.agentevals.suite import read
 
-__all__ = ["read"]
+__all__ = ["GATHERS", "read"]
+
+GATHERS = True  # suites name files of raw cases
