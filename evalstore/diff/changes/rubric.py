@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from evalstore.diff.change import Change
+from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.checks import check_changes
 from evalstore.diff.changes.inlined import put_together, taken_apart
 from evalstore.diff.changes.loose import key_changes
@@ -20,6 +20,7 @@ from evalstore.documents import Pointer
 from evalstore.model import Combine
 
 Edits = Iterator[Change]
+_NOBODYS = Proof("no check has this id, so nothing reads it")
 _SHUT_ANYWAY = frozenset({Combine.ALL_PASS, Combine.MIN})
 
 
@@ -188,7 +189,8 @@ def _rest(walk: Walk) -> Edits:
     for key, old, new in key_changes(walk.here.rest, walk.goal.rest):
         at: Pointer = ("scoring", *key.split("/"))
         rule = "metadata-changed" if key.startswith("x_") else "unclassified-change"
-        yield walk.edit(rule, walk.here, old=old, new=new, old_pointer=at, new_pointer=at, name=key)
+        proof = _NOBODYS if key.startswith(("weights/", "required/")) else None
+        yield walk.edit(rule, walk.here, old=old, new=new, old_pointer=at, new_pointer=at, name=key, proof=proof)
     walk.here = replace(walk.here, rest=walk.goal.rest)
 
 

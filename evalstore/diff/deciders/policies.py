@@ -7,6 +7,7 @@ from evalstore.diff.state import CheckState, RubricState
 from evalstore.model import Combine
 
 _HIGHEST = frozenset({Combine.MAX, Combine.ANY_PASS})
+_LOWEST = frozenset({Combine.MIN, Combine.ALL_PASS})
 
 
 def nothing_missing(change: Change) -> Proof | None:
@@ -19,11 +20,15 @@ def nothing_missing(change: Change) -> Proof | None:
 
 
 def nothing_fails(change: Change) -> Proof | None:
-    """Prove that every check can always grade."""
-    before, _ = change.states
-    if any(check.may_err for check in before.checks):
-        return None
-    return Proof("no check of this rubric needs a judge, another engine or a time budget")
+    """Prove that every check can always grade, or that one more 0 decides nothing, or all, under both policies."""
+    before, after = change.states
+    silent = [check for check in before.checks if check.may_err]
+    if not silent:
+        return Proof("no check of this rubric needs a judge, another engine or a time budget")
+    policies = {before.errors, after.errors}
+    if policies == {"zero", "fail"} and all(_decides_alone(check, after) for check in silent):
+        return Proof("a check that counts as 0 makes this rubric 0 already")
+    return _zeros_unread(before, after, silent) if policies == {"skip", "zero"} else None
 
 
 def gate_idle(change: Change) -> Proof | None:
@@ -43,10 +48,20 @@ def gate_idle(change: Change) -> Proof | None:
 
 
 def _zeros_unread(before: RubricState, after: RubricState, silent: list[CheckState]) -> Proof | None:
-    sure = [check for check in before.checks if not (check.may_miss or (check.may_err and before.errors == "skip"))]
-    if after.combine not in _HIGHEST or not sure or any(check.gated for check in silent):
+    if any(check.gated for check in silent):
+        return None
+    if after.combine is Combine.WEIGHTED_AVG and not any(check.weight for check in silent):
+        return Proof("what can be unscored has weight 0 in a weighted average, and is no gate")
+    sure = [check for check in before.checks if check not in silent and not before.optional(check)]
+    if after.combine not in _HIGHEST or not sure:
         return None
     return Proof(f"{after.combine} takes the best, and {sure[0].id} is always scored")
+
+
+def _decides_alone(check: CheckState, rubric: RubricState) -> bool:
+    """Whether the rubric is 0 wherever this check counts as 0 and as failed."""
+    alone = len(rubric.checks) == 1 and (check.weight or rubric.combine is not Combine.WEIGHTED_AVG)
+    return check.gated or bool(alone) or rubric.combine in _LOWEST
 
 
 def _can_fail(check: CheckState, rubric: RubricState) -> bool:

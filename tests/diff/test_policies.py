@@ -1,0 +1,63 @@
+"""Policies for unscored checks: every change of one is held against every way in which the checks can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import permutations, product
+from typing import Any
+
+import pytest
+
+from evalstore.checks import combine
+from evalstore.diff.changes.rubric import rubric_changes
+from evalstore.diff.classify import Judgement, classify
+from evalstore.diff.plain import plain
+from evalstore.diff.state import CheckState, read_rubric
+from evalstore.model import CheckResult, Combine, RubricResult, Unscored, Verdict
+from evalstore.versions import Bump
+from tests.diff.fuzz.claims import allows, went
+
+POLICIES = [("errors", pair) for pair in permutations(("skip", "zero", "fail"), 2)]
+POLICIES += [("missing", pair) for pair in permutations(("skip", "zero"), 2)]
+JUDGED = {"id": "j", "kind": "llm_judge", "judge_prompt_ref": "judge/j@1.0.0", "threshold": 0}
+RECORDED = {"id": "t", "kind": "tool_usage", "forbidden": ["a"]}
+PLAIN = {"id": "p", "kind": "must_contain_any", "values": ["a"], "negate": True}
+CHECKS = [[PLAIN], [JUDGED], [JUDGED, PLAIN], [RECORDED, PLAIN], [JUDGED, RECORDED], [JUDGED, RECORDED, PLAIN]]
+
+
+@pytest.mark.parametrize(("name", "pair"), POLICIES)
+@pytest.mark.parametrize("mode", Combine)
+def test_a_changed_policy_does_what_is_claimed(mode: str, name: str, pair: tuple[str, str]) -> None:
+    proved = 0
+    for checks, weights, gates in product(CHECKS, ({}, {"j": 0}, {"t": 0, "j": 0}), ([], ["j"], ["t"])):
+        scoring = {"combine": str(mode), "weights": weights, "required": gates}
+        before, after = (
+            read_rubric(plain({"checks": checks, "scoring": {**scoring, name: policy}})) for policy in pair
+        )
+        assert before is not None
+        assert after is not None
+        for step in rubric_changes(before, after):
+            claim, (old, new) = classify(step), step.states
+            proved += claim.level < Bump.MAJOR
+            for results in product(*map(answers, old.checks)):
+                hold(claim, combine(old.scoring(), results), combine(new.scoring(), results))
+    assert proved
+
+
+def answers(check: CheckState) -> Iterator[CheckResult]:
+    for score in map(Fraction, (0, 1) if check.two_valued else (0, "1/2", 1)):
+        verdict = Verdict.PASS if check.threshold is not None and score >= check.threshold else Verdict.FAIL
+        yield CheckResult(check.token, check.kind, score, verdict)
+    for unscored, can_be in ((Unscored.MISSING, check.may_miss), (Unscored.ERROR, check.may_err)):
+        if can_be:
+            yield CheckResult(check.token, check.kind, None, Verdict.UNSCORED, unscored=unscored)
+
+
+def hold(claim: Judgement, old: RubricResult, new: RubricResult) -> None:
+    told: Any = claim.rule.id, claim.level, claim.directions, claim.reason, old, new
+    if claim.level < Bump.MAJOR:
+        assert (old.score, old.verdict) == (new.score, new.verdict), told
+    if old.score is not None and new.score is not None:
+        assert allows(claim.directions[0], went(old.score, new.score)), told
+        assert allows(claim.directions[1], went(*(Fraction(one.verdict is Verdict.PASS) for one in (old, new)))), told
