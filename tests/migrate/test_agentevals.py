@@ -44,6 +44,7 @@ ONLY_WORDS = (
     "before 4.16 the runner weighed",
     "a prompt does not show",
     "versions of the runner leave out a member",
+    "versions of the runner skip a check without a name",
 )
 PROMPTS = ["Is it good?", "Grade {{candidate_answer}}", "{{ question }} / {{answer}}: fair?", "{{#if}} {{ x.y }} odd"]
 

@@ -33,6 +33,7 @@ _NAMELESS = (
     "versions of the runner leave out a member of a composite that has no name, or whose type is spelled with _;"
     " here it counts"
 )
+_UNNAMED = "versions of the runner skip a check without a name; here it counts"
 Reader = Callable[[Raw, Pointer, Scope, Mapping[str, Any]], Said]
 
 
@@ -103,7 +104,8 @@ def _weighed(said: Said, raw: Raw, pointer: Pointer, scope: Scope, *, gate: Frac
     weight, gates = weight_of(raw, pointer), scope.dialect.gates
     turned = gates and raw.get("negate") is True
     terms = tuple(replace(term, weight=weight, gate=gate, negate=term.negate is not turned) for term in said.terms)
-    return replace(said, terms=terms)
+    nameless = bool(terms) and not gates and not isinstance(raw.get("name"), str)
+    return replace(said, terms=terms, lossy=(*said.lossy, *([_UNNAMED] if nameless else [])))
 
 
 def _gate(raw: Raw, pointer: Pointer, scope: Scope) -> Fraction | None:

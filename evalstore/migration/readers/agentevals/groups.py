@@ -63,7 +63,7 @@ def composite(raw: Raw, pointer: Pointer, scope: Scope, members: Members) -> Sai
     if isinstance(found, str):
         return unmapped(raw, pointer, found)
     unread = [ignored((*pointer, name), f"{key} comes first") for name in hidden]
-    odd = keys_of(aggregator, (*pointer, "aggregator"), scope, "aggregator")
+    odd = keys_of(aggregator, (*pointer, "aggregator"), scope, "aggregator", how)
     return joined([found, replace(said, terms=(), unmapped=()), odd, *unread])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.migration.readers.agentevals.keys import keys_of
-from evalstore.migration.readers.agentevals.said import Check, Said, Scope, joined, leaf, skipped, unmapped
+from evalstore.migration.readers.agentevals.said import Check, Said, Scope, ignored, joined, leaf, skipped, unmapped
 from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
@@ -27,10 +27,14 @@ _BOUNDED = frozenset({"name", "tool", "min", "max"})
 def trajectory(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Said:
     """Read the tools that must be called, so often or in this order; the score is the share that is."""
     mode = raw.get("mode")
-    if mode == "any_order":
-        return _minimums(raw, pointer)
     if not isinstance(mode, str):
         return skipped(pointer, "it has no mode")
+    unread = ("expected", "args_match") if mode == "any_order" else ("minimums",)
+    notes = (ignored((*pointer, key), f"its mode is {excerpt(mode)}") for key in unread if raw.get(key) is not None)
+    return joined([_minimums(raw, pointer) if mode == "any_order" else _calls(raw, pointer, scope, mode), *notes])
+
+
+def _calls(raw: Raw, pointer: Pointer, scope: Scope, mode: str) -> Said:
     expected = raw.get("expected")
     if not isinstance(expected, list):
         return skipped(pointer, "it has no list of expected tools")
