@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from evalstore.checks import Reach, evaluate
 from evalstore.documents import read_json, write_json
-from evalstore.migration import Outcome
+from evalstore.migration import Outcome, export, migrate
 from evalstore.migration.readers import read
 from evalstore.migration.table import load_tables
 from evalstore.migration.taken import Draft, Legacy, Taken
@@ -22,7 +23,11 @@ TABLE = load_tables("ai_eval")[0]
 WORDS = ["theme", "Theme", "hook", "ß", "İ", ""]
 TEXTS = st.lists(st.sampled_from(WORDS[:-1]), min_size=1, max_size=3, unique=True)
 CHECK = st.fixed_dictionaries(
-    {"kind": st.sampled_from(["must_contain_any", "must_not_contain", "must_contain_any", "regex"]), "values": TEXTS},
+    {
+        "kind": st.sampled_from(["must_contain_any", "must_not_contain", "must_contain_any", "regex"]),
+        "values": TEXTS,
+        "pattern": st.just("x"),
+    },
     optional={"case_sensitive": st.booleans(), "metadata": st.just({"discriminator": True})},
 )
 
@@ -141,6 +146,7 @@ def test_weights_that_are_left_with_nothing_are_a_loss() -> None:
         (["relevance_grader", None], "a grader is null where its name belongs"),
         ({"relevance_grader": {"weight": 3}}, "relevance_grader: its own settings are kept as data"),
         (["relevance_grader", "rubric_checks"], "rubric_checks: the rubrics that rows name grade them"),
+        (["relevance_grader", "relevance_grader"], "relevance_grader is named twice"),
         (["relevance_grader", "mine"], "mine: it is no grader of the module"),
     ],
 )
@@ -165,3 +171,66 @@ def test_an_expected_format_that_is_no_word_is_kept_as_data(format_: Any) -> Non
     (case,) = taken({"questions": [row]}).cases
     assert "expected" not in case.question
     assert case.reasons == ("expected: not as graders read it, kept as data",)
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer", "said"),
+    [
+        ({"values": []}, ("checks", 1, "values"), "`values` is empty"),
+        ({"values": "abc"}, ("checks", 1, "values"), "`values` must be a list, not the text 'abc'"),
+        ({"values": [1]}, ("checks", 1, "values"), "item 1 of `values` must be a text, not 1"),
+        ({"case_sensitive": "no"}, ("checks", 1, "case_sensitive"), "`case_sensitive` must be true or false"),
+    ],
+)
+def test_a_check_that_is_none_here_is_refused_at_its_place(change: Any, pointer: Any, said: str) -> None:
+    checks = [{"id": "s", "kind": "regex"}, {"id": "a", "kind": "must_contain_any", "values": ["x"]} | change]
+    root = {"id": "r", "version": "1.0", "applicable_bundles": [], "checks": checks, "scoring": {"combine": "all_pass"}}
+    (note,) = taken(root).notes
+    assert (note.outcome, note.pointer) == (Outcome.REFUSED, pointer)
+    assert note.reason.startswith(said)
+
+
+@pytest.mark.parametrize(
+    "scoring",
+    [
+        {"combine": "mode"},
+        {"combine": "weighted_avg", "threshold": 60},
+        {"combine": "weighted_avg", "weights": {"a": "1"}},
+    ],
+)
+def test_a_scoring_that_is_none_here_is_refused(scoring: Any) -> None:
+    checks = [{"id": "a", "kind": "must_contain_any", "values": ["x"]}]
+    root = {"id": "r", "version": "1.0", "applicable_bundles": [], "checks": checks, "scoring": scoring}
+    (note,) = taken(root).notes
+    assert (note.outcome, note.pointer[0]) == (Outcome.REFUSED, "scoring")
+
+
+def test_ids_that_are_none_here_keep_their_weights() -> None:
+    checks = [
+        {"id": "no-jquery", "kind": "must_contain_any", "values": ["x"], "case_sensitive": None},
+        {"id": "no jquery", "kind": "must_contain_any", "values": ["y"]},
+    ]
+    scoring = {"combine": "weighted_avg", "weights": {"no-jquery": 3, "no jquery": 1, "nojquery": 9}}
+    root = {"id": "r", "version": "1.0", "applicable_bundles": [], "checks": checks, "scoring": scoring}
+    (case,) = taken(root).cases
+    assert case.rubric
+    assert evaluate({"id": "r", "version": "1.0.0"} | case.rubric.value, "X").score == Fraction(3, 4)
+    assert case.reasons[0].startswith("no grader reads 'nojquery': kept as data; did you mean no")
+    assert case.reasons[1:] == ("the check 'no-jquery' is no_jquery here", "the check 'no jquery' is no_jquery_2 here")
+    root["checks"][1]["id"] = "no-jquery"  # type: ignore[index]
+    assert taken(root).cases[0].outcome is Outcome.LOSSY
+
+
+@pytest.mark.parametrize("dialect", ["current", "alpha"])
+def test_a_target_comes_back_whatever_dialect_was_asked_for(dialect: str, tmp_path: Path) -> None:
+    root = {"id": "t", "mode": "chat", "dataset_ref": "d.yaml", "graders": ["relevance_grader"]}
+    (tmp_path / "t.json").write_text(write_json(root), "utf-8")
+    migrate([tmp_path / "t.json"], into=tmp_path / "store", dialect=dialect)
+    assert export(to="ai_eval", store=tmp_path / "store").files[0].text == write_json(root)
+
+
+def test_expected_tools_with_odd_arguments_are_kept_as_data() -> None:
+    row = {"id": "q", "input": "Why?", "criteria": "So.", "expected_tools": [{"name": "a", "args": None}]}
+    (case,) = taken({"questions": [row]}).cases
+    assert "expected_tools" not in case.question
+    assert case.reasons == ("expected_tools: not as graders read it, kept as data",)

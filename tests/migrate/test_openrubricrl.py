@@ -128,6 +128,9 @@ def test_one_check_a_criterion_where_that_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
+        ({"metadata": "of last year"}, "metadata is a text"),
+        ({"domain": 5}, "domain is a number"),
+        ({"version": f"{'9' * 5000}.0.0"}, "the version '999"),
         ({"hybrid_metrics": 5}, "hybrid_metrics is a number"),
         ({"hybrid_metrics": {"a": 1}}, "hybrid_metrics is an object"),
         ({"hybrid_metrics": [0]}, "a metric has no name"),
@@ -145,6 +148,14 @@ def test_what_the_program_would_not_load_is_refused(more: dict[str, Any], said: 
     assert not refused.cases
     assert [note.outcome for note in refused.notes] == [Outcome.REFUSED]
     assert refused.notes[0].reason.startswith(said)
+
+
+def test_zeros_that_lead_a_version_are_no_part_of_it() -> None:
+    said = taken({"name": "r", "version": "01.0.00", "scale": {"min": 0, "max": 4}, "criteria": [CRITERION]})
+    rubric = said.cases[0].rubric
+    assert rubric
+    assert {rubric.version, said.drafts[0].version} == {"1.0.0"}
+    assert rubric.value["checks"][0]["judge_prompt_ref"] == "judge/r@1.0.0"
 
 
 def test_it_is_asked_for_by_an_option(cli: Any, tmp_path: Path) -> None:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
-from evalstore.documents import Pointer, json_pointer
+from evalstore.documents import Pointer, json_pointer, write_yaml
 from evalstore.migration.names import Labels, as_id, dataset_id, slug
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.table import Table
-from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken, judge_draft
+from evalstore.migration.taken import VERSION, Case, Draft, Legacy, Note, Taken, judge_draft
 from evalstore.migration.words import named, unread
 from evalstore.model import Kind, is_id
 from evalstore.text import excerpt
+from evalstore.validation import text_source, validate
 from evalstore.versions import find_version
 
 _REF = re.compile(r"rubric/(?P<id>[^@]+)@(?P<version>[^@]+)")
+_ALPHA = "alpha"
+_SHAPE = ("check-kind-", "key-missing", "value-")  # the rules of validation about it
 _TWO_PARTS = re.compile(r"[0-9]+\.[0-9]+")
 _CHECK_KEYS = ("id", "kind", "values", "case_sensitive", "metadata")
 _SCORING_KEYS = ("combine", "weights", "threshold")
@@ -25,10 +29,12 @@ _NOT_RUN = "the program has no executor for {}: it leaves the check out of the s
 _UNSAID = "no check kind can say {}: what it adds to the score is lost"
 _NONE_RUN = "the program has an executor for none of its checks and scores nothing; here they are graded"
 _NO_WEIGHT = "the weights of the checks that the program runs add up to 0, so here the rubric has no score"
+_TWINS = "several checks have one id: nothing says whether the program counts each of them, as is done here"
 _NO_NAME = "a grader is {} where its name belongs: what it adds to the score is lost"
+_AGAIN = "{} is named twice: it grades once here"
 _OWN = "{}: its own settings are kept as data, and it grades here with those of the module"
 _OWN_THRESHOLD = "question_pass_threshold is kept as data: a question passes here at 3.5 of 5"
-_NO_GRADERS = "graders is {} where the graders of a target belong"
+_NO_GRADERS = "graders is {} where the names of a target's graders belong"
 
 
 def read(legacy: Legacy, table: Table) -> Taken:
@@ -121,7 +127,8 @@ def _is_facts(value: Any) -> bool:
 
 def _is_tools(value: Any) -> bool:
     return isinstance(value, list) and all(
-        (isinstance(item, str) and item) or (_has_texts(item, "name") and item.keys() <= {"name", "args"})
+        (isinstance(item, str) and item)
+        or (_has_texts(item, "name") and item.keys() <= {"name", "args"} and isinstance(item.get("args", {}), dict))
         for item in value
     )
 
@@ -131,7 +138,7 @@ def _has_texts(item: Any, *keys: str) -> bool:
 
 
 def _is_expected(value: Any) -> bool:
-    return not isinstance(value, dict) or value.get("format") in (None, "json", "text")  # a list has no hash
+    return not isinstance(value, dict) or value.get("format", "text") in ("json", "text")  # a list has no hash
 
 
 _FITS: Mapping[str, Callable[[Any], object]] = {
@@ -148,12 +155,15 @@ def _rubric(root: Mapping[str, Any], _: Legacy, table: Table) -> Taken:
     version = _version(root["version"]) if isinstance(root.get("version"), str) else None
     if problem := _rubric_problem(root, version):
         return Taken("rubric", notes=(Note(problem[0], Outcome.REFUSED, problem[1]),))
-    run = [check for check in root["checks"] if check["kind"] in table.form["executors"]]
-    left = [(index, check) for index, check in enumerate(root["checks"]) if run and check not in run]
-    checks = [_check(check, executed=bool(run)) for check in run or root["checks"]]
+    listed = list(enumerate(root["checks"]))
+    run = [(index, check) for index, check in listed if check["kind"] in table.form["executors"]]
+    graded = run or listed
+    left = [(index, check) for index, check in listed if (index, check) not in graded]
+    ids = _ids(check["id"] for _, check in graded)
+    checks = [{**_check(check, executed=bool(run)), "id": id_} for id_, (_, check) in zip(ids, graded, strict=True)]
     lost = sorted({check["kind"] for _, check in left}.intersection(table.form["unsaid"]))
     notes = [Note(("checks", index), Outcome.UNMAPPED, _why_left(check["kind"], lost)) for index, check in left]
-    scoring = _scoring(root["scoring"], {check["id"] for check in checks}, executed=bool(run))
+    scoring = _scoring(root["scoring"], ids, [check["id"] for _, check in graded], executed=bool(run))
     value = {
         **{key: root[key] for key in ("description",) if isinstance(root.get(key), str)},
         **({"title": root["label"]} if isinstance(root.get("label"), str) else {}),
@@ -161,14 +171,19 @@ def _rubric(root: Mapping[str, Any], _: Legacy, table: Table) -> Taken:
         "scoring": scoring,
         **({"x_unmapped": [check for _, check in left]} if left else {}),
     }
+    if problem := _misfit(value, [index for index, _ in graded]):
+        return Taken("rubric", notes=(Note(problem[0], Outcome.REFUSED, problem[1]),))
     reasons = (
         *([] if run else [_NONE_RUN]),
         *(_UNSAID.format(excerpt(kind)) for kind in lost),
         *([_NO_WEIGHT] if _weightless(scoring, checks) else []),
+        *([_TWINS] if len({check["id"] for _, check in graded}) < len(graded) else []),
     )
     rubric = Draft(Kind.RUBRIC, _id(root["id"]), value, version=version or "")
     outcome = Outcome.LOSSY if reasons else Outcome.MIGRATED
-    reasons += tuple(_unread(run, root["scoring"]) if run else ())
+    reasons += tuple(_unread([check for _, check in run], root) if run else ())
+    pairs = ((id_, check["id"]) for id_, (_, check) in zip(ids, graded, strict=True))
+    reasons += tuple(f"the check {excerpt(name)!r} is {id_} here" for id_, name in pairs if id_ != name)
     return Taken("rubric", cases=(Case((), root, outcome, reasons, rubric=rubric, notes=tuple(notes)),))
 
 
@@ -194,13 +209,33 @@ def _rubric_problem(root: Mapping[str, Any], version: str | None) -> tuple[Point
 
 def _check(check: Mapping[str, Any], *, executed: bool) -> dict[str, Any]:
     """Return a check; of one that the program runs only what it reads, as other keys would mean something here."""
-    case = {"case_sensitive": check.get("case_sensitive", False)} if "values" in check else {}
+    folds = check.get("case_sensitive") is None
+    case = {"case_sensitive": False if folds else check["case_sensitive"]} if "values" in check else {}
     return {key: item for key, item in check.items() if not executed or key in _CHECK_KEYS} | case
 
 
-def _scoring(scoring: Mapping[str, Any], ids: set[str], *, executed: bool) -> dict[str, Any]:
+def _ids(names: Iterable[str]) -> list[str]:
+    """Return an id for each check, as it is if it can be one and none before has it."""
+    labels = Labels()
+    return [labels.fresh(name if is_id(name) else as_id(slug(name) or "check")) for name in names]
+
+
+def _misfit(value: Mapping[str, Any], places: list[int]) -> tuple[Pointer, str] | None:
+    """Return what of a rubric does not have the shape of one, and so may be graded otherwise than the program does."""
+    text = write_yaml({"id": "rubric", "version": VERSION, **value})
+    found = validate([text_source(text.encode())], load=None, today=date.min).findings
+    problem = next((one for one in found if one.rule.startswith(_SHAPE)), None)
+    if problem is None:
+        return None
+    key, *steps = problem.pointer.split("/")[1:]
+    at: Pointer = (key, places[int(steps[0])], *steps[1:2]) if key == "checks" and steps else (key, *steps[:1])
+    return at, f"{problem.message}: nothing says how the program grades that"
+
+
+def _scoring(scoring: Mapping[str, Any], ids: list[str], names: list[str], *, executed: bool) -> dict[str, Any]:
     weights = scoring.get("weights")
-    kept = {id_: weight for id_, weight in weights.items() if id_ in ids} if isinstance(weights, dict) else None
+    pairs = zip(ids, names, strict=True)
+    kept = {id_: weights[name] for id_, name in pairs if name in weights} if isinstance(weights, dict) else None
     read = {key: item for key, item in scoring.items() if not executed or key in _SCORING_KEYS}
     return read | ({"weights": kept} if kept is not None else {})
 
@@ -212,8 +247,10 @@ def _weightless(scoring: Mapping[str, Any], checks: list[dict[str, Any]]) -> boo
     return all(weights.get(check["id"], 1) == 0 for check in checks)
 
 
-def _unread(run: list[Any], scoring: Mapping[str, Any]) -> Iterator[str]:
+def _unread(run: list[Any], root: Mapping[str, Any]) -> Iterator[str]:
     """Say which keys of the checks that the program runs, and of how it combines them, it does not read."""
+    scoring, ids = root["scoring"], [check["id"] for check in root["checks"]]
+    yield from unread((key for key in scoring.get("weights") or () if key not in ids), ids)
     keys = dict.fromkeys(key for check in run for key in check if key not in _CHECK_KEYS)
     yield from unread(keys, _CHECK_KEYS)
     yield from unread((key for key in scoring if key not in _SCORING_KEYS), _SCORING_KEYS)
@@ -223,9 +260,9 @@ def _target(root: Mapping[str, Any], legacy: Legacy, table: Table) -> Taken:
     names = _graders(root["graders"])
     odd = _odd(root["graders"])
     if not names:
-        problem = _NO_GRADERS.format(named(root["graders"]))
+        problem = _NO_GRADERS.format(named(root["graders"]) if root["graders"] else "empty")
         return Taken("target", notes=(Note(("graders",), Outcome.REFUSED, problem),))
-    alpha = legacy.dialect == "alpha"
+    alpha = legacy.dialect == _ALPHA
     judges = {judge["id"]: _judge(judge, alpha=alpha) for judge in table.judges}
     rows = {name: table.form["graders"].get(name) for name in names}
     said = [
@@ -256,7 +293,7 @@ def _target(root: Mapping[str, Any], legacy: Legacy, table: Table) -> Taken:
     rubric = Draft(Kind.RUBRIC, _id(str(root.get("id") or "target")), value)
     outcome = Outcome.LOSSY if reasons else Outcome.MIGRATED
     return Taken(
-        "target",
+        _ALPHA if alpha else "target",
         cases=(Case((), root, outcome, tuple(reasons), rubric=rubric, notes=tuple(said)),),
         drafts=tuple(used.values()),
     )
@@ -273,9 +310,10 @@ def _graders(value: Any) -> dict[str, Pointer]:
 
 def _odd(value: Any) -> list[tuple[Note, Any]]:
     """Return what stands among graders and is no name, and the settings that a grader has for itself."""
-    listed = enumerate(value) if isinstance(value, list) else ()
+    listed = list(enumerate(value)) if isinstance(value, list) else []
     kept = value.items() if isinstance(value, dict) else ()
     words = [(key, item, _NO_NAME.format(named(item))) for key, item in listed if not isinstance(item, str)]
+    words += [(key, item, _AGAIN.format(excerpt(item))) for key, item in listed if item in value[:key]]
     words += [(key, item, _OWN.format(excerpt(str(key)))) for key, item in kept if item and not _is_switch(item)]
     return [(Note(("graders", key), Outcome.UNMAPPED, reason), item) for key, item, reason in words]
 
@@ -304,7 +342,7 @@ def _judge(value: Mapping[str, Any], *, alpha: bool) -> Draft:
 
 
 def _id(name: str) -> str:
-    return name if is_id(name) else as_id(slug(name))
+    return name if is_id(name) else as_id(slug(name) or "target")
 
 
 _READ: Mapping[str, Callable[[Mapping[str, Any], Legacy, Table], Taken]] = {

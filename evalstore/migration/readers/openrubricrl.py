@@ -16,6 +16,7 @@ from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
 from evalstore.migration.words import named
 from evalstore.model import Kind
 from evalstore.text import excerpt
+from evalstore.versions import find_version
 
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 _TOLERANCE = Decimal("0.000001")
@@ -25,6 +26,7 @@ _EXAMPLE = frozenset({"input", "output", "score", "explanation"})
 _EXPLODED = "one call a criterion, averaged here: the program asks once and takes the average that the model gives"
 _METRICS = frozenset({"bleu", "rouge", "accuracy", "perplexity", "custom"})
 _LOWEST = "a reply without a score counted as 0, which is not the lowest grade; here it counts as the lowest grade"
+_BAR = "the program gives a grade and no verdict: here a grade passes from 0.7 of the scale on"
 _ALONE = "the program cannot measure it and leaves it out: the score is the judge's alone"
 _UNMEASURED = "no check kind measures it"
 _BLENDED = "the program blends other measures into the score where it trains with it; they are set aside"
@@ -44,10 +46,12 @@ def read(legacy: Legacy, table: Table) -> Taken:
         *([_LOWEST] if root["scale"]["min"] != 0 else []),
         *([_BLENDED] if blends else []),
     ]
-    rubric = Draft(Kind.RUBRIC, judge.id, value | ({"x_unmapped": metrics} if blends else {}), version=root["version"])
+    rubric = Draft(Kind.RUBRIC, judge.id, value | ({"x_unmapped": metrics} if blends else {}), version=judge.version)
     notes = tuple(_metrics(metrics, _UNMEASURED if blends else _ALONE))
     outcome = Outcome.LOSSY if reasons else Outcome.MIGRATED
-    return Taken(dialect, cases=(Case((), root, outcome, tuple(reasons), rubric=rubric, notes=notes),), drafts=(judge,))
+    return Taken(
+        dialect, cases=(Case((), root, outcome, (*reasons, _BAR), rubric=rubric, notes=notes),), drafts=(judge,)
+    )
 
 
 def _whole(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[Draft, dict[str, Any]]:
@@ -86,7 +90,12 @@ def _judge(root: Mapping[str, Any], template: str, *names: str) -> Draft:
         **({"applicable_to": [domain]} if isinstance(domain, str) and domain else {}),
     }
     name = slug(root["name"])
-    return Draft(Kind.JUDGE, as_id(name).rstrip("_"), value, version=root["version"])
+    return Draft(Kind.JUDGE, as_id(name).rstrip("_"), value, version=_version(root))
+
+
+def _version(root: Mapping[str, Any]) -> str:
+    """Return the version without the zeros that may lead its numbers."""
+    return ".".join(part.lstrip("0") or "0" for part in root["version"].split("."))
 
 
 def _rubric(root: Mapping[str, Any], checks: list[dict[str, Any]], scoring: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,11 +152,16 @@ def _problems(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator[tupl
             what = f"{key} is {named(root[key])}" if key in root else f"{key} is missing"
             yield ((key,) if key in root else ()), f"{what}: the program does not load it"
             return
+    for key, kind in (("description", str), ("domain", str), ("metadata", dict)):
+        if root.get(key) is not None and not isinstance(root[key], kind):
+            yield (key,), f"{key} is {named(root[key])}: the program does not load it"
     if not _VERSION.fullmatch(root["version"]):
         yield (
             ("version",),
             f"the version {excerpt(root['version'])!r} is not three numbers: the program does not load it",
         )
+    elif find_version(_version(root)) is None:
+        yield ("version",), f"the version {excerpt(root['version'])!r} is too long to be a version here"
     yield from _scale_problems(root["scale"])
     for index, criterion in enumerate(root["criteria"]):
         at = ("criteria", index)
