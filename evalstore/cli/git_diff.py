@@ -83,7 +83,7 @@ def _told(settings: Settings, pair: _Pair) -> str:
     if before != after and _ABSENT not in pair.modes:
         head.append(printable(f"mode {before} \u2192 {after}"))
     head += [printable(line) for line in pair.note.splitlines() if not line.startswith("index ")]
-    return "\n".join([*head, *_body(settings, pair)])
+    return "\n".join([*head, *_body(settings, pair), ""])  # git puts nothing between two files
 
 
 def _body(settings: Settings, pair: _Pair) -> list[str]:

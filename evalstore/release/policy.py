@@ -91,7 +91,7 @@ def _covers(released: Version, version: Version, wanted: Bump) -> bool:
 
 def _unneeded(released: Version, working: Version) -> Judgement:
     if _precedence(working) == _precedence(released):
-        return Judgement(None, True, "nothing that a score or a reader of it could notice")
+        return Judgement(None, True, "nothing that anyone could notice")
     return Judgement(Policy.WITHOUT_CHANGE, True, f"{working} is not released yet, and nothing changed")
 
 

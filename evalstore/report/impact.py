@@ -41,7 +41,7 @@ def text(impact: Impact, screen: Screen = PAPER) -> str:
         *_table("through them", [_far(one, held) for one, held in _farther(impact)], screen),
         *_table("releases that hold it", [_released(one) for one in impact.dependents if one.releases], screen),
         *_notes(impact, screen),
-        *_next(impact),
+        *("\n".join(wrapped(line, width=screen.width, inner="  ")) for line in _next(impact)),
     ]
     return "\n\n".join(blocks)
 

@@ -10,7 +10,7 @@ from evalstore.model import Verdict, decimal
 from evalstore.report.columns import columns
 from evalstore.report.numbers import number
 from evalstore.report.words import counted, wrapped
-from evalstore.text import excerpt
+from evalstore.text import excerpt, printable
 
 if TYPE_CHECKING:
     from evalstore.diff import Measured, MovedOutput
@@ -22,7 +22,9 @@ _ID = 40
 
 def measured_text(measured: Measured, width: int) -> str:
     """Return one sentence, wrapped, and a line for each example."""
+    files = dict.fromkeys(printable(example.place.file) for example in measured.examples)
     lines = wrapped(measured_sentence(measured), width=width, inner="  ")
+    lines += [f"  as in {file}:" for file in files]
     rows = [_row(example) for example in measured.examples]
     more = measured.moved - len(rows)
     below = [f"  {line}" for line in columns(rows).split("\n")] if rows else []
@@ -95,7 +97,7 @@ def _shift(shift: Fraction | None) -> str:
 def _row(example: MovedOutput) -> tuple[str, ...]:
     old, new = example.old_verdict, example.new_verdict
     verdict = f"{old} → {new}" if old is not new else f"{new} as before"
-    place = f"{example.place.file}:{example.place.line}" if example.place.line else example.place.file
+    place = f"line {example.place.line}" if example.place.line else ""
     score = f"{_score(example.old_score)} → {_score(example.new_score)}"
     return excerpt(example.id, _ID), score, "" if Verdict.UNSCORED in {old, new} else verdict, place
 

@@ -74,7 +74,8 @@ def _said(parts: Sequence[Group], screen: Screen) -> Iterator[str]:
     loud = [part for part in parts if not part.quiet]
     if len(loud) > LOUD:
         yield from _summed(sums(parts), screen)
-        yield from ("", f"this is said of {len(loud):,} of {counted(len(parts), 'source')}; {_EACH}")
+        told = f"this is said of {len(loud):,} of {counted(len(parts), 'source')}; {_EACH}"
+        yield from ("", *wrapped(told, width=screen.width, inner="  "))
         loud, parts = [part for part in loud if part.source.also][:LOUD], []
     quiet = len(parts) - len(loud)
     for part in parts if 0 < quiet <= _QUIET else loud:

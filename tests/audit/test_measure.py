@@ -242,7 +242,7 @@ def test_the_text_is_a_sentence_and_the_outputs_that_move(store: Repo, run: Run,
     told = " ".join(ran.out.partition("the next version is 2.0.0\n\n")[2].split())
     assert told == (
         f"{run.path}: 1 of 3 outputs moves, 1 to another verdict; the mean score falls by 16.67 points "
-        f"three 1 → 0.5 pass → fail {run.samples}:3"
+        f"as in {run.samples}: three 1 → 0.5 pass → fail line 3"
     )
 
 
