@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from evalstore.audits.grader import Grader
-from evalstore.audits.lineage import content_of
 from evalstore.audits.reach import Loader, model_of
 from evalstore.audits.rulers import Rulers
-from evalstore.audits.stored import Asked, Stored, asked_of
+from evalstore.audits.stored import Asked, Stored, asked_of, with_contents
 from evalstore.checks import combine
 from evalstore.errors import EvalstoreError, RefError, SchemaError
 from evalstore.judging import Panel
@@ -20,8 +19,8 @@ from evalstore.model import (
     CheckResult,
     Kind,
     Question,
-    Rubric,
     RubricResult,
+    Scoring,
     check_pins,
     parse_ref,
     pins_of,
@@ -30,6 +29,8 @@ from evalstore.model import (
 from evalstore.runs import Row
 
 Load = Callable[[str], Artifact]
+# How the checks of a rubric are combined, and the checks, each with its content as one text.
+_GradedBy = tuple[Scoring, tuple[tuple[Check, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Bench:
     stored: Stored
     grader: Grader
     asked: Mapping[str, Asked]
-    _rubrics: dict[str, Rubric] = field(default_factory=dict)
+    _rubrics: dict[str, _GradedBy] = field(default_factory=dict)
     _reached: dict[str, bool] = field(default_factory=dict)
 
     @classmethod
@@ -92,24 +93,22 @@ class Bench:
         """Return the result of a row, or None where something is missing; `known` are results of checks by content."""
         asked, before = self.asked.get(row.id), self.grader.unanswered
         try:
-            rubric = self._rubric(row, asked) if asked else None
-            if asked is None or rubric is None:
+            graded_by = self._graded_by(row, asked) if asked else None
+            if asked is None or graded_by is None:
                 return None
-            results = [self._check(check, asked, row, known) for check in rubric.checks]
+            scoring, checks = graded_by
+            fresh = [(check, content) for check, content in checks if content not in known]
+            results = self.grader.grade(fresh, asked, row)
         except RefError:  # what is referred to is not there (yet)
             return None
-        return None if self.grader.unanswered > before else combine(rubric.scoring, results)
+        found = {content: result for (_, content), result in zip(fresh, results, strict=True)}
+        known |= {content: found[content] for check, content in fresh if not any(check_pins((), check.params))}
+        if self.grader.unanswered > before:
+            return None
+        by_content = {**known, **found}
+        return combine(scoring, [by_content[content]._replace(id=check.id) for check, content in checks])
 
-    def _check(self, check: Check, asked: Asked, row: Row, known: dict[str, CheckResult]) -> CheckResult:
-        content = content_of(check)
-        if content not in known:
-            (result,) = self.grader.grade([(check, content)], asked, row)
-            if any(check_pins((), check.params)):
-                return result
-            known[content] = result
-        return known[content]._replace(id=check.id)
-
-    def _rubric(self, row: Row, asked: Asked) -> Rubric | None:
+    def _graded_by(self, row: Row, asked: Asked) -> _GradedBy | None:
         """Return what grades a row on this side: the changed rubric, what its question names now, else as recorded."""
         if row.rubric.partition("@")[0] == self.side.name:
             return self._read(self.side.name, self.side.artifact)
@@ -117,16 +116,17 @@ class Bench:
             ref = asked.question.rubric_ref
             return self._read(ref, self.grader.load(ref)) if ref else None
         ruler = self.stored.rulers.get(row.rubric)
-        return ruler.rubric if ruler else None
+        return (ruler.rubric.scoring, ruler.checks) if ruler else None
 
-    def _read(self, key: str, artifact: Artifact) -> Rubric:
+    def _read(self, key: str, artifact: Artifact) -> _GradedBy:
         if key not in self._rubrics:
             try:
-                self._rubrics[key] = rubric_of(artifact.value)
+                rubric = rubric_of(artifact.value)
             except MISFITS as error:
                 raise SchemaError(
                     f"{key} cannot grade anything: {type(error).__name__}: {error}", hint="evalstore validate says why"
                 ) from None
+            self._rubrics[key] = rubric.scoring, with_contents(rubric)
         return self._rubrics[key]
 
     def _refers(self, check: Check) -> bool:

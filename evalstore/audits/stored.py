@@ -34,7 +34,7 @@ class Ruler:
     def of(cls, located: Located) -> Ruler:
         """Read a located rubric."""
         rubric = rubric_of(located.resolved.artifact.value)
-        return cls(located, rubric, tuple((check, content_of(check)) for check in rubric.checks))
+        return cls(located, rubric, with_contents(rubric))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,11 @@ def read_stored(run: Run | Path | str, rulers: Rulers) -> Stored:
         rulers={pinned.ref: Ruler.of(rulers.locate(pinned)) for pinned in run.rubrics},
         asked={q.id: asked_of(q) for q in rulers.store.questions(dataset.resolved) if q.id in rows},
     )
+
+
+def with_contents(rubric: Rubric) -> tuple[tuple[Check, str], ...]:
+    """Return the checks of a rubric, each with its content as one text."""
+    return tuple((check, content_of(check)) for check in rubric.checks)
 
 
 def asked_of(question: Question) -> Asked:
