@@ -43,7 +43,7 @@ ONLY_WORDS = (
     "each point is asked by itself",
     "before 4.16 the runner weighed",
     "a prompt does not show",
-    "versions of the runner leave out a member",
+    "versions of the runner leave",
     "versions of the runner skip a check without a name",
 )
 PROMPTS = ["Is it good?", "Grade {{candidate_answer}}", "{{ question }} / {{answer}}: fair?", "{{#if}} {{ x.y }} odd"]
@@ -343,6 +343,9 @@ def test_up_to_d1_a_case_replaces_the_checks_of_its_suite_from_d2_it_adds_to_the
     skipping = suite | {"evalcases": [case | {"execution": {"evaluators": own, "skip_defaults": True}}]}
     assert asked(skipping, "D2") == {"own"}
     assert asked(suite | {"evalcases": [{"id": "a", "input": "y"}]}, "D1") == {"shared"}
+    alone = suite | {"evalcases": [{"id": "a", "input": "y", "execution": {"target": "any"}}]}
+    assert asked(alone, "D1") == {"shared"}
+    assert any("without the checks of its suite" in reason for reason in taken(alone, "D1").cases[0].reasons)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from evalstore.migration.taken import Legacy
 from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
+_ALONE = "versions of the runner leave a test that has an execution of its own without the checks of its suite"
 _OTHER = "{} grades it in the runner, as nothing else does; here a judge does"
 _LISTS = tuple(f"{at}{key}" for at in ("", "execution.") for key in ("assertions", "assert", "evaluators"))
 
@@ -83,7 +84,8 @@ def graded_by(raw: Raw, pointer: Pointer, suite: Suite, scope: Scope) -> Said:
     criteria = criteria_of(raw)
     if suite.dialect.name == "D4" and criteria and isinstance(suite.legacy.document.value, list):
         parts.append(strings([(criteria, (*pointer, "criteria"))], scope))  # of rows, the runner makes it a check
-    said = joined([*parts, hidden, above, *_keys(raw, pointer, suite, scope)])
+    alone = isinstance(execution, dict) and not suite.dialect.appends and not own and shared
+    said = joined([*parts, hidden, above, *_keys(raw, pointer, suite, scope), Said(lossy=(_ALONE,) if alone else ())])
     if said.terms or said.unmapped or suite.dialect.name == "D4" or criteria is None:
         return said
     grader = raw.get("evaluator", suite.root.get("evaluator"))

@@ -51,6 +51,7 @@ _BLIND = (
 )
 _POINTS = "its points are asked in words of our own, and not by its prompt"
 _VALUE = "it is not known what a prompt makes of the value beside it"
+_BARE = "from 4.0 on the runner takes a prompt without file:// for the words themselves; here it is the file's"
 _AGENT = "the runner's grader could use tools to look around; here a model only reads"
 
 
@@ -140,7 +141,7 @@ def _points(given: list[tuple[Any, Pointer]], raw: Raw, pointer: Pointer, scope:
 
 
 def _prompted(given: str, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
-    path = _path(given)
+    path = given.removeprefix(_FILE) if given.startswith(_FILE) else _bare_path(given, scope)
     if path is None:
         return _judge(given, raw, pointer, scope, name=name_of(raw))
     suffix = PurePosixPath(path).suffix.lower()
@@ -151,13 +152,15 @@ def _prompted(given: str, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
     document = scope.beside(path)
     if document is None or not isinstance(document.value, str):
         return unmapped(raw, pointer, f"its prompt {excerpt(path)} is not there, or lies outside of what was named")
-    return _judge(document.value, raw, pointer, scope, name=PurePosixPath(path).stem)
+    said = _judge(document.value, raw, pointer, scope, name=PurePosixPath(path).stem)
+    bare = scope.dialect.name == "D3" and not given.startswith(_FILE)
+    return joined([said, Said(lossy=(_BARE,) if bare else ())])
 
 
-def _path(given: str) -> str | None:
-    """Return the path of a file with the prompt; None where the text is the prompt itself."""
-    if given.startswith(_FILE):
-        return given.removeprefix(_FILE)
+def _bare_path(given: str, scope: Scope) -> str | None:
+    """Return the path of a file with the prompt; None where the text is the prompt itself, as always in D4."""
+    if scope.dialect.name == "D4":
+        return None
     alone = "\n" not in given.strip() and " " not in given.strip()
     return given.strip() if alone and PurePosixPath(given.strip()).suffix.lower() in _TEXTS | _PROGRAMS else None
 
