@@ -83,11 +83,9 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
 
 def _store_of(start: Path) -> Path:
     """Return the folder that evalstore.yaml or a repository marks as a store, else `start`: files need no git."""
-    from evalstore.store.locate import find_root, find_top
+    from evalstore.store.locate import store_around
 
-    here = start.resolve()
-    top = find_top(here)
-    return find_root(here, top)[0] if top else start
+    return store_around(start.resolve()) or start
 
 
 def _write(path: Path, done: object) -> None:

@@ -81,12 +81,9 @@ def _home(root: Path | None, sources: list[Source]) -> Path | None:
 
 
 def _root(folder: Path) -> Path | None:
-    """Return the folder of the store on disk around a folder; None outside a working tree."""
-    from evalstore.store.locate import existing_folder, find_root, find_top
+    from evalstore.store.locate import existing_folder, store_around
 
-    start = existing_folder(folder)
-    top = find_top(start)
-    return find_root(start, top)[0] if top else None
+    return store_around(existing_folder(folder))
 
 
 def _all(settings: Settings, root: Path | None) -> list[Source]:

@@ -47,6 +47,12 @@ def find_root(start: Path, top: Path) -> tuple[Path, str]:
     return root, prefix
 
 
+def store_around(folder: Path) -> Path | None:
+    """Return the root of the store on disk that a folder lies in; None outside a working tree."""
+    top = find_top(folder)
+    return find_root(folder, top)[0] if top else None
+
+
 def is_marked(folder: Path) -> bool:
     """Whether a folder holds evalstore.yaml as a regular file."""
     try:
