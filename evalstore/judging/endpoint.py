@@ -36,7 +36,7 @@ _BOUNDS = {
     "longest_wait": (0, _DAY),
     "patience": (1, 1_000_000_000),
 }
-_SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
+SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
 _CONNECT = 10.0  # seconds to pick up; a model may take longer to answer
 _LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes of an answer; a judge's has a few thousand
 # All that an endpoint is told in headers. The client would add what OPENAI_* variables hold, which is meant for
@@ -103,7 +103,7 @@ class Line:
         client = self._connected()
         from openai import APIConnectionError
 
-        parameters = {name: _plain(call.model[name]) for name in _SAMPLING if name in call.model}
+        parameters = {name: _plain(call.model[name]) for name in SAMPLING if name in call.model}
         message = {"role": "user", "content": call.prompt}
         try:
             client.chat.completions.create(model=call.model["id"], messages=[message], **parameters)

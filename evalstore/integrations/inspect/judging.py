@@ -8,6 +8,7 @@ from types import MappingProxyType
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model, model_roles
 from inspect_ai.util import LimitExceededError
 
+from evalstore.judging.endpoint import SAMPLING
 from evalstore.model import Call, Reply
 from evalstore.text import excerpt
 
@@ -17,7 +18,6 @@ ROLE = "grader"
 # is asked of `ROLE`.
 Judge = str | Model | Mapping[str, str | Model] | None
 
-_PARAMETERS = ("temperature", "top_p", "max_tokens", "seed")
 _FINISH = MappingProxyType({"max_tokens": "length", "model_length": "length"})
 
 
@@ -54,7 +54,7 @@ def _model(named: str, judge: Judge) -> Model | str:
 
 
 def _config(call: Call) -> GenerateConfig:
-    given = {name: call.model[name] for name in _PARAMETERS if name in call.model}
+    given = {name: call.model[name] for name in SAMPLING if name in call.model}
     # A further sample is another answer, not the first one again out of a cache.
     return GenerateConfig.model_validate({**given, "cache": False if call.sample else None})
 
