@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import PurePosixPath
 from typing import Any
 
+from evalstore.documents import Pointer, json_pointer
 from evalstore.migration.table import Table
 from evalstore.model import is_id
 
@@ -40,9 +41,13 @@ def numbered(name: str) -> Iterator[str]:
 
 @dataclass(slots=True)
 class Labels:
-    """Names that are given once each; a number that was tried is not tried again, however often a name comes."""
+    """Names that are given once each; a number that was tried is not tried again, however often a name comes.
+
+    `taken` are names that no number may make: the ids of all cases of a source, as each keeps its own where it can.
+    """
 
     taken: set[str] = field(default_factory=set)
+    _first: dict[str, Pointer] = field(default_factory=dict)
     _numbers: dict[str, Iterator[str]] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
@@ -51,6 +56,14 @@ class Labels:
         own = next(one for one in numbers if one not in self.taken)
         self.taken.add(own)
         return own
+
+    def named(self, id_: str, pointer: Pointer) -> tuple[str, tuple[str, ...]]:
+        """Return what the case at `pointer` is called by its id, and what is to be said if a case before has that."""
+        self.taken.add(id_)
+        if self._first.setdefault(id_, pointer) == pointer:
+            return id_, ()
+        own = self.fresh(id_)
+        return own, (f"{id_} is also the case at {json_pointer(self._first[id_])}; here it is {own}",)
 
 
 def as_id(name: str) -> str:

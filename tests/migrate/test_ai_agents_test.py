@@ -93,3 +93,21 @@ def test_a_rule_that_wants_no_word_is_said_to_be_lost(wanted: Any) -> None:
     case = migrated({"rule_1": {"tool": "a", "tool_rules": wanted}})
     assert case.outcome is Outcome.LOSSY
     assert case.reasons == ("a is neither wanted nor forbidden",)
+
+
+def test_the_share_of_a_group_and_keys_that_nobody_knows_are_said() -> None:
+    test = {"id": "1", "triggering_instructions": "Go", "weight": "2", "rules": []}
+    document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": [test]}), "g.json")
+    said = read(Legacy(document, "g.json", "", lambda _: None), TABLE)
+    assert [(note.pointer, note.outcome) for note in said.notes] == [(("approval_percentage",), Outcome.UNMAPPED)]
+    assert said.cases[0].reasons[-1] == "no grader reads 'weight': kept as data"
+    case = migrated({"rule_1": {"tool": "a", "tool_rules": "should_be_run", "times": 2}})
+    assert case.outcome is Outcome.LOSSY
+    assert case.reasons == ("no grader reads 'times': kept as data",)
+
+
+def test_an_id_that_a_later_test_has_is_given_to_no_twin() -> None:
+    tests = [{"id": id_, "triggering_instructions": "Go"} for id_ in ("1", "1", "1_2")]
+    document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": tests}), "g.json")
+    said = read(Legacy(document, "g.json", "", lambda _: None), TABLE)
+    assert [case.question["id"] for case in said.cases] == ["1", "1_3", "1_2"]

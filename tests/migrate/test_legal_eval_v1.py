@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -136,3 +137,27 @@ def test_a_description_that_is_no_text_is_no_criterion() -> None:
     (case,) = taken(row(task_type="rubric_qa", rubric=[criterion], metadata={"policy_id": "apexv1_extended_v1"})).cases
     assert case.outcome is Outcome.REFUSED
     assert case.reasons == ("the description of 'Cites the law' is a list",)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"reference_answers": [1]}, "reference_answers is no list of texts"),
+        ({"attachments": [{"title": "a"}]}, "an attachment has no path"),
+    ],
+)
+def test_parts_that_the_program_does_not_take_are_refused(more: dict[str, Any], said: str) -> None:
+    criterion = {"id": "1", "title": "Cites the law"}
+    (case,) = taken(row(task_type="rubric_qa", rubric=[criterion], **more)).cases
+    assert case.outcome is Outcome.REFUSED
+    assert case.reasons == (said,)
+
+
+def test_keys_that_nobody_knows_are_said_with_what_they_may_mean() -> None:
+    criterion = {"id": "1", "title": "Cites the law", "wieght": 5}
+    (case,) = taken(row(task_type="rubric_qa", rubric=[criterion], contxt="It rains.")).cases
+    assert case.outcome is Outcome.MIGRATED
+    assert case.reasons == (
+        "no grader reads 'contxt': kept as data; did you mean context by 'contxt'?",
+        "no grader reads 'wieght': kept as data; did you mean weight by 'wieght'?",
+    )

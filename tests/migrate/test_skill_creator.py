@@ -208,3 +208,17 @@ def test_a_suite_is_known_by_its_content(value: Any, format_: str) -> None:
     match = detect(document(value).value, load_tables())
     assert match.table
     assert match.table.format == format_
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"question": "Or this?"}, "question: not as graders read it, kept as data"),
+        ({"expected_output": ["a"], "tags": "x"}, "expected_output, tags: not as graders read it, kept as data"),
+        ({"assertions": [{"text": "a", "description": "b"}]}, "no grader reads 'description': kept as data"),
+    ],
+)
+def test_what_another_key_came_before_is_said(more: dict[str, Any], said: str) -> None:
+    (case,) = taken([{"id": 1, "prompt": "Go", "assertions": ["a"]} | more]).cases
+    assert case.outcome is Outcome.MIGRATED
+    assert case.reasons[-1] == said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,7 +54,7 @@ def read(legacy: Legacy, table: Table) -> Taken:
 
 
 def _cases(tests: list[Any], table: Table, judge: Draft) -> Iterator[Case]:
-    labels = Labels()
+    labels = Labels(set(filter(None, map(_label, tests))))
     for index, raw in enumerate(tests):
         pointer: Pointer = ("tests", index)
         try:
@@ -65,16 +66,15 @@ def _cases(tests: list[Any], table: Table, judge: Draft) -> Iterator[Case]:
 def _case(raw: Any, pointer: Pointer, labels: Labels, table: Table, judge: Draft) -> Case:
     if not isinstance(raw, dict):
         raise LoadError(f"the test is {named(raw)} where an entity belongs")
-    label = _value(raw, "id") or _value(raw, "label")
-    asked = _value(raw, "triggering_instructions")
-    if not isinstance(label, str) or not isinstance(asked, str) or not label or not asked:
+    label, asked = _label(raw), _value(raw, "triggering_instructions")
+    if not label or not isinstance(asked, str) or not asked:
         raise LoadError("the test has no id or no triggering_instructions, so nothing can be asked")
-    name = labels.fresh(label)
+    name, twin = labels.named(label, pointer)
     rules, notes = _rules(_inner(raw, "rules"), (*pointer, "rules"), table.form)
     said = _inner(raw, "messages")
     messages = _messages(said)
     question = {"id": name, "input": asked, **({"messages": messages} if messages else {})}
-    reasons = [*([f"{label} is also the id of a test before; here it is {name}"] if name != label else [])]
+    reasons = [*twin]
     reasons += [_NO_TALK] if said and not messages else []
     reasons += [note.reason for note in notes] or (
         [] if rules.tools or rules.forbidden or rules.instruction else [_NONE]
@@ -82,6 +82,14 @@ def _case(raw: Any, pointer: Pointer, labels: Labels, table: Table, judge: Draft
     reasons += unread((key for key in raw if key not in table.data), table.data)
     outcome = Outcome.LOSSY if notes else Outcome.MIGRATED
     return Case(pointer, raw, outcome, tuple(reasons), question, _rubric(rules, table, judge), tuple(notes))
+
+
+def _label(raw: Any) -> str | None:
+    """Return what a test is called, None where it has no name."""
+    with suppress(LoadError):
+        label = isinstance(raw, dict) and (_value(raw, "id") or _value(raw, "label"))
+        return label if isinstance(label, str) else None
+    return None
 
 
 def _value(raw: Mapping[str, Any], key: str) -> Any:

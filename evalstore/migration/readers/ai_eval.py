@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from evalstore.documents import Pointer, json_pointer, write_yaml
+from evalstore.documents import Pointer, write_yaml
 from evalstore.migration.names import Labels, as_id, dataset_id, slug
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.table import Table
 from evalstore.migration.taken import VERSION, Case, Draft, Legacy, Note, Taken, judge_draft
-from evalstore.migration.words import named, unread
+from evalstore.migration.words import misfits, named, unread
 from evalstore.model import Kind, is_id
 from evalstore.text import excerpt
 from evalstore.validation import text_source, validate
@@ -54,26 +54,21 @@ def _dataset(root: Mapping[str, Any], legacy: Legacy, table: Table) -> Taken:
 
 
 def _rows(rows: list[Any], table: Table) -> Iterator[Case]:
-    first: dict[str, Pointer] = {}
-    labels = Labels()
+    names = Labels({row["id"] for row in rows if not _row_problem(row)})
     known = [key for keys in table.form["known"] for key in keys]
     for index, row in enumerate(rows):
         pointer = ("questions", index)
         if problem := _row_problem(row):
             yield Case(pointer, row, Outcome.REFUSED, (problem,))
             continue
-        name = labels.fresh(row["id"])
-        twin = [] if name == row["id"] else [f"{row['id']} is also the row at {_at(first, row)}; here it is {name}"]
-        first[name] = pointer
+        name, twin = names.named(row["id"], pointer)
         ref, reasons = _rubric_ref(row.get("rubric_ref"))
         notes = unread((key for key in row if key not in known), known)
         outcome = Outcome.LOSSY if reasons else Outcome.MIGRATED
         question = _question(row, name, table)
-        yield Case(pointer, row, outcome, (*twin, *reasons, *_misfits(row, question, table), *notes), question | ref)
-
-
-def _at(first: Mapping[str, Pointer], row: Mapping[str, Any]) -> str:
-    return json_pointer(first[row["id"]])
+        yield Case(
+            pointer, row, outcome, (*twin, *reasons, *misfits(row, question, table.mirrors), *notes), question | ref
+        )
 
 
 def _row_problem(row: Any) -> str:
@@ -89,12 +84,6 @@ def _question(row: Mapping[str, Any], name: str, table: Table) -> dict[str, Any]
     said = {field: row[key] for key, field in fields if _FITS.get(field, _is_text)(row[key])}
     criteria = {"context": said["criteria"]} if "criteria" in said and "context" not in row else {}
     return said | {"id": name} | criteria
-
-
-def _misfits(row: Mapping[str, Any], question: Mapping[str, Any], table: Table) -> list[str]:
-    fields = ((key, field) for key, field in table.mirrors.items() if field)
-    odd = [key for key, field in fields if row.get(key) is not None and field not in question]
-    return [f"{', '.join(odd)}: not as graders read it, kept as data"] if odd else []
 
 
 def _rubric_ref(value: Any) -> tuple[dict[str, str], list[str]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from evalstore.documents import Pointer, digest, json_pointer
+from evalstore.documents import Pointer, digest
 from evalstore.migration.names import Labels, dataset_id
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.table import Table
@@ -49,27 +49,18 @@ def _refs(rubric: Draft) -> set[str]:
 
 
 def _cases(rows: list[Any], at: Pointer, table: Table, judges: Mapping[str, Draft]) -> Iterator[Case]:
-    first: dict[str, Pointer] = {}
-    labels = Labels()
-    for index, row in enumerate(rows):
+    problems = [next(_problems(row), "") for row in rows]
+    names = Labels({row["id"] for row, problem in zip(rows, problems, strict=True) if not problem})
+    for index, (row, problem) in enumerate(zip(rows, problems, strict=True)):
         pointer = (*at, index)
-        problem = next(_problems(row), "")
         if problem:
             yield Case(pointer, row, Outcome.REFUSED, (problem,))
             continue
-        name = labels.fresh(row["id"])
-        twin = (
-            (f"{name} is its name here: {row['id']} is also the row at {_at(first, row)}",) if name != row["id"] else ()
-        )
-        first[name] = pointer
+        name, twin = names.named(row["id"], pointer)
         value, reasons = _RULERS[row["task_type"]](row, table.form, judges)
         outcome = Outcome.LOSSY if {_LENIENT, _ROUNDED}.intersection(reasons) else Outcome.MIGRATED
         rubric = Draft(Kind.RUBRIC, f"legal_{row['task_type']}_{digest(value)[:8]}", value)
         yield Case(pointer, row, outcome, (*twin, *reasons, *_strange(row, table)), _question(row, name, table), rubric)
-
-
-def _at(first: Mapping[str, Pointer], row: Mapping[str, Any]) -> str:
-    return json_pointer(first[row["id"]])
 
 
 def _question(row: Mapping[str, Any], name: str, table: Table) -> dict[str, Any]:
@@ -107,6 +98,8 @@ def _problems(row: Any) -> Iterator[str]:
     if odd := [key for key in _FORBIDDEN[row["task_type"]] if row.get(key) is not None]:
         yield f"{odd[0]} has no place in a row of {row['task_type']}: the program does not take it"
     yield from _messages(row.get("messages") or ())
+    if not all(isinstance(item, dict) and isinstance(item.get("path"), str) for item in row.get("attachments") or ()):
+        yield "an attachment has no path"
     yield from _NEEDS[row["task_type"]](row)
 
 
@@ -130,6 +123,9 @@ def _criteria_problems(row: Mapping[str, Any]) -> Iterator[str]:
             yield f"the description of {excerpt(criterion['title'])!r} is {named(criterion['description'])}"
         elif not isinstance(_weight(criterion), int | Decimal):
             yield f"the weight of {excerpt(criterion['title'])!r} is {named(criterion['weight'])}"
+    answers = row.get("reference_answers")
+    if answers is not None and not (isinstance(answers, list) and all(isinstance(item, str) for item in answers)):
+        yield "reference_answers is no list of texts"
     if not any(_weight(criterion) for criterion in rubric if isinstance(criterion, dict)):
         yield "all weights are 0: there is nothing to take an average of"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -15,7 +15,7 @@ from evalstore.migration.names import Labels, as_id, dataset_id, slug
 from evalstore.migration.outcome import Outcome
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken, judge_draft
-from evalstore.migration.words import named, unread
+from evalstore.migration.words import misfits, named, unread
 from evalstore.model import Kind
 from evalstore.text import excerpt
 
@@ -126,10 +126,10 @@ def _is_number(value: Any, most: float = math.inf) -> bool:
 
 def _cases(rows: Sequence[Any], suite: _Suite) -> Iterator[Case]:
     labels = [_label(row, place) for place, row in enumerate(rows, start=1)]
-    names = _unique(label for label, _ in labels)
-    for index, (row, (label, odd), name) in enumerate(zip(rows, labels, names, strict=True)):
+    names = Labels({label for label, _ in labels})
+    for index, (row, (label, odd)) in enumerate(zip(rows, labels, strict=True)):
         pointer = (*suite.at, index)
-        twin = [f"{label} is also the id of a case before; here it is {name}"] if name != label else []
+        name, twin = names.named(label, pointer)
         try:
             case = _case(row, pointer, name, suite)
         except LoadError as error:
@@ -146,17 +146,6 @@ def _label(row: Any, place: int) -> tuple[str, list[str]]:
     return str(place), [f"{what}: it is called {place}, by its place"]
 
 
-def _unique(labels: Iterable[str]) -> list[str]:
-    """Return the labels, each one that was there before with a number that makes it another."""
-    given = list(labels)
-    free, seen = Labels(set(given)), set()
-    names = []
-    for label in given:
-        names.append(free.fresh(label) if label in seen else label)
-        seen.add(label)
-    return names
-
-
 def _case(row: Any, at: Pointer, name: str, suite: _Suite) -> Case:
     if not isinstance(row, dict):
         raise LoadError(f"the case is {named(row)} where an object belongs")
@@ -169,10 +158,10 @@ def _case(row: Any, at: Pointer, name: str, suite: _Suite) -> Case:
     extra = unread((key for key in row if key not in known), known)
     scored = suite.said if asked.checks else _NOTHING
     lost = dict.fromkeys([*asked.reasons, *(note.reason for note in asked.notes)])
-    reasons = (*lost, scored, *dict.fromkeys(asked.extra), *extra)
+    question = _question(row, name, prompt, table)
+    reasons = (*lost, scored, *dict.fromkeys(asked.extra), *misfits(row, question, table.mirrors), *extra)
     whole = scored == _SHARE and not lost
     outcome = Outcome.MIGRATED if whole else Outcome.LOSSY
-    question = _question(row, name, prompt, table)
     return Case(at, row, outcome, reasons, question, _rubric(asked, suite), tuple(asked.notes))
 
 
@@ -243,7 +232,8 @@ def _ask(value: Any, at: Pointer, asked: _Asked, form: Mapping[str, Any], *, nam
         asked.leave(value, at, f"a statement is {what}: there is nothing to ask")
     else:
         asked.reasons += [_TYPE.format(excerpt(str(type_)))] if type_ is not None else []
-        asked.extra += unread((key for key in given if key not in (*form["texts"], *form["statement"])), ())
+        read = (*form["statement"], next((key for key in form["texts"] if given.get(key) is text), ""))
+        asked.extra += unread((key for key in given if key not in read), ())
         told = [name, *(given.get(key) for key in ("id", "name"))]
         id_ = _check_id(next((word for word in told if isinstance(word, str) and slug(word)), ""), asked)
         asked.checks[id_] = _check("skill_creator_statement", {"statement": f"{name}: {text}" if name else text})

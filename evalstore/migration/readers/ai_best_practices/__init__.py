@@ -68,19 +68,13 @@ def _checks_of(rubric: Mapping[str, Any], table: Table) -> Any:
 def _cases(raws: list[Any], key: str, table: Table) -> Iterator[Case]:
     problems = [_unusable(raw, table) for raw in raws]
     labels = [None if problem else _label(raw[table.id], table) for raw, problem in zip(raws, problems, strict=True)]
-    first: dict[str, Pointer] = {}
     names = Labels({label for label in labels if label is not None})
     for index, (raw, problem, label) in enumerate(zip(raws, problems, labels, strict=True)):
         pointer = (key, index)
         if label is None:
             yield Case(pointer, raw, Outcome.REFUSED, (problem,))
             continue
-        own = label
-        note: tuple[str, ...] = ()
-        if label in first:
-            own = names.fresh(label)
-            note = (f"{label} is also the case at {json_pointer(first[label])}; here it is {own}",)
-        first.setdefault(label, pointer)
+        own, note = names.named(label, pointer)
         yield _read_case(raw, pointer, table, label=own, notes=note)
 
 
