@@ -105,7 +105,19 @@ def compared(sides: tuple[Side, Side], store: Store | None, profile: str | None)
     rows = None if old.rows is None or new.rows is None else (old.rows, new.rows)
     load = _load(store, working=new.working) if store else None
     diff = compare(old.artifact, new.artifact, load=load, rows=rows, terms=_terms(old, new, store, profile))
-    return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name))
+    notes = _notes(old, new, store) if store else ()
+    return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name), notes=notes)
+
+
+def _notes(old: Side, new: Side, store: Store) -> tuple[str, ...]:
+    """Say which references, as they stood and stand, mean another version than they did at the release."""
+    from evalstore.release.acceptances import read_terms
+    from evalstore.release.drift import moved_under
+
+    name = old.artifact.name
+    if not (old.release and new.working and new.name == f"{name}@worktree"):
+        return ()
+    return tuple(moved.sentence for moved in moved_under(store, name, old.release, read_terms(store).bare))
 
 
 def _measured(run: str, sides: tuple[Side, Side], settings: Settings, store: Store | None) -> Measured:

@@ -139,7 +139,10 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """All findings between two documents, by which rules; `next_version` is None when nothing needs a release."""
+    """All findings between two documents, by which rules; `next_version` is None when nothing needs a release.
+
+    `notes` are sentences on what moves scores beside the two documents: it is no edit of theirs, and needs no bump.
+    """
 
     old: Side
     new: Side
@@ -149,3 +152,4 @@ class Diff:
     rule_set: int
     profile: Profile = Profile.SCORE
     measured: tuple[Measured, ...] = ()
+    notes: tuple[str, ...] = ()

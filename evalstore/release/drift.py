@@ -1,4 +1,4 @@
-"""Floating references of unchanged files that mean another version than at the release of who holds them."""
+"""Floating references that stay as written and mean another version than at the release of who holds them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from evalstore.diff import Terms, compare
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import Ref
-from evalstore.release.standing import is_within
-from evalstore.release.uses import Use
+from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
+from evalstore.release.standing import is_within, releases_by_name
+from evalstore.release.uses import Use, read_uses
 from evalstore.release.values import Moved, Standing, State
 from evalstore.release.web import Web
 from evalstore.store import Release, Store
+from evalstore.store.held import held_version
+from evalstore.store.objects import find_file
 from evalstore.store.resolve import meets
 from evalstore.versions import Bump, Version
 
@@ -25,17 +28,31 @@ class Drifts:
     releases: Mapping[str, Sequence[Release]]
     terms: Terms
     _levels: dict[tuple[str, Version, Version], Bump] = field(default_factory=dict)
+    _locks: dict[str, Lock] = field(default_factory=dict)
 
     def of(self, base: Release, uses: Sequence[Use]) -> Iterator[Moved]:
-        """Yield each reference that a later release than `base`, its holder's own, made mean another version."""
+        """Yield each reference that a release or a lock after `base`, its holder's own, made mean another version."""
         for use in uses:
-            if not use.ref.floating or not use.scores or str(use.ref) in self.store.lock.refs:
+            if not use.ref.floating or not use.scores:
                 continue
             meant = [one for one in self.releases.get(use.ref.name, ()) if meets(use.ref, one.version)]
-            then = next((one for one in reversed(meant) if self._known(one, base)), None)
-            if then and then is not meant[-1]:
-                was, now = then.version, meant[-1].version
+            before = (one for one in reversed(meant) if self._known(one, base))
+            was = self._meant(use.ref, self._lock_at(base.commit), before)
+            now = self._meant(use.ref, self.store.lock, reversed(meant))
+            if was and now and was != now:
                 yield Moved(str(use.ref), was, now, self._level(use.ref, was, now), use.place)
+
+    @staticmethod
+    def _meant(ref: Ref, lock: Lock, newest: Iterator[Release]) -> Version | None:
+        """Return what a lock holds a reference at, or else the newest that it could mean."""
+        held = lock.refs.get(str(ref))
+        return held_version(ref, held) if held else next((one.version for one in newest), None)
+
+    def _lock_at(self, commit: str) -> Lock:
+        blob = find_file(self.store.batch, commit, self.store.prefix + LOCK_FILE)
+        if blob and blob not in self._locks:
+            self._locks[blob] = read_lock(self.store.batch.read(blob).data)
+        return self._locks[blob] if blob else NO_LOCK
 
     def _known(self, release: Release, base: Release) -> bool:
         """Whether a version had been released when `base` was: by its ledger, or without one by the history."""
@@ -69,6 +86,15 @@ def drifted(drifts: Drifts, web: Web, unchanged: Iterable[Release]) -> Iterator[
             version = str(base.version)
             message = f"unchanged, but {said}"
             yield Standing(base.name, State.MOVED, True, message, released=version, working=version, moved=moved)
+
+
+def moved_under(store: Store, name: str, version: Version, terms: Terms) -> tuple[Moved, ...]:
+    """Return the references that both a release and the working file hold, and that mean another version by now."""
+    releases = releases_by_name(store)
+    base = next(release for release in releases[name] if release.version == version)
+    then, now = (read_uses(store, store.resolve(f"{name}@{pin}"), name).uses for pin in (version, "worktree"))
+    kept = {str(use.ref) for use in then}
+    return tuple(Drifts(store, releases, terms).of(base, [use for use in now if str(use.ref) in kept]))
 
 
 def _drifted(drifts: Drifts, web: Web, base: Release) -> tuple[str, tuple[Moved, ...]] | None:

@@ -50,6 +50,12 @@ class Moved:
     level: Bump
     place: Place
 
+    @property
+    def sentence(self) -> str:
+        """What people are told of it."""
+        where = f"{self.place.file}:{self.place.line}"
+        return f"{self.ref} now means {self.now}, was {self.was} ({self.level}), {where}"
+
 
 @dataclass(frozen=True, slots=True)
 class Pin:

@@ -53,7 +53,8 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     here = (diff.new.ref or "").endswith(_WORKING)
     blocks = ("\n".join(_finding(finding, screen, here=here)) for finding in heaviest(diff.findings))
     measured = (measured_text(one, screen.width) for one in diff.measured)
-    return "\n\n".join([head, *gist, *blocks, screen.paint(Part.HEAD, summary(diff)), *measured])
+    notes = (printable(f"And yet scores may move: {note}") for note in diff.notes)
+    return "\n\n".join([head, *gist, *blocks, screen.paint(Part.HEAD, summary(diff)), *notes, *measured])
 
 
 def _gist(diff: Diff, screen: Screen) -> str:
@@ -73,6 +74,7 @@ def document(diff: Diff) -> Any:
         "next_version": diff.next_version,
         "findings": [_entry(finding) for finding in diff.findings],
         "measured": [measured_document(one) for one in diff.measured],
+        "notes": list(diff.notes),
     }
 
 

@@ -16,7 +16,6 @@ from evalstore.text import printable
 if TYPE_CHECKING:
     from evalstore.diff import DiffFinding
     from evalstore.release import Standing, Status
-    from evalstore.release.values import Moved
 
 _NAMED = 3
 _MARGIN = " " * 4
@@ -128,14 +127,10 @@ def _below(standing: Standing) -> Iterator[str]:
 def _essence(standing: Standing) -> Iterator[str]:
     """Yield what nobody could know from the line of an artifact."""
     if standing.state == _MOVED:
-        yield from map(_step, standing.moved[:_NAMED]) if standing.moved else [standing.message]
+        yield from (moved.sentence for moved in standing.moved[:_NAMED]) if standing.moved else [standing.message]
     for finding in standing.adjusted:
         for label, sentence in adjustments(finding):
             yield f"{finding.message}: {label} {sentence}"
-
-
-def _step(moved: Moved) -> str:
-    return f"{moved.ref} now means {moved.now}, was {moved.was} ({moved.level}), {moved.place.file}:{moved.place.line}"
 
 
 def _findings(status: Status, screen: Screen) -> list[str]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -344,3 +345,30 @@ def test_the_text_says_what_moved_how_far_a_change_reaches_and_what_stays_behind
         "1 of 6 artifacts differ from the last release, 1 without the version it needs: evalstore bump --all\n"
         "1 unchanged has references that moved: pin them, or hold them with evalstore lock\n"
     )
+
+
+def test_what_a_reference_means_by_now_is_told_by_status_and_by_diff(shop: Shop, cli: Callable[..., Any]) -> None:
+    """A newer release moves it, a lock holds it, the next lock moves it again; the file stays as it is."""
+
+    def said() -> tuple[list[str], list[str]]:
+        told = json.loads(cli("-C", shop.root, "diff", "rubric/loose", "--format", "json").out)
+        assert (told["findings"], told["required_bump"]) == ([], "none")
+        return [moved.sentence for one in shop.status().artifacts for moved in one.moved], told["notes"]
+
+    shop.write("judges/accuracy.yaml", JUDGE)
+    shop.write("rubrics/loose.yaml", judged("loose", pin="judge/accuracy"))
+    shop.bump()
+    assert cli("-C", shop.root, "lock").code == 0
+    shop.git("add", "evalstore.lock")
+    shop.git("commit", "-q", "-m", "Lock")
+    shop.write("rubrics/loose.yaml", judged("loose", pin="judge/accuracy") + "title: Loose\n")
+    shop.bump()
+    shop.write("judges/accuracy.yaml", JUDGE.replace("right", "wrong"))
+    shop.bump()
+    assert said() == ([], [])
+    sentence = "judge/accuracy now means 2.0.0, was 1.0.0 (major), rubrics/loose.yaml:5"
+    assert cli("-C", shop.root, "lock", "--update").code == 0
+    assert said() == ([sentence], [sentence])
+    (shop.root / "evalstore.lock").unlink()
+    assert said() == ([sentence], [sentence])
+    assert cli("-C", shop.root, "diff", "rubric/loose").out.endswith(f"\n\nAnd yet scores may move: {sentence}\n")
