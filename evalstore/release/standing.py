@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import LoadError, RefError
@@ -123,16 +124,20 @@ def is_within(store: Store, commit: str, tip: str) -> bool:
 
 
 def _same(store: Store, last: Mapping[str, Release], paths: Mapping[str, str]) -> set[str]:
+    root = store.root
+    if root is None:
+        return set()
     asked = [(last[name].commit, store.prefix + path) for name, path in paths.items()]
     blobs = committed_blobs(store.git, asked)
     pairs = zip(paths.items(), blobs, strict=True)
-    return {name for (name, path), blob in pairs if blob is not None and _holds(store, path, blob)}
+    return {name for (name, path), blob in pairs if blob is not None and _holds(root, path, blob)}
 
 
-def _holds(store: Store, path: str, blob: str) -> bool:
+def _holds(root: Path, path: str, blob: str) -> bool:
     try:
-        return store.root is not None and is_blob(store.root, path, blob)
-    except LoadError:
+        large = not path.endswith(_ROWS) and (root / path).lstat().st_size > LIMIT  # no file of a release
+        return not large and is_blob(root, path, blob)
+    except (LoadError, OSError):
         return False
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from evalstore.errors import EvalstoreError, LoadError
-from evalstore.files import open_below
+from evalstore.files import open_below, read_below
 from evalstore.model import Kind, Ref
 from evalstore.release.standing import working_rows
 from evalstore.release.uses import ANYTHING, Mentions, Use, Uses, read_mentions, read_uses
 from evalstore.store import Store
+from evalstore.store.artifacts import LIMIT
 
 _CHUNK = 1 << 20
 _NOTHING = Uses("", 0, ())
@@ -95,7 +96,9 @@ def _mentions(store: Store, ref: Ref) -> Mentions:
 
 
 def _pieces(store: Store, ref: Ref) -> Iterator[bytes]:
-    yield from _file(store, ref.path)
+    if store.root is not None:
+        yield read_below(store.root, ref.path, LIMIT)
+        yield b"\n"  # what ends one file is no beginning of the next
     if ref.kind is Kind.DATASET and (rows := working_rows(store, ref)):
         yield from _file(store, rows)
 
@@ -105,4 +108,3 @@ def _file(store: Store, path: str) -> Iterator[bytes]:
         return
     with open_below(store.root, path) as file:
         yield from iter(partial(file.read, _CHUNK), b"")
-    yield b"\n"  # what ends one file is no beginning of the next

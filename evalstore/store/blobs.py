@@ -22,7 +22,7 @@ def committed_blobs(git: Git, files: Iterable[tuple[str, str]]) -> list[str | No
     names = [f"{commit}:{path}\n" for commit, path in files]
     if not names:
         return []
-    out = git.run("cat-file", "--batch-check=%(objectname)", stdin="".join(names).encode())
+    out = git.run("cat-file", "--batch-check=%(objectname)", stdin=os.fsencode("".join(names)))
     lines = out.decode("utf-8", "replace").split("\n")[:-1]
     if len(lines) != len(names):
         raise GitError("git answered for other files than asked", hint="a folder's name holds a line feed")

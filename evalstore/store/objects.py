@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
@@ -84,7 +85,7 @@ def list_folder(batch: Batch, commit: str, path: str) -> dict[str, Entry]:
 def find_entry(batch: Batch, tree: str, name: str) -> Entry | None:
     """Return the entry of a tree with exactly this name."""
     data, size = _expect(batch, tree, "tree"), len(tree) // 2
-    needle = b" %s\0" % name.encode("utf-8")
+    needle = b" %s\0" % os.fsencode(name)
     at = data.find(needle)
     while at >= 0:
         if mode := _MODE[size].fullmatch(data, 0, at):

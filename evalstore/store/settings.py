@@ -29,7 +29,7 @@ def bare_prefix(git: Git) -> str:
         listed = git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", head(git))
     except RefError:
         return ""
-    paths = [path for path in listed.decode("utf-8", "replace").split("\0") if "\n" not in path]
+    paths = [path for path in os.fsdecode(listed).split("\0") if "\n" not in path]
     if any(path == SETTINGS_FILE or path.startswith(_FOLDERS) for path in paths):
         return ""
     marked = [path.removesuffix(SETTINGS_FILE) for path in paths if path.endswith(f"/{SETTINGS_FILE}")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -109,7 +110,7 @@ def _write(git: Git, type_: str, contents: Sequence[bytes | BinaryIO]) -> list[s
         paths = [Path(folder, str(index)) for index in range(len(contents))]
         for path, content in zip(paths, contents, strict=True):
             _spill(path, content)
-        lines = "".join(f"{path}\n" for path in paths).encode()
+        lines = b"".join(os.fsencode(path) + b"\n" for path in paths)
         return git.run("hash-object", "-w", "-t", type_, "--no-filters", "--stdin-paths", stdin=lines).decode().split()
 
 

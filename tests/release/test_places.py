@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import ConflictError, GitError, RefusedError
-from evalstore.release import Policy, State, bump
+from evalstore.release import Policy, State, bump, standing, web
 from evalstore.store import Store, index
+from evalstore.store.artifacts import LIMIT
 from tests.release.conftest import Shop, check_sound, rubric
 
 HOOKS = [
@@ -369,3 +370,28 @@ def test_a_repository_that_cannot_be_written_is_one_sentence(released: Shop, mon
     with pytest.raises(RefusedError, match="the repository cannot be written"):
         released.bump()
     assert sorted(path.name for path in (released.top / "rubrics").iterdir()) == ["tone.yaml"]
+
+
+def test_a_folder_may_have_a_name_that_is_no_text(shop: Shop) -> None:
+    odd = replace(shop, folder=os.fsdecode(b"\xff\xfe/"))
+    odd.write("evalstore.yaml", "strict: false\n")
+    odd.write("rubrics/tone.yaml", rubric())
+    odd.bump()
+    assert odd.status().artifacts == ()
+    odd.write("rubrics/tone.yaml", rubric(ban="just"))
+    assert [one.ref for one in odd.bump().done] == ["rubric/tone@2.0.0"]
+    with Store.open(odd.root) as store:
+        assert store.load("rubric/tone@1.0.0").version == "1.0.0"
+
+
+def test_a_file_that_is_too_large_to_be_an_artifact_is_not_read_to_its_end(
+    released: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("tone", "new"):
+        os.truncate(released.write(f"rubrics/{name}.yaml", rubric(name)), LIMIT + 1)
+    monkeypatch.setattr(standing, "is_blob", None)
+    monkeypatch.setattr(web, "read_mentions", lambda pieces: pytest.fail(str(sum(map(len, pieces)))))
+    assert {(one.ref, one.state) for one in released.status().artifacts} == {
+        ("rubric/new", State.BROKEN),
+        ("rubric/tone", State.BROKEN),
+    }
