@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.documents import Document, json_pointer
 from evalstore.migration.fold import bare, folded_case, folded_root
 from evalstore.migration.opened import Broken
-from evalstore.migration.shelving import Shelf
+from evalstore.migration.shelving import Batch
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Taken
 from evalstore.runs.kept import came_from
@@ -30,18 +30,18 @@ def made(taken: Taken) -> list[Case]:
     return [case for case in taken.cases if not case.refused]
 
 
-def shelved(known: Known, shelf: Shelf) -> list[Draft | None]:
+def shelved(known: Known, batch: Batch) -> list[Draft | None]:
     """Shelve judges and inner rubrics, then the rubric of each case; without a dataset the first keeps the file."""
     for draft in known.taken.drafts:
-        shelf.add(draft)
+        batch.add(draft)
     rubrics = [_placed(case) for case in made(known.taken)]
     if known.taken.dataset or known.taken.run:
-        return [draft and shelf.add(draft) for draft in rubrics]
+        return [draft and batch.add(draft) for draft in rubrics]
     if known.legacy.broken:
         raise known.legacy.broken[0].problem
     kept = {"x_source": {"kept": bare(known.legacy.document.value), **_kept_beside(known)}}
-    keepers = [draft and replace(draft, value=draft.value | kept) for draft in rubrics[:1]]
-    return [draft and shelf.add(draft, own=draft in keepers) for draft in [*keepers, *rubrics[1:]]]
+    keeper = [draft and batch.add(replace(draft, value=draft.value | kept), own=True) for draft in rubrics[:1]]
+    return keeper + [draft and batch.add(draft) for draft in rubrics[1:]]
 
 
 def dataset_of(known: Known, head: Draft, rubrics: list[Draft | None]) -> Draft:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 from evalstore.documents import Document, Pointer, json_pointer
@@ -13,12 +12,10 @@ from evalstore.migration.drafting import Known, dataset_of, made, shelved, value
 from evalstore.migration.fold import same
 from evalstore.migration.outcome import Entry, Outcome
 from evalstore.migration.readers import give, give_beside
-from evalstore.migration.shelving import Names, Shelf
+from evalstore.migration.shelving import Batch, Names
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Taken
 from evalstore.migration.texts import Text, There, as_it_is, parts_of, path_of, text_of
-
-NOTHING_BESIDE: Mapping[str, Document] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +33,8 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
     table: Table,
     names: Names,
     *,
-    beside: Mapping[str, Document] = NOTHING_BESIDE,
-    there: There = lambda _: None,
+    beside: Mapping[str, Document],
+    there: There,
 ) -> Plan:
     """Return the artifacts of a source that no earlier one brought; no file if there is nothing but refusals.
 
@@ -49,25 +46,25 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
         if taken.dataset is None or any(said.outcome is Outcome.REFUSED for said in aside):
             return Plan({}, aside)
     known = Known(taken, legacy, table, beside)
-    shelf = Shelf(legacy.file, names.trial())
+    batch = Batch(legacy.file, names.trial())
     try:
-        rubrics = shelved(known, shelf)
+        rubrics = shelved(known, batch)
         head = taken.dataset and dataset_of(known, taken.dataset, rubrics)
-        main = shelf.add(head, own=True) if head else next(filter(None, rubrics), None)
-        run = shelf.names.run(legacy.file, legacy.sha256) if taken.run else None
-        values = {draft.ref: value_of(draft, known, run) for draft in shelf.fresh}
+        main = batch.add(head, own=True) if head else next(filter(None, rubrics), None)
+        run = batch.names.run(legacy.file, legacy.sha256) if taken.run else None
+        values = {draft.ref: value_of(draft, known, run) for draft in batch.fresh}
         if main and not run:
             _prove(values[main.ref], {draft.ref: draft.value for draft in filter(None, rubrics)}, known)
         size = sum(len(document.text) for document in (legacy.document, *beside.values()))
-        parts = {path: part for draft in shelf.fresh for path, part in parts_of(draft, values[draft.ref], size)}
+        parts = {path: part for draft in batch.fresh for path, part in parts_of(draft, values[draft.ref], size)}
         files = {path: text_of(path, part, there(path)) for path, part in parts.items()}
         files |= {run: as_it_is(legacy, there(run))} if run else {}
     except EvalstoreError as error:
         return Plan({}, (entry(legacy.document, (), Outcome.REFUSED, f"cannot be kept: {error.message}"),))
-    names.keep(shelf.names)
+    names.keep(batch.names)
     target = path_of(main) if main and (taken.dataset or not run) else run
     pairs = zip(made(taken), rubrics, strict=True)
-    done = (_done(case, rubric, target, known, shelf.notes) for case, rubric in pairs)
+    done = (_done(case, rubric, target, known, batch.notes) for case, rubric in pairs)
     return Plan(files, tuple(sorted([*_aside(taken, legacy, target, run), *done], key=_place)), target)
 
 

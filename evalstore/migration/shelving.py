@@ -59,7 +59,7 @@ class Names:
 
 
 @dataclass(slots=True)
-class Shelf:
+class Batch:
     """The artifacts of one source under their final ids; `fresh` are those that no earlier source has brought."""
 
     file: str

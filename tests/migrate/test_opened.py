@@ -15,11 +15,11 @@ from evalstore.errors import LoadError
 from evalstore.migration.fold import same
 from evalstore.migration.opened import open_source, opened, source_text
 from evalstore.migration.outcome import Outcome
-from evalstore.migration.plan import plan_source
+from evalstore.migration.plan import Plan, plan_source
 from evalstore.migration.readers import give, give_beside
 from evalstore.migration.shelving import Names
 from evalstore.migration.sources import find_sources
-from evalstore.migration.table import load_tables
+from evalstore.migration.table import Table, load_tables
 from evalstore.migration.taken import Case, Draft, Legacy, Taken
 from evalstore.model import Kind
 
@@ -137,7 +137,7 @@ def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> Non
     rows, broken = opened(b'{"q": 2}\n{"q": 3, "note": 1}\n', "rows.jsonl")
     table = replace(load_tables("openrubricrl")[0], mirrors={})
     legacy = Legacy(document, "eval.json", "0", {"rows.jsonl": rows}.get, None, broken)
-    plan = plan_source(taken(document, rows), legacy, table, Names(), beside={"rows.jsonl": rows})
+    plan = plan_source(taken(document, rows), legacy, table, Names(), beside={"rows.jsonl": rows}, there=lambda _: None)
     assert [(entry.file, entry.line, entry.outcome) for entry in plan.entries] == [
         ("eval.json", 1, "migrated"),
         ("rows.jsonl", 1, "refused"),
@@ -150,6 +150,10 @@ def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> Non
     assert same(give_beside(main, table)["rows.jsonl"], rows.value)
 
 
+def alone(read: Taken, legacy: Legacy, table: Table) -> Plan:
+    return plan_source(read, legacy, table, Names(), beside={}, there=lambda _: None)
+
+
 def test_a_broken_line_is_kept_as_it_stands(tmp_path: Path) -> None:
     document, broken = opened(b'{"q": 2}\n{"q": \n{"q": 3}\n', "rows.jsonl")
     rubric = Draft(Kind.RUBRIC, "r", {"checks": [{"kind": "format", "format": "text"}]})
@@ -159,11 +163,11 @@ def test_a_broken_line_is_kept_as_it_stands(tmp_path: Path) -> None:
     )
     table = replace(load_tables("openrubricrl")[0], mirrors={})
     legacy = Legacy(document, "rows.jsonl", "0", lambda _: None, None, broken)
-    plan = plan_source(Taken("d", Draft(Kind.DATASET, "x", {}), cases), legacy, table, Names())
+    plan = alone(Taken("d", Draft(Kind.DATASET, "x", {}), cases), legacy, table)
     assert [(entry.line, entry.outcome) for entry in plan.entries] == [(1, "migrated"), (2, "refused"), (3, "migrated")]
     main = read_yaml(plan.files["datasets/x.yaml"].new, "x").value
     assert [(item["line"], item["value"]) for item in main["x_unmapped"]] == [(2, '{"q": ')]
     assert same(give(main, {}, table), json.loads('[{"q": 2}, {"q": 3}]'))
-    without = plan_source(Taken("d", None, cases), legacy, table, Names())
+    without = alone(Taken("d", None, cases), legacy, table)
     assert without.files == {}
     assert "not JSON" in without.entries[0].reason

@@ -187,7 +187,8 @@ def test_no_value_is_a_crash_and_every_case_is_spoken_of(rows: list[Any], key: s
     assert all(case.reasons for case in said.cases)
     names = [case.question["id"] for case in said.cases if not case.refused]
     assert len(names) == len(set(names))
-    plan = plan_source(said, Legacy(document(root), "evals.json", "", lambda _: None), TABLE, Names())
+    legacy = Legacy(document(root), "evals.json", "", lambda _: None)
+    plan = plan_source(said, legacy, TABLE, Names(), beside={}, there=lambda _: None)
     assert not [entry.reason for entry in plan.entries if "cannot be kept" in entry.reason]
 
 
