@@ -444,3 +444,19 @@ def test_five_megabytes_of_rows_take_seconds_and_some_copies_of_the_file(
 def test_numbers_keep_their_digits() -> None:
     root = judged({"score_type": "continuous", "min_score": Decimal("0.10"), "max_score": 1}, judges=[{}])
     assert taken(root).drafts[0].value["scale"] == {"min": Decimal("0.10"), "max": 1}
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        ({"model_info": {"name": ""}}, "a judge names no model; here the model of the run that scores is asked"),
+        (
+            {"model_info": {"id": "a/b"}, "temperature": "hot"},
+            "the temperature of a judge is no number from 0 up; here none is sent",
+        ),
+    ],
+)
+def test_a_judge_that_is_asked_otherwise_is_said_to_be(judge: dict[str, Any], said: str) -> None:
+    (case,) = taken(judged({"score_type": "binary"}, judges=[judge], input_prompt="Right?")).cases
+    assert case.outcome is Outcome.LOSSY
+    assert case.reasons[1:] == (said,)

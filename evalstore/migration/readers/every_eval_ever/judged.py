@@ -147,6 +147,11 @@ def _unsaid(metric: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
     reasons = []
     if metric.get("has_unknown_level") is True:
         reasons.append("a judge could answer unknown (-1); here such a reply is unscored")
+    models = [(member, _model(member)) for member in given["judges"]]
+    if not all("id" in model for _, model in models):
+        reasons.append("a judge names no model; here the model of the run that scores is asked")
+    if any(member.get("temperature") is not None and "temperature" not in model for member, model in models):
+        reasons.append("the temperature of a judge is no number from 0 up; here none is sent")
     if given.get("expert_baseline") is not None:
         reasons.append("its expert_baseline has no place in a rubric and stays in the run")
     return reasons
