@@ -490,6 +490,49 @@ def test_variables_of_a_test_fill_its_prompts_under_names_of_their_own() -> None
     assert asked == ["e b {{ x.y }} {{ é }} w {{ output }} {{the answer"]
 
 
+@pytest.mark.parametrize(
+    ("prompt", "asked"),
+    [("{{{answer}}}", "{OUT}"), ("{ {{answer}} }", "{ OUT }"), ("{{{raw}}}{{answer}}}", "{{{raw}}}OUT}"), ("{", "{")],
+)
+def test_braces_around_a_placeholder_stay(prompt: str, asked: str) -> None:
+    said, prompts = taken({"tests": [only([{"type": "llm-grader", "prompt": prompt}]).raw]}, "D3"), []
+
+    def ask(call: Call) -> Reply:
+        prompts.append(call.prompt.removesuffix(TABLE.form["reply"]))
+        return Reply('{"score": 1}')
+
+    assert score(said, said.cases[0], "OUT", [], ask).score == 1
+    assert prompts == [asked]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"name": "a", "min": 0},
+        {"name": "a", "max": 2},
+        {"name": "a", "min": 3, "max": 2},
+        {"name": "a*"},
+        ["a", {"name": "b", "max": 0}],
+        [],
+    ],
+)
+def test_bounds_that_no_check_says_are_set_aside(value: Any) -> None:
+    case = only([{"type": "trajectory:tool-used", "value": value}], "D4")
+    assert case.outcome is Outcome.LOSSY
+    assert [note.outcome for note in case.notes[:1]] == [Outcome.UNMAPPED]
+
+
+@pytest.mark.parametrize("members", [[], None, [{"type": 3}]])
+def test_a_group_without_members_is_said(members: Any) -> None:
+    contains = {"type": "contains", "value": "a"}
+    for group, dialect in (
+        ({"type": "assert-set", "assert": members}, "D4"),
+        ({"name": "g", "type": "composite", "aggregator": {"type": "minimum"}, "assertions": members}, "D3"),
+    ):
+        case = only([group, contains], dialect)
+        assert any("no members that count" in note.reason for note in case.notes)
+
+
 @pytest.mark.parametrize("dialect", ["D1", "D2", "D3"])
 def test_what_was_borderline_does_not_pass(dialect: str) -> None:
     points = [{"type": "rubrics", "criteria": ["a", "b", "c"]}]

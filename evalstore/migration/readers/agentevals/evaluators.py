@@ -85,7 +85,8 @@ def _unknown(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -
         why = row.get("removed", f"{scope.dialect.name} has no type {type_}")
         return skipped(pointer, f"{type_}: {why}" if "removed" in row else why)
     if scope.dialect.custom:
-        return unmapped(raw, pointer, f"the type {type_} is one of the project's own, decided by code")
+        late = ", or one that the runner rejects" if scope.dialect.name == "D4" else ""
+        return unmapped(raw, pointer, f"the type {type_} is one of the project's own, decided by code{late}")
     return skipped(pointer, f"it does not know the type {type_}")
 
 

@@ -57,7 +57,7 @@ def composite(raw: Raw, pointer: Pointer, scope: Scope, members: Members) -> Sai
     key, *hidden = [key for key in _LISTS if raw.get(key) is not None] or [""]
     said = members(raw.get(key), (*pointer, key)) if key else Said()
     if not said.terms:
-        return _empty(raw, said)
+        return _empty(raw, pointer, said)
     group = Term(name_of(raw), pointer, members=said.terms, steps=0, unmapped=said.unmapped)
     found = _AGGREGATORS[how](group, aggregator, scope)
     if isinstance(found, str):
@@ -71,17 +71,18 @@ def assert_set(raw: Raw, pointer: Pointer, _: Scope, members: Members) -> Said:
     """Read a set: the weighted mean of its members, each with its own weight."""
     said = members(raw.get("assert"), (*pointer, "assert"))
     if not said.terms:
-        return _empty(raw, said)
+        return _empty(raw, pointer, said)
     bar = number(raw.get("threshold"))
     passes = bar if bar is not None and 0 <= bar <= 1 else PASSES
     group = Term(name_of(raw), pointer, members=said.terms, passes=passes, steps=0, unmapped=said.unmapped)
     return replace(said, terms=(group,), unmapped=())
 
 
-def _empty(raw: Raw, said: Said) -> Said:
+def _empty(raw: Raw, pointer: Pointer, said: Said) -> Said:
     """Return a group of which no member can be said; the runner skips one of which it knows none."""
-    whole = ({"reason": "none of its members can be said", "raw": bare(raw)},) if said.unmapped else ()
-    return Said(notes=said.notes, unmapped=whole)
+    if not said.unmapped:
+        return joined([Said(notes=said.notes), skipped(pointer, "it has no members that count")])
+    return Said(notes=said.notes, unmapped=({"reason": "none of its members can be said", "raw": bare(raw)},))
 
 
 def _average(group: Term, aggregator: Raw, _: Scope) -> Said:

@@ -39,7 +39,7 @@ _SHOWN = 60
 _FILE = "file://"
 _PLACEHOLDER = re.compile(r"(\$?)\{\{\s*([A-Za-z_]\w*(?:\.\w+)*)\s*\}\}", re.ASCII)
 # Names that a template fills by itself.
-_TAKEN = frozenset({"input", "output", "expected", "context", *BRACES})
+_TAKEN = frozenset({"input", "output", "expected", "context", "brace", *BRACES})
 _LISTS = ("criteria", "rubrics", "value")
 _OUTCOMES = ("outcome", "expected_outcome", "description")
 _OF_A_POINT = ("id", "operator", "score_ranges")  # what a value that is a text has beside it
@@ -208,7 +208,10 @@ def _pieces(text: str, scope: Scope) -> Iterator[tuple[str, dict[str, str], str]
 
 
 def _words(text: str, scope: Scope) -> tuple[str, dict[str, str], str]:
-    return literal(text), {}, unfilled(text, scope)
+    words = literal(text)
+    if words.endswith("{"):  # which a tag behind it would take for its own
+        return f"{words[:-1]}{{{{ brace }}}}", {"brace": "{"}, unfilled(text, scope)
+    return words, {}, unfilled(text, scope)
 
 
 def _ours(id_: str, scope: Scope) -> Draft:

@@ -59,7 +59,7 @@ def used(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
     given: list[Any] = value if isinstance(value, list) else [value]
     wanted = [_bounded(item) for item in given]
     if not wanted or None in wanted or any(isinstance(item, dict) and item.keys() - _BOUNDED for item in given):
-        return unmapped(raw, pointer, "its value names no tool, or asks more of it than how often it is called")
+        return unmapped(raw, pointer, "its value names no tool, or asks of it what no check kind says")
     return leaf(raw, pointer, {"kind": "tool_usage", "tools": wanted})
 
 
@@ -68,8 +68,10 @@ def sequence(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Sai
     value = raw.get("value")
     steps = value.get("steps") if isinstance(value, dict) else value
     mode = value.get("mode", "in_order") if isinstance(value, dict) else "in_order"
-    if not isinstance(steps, list) or not steps or not all(isinstance(step, str) and step for step in steps):
+    if not isinstance(steps, list) or not steps or not all(map(_is_name, steps)):
         return unmapped(raw, pointer, "its value names no sequence of tools")
+    if isinstance(value, dict) and value.keys() - {"steps", "mode"}:
+        return unmapped(raw, pointer, "its value asks more of the sequence than its steps and their mode")
     if mode not in {"in_order", "exact"}:
         return unmapped(raw, pointer, f"no check kind knows the mode {excerpt(str(mode))}")
     return leaf(raw, pointer, {"kind": "tool_usage", "tools": [{"name": step} for step in steps], "mode": mode})
@@ -131,10 +133,17 @@ def _expected(item: Raw, raw: Raw, scope: Scope) -> dict[str, Any] | None:
 
 def _bounded(item: Any) -> dict[str, Any] | None:
     if isinstance(item, str):
-        return {"name": item} if item else None
+        return {"name": item} if _is_name(item) else None
     name = item.get("name", item.get("tool")) if isinstance(item, dict) else None
-    if not isinstance(name, str) or not name:
+    if not _is_name(name):
         return None
     bounds = {key: item[key] for key in ("min", "max") if item.get(key) is not None}
     fits = all(isinstance(bound, int) and not isinstance(bound, bool) and bound >= 0 for bound in bounds.values())
-    return {"name": name, **bounds} if fits else None
+    if not fits or ("max" in bounds and not bounds.get("min", bounds["max"] + 1) <= bounds["max"]):
+        return None  # nothing fits them, or nobody says what the least is
+    return None if bounds == {"min": 0} else {"name": name, **bounds}
+
+
+def _is_name(raw: Any) -> bool:
+    """Whether it is the name of one tool, and no pattern of names."""
+    return isinstance(raw, str) and bool(raw) and not {"*", "?"} & set(raw)
