@@ -10,13 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from evalstore.audits import Audit, Factor, audit
 from evalstore.runs import Run
 from evalstore.scoring import score
 from evalstore.store import Store
 
+JUDGE = 'id: tone\nversion: {version}\ntemplate: "{words}: {{{{ output }}}}"\nmodel: {{id: m}}\n'
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_repo"
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 # folder -> who, and the artifacts that are released with it.
@@ -69,6 +72,19 @@ class Repo:
         out = self.root.parent / "runs" / f"{model}-{self.minutes}"
         with Store.open(self.root) as store:
             return score(dataset, outputs, store=store, out=out, at=AT, model=model, **options)
+
+    def forget(self) -> None:
+        """Remove the replies that are kept."""
+        for path in (self.root / ".git" / "evalstore").glob("replies*"):
+            path.unlink()
+
+    def audit(self, a: Run | Path, b: Run | Path, **options: Any) -> Audit:
+        with Store.open(self.root) as store:
+            return audit(a, b, store, **options)
+
+
+def factor(found: Audit, name: str) -> Factor:
+    return next(factor for factor in found.factors if factor.name == name)
 
 
 @pytest.fixture

@@ -7,12 +7,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from evalstore.audits import Audit, Factor, Origin, audit
+from evalstore.audits import Origin
 from evalstore.audits.questions import History, find_repin
 from evalstore.audits.stored import Asked, asked_of
 from evalstore.model import Question
-from evalstore.runs import Run
-from evalstore.store import Store
+from tests.audit.conftest import factor
 
 TONE = """\
 id: tone
@@ -47,15 +46,6 @@ def questions(version: str, rubric: str, facts: str = "") -> str:
     return QUESTIONS.format(version=version, rubric=rubric, facts=facts)
 
 
-def compared(repo: Any, a: Run, b: Run, **options: bool) -> Audit:
-    with Store.open(repo.root) as store:
-        return audit(a, b, store, **options)
-
-
-def factor(found: Audit, name: str) -> Factor:
-    return next(factor for factor in found.factors if factor.name == name)
-
-
 def test_each_release_on_the_way_is_named_for_what_it_brought(repo: Any, answers: Answers) -> None:
     repo.release("rubrics/tone", tone("1.0.0", "!"))
     repo.release("datasets/small", questions("1.0.0", "tone@1.0.0"))
@@ -64,7 +54,7 @@ def test_each_release_on_the_way_is_named_for_what_it_brought(repo: Any, answers
     second = repo.release("rubrics/tone", tone("3.0.0", "!", "well", "so"), author="Paul")
     repo.release("datasets/small", questions("2.0.0", "tone@3.0.0"))
     outputs = answers("a", one="well, please", two="so, please")
-    found = compared(repo, repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.0", outputs))
+    found = repo.audit(repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.0", outputs))
     assert [
         (cause.source.rule, cause.source.part, cause.source.origin.commit, cause.source.origin.author, cause.share)
         for cause in factor(found, "rubric").causes
@@ -87,7 +77,7 @@ def test_an_edit_that_two_releases_made_together_is_shared_step_by_step(repo: An
     repo.release("rubrics/tone", weighted("3.0.0", 3), author="Paul")
     repo.release("datasets/small", questions("2.0.0", "tone@3.0.0"))
     outputs = answers("a", one="hello")  # calm, not polite: 1/2, then 2/3, then 3/4
-    found = compared(repo, repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.0", outputs))
+    found = repo.audit(repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.0", outputs))
     assert [
         (cause.source.rule, cause.source.origin.author, cause.share) for cause in factor(found, "rubric").causes
     ] == [("check-weight-changed", "Ines", Fraction(1, 6)), ("check-weight-changed", "Paul", Fraction(1, 12))]
@@ -100,7 +90,7 @@ def test_an_exchanged_phrase_is_called_so_on_both_sides(repo: Any, answers: Answ
     repo.release("rubrics/tone", tone("2.0.0", "!", "so"))
     repo.release("datasets/small", questions("2.0.0", "tone@2.0.0"))
     outputs = answers("a", one="so", two="well")
-    found = compared(repo, repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.0", outputs))
+    found = repo.audit(repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.0", outputs))
     rules = {(cause.source.part, cause.source.rule, cause.share) for cause in factor(found, "rubric").causes}
     assert rules == {
         ("calm: 'so'", "phrase-reworded", Fraction(-1, 4)),
@@ -119,7 +109,7 @@ def test_a_question_that_another_rubric_grades_is_named_with_the_release_of_the_
     commit = repo.release("datasets/small", questions("2.0.0", "other@1.0.0"), author="Ines")
     repo.release("datasets/small", questions("2.0.1", "other@1.0.0").replace("Say two", "Say 2"), author="Paul")
     outputs = answers("a", one="moreover", two="moreover, please")
-    found = compared(repo, repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.1", outputs))
+    found = repo.audit(repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.1", outputs))
     (cause,) = factor(found, "rubric").causes
     origin = cause.source.origin
     assert (cause.source.rule, cause.share) == ("question-rubric-ref-changed", Fraction(-3, 4))
@@ -138,7 +128,7 @@ def test_a_changed_reference_is_the_datasets_and_moves_nothing_that_no_check_rea
     repo.release("datasets/small", questions("2.0.0", "tone@1.0.0", ", expected_facts: [one]"), author="Ines")
     repo.release("datasets/small", questions("3.0.0", "tone@1.0.0", ", expected_facts: [uno]"), author="Paul")
     outputs = answers("a", one="one", two="two")
-    found = compared(repo, repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@3.0.0", outputs))
+    found = repo.audit(repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@3.0.0", outputs))
     dataset = factor(found, "dataset")
     assert (dataset.changed, dataset.share, dataset.moved) == (1, 0, 0)
     assert [
@@ -158,7 +148,7 @@ def test_a_broken_release_on_the_way_is_passed_over_and_said(repo: Any, answers:
     repo.release("rubrics/tone", tone("2.0.0", "!", "well"), author="Ines")
     repo.release("datasets/small", questions("2.0.0", "tone@2.0.0"))
     outputs = answers("a", one="well", two="well")
-    found = compared(repo, repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.0", outputs))
+    found = repo.audit(repo.score("dataset/small@1.0.0", outputs), repo.score("dataset/small@2.0.0", outputs))
     (cause,) = factor(found, "rubric").causes
     assert (cause.source.origin.old, cause.source.origin.new, cause.source.origin.author) == ("1.0.0", "2.0.0", "Ines")
     assert found.notes[0].startswith("rubric/tone@1.5.0 was passed over")
@@ -171,7 +161,7 @@ def test_one_rubric_for_all_questions_is_audited_like_a_pin(repo: Any, answers: 
     outputs = answers("a", one="moreover", two="please")
     a = repo.score("dataset/small@1.0.0", outputs)
     b = repo.score("dataset/small@1.0.0", outputs, "n", rubric="rubric/other@1.0.0")
-    (cause,) = factor(compared(repo, a, b), "rubric").causes
+    (cause,) = factor(repo.audit(a, b), "rubric").causes
     assert (cause.source.rule, cause.source.origin.ref) == ("question-rubric-ref-changed", "rubric/other")
     assert cause.source.origin.commit is None  # no release of the dataset says so: an option did
 

@@ -11,11 +11,9 @@ from typing import Any
 
 import pytest
 
-from evalstore.audits import Audit, audit
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.report import render
 from evalstore.runs import Run
-from evalstore.store import Store
 
 TONE = """\
 id: tone
@@ -51,11 +49,6 @@ def released(repo: Any) -> Any:
     return repo
 
 
-def compared(repo: Any, a: Run | Path, b: Run | Path, **options: bool) -> Audit:
-    with Store.open(repo.root) as store:
-        return audit(a, b, store, **options)
-
-
 def edit_row(run: Run, id_: str, **details: Any) -> None:
     """Change what a row of a stored run says of itself."""
     rows = [json.loads(line) for line in run.samples.read_text().splitlines()]
@@ -68,7 +61,7 @@ def edit_row(run: Run, id_: str, **details: Any) -> None:
 def test_unlike_question_sets_are_compared_on_what_they_share(released: Any, answers: Answers) -> None:
     a = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello!"))
     b = released.score("dataset/small@1.0.0", answers("b", three="please!", one="hello"), "n")
-    found = compared(released, a, b)
+    found = released.audit(a, b)
     assert (found.common, found.delta) == (1, 0)
     assert (found.factors[2].share, found.mix.effect) == (Fraction(-1, 2), Fraction(1, 2))
     assert (found.mix.added_ids, found.mix.removed_ids) == (("three",), ("two",))
@@ -79,7 +72,7 @@ def test_runs_that_share_no_question_are_refused(released: Any, answers: Answers
     a = released.score("dataset/small@1.0.0", answers("a", one="please"))
     b = released.score("dataset/small@1.0.0", answers("b", two="please"), "n")
     with pytest.raises(RefusedError, match="no question was scored in both runs"):
-        compared(released, a, b)
+        released.audit(a, b)
 
 
 def test_a_question_that_one_run_left_unscored_is_no_zero(released: Any, answers: Answers) -> None:
@@ -89,7 +82,7 @@ def test_a_question_that_one_run_left_unscored_is_no_zero(released: Any, answers
     released.release("datasets/small", later)
     a = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello!"))
     b = released.score("dataset/small@2.0.0", answers("b", one="hello", two="hello!"), "n")
-    found = compared(released, a, b)
+    found = released.audit(a, b)
     assert (found.common, found.mix.removed_ids) == (1, ("two",))
     assert (found.delta, found.factors[2].share, found.mix.effect) == (0, Fraction(-1, 2), Fraction(1, 2))
 
@@ -103,7 +96,7 @@ def test_a_mix_that_cannot_be_scored_is_its_own_line(released: Any, answers: Ans
     a = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello!"))
     b = released.score("dataset/small@2.0.0", answers("b", one="hello", two=code), "n")
     # Two moved from 0 to 1; but the new rubric has nothing to grade in the old output.
-    found = compared(released, a, b)
+    found = released.audit(a, b)
     assert (found.common, found.mix.not_separable_ids) == (1, ("two",))
     assert (found.factors[0].share, found.factors[2].share) == (0, Fraction(-1, 2))
     assert (found.mix.added, found.mix.removed, found.mix.not_separable) == (0, 0, Fraction(3, 4))
@@ -119,8 +112,8 @@ def test_a_record_that_is_not_reproduced_is_refused_by_name(released: Any, answe
     edit_row(b, "one", evalstore_checks=json.dumps(checks), evalstore_score="1")
     forged = replace(b, score=Fraction(1))
     with pytest.raises(RefusedError, match=r"1 recorded results are not reproduced: B one: calm was 1 \(pass\), is 0"):
-        compared(released, a, forged)
-    found = compared(released, a, forged, allow_drift=True)
+        released.audit(a, forged)
+    found = released.audit(a, forged, allow_drift=True)
     assert (found.delta, found.not_reproduced) == (Fraction(1, 4), Fraction(1, 4))
     assert found.factors[2].share == 0
     assert [(one.run, one.id) for one in found.drift] == [("B", "one")]
@@ -144,7 +137,7 @@ def test_the_command_answers_3_for_drift_and_0_when_it_is_allowed(
 def test_an_aggregate_that_its_rows_contradict_is_refused(released: Any, answers: Answers) -> None:
     run = released.score("dataset/small@1.0.0", answers("a", one="please", two="hello"))
     with pytest.raises(RefusedError, match="says 1/3, but its rows average to 3/4"):
-        compared(released, replace(run, score=Fraction(1, 3)), run)
+        released.audit(replace(run, score=Fraction(1, 3)), run)
 
 
 def test_a_moved_tag_is_said_and_the_recorded_content_found(released: Any, answers: Answers) -> None:
@@ -154,7 +147,7 @@ def test_a_moved_tag_is_said_and_the_recorded_content_found(released: Any, answe
     released.git("commit", "-qam", "Edit a release")
     released.git("tag", "-fam", "x", "rubric/tone@1.0.0")
     b = released.score("dataset/small@1.0.0", answers("b", one="please", two="hello!"), "n")
-    found = compared(released, a, b)
+    found = released.audit(a, b)
     (note,) = found.notes
     assert note.startswith("rubric/tone@1.0.0 now holds other content than the run recorded; ")
     assert note.endswith(f"found as rubric/tone@git:{old}")
@@ -166,10 +159,10 @@ def test_content_that_is_nowhere_is_refused_with_what_is_missing(released: Any, 
     a = released.score("dataset/small@1.0.0", answers("a", one="please"))
     other = replace(a, rubrics=(replace(a.rubrics[0], digest="0" * 64),))
     with pytest.raises(RefusedError, match=r"rubric/tone@1\.0\.0: the tag now holds other content .*digest 0{12}"):
-        compared(released, other, a)
+        released.audit(other, a)
     gone = replace(a, rubrics=(replace(a.rubrics[0], ref="rubric/tone@7.0.0", digest="0" * 64),))
     with pytest.raises(RefusedError, match=r"graded with rubric/tone@7\.0\.0, and rubric/tone has no version 7\.0\.0"):
-        compared(released, gone, a)
+        released.audit(gone, a)
 
 
 def test_a_file_on_disk_is_found_by_its_digest_once_it_is_released(released: Any, answers: Answers) -> None:
@@ -178,10 +171,10 @@ def test_a_file_on_disk_is_found_by_its_digest_once_it_is_released(released: Any
     edited = TONE.replace("1.0.0", "2.0.0").replace('["!"]', '["!", hello]')
     released.write("rubrics/tone.yaml", edited)
     a = released.score("dataset/small@1.0.0", outputs, rubric="rubric/tone@worktree")
-    on_disk = compared(released, b, a)
+    on_disk = released.audit(b, a)
     assert on_disk.factors[0].causes[0].source.origin.commit is None
     commit = released.release("rubrics/tone", edited)
-    found = compared(released, b, a)
+    found = released.audit(b, a)
     assert found.notes == ("rubric/tone@worktree was a file on disk; the same content was found as rubric/tone@2.0.0",)
     assert [(cause.source.rule, cause.source.origin.commit) for cause in found.factors[0].causes] == [
         ("ban-phrase-added", commit)
@@ -189,7 +182,7 @@ def test_a_file_on_disk_is_found_by_its_digest_once_it_is_released(released: Any
     released.write("rubrics/tone.yaml", TONE)
     released.git("tag", "-d", "rubric/tone@2.0.0")
     with pytest.raises(RefusedError, match="no release and no file holds rubric/tone@worktree as the run used it"):
-        compared(released, b, a)
+        released.audit(b, a)
 
 
 def test_an_untagged_commit_is_named_with_its_author(released: Any, answers: Answers) -> None:
@@ -199,7 +192,7 @@ def test_an_untagged_commit_is_named_with_its_author(released: Any, answers: Ans
     released.git("commit", "-qam", "Not released yet", author="Ines")
     commit = released.git("rev-parse", "HEAD")
     b = released.score("dataset/small@1.0.0", outputs, "n", rubric="rubric/tone@git:HEAD")
-    origin = compared(released, a, b).factors[0].causes[0].source.origin
+    origin = released.audit(a, b).factors[0].causes[0].source.origin
     assert (origin.old, origin.new) == ("1.0.0", f"git:{commit}")
     assert (origin.commit, origin.author) == (commit, "Ines")
 
@@ -207,26 +200,26 @@ def test_an_untagged_commit_is_named_with_its_author(released: Any, answers: Ans
 def test_a_run_of_another_tool_names_no_versions(released: Any, answers: Answers, tmp_path: Path) -> None:
     run = released.score("dataset/small@1.0.0", answers("a", one="please"))
     with pytest.raises(RefusedError, match="names no dataset version, so its rulers cannot be found"):
-        compared(released, replace(run, dataset=None), run)
+        released.audit(replace(run, dataset=None), run)
     with pytest.raises(EvalstoreError):
-        compared(released, tmp_path / "none.json", run)
+        released.audit(tmp_path / "none.json", run)
     run.samples.unlink()
     with pytest.raises(EvalstoreError, match=run.samples.name):
-        compared(released, run, run)
+        released.audit(run, run)
 
 
 def test_a_question_with_two_answers_is_refused(released: Any, answers: Answers) -> None:
     run = released.score("dataset/small@1.0.0", answers("a", one="please"))
     run.samples.write_text(run.samples.read_text() * 2)
     with pytest.raises(RefusedError, match="holds the question one twice"):
-        compared(released, run, run)
+        released.audit(run, run)
 
 
 def test_a_score_without_a_ruler_is_refused(released: Any, answers: Answers) -> None:
     run = released.score("dataset/small@1.0.0", answers("a", one="please"))
     edit_row(run, "one", evalstore_rubric="")
     with pytest.raises(RefusedError, match="does not say what the rubric was that graded one"):
-        compared(released, run, run)
+        released.audit(run, run)
 
 
 def test_wrong_arguments_are_usage_errors(cli: Callable[..., Any], tmp_path: Path) -> None:
@@ -241,5 +234,5 @@ def test_wrong_arguments_are_usage_errors(cli: Callable[..., Any], tmp_path: Pat
 def test_control_characters_of_a_stranger_do_not_reach_the_terminal(released: Any, answers: Answers) -> None:
     a = released.score("dataset/small@1.0.0", answers("a", one="please"))
     b = replace(released.score("dataset/small@1.0.0", answers("b", one="!"), "n"), model="evil\x1b[2J\u202e")
-    assert "\x1b" not in render(compared(released, a, b), "text")
-    assert "\u202e" not in render(compared(released, a, b), "text")
+    assert "\x1b" not in render(released.audit(a, b), "text")
+    assert "\u202e" not in render(released.audit(a, b), "text")

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evalstore.audits import Audit, audit
+from evalstore.audits import Audit
 from evalstore.errors import RefusedError
 from evalstore.judging import Endpoint, Judges
 from evalstore.runs import Run
 from evalstore.scoring import score
 from evalstore.store import Store
+from tests.audit.conftest import AT, JUDGE, Repo
 
-JUDGE = 'id: tone\nversion: {version}\ntemplate: "{words}: {{{{ output }}}}"\nmodel: {{id: m}}\n'
 RUBRIC = """id: answer
 version: {version}
 checks:
@@ -31,8 +30,6 @@ defaults: {{rubric_ref: rubric/answer@{version}}}
 questions: [{{id: one, input: a}}, {{id: two, input: b}}]
 """
 Scored = Callable[..., Run]
-Repo = Any
-AT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -62,16 +59,6 @@ def scored(store: Repo, judge_server: Any, tmp_path: Path) -> Scored:
     return run
 
 
-def audited(repo: Repo, a: Run, b: Run, judges: Judges | None = None) -> Audit:
-    with Store.open(repo.root) as opened:
-        return audit(a, b, opened, judges=judges)
-
-
-def forget(repo: Repo) -> None:
-    for path in (repo.root / ".git" / "evalstore").glob("replies*"):
-        path.unlink()
-
-
 def shares(found: Audit) -> dict[str, Any]:
     return {str(factor.name): factor.share for factor in found.factors}
 
@@ -79,7 +66,7 @@ def shares(found: Audit) -> dict[str, Any]:
 def test_kept_replies_are_enough_where_only_the_outputs_differ(store: Repo, scored: Scored, judge_server: Any) -> None:
     a, b = scored("1.0.0", "thank you", "no"), scored("1.0.0", "thank you so", "no")
     asked = judge_server.calls
-    found = audited(store, a, b)
+    found = store.audit(a, b)
     assert judge_server.calls == asked
     assert shares(found)["outputs"] == found.delta != 0
     assert found.notes == ()
@@ -87,9 +74,9 @@ def test_kept_replies_are_enough_where_only_the_outputs_differ(store: Repo, scor
 
 def test_without_kept_replies_the_runs_own_records_serve(store: Repo, scored: Scored, judge_server: Any) -> None:
     a, b = scored("1.0.0", "thank you", "no"), scored("1.0.0", "thank you so", "no")
-    kept = audited(store, a, b)
-    forget(store)
-    found = audited(store, a, b)
+    kept = store.audit(a, b)
+    store.forget()
+    found = store.audit(a, b)
     assert shares(found) == shares(kept)
     assert "as recorded" in found.notes[0]
 
@@ -97,15 +84,15 @@ def test_without_kept_replies_the_runs_own_records_serve(store: Repo, scored: Sc
 def test_what_no_run_has_asked_is_refused_or_asked(store: Repo, scored: Scored, judge_server: Any) -> None:
     a, b = scored("1.0.0", "thank you", "no"), scored("2.0.0", "thank you so", "no, never")
     with pytest.raises(RefusedError, match="replies of judges are needed that are not kept: 4"):
-        audited(store, a, b)
+        store.audit(a, b)
     asked = judge_server.calls
-    found = audited(store, a, b, Judges(Endpoint(judge_server.url)))
+    found = store.audit(a, b, judges=Judges(Endpoint(judge_server.url)))
     assert judge_server.calls == asked + 4  # each version of the judge on the two outputs of the other run
     assert sum(shares(found).values()) == found.delta
     rubric = next(factor for factor in found.factors if factor.name == "rubric")
     assert {cause.source.rule for cause in rubric.causes} >= {"judge-ref-changed"}
     assert {cause.source.origin.author for cause in rubric.causes} == {"Jonas Brandt"}
-    assert audited(store, a, b) == found  # now everything is kept
+    assert store.audit(a, b) == found  # now everything is kept
 
 
 def test_a_model_that_says_otherwise_now_does_not_change_what_was_recorded(
@@ -114,12 +101,12 @@ def test_a_model_that_says_otherwise_now_does_not_change_what_was_recorded(
     store.release("rubrics/answer", RUBRIC.format(version="3.0.0", pin="1.0.0", most=40).replace("max", "min"))
     store.release("datasets/small", DATASET.format(version="3.0.0"))
     a, b = scored("1.0.0", "thank you", "no"), scored("3.0.0", "thank you so", "no, never")
-    forget(store)
+    store.forget()
     judge_server.text = lambda _: '{"score": 0.5}'
-    found = audited(store, a, b, Judges(Endpoint(judge_server.url)))
+    found = store.audit(a, b, judges=Judges(Endpoint(judge_server.url)))
     assert found.drift == ()
     assert sum(shares(found).values()) == found.delta
-    forget(store)
+    store.forget()
     with Store.open(store.root) as opened:  # the calls of both runs, asked anew
         for run in (a, b):
             score(
@@ -130,7 +117,7 @@ def test_a_model_that_says_otherwise_now_does_not_change_what_was_recorded(
                 at=AT,
                 judges=Judges(Endpoint(judge_server.url)),
             )
-    again = audited(store, a, b)
+    again = store.audit(a, b)
     assert (again.drift, shares(again)) == ((), shares(found))
     assert again.notes == (
         "results of judges that were taken as recorded, because the replies they saw are not kept: 4",
@@ -145,7 +132,7 @@ def test_a_check_that_had_no_reply_stays_unscored_when_there_is_one(
     assert a.checks["kind"].errors == 1
     judge_server.plays = {"": ["ok"]}
     assert scored("1.0.0", "thank you", "no").checks["kind"].errors == 0  # now its reply is kept
-    found = audited(store, a, scored("1.0.0", "thank you", "never"))
+    found = store.audit(a, scored("1.0.0", "thank you", "never"))
     assert found.drift == ()
     assert found.notes[0].endswith("because the replies they saw are not kept: 1")
 
@@ -156,14 +143,14 @@ def test_calls_that_fail_are_no_results(store: Repo, scored: Scored, judge_serve
     with pytest.raises(
         RefusedError, match=r"needed, and 1 calls failed: the endpoint refuses the request \(400: "
     ) as caught:
-        audited(store, a, b, Judges(Endpoint(judge_server.url)))
+        store.audit(a, b, judges=Judges(Endpoint(judge_server.url)))
     assert "asks for the rest" in str(caught.value.hint)
-    forget(store)
+    store.forget()
     with pytest.raises(RefusedError, match="calls failed"):
-        audited(store, a, b, Judges(Endpoint(judge_server.url)))
+        store.audit(a, b, judges=Judges(Endpoint(judge_server.url)))
     judge_server.plays = {"": ["ok"]}
     asked = judge_server.calls
-    assert audited(store, a, b, Judges(Endpoint(judge_server.url))).drift == ()
+    assert store.audit(a, b, judges=Judges(Endpoint(judge_server.url))).drift == ()
     assert judge_server.calls == asked + 1
 
 
@@ -173,7 +160,7 @@ def test_judges_by_two_models_cannot_be_told_apart(store: Repo, scored: Scored, 
     store.release("datasets/small", DATASET.format(version="3.0.0"))
     a, b = scored("3.0.0", "a", "b", model="one"), scored("3.0.0", "a", "b", model="two")
     with pytest.raises(RefusedError, match="different models"):
-        audited(store, a, b)
+        store.audit(a, b)
 
 
 def test_a_floating_judge_that_moved_between_the_runs_is_refused(store: Repo, scored: Scored) -> None:
@@ -183,4 +170,4 @@ def test_a_floating_judge_that_moved_between_the_runs_is_refused(store: Repo, sc
     store.release("judges/tone", JUDGE.format(version="2.1.0", words="Kind?"))
     b = scored("3.0.0", "a", "b")
     with pytest.raises(RefusedError, match=r"floats, and the runs used judge/tone@2\.0\.0 and judge/tone@2\.1\.0"):
-        audited(store, a, b)
+        store.audit(a, b)

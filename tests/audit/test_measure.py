@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,9 @@ from evalstore.judging import Endpoint, Judges
 from evalstore.runs import Run, read_rows
 from evalstore.scoring import score
 from evalstore.store import Store
+from tests.audit.conftest import AT, JUDGE, Repo
 
-Repo = Any
 Answers = Callable[..., Path]
-AT = datetime(2026, 11, 1, tzinfo=UTC)
 RUBRIC = """id: answer
 version: {version}
 checks:
@@ -146,7 +144,6 @@ def test_a_run_that_cannot_be_graded_again_is_refused(store: Repo, run: Run, tmp
 
 # Judges: kept replies, else what was recorded of the same judge, else unscored.
 
-JUDGE = 'id: tone\nversion: {version}\ntemplate: "{words}: {{{{ output }}}}"\nmodel: {{id: m}}\n'
 JUDGED = """id: judged
 version: {version}
 checks:
@@ -177,16 +174,11 @@ def judged(repo: Repo, judge_server: Any, answers: Answers, tmp_path: Path) -> t
     return repo, run
 
 
-def forget(repo: Repo) -> None:
-    for path in (repo.root / ".git" / "evalstore").glob("replies*"):
-        path.unlink()
-
-
 @pytest.mark.parametrize("kept", [True, False])
 def test_an_unchanged_judge_answers_as_kept_or_as_recorded(judged: tuple[Repo, Run], *, kept: bool) -> None:
     repo, run = judged
     if not kept:
-        forget(repo)
+        repo.forget()
     found = measured(repo, run, "rubric/judged@1.0.0", "rubric/judged@2.0.0")
     assert (counts(found), found.mean_shift) == ((2, 1, 0, 0), Fraction(-1, 4))
 
@@ -200,7 +192,7 @@ def test_a_judge_that_nobody_asked_leaves_outputs_unscored(judged: tuple[Repo, R
 
 
 def test_what_was_recorded_of_one_judge_says_nothing_of_the_next(judged: tuple[Repo, Run]) -> None:
-    forget(judged[0])
+    judged[0].forget()
     assert counts(measured(*judged, "judge/tone@1.0.0", "judge/tone@2.0.0")) == (2, 0, 0, 2)
 
 

@@ -10,20 +10,17 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.audits import Audit, Cause, Factor, audit
+from evalstore.audits import Audit, Cause, audit
 from evalstore.report import render
 from evalstore.resources import folder
 from evalstore.store import Store
+from tests.audit.conftest import factor
 
 
 @pytest.fixture(scope="module")
 def found(sample: Any) -> Audit:
     with Store.open(sample.root) as store:
         return audit(sample.a, sample.b, store)
-
-
-def factor(found: Audit, name: str) -> Factor:
-    return next(factor for factor in found.factors if factor.name == name)
 
 
 def told(cause: Cause) -> tuple[Any, ...]:
