@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,19 @@ import pytest
 from evalstore.judging import Cache, Endpoint
 from evalstore.model import Call
 
+CALL = Call("judge/accuracy@1.0.0", "Is it good?", {"id": "small"})
+At = Callable[[], Cache]
 KEY = "sk-a-key-that-must-not-be-shown"
 
 
 def call(prompt: str = "Is it good?", **model: Any) -> Call:
-    return Call("judge/accuracy@1.0.0", prompt, {"id": "small", **model})
+    return replace(CALL, prompt=prompt, model={**CALL.model, **model})
+
+
+def sql(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        for statement in statements:
+            database.execute(statement)
 
 
 @pytest.fixture

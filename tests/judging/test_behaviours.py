@@ -11,10 +11,10 @@ import pytest
 
 from evalstore.errors import EvalstoreError
 from evalstore.judging import REFUSED, Cache, Endpoint, ask_all
-from evalstore.model import Call, Reply
+from evalstore.model import Reply
+from tests.judging.conftest import CALL
 
 HERE = Path(__file__).parent
-CALL = Call("judge/accuracy@1.0.0", "Is it good?", {"id": "small"})
 TEXT = '{"score": 1, "rationale": "sound"}'
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -12,18 +11,9 @@ import pytest
 from evalstore.errors import RefusedError
 from evalstore.judging import Cache
 from evalstore.model import Call, Reply
+from tests.judging.conftest import CALL, At, sql
 
-CALL = Call("judge/accuracy@1.0.0", "Is it good?", {"id": "small"})
 REPLY = Reply('{"score": 1}\n\0\U0001f600\u2028é', "small-2026", "stop")
-
-
-At = Callable[[], Cache]
-
-
-def sql(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        for statement in statements:
-            database.execute(statement)
 
 
 def test_what_was_put_is_there_again_and_for_others(at: At, path: Path) -> None:

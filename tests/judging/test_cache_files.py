@@ -7,7 +7,6 @@ import resource
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -17,17 +16,10 @@ from evalstore.errors import RefusedError
 from evalstore.judging import Cache
 from evalstore.judging.database import _TABLE
 from evalstore.model import Call, Reply
+from tests.judging.conftest import CALL, At, sql
 
-At = Callable[[], Cache]
-CALL = Call("judge/accuracy@1.0.0", "Is it good?", {"id": "small"})
 REPLY = Reply("yes", "small-2026", "stop")
 IDS = ("PRAGMA application_id = 1702261618", "PRAGMA user_version = 1")
-
-
-def sql(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        for statement in statements:
-            database.execute(statement)
 
 
 def refused(cache: Cache) -> RefusedError:

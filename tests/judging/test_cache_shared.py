@@ -15,9 +15,8 @@ import pytest
 from evalstore.errors import EvalstoreError
 from evalstore.judging import Cache
 from evalstore.model import Call, Reply
+from tests.judging.conftest import CALL, At
 
-At = Callable[[], Cache]
-CALL = Call("judge/accuracy@1.0.0", "Is it good?", {"id": "small"})
 REPLY = Reply("yes", "small-2026", "stop")
 
 

@@ -10,9 +10,7 @@ import pytest
 
 from evalstore.errors import RefusedError, UsageError
 from evalstore.judging import Endpoint, Judges, Plan, seated
-from evalstore.model import Call
-
-CALL = Call("judge/accuracy@1.0.0", "Is it good?", {"id": "small"})
+from tests.judging.conftest import CALL
 
 
 def test_replies_lie_in_the_git_directory(judge_server: Any, tmp_path: Path) -> None:
