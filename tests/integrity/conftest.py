@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,6 +91,12 @@ class World:
 
     def loose(self, oid: str) -> Path:
         return self.path / ".git/objects" / oid[:2] / oid[2:]
+
+    def forge(self) -> None:
+        """Put other bytes into the blob of a released file."""
+        path = self.loose(self.git("rev-parse", f"{TONE}:rubrics/tone.yaml"))
+        path.chmod(0o644)
+        path.write_bytes(zlib.compress(zlib.decompress(path.read_bytes()).replace(b"please", b"plaese")))
 
     def lines(self, name: str) -> list[str]:
         return (self.path / ".evalstore/sums" / name).read_text().splitlines()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-import zlib
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -94,12 +93,6 @@ def alternates(world: World) -> None:
     evil = other.evil()
     world.write(".git/objects/info/alternates", f"{other.path}/.git/objects\n")
     world.git("update-ref", TAG, evil)
-
-
-def forged(world: World) -> None:
-    path = world.loose(world.git("rev-parse", f"{TONE}:rubrics/tone.yaml"))
-    path.chmod(0o644)
-    path.write_bytes(zlib.compress(zlib.decompress(path.read_bytes()).replace(b"please", b"plaese")))
 
 
 def stand_in(mode: str, what: str) -> Callable[[World], None]:
@@ -192,7 +185,7 @@ SCENARIOS = {
     "a lightweight tag that moved": Scenario(moved(), NOT_VALID, found="tag-moved"),
     "a link in place of the ref": Scenario(linked_ref, NOT_VALID, found="tag-moved"),
     "a tag into another repository's objects": Scenario(alternates, NOT_VALID, found="tag-moved"),
-    "a loose blob with other bytes": Scenario(forged, "is not what its id says", found="object-damaged"),
+    "a loose blob with other bytes": Scenario(World.forge, "is not what its id says", found="object-damaged"),
     # B9 and B10: what stands in place of the file.
     "a symbolic link as the file": Scenario(stand_in("120000", "blob"), "is a symbolic link", NEW, "release-invalid"),
     "a submodule as the file": Scenario(stand_in("160000", "commit"), "is a submodule", NEW, "release-invalid"),

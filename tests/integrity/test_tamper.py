@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -54,12 +53,6 @@ def no_commit(world: World) -> None:
 def symbolic(world: World) -> None:
     world.git("tag", "-d", TONE)
     world.git("symbolic-ref", TAG, "refs/heads/main")
-
-
-def forged_blob(world: World) -> None:
-    path = world.loose(world.git("rev-parse", f"{TONE}:rubrics/tone.yaml"))
-    path.chmod(0o644)
-    path.write_bytes(zlib.compress(zlib.decompress(path.read_bytes()).replace(b"please", b"plaese")))
 
 
 def moved(world: World) -> None:
@@ -145,7 +138,7 @@ RESOLUTION = {
     "it is a tag of a tag": Attack(nested, **seen("tag-invalid")),
     "it names a tree": Attack(no_commit, **seen("tag-invalid")),
     "it is a symbolic ref": Attack(symbolic, **seen("tag-invalid")),
-    "its blob holds other bytes under its id": Attack(forged_blob, **seen("object-damaged")),
+    "its blob holds other bytes under its id": Attack(World.forge, **seen("object-damaged")),
 }
 LEDGER = {
     "it moved to other content of the same id and version": Attack(moved, **seen("tag-moved")),
@@ -217,7 +210,7 @@ def test_it_is_found_after_a_fetch_from_a_remote_that_did_it(
 
 def test_a_forged_object_of_a_remote_does_not_travel(world: World, clone: Callable[..., World], tmp_path: Path) -> None:
     mine = clone(world)
-    forged_blob(world)
+    World.forge(world)
     mine.git("fetch", "-q", "--force", "origin", "+refs/tags/*:refs/tags/*")
     assert rules(mine.verify()) == []
     world.git("clone", "-q", f"file://{world.path}", str(tmp_path / "second"), check=False)
