@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from evalstore.cli.clock import moment
 from evalstore.cli.context import Settings, examples, options
 from evalstore.cli.judging import judge_options
 from evalstore.cli.refs import REF
@@ -109,7 +109,7 @@ def validate(  # noqa: PLR0913  # one a word of the command line
             return ExitCode.DONE
         found = job.measure()
         if not no_write:
-            draft = drafted(found, job.judge.artifact, datetime.now(UTC).date())
+            draft = drafted(found, job.judge.artifact, moment().date())
             found = draft.agreement if dry_run else draft.write(store)
     for note in found.notes:
         settings.say(f"warning: {note}")

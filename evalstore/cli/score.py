@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from evalstore.cli.clock import moment
 from evalstore.cli.context import Settings, examples, options
 from evalstore.cli.judging import JudgedCommand, judge_options
 from evalstore.cli.refs import REF
@@ -97,9 +97,9 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     """
     from evalstore.scoring import begun
 
-    moment, path = datetime.now(UTC), settings.path / outputs
+    path = settings.path / outputs
     how = partial(begun, model=model, only=only, rubric=rubric, judges=judges, eee_version=eee_version)
-    with settings.store() as store, how(dataset, path, store=store, at=moment) as job:
+    with settings.store() as store, how(dataset, path, store=store, at=moment()) as job:
         if dry_run:
             plan, notes = job.plan()
             _warn(settings, notes)

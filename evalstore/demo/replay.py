@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from evalstore.demo.story import Step, Story
@@ -79,7 +80,8 @@ def _one(pattern: str, target: Path) -> str:
 
 
 def _identity(step: Step) -> dict[str, str]:
-    return {
+    # Runs and validations are dated by the story, too: a machine that replays it gets the same commits again.
+    return {"SOURCE_DATE_EPOCH": str(int(datetime.fromisoformat(step.date).timestamp()))} | {
         f"GIT_{role}_{key}": value
         for role in ("AUTHOR", "COMMITTER")
         for key, value in (("NAME", step.author), ("EMAIL", step.email), ("DATE", step.date))

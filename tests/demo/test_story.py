@@ -41,6 +41,21 @@ def audit_of(told: tuple[Path, str], cli: Callable) -> dict:
     return json.loads(cli("audit", *runs, "--format", "json", cwd=told[0]).out)
 
 
+def test_the_readme_of_the_project_quotes_the_audit(told: tuple[Path, str]) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    quoted = readme.partition("```\nThe score fell")[2].partition("  …")[0].splitlines()
+    # What a run records of its engines, so the commit, is that of the machine.
+    said, seen = (re.sub(r"   [0-9a-f]{7}  ", "", text) for text in ("\n".join(quoted), told[1]))
+    assert len(quoted) > 15
+    assert said in seen
+
+
+def test_what_is_written_is_dated_by_the_story(told: tuple[Path, str]) -> None:
+    run = json.loads(next(told[0].glob("runs/model_a/*.json")).read_text("utf-8"))
+    assert run["evaluation_timestamp"] == "1789394400.000000"
+    assert "+  validated_at: 2026-10-20" in told[1]
+
+
 def test_the_numbers_of_the_readme_come_out(told: tuple[Path, str], cli: Callable) -> None:
     points = re.findall(r"\| ([^|]+) \| ([−+]?[\d.]+) \|", (folder("sample_repo") / "README.md").read_text("utf-8"))
     promised = {name: float(value.replace("−", "-")) for name, value in points}
