@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from evalstore.diff import Diff
 from evalstore.diff.rules import RULES
 from evalstore.versions import Bump
 from tests.diff.fuzz import claims, fixture
 from tests.diff.fuzz.__main__ import report, written
 from tests.diff.fuzz.claims import hold
+from tests.diff.fuzz.draw import draw, randomness
+from tests.diff.fuzz.pair import Value
 from tests.diff.fuzz.run import Tally, run, run_some
 
 SEED, PAIRS, PARTS = 20261121, 400, 5
@@ -69,3 +73,15 @@ def test_the_report_tells_the_precision_of_each_rule() -> None:
     told = {line.split()[0] for line in lines if line}
     assert {rule for rule, _ in tally.major} <= told
     assert "100.0%" in "".join(lines)
+
+
+def test_terms_and_files_of_rows_that_change_what_is_known_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    true, pairs = claims.compare, [draw(randomness(SEED, index)) for index in range(60)]
+
+    def lie(old: Value, new: Value, **more: Any) -> Diff:
+        diff = true(old, new, **more)
+        return diff if not more.keys() & {"rows", "terms"} else replace(diff, findings=diff.findings[1:])
+
+    monkeypatch.setattr(claims, "compare", lie)
+    broken = {what for pair in pairs for what, _, _ in hold(pair, lambda _: []).broken}
+    assert broken == {"rows", "terms"}

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
 from fractions import Fraction
 from time import perf_counter
+from typing import Any
 
-from evalstore.diff import Diff, DiffFinding, Direction, compare
+from evalstore.diff import Accepted, Diff, DiffFinding, Direction, Terms, compare
 from evalstore.diff.changes.rubric import rubric_changes
 from evalstore.diff.classify import Judgement, classify
 from evalstore.diff.direction import join
 from evalstore.diff.plain import plain
 from evalstore.diff.refs import follow
 from evalstore.diff.state import read_rubric
+from evalstore.documents import canonical, read_row
 from evalstore.versions import Bump
 from tests.diff.fuzz.grading import NOWHERE, Answer, Grade, Models, grader, graders
-from tests.diff.fuzz.pair import Drawn, Pair
+from tests.diff.fuzz.pair import FLOATING, Drawn, Pair, Value
 
 
 @dataclass(slots=True)
@@ -38,13 +42,15 @@ class Held:
 def hold(pair: Pair, samples: Callable[[Held], Iterable[Drawn]], *, closely: bool = True) -> Held:
     """Compare a pair and grade samples under both sides; `samples` are drawn one by one, and see what became of it.
 
-    `closely` also compares each side with itself, and holds each edit of a rubric on its own.
+    `closely` also compares each side with itself, holds each edit of a rubric on its own, reads a dataset's questions
+    from a file beside it, and compares under terms and with a lock.
     """
     held = Held()
     try:
         _hold(pair, held, samples)
         if closely:
             _hold_selves(pair, held)
+            held.broken += (*_broken_rows(pair, held), *_broken_terms(pair, held), *_broken_locked(pair, held))
             held.broken += _broken_steps(pair, held.drawn)
     except Exception as error:
         held.broken.append(("crash", f"{type(error).__name__}: {error}", held.drawn[-1] if held.drawn else Drawn("")))
@@ -67,6 +73,64 @@ def _hold_selves(pair: Pair, held: Held) -> None:
     for side in (pair.old, pair.new):
         if compare(side, side, load=pair.load).findings:
             held.broken.append(("self", "a side differs from itself", Drawn("")))
+
+
+def _broken_rows(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
+    """Hold what is found in questions that stream from a file beside their dataset against what is found in it."""
+    if held.diff is None or not all("questions" in side for side in (pair.old, pair.new)):
+        return
+    heads = [
+        {**{key: side[key] for key in side if key != "questions"}, "rows": "d.jsonl"} for side in (pair.old, pair.new)
+    ]
+    rows = (_streamed(pair.old["questions"]), _streamed(pair.new["questions"]))
+    beside = compare(heads[0], heads[1], load=pair.load, rows=rows)
+    if _judged(beside) != _judged(held.diff):
+        yield "rows", f"{told(held.diff)}; from a file beside it {told(beside)}", Drawn("")
+
+
+def _streamed(rows: list[Value]) -> Iterator[Mapping[str, Any]]:
+    for number, row in enumerate(rows, 1):
+        yield read_row(canonical(row).encode(), "d.jsonl", number)
+
+
+def _broken_terms(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
+    """Hold that overrides and acceptances change the level that counts, and nothing of what is known."""
+    assert held.diff
+    findings = held.diff.findings
+    ruled = Terms(overrides={one.rule: Bump.PATCH for one in findings})
+    accepted = {one.fingerprint: Accepted(Bump.MINOR, one.level, "why", "who", date.min) for one in findings}
+    for terms, level in ((ruled, Bump.PATCH), (Terms(accepted=accepted), Bump.MINOR)):
+        diff = compare(pair.old, pair.new, load=pair.load, terms=terms)
+        bare = tuple(replace(one, level=one.level_before, overridden=None, accepted=None) for one in diff.findings)
+        if bare != findings:
+            yield "terms", f"{told(held.diff)}; under terms {told(diff)}", Drawn("")
+        wanted = {level if terms is ruled else min(level, one.level) for one in findings}
+        if {one.level for one in diff.findings} != wanted or diff.required_bump is not max(wanted, default=Bump.NONE):
+            yield "terms", f"{level} was said; {told(diff)}", Drawn("")
+
+
+def _broken_locked(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
+    """Hold what is said where a lock holds all that floats; it means the same to who grades."""
+    if not any(repr(ref) in repr(pair.new) for ref in FLOATING):
+        return
+    diff, grades = compare(pair.old, pair.new, load=pair.load, terms=Terms(locked=frozenset(FLOATING))), graders(pair)
+    for drawn in held.drawn:
+        before, after = (grade(drawn) for grade in grades)
+        for id_ in before.keys() & after.keys():
+            if NOWHERE not in {before[id_], after[id_]}:
+                yield from (
+                    (what, f"locked, {why}: {told(diff)}", drawn)
+                    for what, why in _broken(diff, before[id_], after[id_])
+                )
+
+
+def _judged(diff: Diff) -> Counter[Any]:
+    # Where it stands is another place, and a dataset that is spelled otherwise is another text of its own.
+    return Counter(
+        (one.rule, one.level, one.direction, one.verdict_direction, one.certainty, one.max_shift, one.message)
+        for one in diff.findings
+        if one.rule != "spelling-changed"
+    )
 
 
 def _hold_diff(held: Held) -> None:
