@@ -21,6 +21,7 @@ from evalstore.model import Kind
 from evalstore.text import excerpt, nearest
 
 Raw = Mapping[str, Any]
+_SCENARIOS = "scenarios"
 _PARTIAL = "some of its checks cannot be said here, so its rubric is partial"
 _TURNS = "the runner grades turn by turn; here one output is graded"
 _NO_INPUT = "nothing here says what is asked, so the input is empty"
@@ -55,7 +56,8 @@ def read(legacy: Legacy, table: Table) -> Taken:
     at: Pointer = (key,) if key else ()
     beside = None if isinstance(value, dict) else _sidecar(legacy)
     root = value if isinstance(value, dict) else beside.value if beside else {}
-    places, aside = _places(value.get(key) if isinstance(value, dict) else value, at, legacy)
+    given = value if not isinstance(value, dict) else None if key == _SCENARIOS else value.get(key)
+    places, aside = _places(given, at, legacy)
     told = find_dialects(root, [place.raw for place in places], table)
     name = legacy.dialect or (told[0].dialect if told else table.lists.get(key, ORDER[-1]))
     if name not in ORDER:
@@ -132,10 +134,14 @@ def _conflicts(told: list[Told], name: str) -> Iterator[Note]:
 
 def _root_notes(value: Any, key: str, table: Table) -> Iterator[Note]:
     for other in table.lists if isinstance(value, dict) else ():
-        if other and other in value and other != key:
+        if other and other in value and other not in {key, _SCENARIOS}:
             yield Note((other,), Outcome.UNMAPPED, f"the runner never reads it: {key} comes first")
-    if isinstance(value, dict) and "scenarios" in value:
-        yield Note(("scenarios",), Outcome.UNMAPPED, "scenarios multiply tests by variables; they are not read")
+    if isinstance(value, dict) and _SCENARIOS in value:
+        yield Note(
+            (_SCENARIOS,),
+            Outcome.UNMAPPED,
+            "scenarios multiply tests by variables, and are not read; write their tests out",
+        )
     if key and not isinstance(value[key], str | list):
         yield Note((key,), Outcome.UNMAPPED, "it is no list of cases")
 
