@@ -37,7 +37,7 @@ ROOMS = {
     "Verified": "verify",
 }
 # Whose text is fitted to a screen.
-SCREENED = frozenset({"bump", "diff", "findings", "impact", "lock", "log", "migrate", "status", "verify"})
+SCREENED = frozenset({"bump", "diff", "export", "findings", "impact", "lock", "log", "migrate", "status", "verify"})
 
 
 def render(

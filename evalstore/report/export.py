@@ -5,18 +5,21 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from evalstore.report.screen import PAPER, Screen
 from evalstore.text import printable
 
 if TYPE_CHECKING:
     from evalstore.migration import Exported, Given
 
 
-def text(exported: Exported) -> str:
+def text(exported: Exported, screen: Screen = PAPER) -> str:
     """Return the file itself when it was not written anywhere, else what was written where."""
     if exported.out is None:
         return "".join(file.text for file in exported.files)
     lines = [printable(f"wrote {exported.out}/{file.file} from {file.ref}") for file in exported.files]
-    return "\n".join([*lines, *(printable(f"left out: {key}") for file in exported.files for key in file.left_out)])
+    return "\n".join(
+        [*screen.first(lines), *(printable(f"left out: {key}") for file in exported.files for key in file.left_out)]
+    )
 
 
 def document(exported: Exported) -> Any:

@@ -116,7 +116,9 @@ def guesses(source: Source) -> Iterator[str]:
 def closing(report: MigrationReport, names: str = "") -> Iterator[str]:
     """Yield what became of the files of the store, and what was passed by; `names` says where those are named."""
     states = Counter(str(file.state) for file in report.files)
-    if report.dry_run:
+    if not report.sources:
+        yield "no file of a format that evalstore migrates is there: nothing to do"
+    elif report.dry_run:
         planned = [f"{states[state]:,} {state}" for state in ("new", "changed", "unchanged") if states[state]]
         yield f"dry run, nothing written: {', '.join([counted(len(report.files), 'file'), *planned])}"
         if states["changed"]:

@@ -102,6 +102,16 @@ def test_a_dry_run_is_a_plan_that_can_be_read(cli: Run, many: Path, suite: Suite
     assert "+id: quiet_2" in cli("migrate", many / "quiet_2", "--into", store, "--dry-run").out
 
 
+def test_a_folder_without_such_a_file_is_told(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/package.json").write_text("{}")
+    ran = cli("migrate", tmp_path / "notes", "--into", tmp_path / "store")
+    assert ran.out.splitlines() == [
+        "no file of a format that evalstore migrates is there: nothing to do",
+        "1 other file passed by; --verbose names them",
+    ]
+
+
 def test_totals_are_by_format(tmp_path: Path, suite: Suite) -> None:
     suite({"must_contain_any": ["a"]})
     rubric = {"name": "r", "version": "1.0.0", "scale": {"min": 0, "max": 1}, "criteria": {}}
