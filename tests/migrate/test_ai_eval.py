@@ -229,8 +229,8 @@ def test_a_target_comes_back_whatever_dialect_was_asked_for(dialect: str, tmp_pa
     assert export(to="ai_eval", store=tmp_path / "store").files[0].text == write_json(root)
 
 
-def test_expected_tools_with_odd_arguments_are_kept_as_data() -> None:
-    row = {"id": "q", "input": "Why?", "criteria": "So.", "expected_tools": [{"name": "a", "args": None}]}
-    (case,) = taken({"questions": [row]}).cases
-    assert "expected_tools" not in case.question
-    assert case.reasons == ("expected_tools: not as graders read it, kept as data",)
+@pytest.mark.parametrize(("key", "value"), [("expected_tools", [{"name": "a", "args": None}]), ("bundle", "é or so")])
+def test_what_no_question_can_have_is_kept_as_data(key: str, value: Any) -> None:
+    (case,) = taken({"questions": [{"id": "q", "input": "Why?", "criteria": "So.", key: value}]}).cases
+    assert key not in case.question
+    assert case.reasons == (f"{key}: not as graders read it, kept as data",)

@@ -131,6 +131,7 @@ def _is_expected(value: Any) -> bool:
 
 
 _FITS: Mapping[str, Callable[[Any], object]] = {
+    "bundle": lambda value: isinstance(value, str) and is_id(value),
     "expected": _is_expected,
     "also_valid": lambda value: isinstance(value, dict) and all(isinstance(item, list) for item in value.values()),
     "expected_facts": _is_facts,
