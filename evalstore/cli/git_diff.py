@@ -13,6 +13,7 @@ from evalstore.cli.context import Settings
 from evalstore.cli.diff import compared, opened, read_side
 from evalstore.cli.streams import git_screen
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, Place, UsageError
+from evalstore.files import open_named
 from evalstore.report import render
 from evalstore.report.outline import outline
 from evalstore.report.plain_diff import plain_diff, readable
@@ -114,6 +115,9 @@ def _read(path: Path) -> bytes | None:
     if os.fspath(path) == os.devnull:
         return None
     try:
-        return os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
-    except OSError:
+        if path.is_symlink():
+            return os.fsencode(path.readlink())
+        with open_named(path) as file:  # no device, and no FIFO
+            return file.read()
+    except (OSError, LoadError):
         return None

@@ -12,7 +12,7 @@ from evalstore.release.values import Policy
 from evalstore.text import excerpt
 from evalstore.versions import Bump, Version, bump_between, next_version
 
-_LABEL = re.compile(r"(?![0-9]+\Z)[0-9A-Za-z-]{1,32}")
+_LABEL = re.compile(r"(?![0-9]+\Z)[0-9A-Za-z][0-9A-Za-z-]{0,31}")  # an option in its place is none: --pre --dry-run
 
 
 class Judgement(NamedTuple):

@@ -224,3 +224,5 @@ def test_another_number_of_words_is_a_wrong_command_line(cli: Callable[..., Any]
 def test_a_file_that_is_not_there_is_said(cli: Callable[..., Any], tmp_path: Path) -> None:
     ran = cli("diff", "--textconv", "none.yaml", cwd=tmp_path)
     assert (ran.code, ran.out, ran.err) == (3, "", "error: none.yaml: cannot be read\n")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    assert cli("diff", "--textconv", "pipe.yaml", cwd=tmp_path).code == 3
