@@ -234,3 +234,10 @@ def test_what_no_question_can_have_is_kept_as_data(key: str, value: Any) -> None
     (case,) = taken({"questions": [{"id": "q", "input": "Why?", "criteria": "So.", key: value}]}).cases
     assert key not in case.question
     assert case.reasons == (f"{key}: not as graders read it, kept as data",)
+
+
+def test_what_a_row_bans_is_said_to_be_banned_nowhere() -> None:
+    (case,) = taken({"questions": [{"id": "q", "input": "Why?", "criteria": "So.", "must_not_contain": ["no"]}]}).cases
+    assert case.reasons == (
+        "must_not_contain: the program caps the grade of accuracy where one occurs, which nothing here does; kept as data",
+    )

@@ -63,7 +63,8 @@ def _rows(rows: list[Any], table: Table) -> Iterator[Case]:
             continue
         name, twin = names.named(row["id"], pointer)
         ref, reasons = _rubric_ref(row.get("rubric_ref"))
-        notes = unread((key for key in row if key not in known), known)
+        notes = [f"{key}: {why}; kept as data" for key, why in table.form["aside"].items() if row.get(key)]
+        notes += unread((key for key in row if key not in known), known)
         outcome = Outcome.LOSSY if reasons else Outcome.MIGRATED
         question = _question(row, name, table)
         yield Case(
