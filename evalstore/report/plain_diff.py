@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from difflib import unified_diff
-from itertools import takewhile
 
+from evalstore.report.sides import alike
 from evalstore.text import printable
 
 _READ = 2000  # lines that are compared; more are told as gone and come
@@ -35,8 +35,7 @@ def _lines(data: bytes) -> list[str]:
 
 
 def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
-    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
-    start = max(0, alike - _AROUND)
+    start = max(0, alike(old, new) - _AROUND)
     old, new = old[start:], new[start:]
     if max(len(old), len(new)) > _READ:
         yield f"@@ -{start + 1},{len(old)} +{start + 1},{len(new)} @@"

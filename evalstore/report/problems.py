@@ -37,6 +37,11 @@ class Problem:
     changed: str | tuple[Line, ...] = ""
     accepted: str = ""
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The notes as lines, each after its label."""
+        return tuple(f"{label}: {sentence}" for label, sentence in self.notes)
+
 
 @dataclass(frozen=True, slots=True)
 class Report:

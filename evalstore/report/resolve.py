@@ -23,7 +23,8 @@ def document(resolution: Resolution) -> Any:
     return documents[0] if len(documents) == 1 else documents
 
 
-def _one(one: Resolved) -> dict[str, Any]:
+def source(one: Resolved) -> dict[str, Any]:
+    """Return the JSON of what a reference means and where it was read from."""
     return {
         "ref": one.ref,
         "kind": str(one.kind),
@@ -32,6 +33,12 @@ def _one(one: Resolved) -> dict[str, Any]:
         "tag": one.tag,
         "commit": one.commit,
         "blob": one.blob,
+    }
+
+
+def _one(one: Resolved) -> dict[str, Any]:
+    return {
+        **source(one),
         "digest": one.digest,
         "scoring_digest": one.scoring_digest,
         "floating": one.floating,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evalstore.report.resolve import source
 from evalstore.text import printable
 
 if TYPE_CHECKING:
@@ -18,15 +19,4 @@ def text(shown: Shown) -> str:
 
 def document(shown: Shown) -> Any:
     """Return the JSON document."""
-    one = shown.resolved
-    return {
-        "ref": one.ref,
-        "kind": str(one.kind),
-        "id": one.id,
-        "version": one.version or None,
-        "tag": one.tag,
-        "commit": one.commit,
-        "blob": one.blob,
-        "path": shown.path,
-        "text": shown.data.decode("utf-8"),
-    }
+    return {**source(shown.resolved), "path": shown.path, "text": shown.data.decode("utf-8")}

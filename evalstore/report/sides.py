@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from enum import StrEnum
 from itertools import chain, groupby, pairwise, takewhile
@@ -54,6 +54,11 @@ def one_line(old: Any, new: Any, width: int) -> str | None:
     return told if len(told) <= width else None
 
 
+def alike(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return how many items two sequences begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+
+
 def _lines(value: Any) -> list[str]:
     if value is None:
         return []
@@ -66,8 +71,7 @@ def _focused(old: str, new: str, width: int) -> tuple[str, str]:
     """Cut what two long lines begin with alike."""
     if len(old) <= width and len(new) <= width:
         return old, new
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
-    cut = max(0, same - _BEFORE)
+    cut = max(0, alike(old, new) - _BEFORE)
     return (f"…{old[cut:]}", f"…{new[cut:]}") if cut else (old, new)
 
 
@@ -84,8 +88,7 @@ def _paired(lines: list[Line], width: int) -> list[Line]:
 
 def _apart(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
     """Cut the many lines that two texts begin with alike, but for the last of them."""
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
-    cut = max(0, same - _AROUND)
+    cut = max(0, alike(old, new) - _AROUND)
     return old[cut : cut + _READ], new[cut : cut + _READ]
 
 

@@ -19,7 +19,7 @@ def render(report: Report) -> str:
 
 
 def _command(problem: Problem) -> str:
-    lines = [problem.message, *(f"{label}: {sentence}" for label, sentence in problem.notes)]
+    lines = [problem.message, *problem.told]
     return workflow_command(_COMMANDS[problem.severity], dict(_properties(problem)), lines)
 
 

@@ -35,7 +35,7 @@ def _case(problem: Problem) -> str:
     place, tag = problem.place, _TAGS[problem.severity]
     file, line = (place.file, place.line or 1) if place else (SETTINGS, 1)
     name = f"{problem.rule}, line {line}: {excerpt(problem.message, _NAME)}"  # a name that comes twice is shown once
-    said = "\n".join([f"{file}:{line}", *(f"{label}: {sentence}" for label, sentence in problem.notes)])
+    said = "\n".join([f"{file}:{line}", *problem.told])
     kind = f" type={_attribute(problem.level)}" if tag == "failure" else ""
     return (
         f"    <testcase classname={_attribute(file)} name={_attribute(name)}"

@@ -68,7 +68,7 @@ def _explained(rule: str, command: str) -> tuple[str, str, str]:
 
 
 def _result(problem: Problem, index: Mapping[str, int]) -> dict[str, Any]:
-    lines = [problem.message, *(f"{label}: {sentence}" for label, sentence in problem.notes)]
+    lines = [problem.message, *problem.told]
     return {
         "ruleId": problem.rule,
         "ruleIndex": index[problem.rule],
