@@ -23,7 +23,7 @@ _LINE = re.compile(r"^([0-9A-Za-z.+-]{1,200}) ", re.MULTILINE)  # of a ledger
 _NAME = re.compile(rf"(?:{'|'.join(_KINDS)})/[a-z][a-z0-9_]{{0,63}}")
 
 
-class Reference(click.ParamType):
+class Reference(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
     """A reference in the words of the user, which `parse_ref` has read once."""
 
     name = "ref"
