@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 import click
 
 from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.prose import PROSE
 
 
 def _day(_: click.Context, __: click.Parameter, value: str | None) -> date | None:
@@ -24,7 +25,7 @@ def _day(_: click.Context, __: click.Parameter, value: str | None) -> date | Non
     )
 )
 @click.argument("fingerprint")
-@click.option("--reason", required=True, metavar="TEXT", help="Why it may be released at a lower level.")
+@click.option("--reason", required=True, metavar="TEXT", type=PROSE, help="Why it may be released at a lower level.")
 @click.option("--level", type=click.Choice(["minor", "patch"]), help="The level; by default one lower than it is.")
 @click.option(
     "--until", metavar="DATE", callback=_day, help="The last day; by default it holds until the next release."

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import click
 
 from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.prose import PROSE
 from evalstore.cli.refs import REF, read_ref
 from evalstore.errors import ExitCode, UsageError
 
@@ -43,7 +44,7 @@ _KINDS = ("rubric/", "judge/", "dataset/")
     flag_value="",
     help="Push the branch and the tags of what is released on it, all or nothing; to the branch's remote, or another.",
 )
-@click.option("-m", "--message", metavar="TEXT", help="What the commit and the tags say.")
+@click.option("-m", "--message", metavar="TEXT", type=PROSE, help="What the commit and the tags say.")
 @options()
 def command(  # noqa: PLR0913  # one a word of the command line
     settings: Settings,
