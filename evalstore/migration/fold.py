@@ -21,9 +21,10 @@ def folded_case(raw: Any, question: Mapping[str, Any], mirrors: Mirrors) -> dict
     if not isinstance(raw, dict):
         return {"kept": bare(raw)}
     dropped: list[str] = []
-    while absent := [key for key in _said(question, mirrors, dropped) if key not in raw]:
+    said = _said(question, mirrors)
+    while absent := [key for key in said if key not in raw]:
         dropped += absent
-    said = _said(question, mirrors, dropped)
+        said = _said(question, mirrors, dropped)
     kept = bare({key: value for key, value in raw.items() if not (key in said and same(said[key], value))})
     source = {**({"kept": kept} if kept else {}), **({"dropped": dropped} if dropped else {})}
     usual = list(unfolded_case({**question, "x_source": source}, mirrors)) == list(raw)

@@ -76,7 +76,7 @@ def staged(root: Path) -> Iterator[Stage]:
     try:
         root.mkdir(parents=True, exist_ok=True)
         with _locked(root):
-            recovered = recover(root)
+            recovered = _recover(root)
             try:
                 yield Stage(root, recovered)
             finally:
@@ -90,7 +90,7 @@ def staged(root: Path) -> Iterator[Stage]:
                 root.rmdir()
 
 
-def recover(root: Path) -> bool:
+def _recover(root: Path) -> bool:
     """Undo a migration that was killed while it moved files; a stage without a journal is only litter."""
     if not (root / STAGE).is_dir() or (root / STAGE).is_symlink():
         return False
