@@ -29,8 +29,8 @@ def compare_checks(old: CheckState, new: CheckState, purse: Purse) -> Comparison
 
 
 def _side(check: CheckState) -> Side:
-    room = room_of(_expression(check)) if check.kind == "regex" else None
-    return Side(partial(_passed, check), partial(_passes, check), room)
+    side = Side(partial(_passed, check), partial(_passes, check))
+    return side._replace(room=partial(room_of, _expression(check))) if check.kind == "regex" else side
 
 
 def _passed(check: CheckState) -> Tree:

@@ -61,7 +61,7 @@ class Side(NamedTuple):
 
     language: Callable[[], Tree]
     passes: Callable[[str], bool | None]
-    room: int | None = None
+    room: Callable[[], int | None] = lambda: None
 
 
 def compare_patterns(old: Expression, new: Expression, budget: Budget | None = None) -> Comparison:
@@ -79,7 +79,8 @@ def compare_sides(old: Side, new: Side, budget: Budget) -> Comparison:
     for text, mine, other in ((apart.only_old, old, new), (apart.only_new, new, old)):
         if text is not None and (mine.passes(text), other.passes(text)) != (True, False):
             return Comparison(Relation.OPEN, why="the scorer answers otherwise than the comparison")
-    if None not in {old.room, new.room} and old.room != new.room:
+    rooms = {old.room(), new.room()}
+    if None not in rooms and len(rooms) > 1:
         why = "the longer pattern is not run on outputs as long as the other is"
     return Comparison(Relation.OPEN if why else _relation(apart), apart.only_old, apart.only_new, why)
 
