@@ -522,6 +522,30 @@ def test_bounds_that_no_check_says_are_set_aside(value: Any) -> None:
     assert [note.outcome for note in case.notes[:1]] == [Outcome.UNMAPPED]
 
 
+@pytest.mark.parametrize(
+    ("dialect", "member", "sure"),
+    [
+        ("D1", {"name": "x", "type": "llm_judge"}, True),
+        ("D1", {"type": "llm_judge"}, False),
+        ("D3", {"name": "x", "type": "llm-grader"}, True),
+        ("D3", {"name": "x", "type": "llm_grader"}, False),
+    ],
+)
+def test_members_that_versions_leave_out_make_a_case_lossy(dialect: str, member: Any, sure: bool) -> None:  # noqa: FBT001
+    members = [member | {"prompt": "Grade {{answer}}"}]
+    group = {"name": "g", "type": "composite", "aggregator": {"type": "weighted_average"}, LISTS[dialect]: members}
+    case = only([group], dialect)
+    assert (case.outcome is Outcome.MIGRATED) == sure
+    assert any(reason.startswith("versions of the runner leave out") for reason in case.reasons) != sure
+
+
+def test_a_weight_of_0_of_a_member_is_said_to_be_unread() -> None:
+    members = [{"name": "x", "type": "contains", "value": "a", "weight": 0, "negate": False}]
+    case = only([{"name": "g", "type": "composite", "aggregator": {"type": "weighted_average"}, "assertions": members}])
+    assert [note.pointer[-1] for note in case.notes] == ["weight"]
+    assert passes(case, "a") == 1
+
+
 @pytest.mark.parametrize("members", [[], None, [{"type": 3}]])
 def test_a_group_without_members_is_said(members: Any) -> None:
     contains = {"type": "contains", "value": "a"}

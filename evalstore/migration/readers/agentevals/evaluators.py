@@ -94,11 +94,12 @@ def _as_member(said: Said, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
     """Return a member of a group: a set weighs it by its own weight, a composite by its aggregator."""
     own = scope.dialect.name == "D4"
     unread = ["negate", "required", *(() if own else ("weight",))]
-    notes = [ignored((*pointer, key), f"{key} of a member") for key in unread if raw.get(key)]
+    notes = [ignored((*pointer, key), f"{key} of a member") for key in unread if raw.get(key, False) is not False]
     weight = weight_of(raw, pointer) if own else Fraction(1)
-    nameless = () if own or (isinstance(raw.get("name"), str) and "_" not in raw["type"]) else (_NAMELESS,)
+    old = scope.dialect.name == "D3" and "_" in raw["type"]
+    unsure = bool(said.terms) and not own and (old or not isinstance(raw.get("name"), str))
     terms = tuple(replace(term, weight=weight) for term in said.terms)
-    return joined([replace(said, terms=terms), Said(lossy=nameless if terms else ()), *notes])
+    return joined([replace(said, terms=terms), Said(lossy=(_NAMELESS,) if unsure else ()), *notes])
 
 
 def _weighed(said: Said, raw: Raw, pointer: Pointer, scope: Scope, *, gate: Fraction | None) -> Said:
