@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from evalstore.errors import RefusedError
 from evalstore.store.git import Git
 from evalstore.store.index import check_free, unmerged
+from evalstore.store.revisions import HEADS
 from evalstore.store.writing import find_refs
 
-_BRANCHES = "refs/heads/"
 # A file of the git directory -> what is going on while it is there.
 _UNFINISHED = {
     "MERGE_HEAD": "a merge",
@@ -31,7 +31,7 @@ class Checkout:
     @property
     def name(self) -> str:
         """The branch as people call it."""
-        return self.branch.removeprefix(_BRANCHES)
+        return self.branch.removeprefix(HEADS)
 
 
 def find_checkout(git: Git) -> Checkout:
@@ -47,7 +47,7 @@ def find_checkout(git: Git) -> Checkout:
         raise RefusedError(
             "HEAD is detached, so no branch would hold the release", hint="git switch to a branch, then bump"
         )
-    branch = _BRANCHES + name
+    branch = HEADS + name
     return Checkout(branch, find_refs(git, [branch]).get(branch))
 
 
@@ -55,4 +55,4 @@ def find_branch(git: Git) -> str | None:
     """Return the name of the branch that is checked out; None on a detached HEAD."""
     answer = git.ask("symbolic-ref", "--quiet", "HEAD")
     branch = (answer or b"").decode("utf-8", "surrogateescape").strip()
-    return branch.removeprefix(_BRANCHES) if branch.startswith(_BRANCHES) else None
+    return branch.removeprefix(HEADS) if branch.startswith(HEADS) else None

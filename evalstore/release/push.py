@@ -18,11 +18,11 @@ from evalstore.release.values import Outcome, Push, Released
 from evalstore.store import Release, Store, remote
 from evalstore.store.git import CommandError, Git
 from evalstore.store.remote import Answer, Remote
+from evalstore.store.revisions import HEADS
 from evalstore.store.tags import TAGS
 from evalstore.store.writing import find_refs
 from evalstore.text import excerpt
 
-_HEADS = "refs/heads/"
 _TRIES, _PAUSE = 4, 0.5  # while somebody else pushes to the same place
 _BUSY = ("transaction failed", "failed to update ref", "lock", "incorrect old value")
 _CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
@@ -99,7 +99,7 @@ def make_ready(store: Store, route: Route | None, released: Released) -> Push | 
 
 def _new_there(git: Git, route: Route) -> set[str]:
     """Return the commits of the branch that the remote did not have when it was last seen."""
-    branch, seen = _HEADS + route.branch, f"refs/remotes/{route.to.name}/{route.branch}"
+    branch, seen = HEADS + route.branch, f"refs/remotes/{route.to.name}/{route.branch}"
     refs = find_refs(git, [branch, seen])
     if branch not in refs:
         return set()
@@ -108,7 +108,7 @@ def _new_there(git: Git, route: Route) -> set[str]:
 
 def find_cargo(git: Git, ready: Push) -> Mapping[str, str]:
     """Return the refs of a push and the objects that they are now."""
-    return find_refs(git, [_HEADS + ready.branch, *(TAGS + tag for tag in ready.tags)])
+    return find_refs(git, [HEADS + ready.branch, *(TAGS + tag for tag in ready.tags)])
 
 
 def send(store: Store, route: Route, ready: Push, cargo: Mapping[str, str]) -> Push:
@@ -168,7 +168,7 @@ def _rejected(ready: Push, refused: Sequence[Answer], facts: Mapping[str, str]) 
 
 
 def _short(ref: str) -> str:
-    return ref.removeprefix(_HEADS).removeprefix(TAGS)
+    return ref.removeprefix(HEADS).removeprefix(TAGS)
 
 
 def _worded(ready: Push, outcome: Outcome, words: tuple[str, str], facts: Mapping[str, str]) -> Push:

@@ -12,8 +12,8 @@ from evalstore.errors import GitError
 from evalstore.store.git import Git
 from evalstore.store.locate import Repository
 from evalstore.store.own import Setting, find_settings, own_repository
+from evalstore.store.revisions import HEADS
 
-_HEADS = "refs/heads/"
 _PATIENCE = 600.0  # seconds: a slow line, or somebody who is asked for a password
 _HOST = re.compile(r"[^/:]+:")  # of an address as ssh has it; anything with a slash before its colon is a folder
 
@@ -82,10 +82,10 @@ def read_answers(porcelain: bytes) -> list[Answer]:
 def note(git: Git, remote: Remote, refs: Mapping[str, str]) -> None:
     """Let the branches that the repository remembers of a remote be what was just pushed there."""
     for name, oid in refs.items():
-        if remote.tracked and name.startswith(_HEADS):
+        if remote.tracked and name.startswith(HEADS):
             # A fetch says the same later; what was pushed stands, whether or not this is noted.
             with suppress(GitError):
-                git.run("update-ref", f"refs/remotes/{remote.name}/{name.removeprefix(_HEADS)}", oid)
+                git.run("update-ref", f"refs/remotes/{remote.name}/{name.removeprefix(HEADS)}", oid)
 
 
 def _headers(git: Git) -> list[Setting]:
@@ -94,5 +94,5 @@ def _headers(git: Git) -> list[Setting]:
 
 
 def _remote(name: str, parts: Mapping[str, list[str]]) -> Remote:
-    tracked = f"+{_HEADS}*:refs/remotes/{name}/*" in parts.get("fetch", ())
+    tracked = f"+{HEADS}*:refs/remotes/{name}/*" in parts.get("fetch", ())
     return Remote(name, tuple(parts.get("pushurl") or parts["url"]), tracked)
