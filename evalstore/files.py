@@ -50,10 +50,15 @@ def open_below(root: Path, relative: str) -> BinaryIO:
 
 
 def names_below(root: Path, relative: str) -> list[str]:
-    """Return the sorted names of the regular files in the folder `root/relative`; none when it is no folder."""
+    """Return the sorted names of the regular files in the folder `root/relative`; none when it is no folder.
+
+    Raises `LoadError` for a folder that may not be read: what is in it is not gone.
+    """
     try:
         with _parent(root, relative) as (parent, name):
             folder = os.open(name, _FOLDER, dir_fd=parent)
+    except PermissionError as error:
+        raise LoadError(f"cannot be read: {_reason(error)}", place=Place(relative)) from None
     except OSError:
         return []
     try:

@@ -80,6 +80,9 @@ def _asked(folder: Path, top: Path | None) -> Repository:
     try:
         answers = call(argv, env=env)
     except CommandError as error:
+        if "not a git repository" in error.stderr:  # though it looks like one
+            hint = "look at its permissions; git fsck says whether it is damaged"
+            raise GitError(f"git cannot read the repository in {folder}", hint=hint) from None
         if "dubious ownership" not in error.stderr:
             raise
         answers = call(argv, env={**env, **OWN_CONFIG})

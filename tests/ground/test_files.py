@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import LoadError, RefusedError
-from evalstore.files import read_below, read_named, write_below
+from evalstore.files import names_below, read_below, read_named, write_below
 
 
 def test_reads_and_writes_below_a_root(tmp_path: Path) -> None:
@@ -59,3 +59,18 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
 def test_what_is_no_file_is_said(tmp_path: Path, name: str) -> None:
     with pytest.raises(LoadError):
         read_named(tmp_path / name, 10)
+
+
+def test_a_folder_that_may_not_be_read_is_not_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rubrics").mkdir()
+    real = os.open
+
+    def closed(path: str, flags: int, *args: int, dir_fd: int | None = None) -> int:
+        if path == "rubrics":
+            raise PermissionError(13, "Permission denied")
+        return real(path, flags, *args, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", closed)
+    with pytest.raises(LoadError, match=r"^rubrics: cannot be read: permission denied$"):
+        names_below(tmp_path, "rubrics")
+    assert names_below(tmp_path, "judges") == []
