@@ -71,6 +71,11 @@ class Settings:
         if not self.quiet:
             put(sys.stderr, inert(printable(line)) + "\n")
 
+    def warn(self, notes: Iterable[str]) -> None:
+        """Tell the user what is odd about a result."""
+        for note in notes:
+            self.say(f"warning: {note}")
+
     def fail(self, error: EvalstoreError, code: ExitCode | None = None) -> ExitCode:
         """Print an error: a line and a hint on stderr, and on stdout what the format has for it; return its code.
 

@@ -111,7 +111,6 @@ def validate(  # noqa: PLR0913  # one a word of the command line
         if not no_write:
             draft = drafted(found, job.judge.artifact, moment().date())
             found = draft.agreement if dry_run else draft.write(store)
-    for note in found.notes:
-        settings.say(f"warning: {note}")
+    settings.warn(found.notes)
     settings.emit(found)
     return ExitCode.NO if check and not found.confusion.beats_baseline else ExitCode.DONE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,11 +26,6 @@ def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict
     if len(chosen) < len(pairs):
         raise click.BadParameter("give each once, as model=NAME, prompt=NAME or epoch=NUMBER")
     return chosen
-
-
-def _warn(settings: Settings, notes: Iterable[str]) -> None:
-    for note in notes:
-        settings.say(f"warning: {note}")
 
 
 @click.command(
@@ -102,11 +96,11 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     with settings.store() as store, how(dataset, path, store=store, at=moment()) as job:
         if dry_run:
             plan, notes = job.plan()
-            _warn(settings, notes)
+            settings.warn(notes)
             settings.emit(plan)
             return ExitCode.DONE
         run = job.write(settings.path / out)
-    _warn(settings, run.notes)
+    settings.warn(run.notes)
     shown = settings.path / out != out and run.path.is_relative_to(settings.path)
     settings.emit(replace(run, path=run.path.relative_to(settings.path)) if shown else run)
     return ExitCode.DONE
