@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -117,10 +118,14 @@ def call(  # noqa: PLR0913  # how a process is started, each by its name
             pass_fds=held,
         )
     if status:
-        command = next((word for word in argv if not word.startswith("-")), "git")
-        raise CommandError(command, status, stderr, stdout)
+        raise CommandError(_subcommand(argv), status, stderr, stdout)
     output: bytes = stdout
     return output
+
+
+def _subcommand(argv: Sequence[str]) -> str:
+    pairs = pairwise(("", *argv))
+    return next((word for flag, word in pairs if not word.startswith("-") and flag not in {"-C", "-c"}), "git")
 
 
 @contextmanager
@@ -161,7 +166,10 @@ def executable() -> str:
 def _word(command: str, status: int, stderr: str) -> tuple[str, str | None]:
     if stderr.startswith("Timeout:"):
         seconds = stderr.split()[-2]
-        return f"git {command} did not answer within {seconds} seconds", "look for a FIFO or a huge file in .git"
+        return (
+            f"git {command} did not answer within {seconds} seconds",
+            "look for a FIFO or a huge file in .git, or as .gitattributes",
+        )
     for said, message, hint in _WORDED:
         if said in stderr:
             return message, hint

@@ -32,6 +32,11 @@ def test_failure_carries_status_and_words(here: Git) -> None:
     assert "bad file" in caught.value.stderr
 
 
+def test_a_failure_names_the_command_and_not_where_it_ran(here: Git) -> None:
+    with pytest.raises(CommandError, match=r"^git cat-file failed: "):
+        here.run("-C", "/", "-c", "core.pager=cat", "cat-file", "blob", "0" * 40)
+
+
 def test_ask_takes_exit_code_one_for_no(here: Git) -> None:
     assert here.ask("cat-file", "-e", "0" * 40) is None
     with pytest.raises(CommandError):
