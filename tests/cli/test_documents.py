@@ -108,7 +108,7 @@ def test_the_story_is_a_document_too(told: tuple[Path, Any]) -> None:
         (["log", "judge/nobody"], 3),
         (["impact", "judge/nobody"], 3),
         (["accept", "0000000000000000", "--reason", "x"], 3),
-        (["diff", "rubric/../x"], 3),
+        (["diff", "rubric/../x"], 2),
         (["explain", "check-aded"], 3),
         (["score", "dataset/web_answers@9.9.9", "outputs/model_a.jsonl"], 3),
         (["audit", "runs/none.json", RUNS[1]], 3),
