@@ -47,7 +47,9 @@ def test_a_pre_release_does_not_come_after_what_it_prepares(known: str) -> None:
         next_prerelease(parse_version("2.0.0"), "beta", [parse_version(known)], parse_version("1.0.0"))
 
 
-@pytest.mark.parametrize("label", ["", "1", "007", "rc.1", "rc 1", "rc/x", "ü", "rc\n", "a" * 33, "-l+", "-x", "--dry-run"])
+@pytest.mark.parametrize(
+    "label", ["", "1", "007", "rc.1", "rc 1", "rc/x", "ü", "rc\n", "a" * 33, "-l+", "-x", "--dry-run"]
+)
 def test_what_cannot_name_a_pre_release(label: str) -> None:
     with pytest.raises(UsageError, match="cannot name a pre-release"):
         check_label(label)
