@@ -72,7 +72,7 @@ def sequence(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Sai
         return unmapped(raw, pointer, "its value names no sequence of tools")
     if isinstance(value, dict) and value.keys() - {"steps", "mode"}:
         return unmapped(raw, pointer, "its value asks more of the sequence than its steps and their mode")
-    if mode not in {"in_order", "exact"}:
+    if mode not in ("in_order", "exact"):
         return unmapped(raw, pointer, f"no check kind knows the mode {excerpt(str(mode))}")
     return leaf(raw, pointer, {"kind": "tool_usage", "tools": [{"name": step} for step in steps], "mode": mode})
 
