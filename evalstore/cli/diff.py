@@ -117,7 +117,7 @@ def _notes(old: Side, new: Side, store: Store) -> tuple[str, ...]:
     name = old.artifact.name
     if not (old.release and new.working and new.name == f"{name}@worktree"):
         return ()
-    return tuple(moved.sentence for moved in moved_under(store, name, old.release, read_terms(store).bare))
+    return moved_under(store, name, old.release, read_terms(store).bare)
 
 
 def _measured(run: str, sides: tuple[Side, Side], settings: Settings, store: Store | None) -> Measured:

@@ -19,6 +19,8 @@ from evalstore.store.objects import find_file
 from evalstore.store.resolve import meets
 from evalstore.versions import Bump, Version
 
+_UNTOLD = "what its references meant when it was released cannot be told"
+
 
 @dataclass(slots=True)
 class Drifts:
@@ -88,20 +90,24 @@ def drifted(drifts: Drifts, web: Web, unchanged: Iterable[Release]) -> Iterator[
             yield Standing(base.name, State.MOVED, True, message, released=version, working=version, moved=moved)
 
 
-def moved_under(store: Store, name: str, version: Version, terms: Terms) -> tuple[Moved, ...]:
-    """Return the references that both a release and the working file hold, and that mean another version by now."""
+def moved_under(store: Store, name: str, version: Version, terms: Terms) -> tuple[str, ...]:
+    """Say which references both a release and the working file hold that mean another version by now."""
     releases = releases_by_name(store)
     base = next(release for release in releases[name] if release.version == version)
-    then, now = (read_uses(store, store.resolve(f"{name}@{pin}"), name).uses for pin in (version, "worktree"))
-    kept = {str(use.ref) for use in then}
-    return tuple(Drifts(store, releases, terms).of(base, [use for use in now if str(use.ref) in kept]))
+    try:
+        then, now = (read_uses(store, store.resolve(f"{name}@{pin}"), name).uses for pin in (version, "worktree"))
+        kept = {str(use.ref) for use in then}
+        moved = Drifts(store, releases, terms).of(base, [use for use in now if str(use.ref) in kept])
+        return tuple(one.sentence for one in moved)
+    except EvalstoreError as error:  # a shallow clone, a lock of then that cannot be read: the two sides are compared
+        return (f"{_UNTOLD}: {error}",)
 
 
 def _drifted(drifts: Drifts, web: Web, base: Release) -> tuple[str, tuple[Moved, ...]] | None:
     try:
         moved = tuple(drifts.of(base, web.read(f"{base.name}@worktree").uses))
     except EvalstoreError as error:
-        return f"what its references meant when it was released cannot be told: {error}", ()
+        return f"{_UNTOLD}: {error}", ()
     if not moved:
         return None
     more = f", and {len(moved) - 1} more" if moved[1:] else ""
