@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -15,6 +15,7 @@ from evalstore.documents.tree import DEPTH_LIMIT, DIGIT_LIMIT
 from evalstore.errors import LoadError
 from evalstore.text import excerpt
 
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _BITS = int(DIGIT_LIMIT * math.log2(10))
 _HALF = re.compile("[\ud800-\udfff]")
 _LISTED = 5
@@ -72,11 +73,13 @@ def short(value: Any, limit: int) -> bool:
 
 def shown(number: Fraction) -> Decimal | str:
     """Return an exact number as data: a decimal where it has one, else the text of the fraction."""
-    rest = number.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    return str(number) if rest > 1 else Decimal(number.numerator) / Decimal(number.denominator)
+    twos = (number.denominator & -number.denominator).bit_length() - 1
+    rest, fives = number.denominator >> twos, 0
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    places = max(twos, fives)
+    # Any other context rounds to 28 digits, and two numbers would be told as one.
+    return str(number) if rest > 1 else Decimal(int(number * 10**places)).scaleb(-places, _EXACT)
 
 
 def told(value: Any) -> str:
@@ -94,20 +97,18 @@ def leftovers(old: Any, new: Any) -> str:
     """List in words what differs within two plain values; for changes that no rule understands."""
     if not short([old, new], _READABLE):
         return "too much to list"
-    found = list(dict.fromkeys(_leftovers(old, new)))
+    # In the order of the document: deepdiff finds them in sets, which have another order in every process.
+    found = [json_pointer(path) or "the whole value" for path in sorted(set(_leftovers(old, new)))]
     more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
     return ", ".join(found[:_LISTED]) + more
 
 
-def _leftovers(old: Any, new: Any) -> Iterator[str]:
+def _leftovers(old: Any, new: Any) -> Iterator[Pointer]:
     from deepdiff import DeepDiff
 
     # Never `ignore_order`: nested lists make it exponential.
     tree = DeepDiff(_spelled(old), _spelled(new), view="tree", verbose_level=0)
-    for levels in tree.values():
-        for level in levels:
-            path: Pointer = tuple(level.path(output_format="list"))
-            yield json_pointer(path) or "the whole value"
+    return (tuple(level.path(output_format="list")) for levels in tree.values() for level in levels)
 
 
 def _spelled(value: Any) -> Any:

@@ -12,7 +12,7 @@ from evalstore.diff import Diff, DiffFinding, Direction, compare
 from evalstore.diff.changes.checks import LISTS, WHOLE
 from evalstore.diff.direction import flip
 from evalstore.diff.kinds import KINDS
-from evalstore.diff.plain import shown
+from evalstore.diff.plain import leftovers, shown
 from evalstore.diff.rules import RULES
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
@@ -120,3 +120,18 @@ def test_numbers_are_told_as_decimals_where_they_have_one() -> None:
     from fractions import Fraction
 
     assert [str(shown(Fraction(text))) for text in ("1/4", "2", "1/3")] == ["0.25", "2", "1/3"]
+
+
+@pytest.mark.parametrize(
+    "text", ["0.1234567890123456789012345678901", "1234567890123456789012345678901", "-0.5", "1E-40"]
+)
+def test_a_number_is_told_with_all_its_digits(text: str) -> None:
+    from fractions import Fraction
+
+    assert Fraction(shown(Fraction(text))) == Fraction(text)
+
+
+def test_what_differs_is_listed_in_one_order_in_every_process() -> None:
+    old, new = ([{f"k{number}": value for number in range(9)} for _ in range(11)] for value in (0, 1))
+    assert leftovers(old, new) == "/0/k0, /0/k1, /0/k2, /0/k3, /0/k4 and 94 more"
+    assert leftovers(list(range(11)), [-1, *range(1, 10), -1]) == "/0, /10"
