@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -49,6 +49,24 @@ class Change:
     more: Any = None
     question: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     sides: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+
+    @property
+    def comes(self) -> bool:
+        """Whether there is something new: it was nothing, or off, or another value."""
+        return self.new is not None and self.new is not False
+
+    @property
+    def item(self) -> Any:
+        """What comes; what goes where nothing comes."""
+        return self.new if self.comes else self.old
+
+    def saying(self, **words: str) -> Change:
+        """Return the change with more words for its message."""
+        return replace(self, words={**self.words, **words})
+
+    def because(self, why: str) -> Change:
+        """Return the change of a reference with the reason why what it does is not known."""
+        return self.saying(why=f"; {why}")
 
     @property
     def states(self) -> tuple[RubricState, RubricState]:

@@ -102,14 +102,13 @@ def _certainty(change: Change, rule: Rule) -> Certainty:
 
 
 def _message(change: Change, rule: Rule) -> str:
-    more = change.new is not None and change.new is not False
-    item = change.new if more else change.old
+    item = change.item
     words = {
         "old": told(change.old),
         "new": told(change.new),
         "item": told(item),
         "demand": change.name if isinstance(item, bool) else f"{change.name}: {told(item)!r}",
-        "came": "gains" if more else "loses",
+        "came": "gains" if change.comes else "loses",
         "name": change.name,
         "where": _where(change),
         "what": leftovers(change.old, change.new) if "{what}" in rule.message else "",

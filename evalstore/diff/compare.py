@@ -139,7 +139,7 @@ def _rubric(old: dict[str, Any], new: dict[str, Any], load: Load | None) -> Iter
         return
     if not same(old.get("id"), new.get("id")):
         yield Change("rubric-id-changed", old.get("id"), new.get("id"), ("id",), ("id",))
-    yield from loose_changes(old, new, at=((), ()), known=_ROOT, rule="extension-field-changed")
+    yield from loose_changes(old, new, known=_ROOT)
     yield from rubric_changes(before, after, load)
     yield from spelling_changes(old, new, (before, after))
 
@@ -157,7 +157,7 @@ def _dataset(sides: tuple[_Document, _Document], rows: Rows | None, renames: Map
     for key, mine, theirs in key_changes(old, new):
         if key in {"id", "rows"} - read:
             yield Change("unclassified-change", mine, theirs, (key,), (key,), name=key)
-    yield from loose_changes(old, new, at=((), ()), known=read | {"id", "rows"}, rule="extension-field-changed")
+    yield from loose_changes(old, new, known=read | {"id", "rows"})
     yield from question_changes(before, after, renames)
 
 

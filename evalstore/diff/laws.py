@@ -38,7 +38,7 @@ def ordered(*words: str) -> Law:
     def of(change: Change) -> Direction:
         if change.old not in words or change.new not in words:
             return EITHER
-        return STRICTER if words.index(change.new) > words.index(change.old) else flip(STRICTER)
+        return STRICTER if words.index(change.new) > words.index(change.old) else LOOSER
 
     return Law(f"{' to '.join(words)} stricter, back looser, else either", of)
 
@@ -73,8 +73,7 @@ def _one_more(change: Change) -> Direction:
 
 
 def _demand(change: Change) -> Direction:
-    more = change.new is not None and change.new is not False
-    return STRICTER if more else flip(STRICTER)
+    return STRICTER if change.comes else LOOSER
 
 
 def _errs_apart(change: Change) -> bool:
@@ -91,7 +90,7 @@ def _bound(change: Change) -> Direction:
     if before.may_miss is not after.may_miss or (before.kind == "format" and _errs_apart(change)):
         return EITHER
     tighter = effective(after, change.name) > effective(before, change.name)
-    return STRICTER if tighter is change.name.startswith("min_") else flip(STRICTER)
+    return STRICTER if tighter is change.name.startswith("min_") else LOOSER
 
 
 def _format(change: Change) -> Direction:
@@ -119,11 +118,11 @@ def _extracted(change: Change) -> Direction:
 
 def _threshold(change: Change) -> Direction:
     before, after = change.states
-    return STRICTER if after.threshold > before.threshold else flip(STRICTER)
+    return STRICTER if after.threshold > before.threshold else LOOSER
 
 
 def _partial(change: Change) -> Direction:
-    return flip(STRICTER) if change.new else STRICTER
+    return LOOSER if change.new else STRICTER
 
 
 def _partial_at_the_bar(change: Change) -> Direction:

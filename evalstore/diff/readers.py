@@ -53,10 +53,10 @@ class Readers:
             return change
         before, after = change.question
         if before.get("bundle") is not None or after.get("bundle") is not None:
-            return _because(change, "its bundle may read it")
+            return change.because("its bundle may read it")
         readers = [self._reader(row.get("rubric_ref")) for row in (before, after)]
         if why := next((reader for reader in readers if isinstance(reader, str)), ""):
-            return _because(change, why)
+            return change.because(why)
         return self._judged(change, [reader for reader in readers if isinstance(reader, Reader)])
 
     def _judged(self, change: Change, readers: list[Reader]) -> Change:
@@ -67,20 +67,20 @@ class Readers:
             proof = Proof(f"no check and no judge of {told} reads what changes", rule="question-reference-unread")
             return replace(change, proof=proof)
         if readers[0].ref != readers[1].ref:
-            return _because(change, "another rubric grades it, too")
+            return change.because("another rubric grades it, too")
         if who := next((readers[0].others[part] for part in moved[0] if part in readers[0].others), ""):
-            return _because(change, f"{who} reads it")
+            return change.because(f"{who} reads it")
         try:
             old, new = (written(readers[0].value, row) for row in (before, after))
         except UnreadableError:
-            return _because(change, "one side is nothing that a check can read")
+            return change.because("one side is nothing that a check can read")
         if _same_checks(old, new):
             return replace(change, proof=Proof("it is another spelling: the checks that read it ask for the same"))
         self._compared += 1
         if self._compared > _COMPARED:
-            return _because(change, "too much changes to compare it one by one")
+            return change.because("too much changes to compare it one by one")
         imported = self.compare(old, new, self._compared <= _SHOWN)
-        return replace(_because(change, f"{readers[0].ref} reads it"), imported=imported)
+        return replace(change.because(f"{readers[0].ref} reads it"), imported=imported)
 
     def _reader(self, ref: Any) -> Reader | str:
         if not isinstance(ref, str):
@@ -253,7 +253,3 @@ READ: Mapping[str, Callable[[Params], Iterator[Pointer]]] = {
     "fact_match": _facts,
     "format": _format,
 }
-
-
-def _because(change: Change, why: str) -> Change:
-    return replace(change, words={**change.words, "why": f"; {why}"})

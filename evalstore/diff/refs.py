@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from evalstore.diff.change import Change, Decided, Proof
 from evalstore.diff.direction import EITHER, NONE, join
@@ -46,24 +45,24 @@ def follow(change: Change, load: Load | None, compare: Compare, locked: Containe
     try:
         old, new = (parse_ref(ref if isinstance(ref, str) else "") for ref in (change.old, change.new))
     except EvalstoreError:
-        return _because(change, "one side has no reference that can be read")
+        return change.because("one side has no reference that can be read")
     if not pinned(new):
         if str(new) not in locked:
             return replace(change, rule="ref-unpinned")
-        change = replace(change, words={**change.words, "held": str(new)})
+        change = change.saying(held=str(new))
     if old.name != new.name:
-        return _because(change, "it is another artifact")
+        return change.because("it is another artifact")
     if load is None:
-        return _because(change, "the artifacts are not at hand")
+        return change.because("the artifacts are not at hand")
     try:
         sides = load(str(old)), load(str(new))
         if change.rule == "composite-ref-changed" and sides[0].digest != sides[1].digest and any(map(_nests, sides)):
-            return _because(change, "composites go one level deep, and one side holds another")
+            return change.because("composites go one level deep, and one side holds another")
         imported = compare(*sides)
     except EvalstoreError as error:
-        return _because(change, error.message)
+        return change.because(error.message)
     if _bar_turned(change, imported):
-        return _because(change, "negate turns its score round, and the bar that this is held against is another")
+        return change.because("negate turns its score round, and the bar that this is held against is another")
     return replace(change, imported=imported, decided=_NO_SCORE if _comes_and_goes(change, imported, sides) else None)
 
 
@@ -149,8 +148,3 @@ def _always_scored(rubric: RubricState | None) -> bool:
     return rubric is not None and any(
         not rubric.optional(check) and (check.weight or not weighs) for check in rubric.checks
     )
-
-
-def _because(change: Change, why: str) -> Change:
-    words: Mapping[str, Any] = {**change.words, "why": f"; {why}"}
-    return replace(change, words=words)

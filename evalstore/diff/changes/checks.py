@@ -11,10 +11,9 @@ from evalstore.diff.changes.facts import fact_changes
 from evalstore.diff.changes.judged import model_changes, variable_changes
 from evalstore.diff.changes.jury import jury_changes
 from evalstore.diff.changes.languages import kind_decided, pattern_changes
-from evalstore.diff.changes.loose import loose_changes
 from evalstore.diff.changes.schemas import schema_changes
 from evalstore.diff.changes.tools import tool_changes
-from evalstore.diff.changes.walk import Walk, pointer_of, with_param
+from evalstore.diff.changes.walk import Walk, with_param
 from evalstore.diff.pair import content
 from evalstore.diff.plain import same
 from evalstore.diff.state import CheckState
@@ -96,7 +95,9 @@ def check_changes(walk: Walk, token: str) -> Iterator[Change]:
     if check.negate is not goal.negate:
         done = replace(check, negate=goal.negate)
         yield walk.edit_check("check-negate-changed", "negate", done, old=check.negate, new=goal.negate)
-    yield from _note_changes(walk, token)
+    check = walk.here[token]
+    yield from walk.notes(token, (check.loose, goal.loose))
+    walk.settle(replace(check, loose=goal.loose))
 
 
 def _turn(old: CheckState, goal: CheckState, name: str) -> int:
@@ -168,14 +169,6 @@ def _items_removed(walk: Walk, token: str, name: str, items: list[str]) -> Itera
         left.remove(item)
         at = ((name, _last(first, item)), None)
         yield walk.edit_check(LISTS[check.kind, name][1], name, with_param(check, name, left), old=item, at=at)
-
-
-def _note_changes(walk: Walk, token: str) -> Iterator[Change]:
-    check, goal = walk.here[token], walk.goal[token]
-    at = (pointer_of(check), pointer_of(goal))
-    for change in loose_changes(check.loose, goal.loose, at=at, known=(), rule="extension-field-changed"):
-        yield replace(change, before=walk.here, after=walk.here, token=token, words={"check": goal.id})
-    walk.settle(replace(check, loose=goal.loose))
 
 
 def _order(mine: list[str], theirs: list[str]) -> list[str]:

@@ -135,7 +135,7 @@ def _row_changes(old: Questions, new: Questions, ids: tuple[str, str]) -> Iterat
             there |= {key: theirs[key]} if key in theirs else {}
             yield replace(change, question=(_graded(old, ids[0], here), _graded(new, ids[1], there)))
             here = there
-    for change in loose_changes(mine, theirs, at=at, known={*_RULES, "id"}, rule="extension-field-changed"):
+    for change in loose_changes(mine, theirs, at=at, known={*_RULES, "id"}):
         yield replace(change, words={"question": ids[1]})
 
 

@@ -41,7 +41,7 @@ def judge_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Ch
     yield from _validation_changes(old.get("validation"), new.get("validation"), edits)
     yield from _domain_changes(before, after)
     known = {*RULES, "model", "validation", "applicable_to", "version"}
-    yield from loose_changes(old, new, at=((), ()), known=known, rule="extension-field-changed")
+    yield from loose_changes(old, new, known=known)
 
 
 def _key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:

@@ -51,8 +51,7 @@ def _edit(walk: Walk, token: str, of: str, facts: tuple[str, str, Any, Any]) -> 
     left = {name: item for name, item in check.params[of].items() if name != key}
     done = with_param(check, of, left if theirs is None else {**left, key: theirs})
     at = (None if mine is None else (of, key), None if theirs is None else (of, key))
-    change = walk.edit_check(rule, f"{of}/{key}", done, old=mine, new=theirs, at=at)
-    return replace(change, words={**change.words, "variable": key})
+    return walk.edit_check(rule, f"{of}/{key}", done, old=mine, new=theirs, at=at, words={"variable": key})
 
 
 def _names(ref: str, load: Load | None) -> tuple[str, ...] | None:

@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 
 from evalstore.checks.jury import WEIGHED
 from evalstore.diff.change import Change
-from evalstore.diff.changes.loose import loose_changes
-from evalstore.diff.changes.walk import Walk, pointer_of, with_param
+from evalstore.diff.changes.walk import Paths, Walk, with_param
 from evalstore.diff.deciders.juries import ALONE, panel_of, voice
 from evalstore.diff.plain import same
 from evalstore.diff.state import CheckState
-from evalstore.documents import Pointer
 
 Edits = Iterator[Change]
 _ONE, _JURY = "judge_prompt_ref", "jury"
@@ -82,17 +80,12 @@ class _Bench:
                 yield self._edit("judge-ref-changed", seats, old=seat.ref, new=ref, at=self._places(seat, _ONE))
 
     def _noted(self, old: Member, new: Member) -> Edits:
-        yield from self._loose(old, new, known=_OF_JURY, at=((_JURY,), (_JURY,)))
+        token = self.goal.token
+        yield from self.walk.notes(token, (old, new), at=((_JURY,), (_JURY,)), known=_OF_JURY)
         for seat in self.seats:
             if seat.new is not None:
-                at = self._places(seat)
-                yield from self._loose(seat.member, new["members"][seat.new], known=_OF_MEMBER, at=at)
-
-    def _loose(self, old: Member, new: Member, *, known: frozenset[str], at: tuple[Pointer, Pointer]) -> Edits:
-        places = (pointer_of(self.check, *at[0]), pointer_of(self.goal, *at[1]))
-        for change in loose_changes(old, new, at=places, known=known, rule="extension-field-changed"):
-            here, words = self.walk.here, {"check": self.goal.id}
-            yield replace(change, before=here, after=here, token=self.goal.token, words=words)
+                sides = (seat.member, new["members"][seat.new])
+                yield from self.walk.notes(token, sides, at=self._places(seat), known=_OF_MEMBER)
 
     def _joined(self, new: Member) -> Edits:
         mine, theirs = sorted(seat.ref for seat in self.seats), sorted(_refs(new["members"]))
@@ -156,11 +149,9 @@ class _Bench:
             )
 
     def _edit(self, rule: str, seats: tuple[_Seat, ...], way: str = "", **facts: Any) -> Change:
-        words = {"check": self.goal.id, **facts.pop("words", {})}
         self.seats, self.way = seats, way or self.way
         done = _judged_as(self.walk.here[self.goal.token], _seated(seats, self.way))
-        change = self.walk.edit_check(rule, _JURY, done, **{"at": self._roots("members"), **facts})
-        return replace(change, words=words)
+        return self.walk.edit_check(rule, _JURY, done, **{"at": self._roots("members"), **facts})
 
     def _says_as_much(self, seats: tuple[_Seat, ...], way: str) -> bool:
         here = self.walk.here[self.goal.token].params
@@ -179,14 +170,14 @@ class _Bench:
     def _sides(self, *values: Any) -> Iterator[tuple[CheckState, Any]]:
         return zip((self.check, self.goal), values, strict=True)
 
-    def _places(self, seat: _Seat, *path: str) -> tuple[Pointer, Pointer]:
+    def _places(self, seat: _Seat, *path: str) -> Paths:
         old, new = (
             (_ONE,) if side.params[_JURY] is None else (_JURY, "members", index or 0, *path)
             for side, index in self._sides(seat.old, seat.new)
         )
         return old, new
 
-    def _roots(self, key: str) -> tuple[Pointer, Pointer]:
+    def _roots(self, key: str) -> Paths:
         old, new = ((_ONE,) if side.params[_JURY] is None else (_JURY, key) for side in (self.check, self.goal))
         return old, new
 

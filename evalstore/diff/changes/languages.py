@@ -43,9 +43,8 @@ def _edit(walk: Walk, done: CheckState, changed: list[str]) -> Change:
     old, new = ({name: one.params[name] for name in changed} for one in (walk.here[done.token], done))
     if more:
         return walk.edit_check(_CHANGED, name, done, old=old, new=new)
-    edit = walk.edit_check(_ALONE.get(name, _CHANGED), name, done, old=old[name], new=new[name])
     unset = {side: "none" for side, value in (("old", old[name]), ("new", new[name])) if name == "flags" and not value}
-    return replace(edit, words={**edit.words, **unset})
+    return walk.edit_check(_ALONE.get(name, _CHANGED), name, done, old=old[name], new=new[name], words=unset)
 
 
 def _rule(change: Change) -> str:

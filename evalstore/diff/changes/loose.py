@@ -1,8 +1,8 @@
-"""Changes of plain keys: notes for people, extensions, and everything that no rule knows."""
+"""Changes of plain keys: which differ, and those that no rule names, which are notes for people or extensions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from evalstore.diff.change import Change
@@ -10,28 +10,24 @@ from evalstore.diff.plain import same
 from evalstore.documents import Pointer
 from evalstore.model import is_cosmetic
 
-ABSENT: Any = None
-
 
 def key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     """Yield (key, old value, new value) for every key that differs; None stands for an absent key."""
     for key in dict.fromkeys((*old, *new)):
         if (key in old) != (key in new) or not same(old.get(key), new.get(key)):
-            yield key, old.get(key, ABSENT), new.get(key, ABSENT)
+            yield key, old.get(key), new.get(key)
 
 
 def loose_changes(
-    old: Mapping[str, Any], new: Mapping[str, Any], *, at: tuple[Pointer, Pointer], known: Iterable[str], rule: str
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+    *,
+    at: tuple[Pointer, Pointer] = ((), ()),
+    known: Container[str] = (),
 ) -> Iterator[Change]:
-    """Yield the changes of keys outside `known`: cosmetic ones as metadata, the others as `rule`."""
-    skipped = frozenset(known)
+    """Yield the changes of keys outside `known`: cosmetic ones as metadata, the others as extensions."""
     for key, before, after in key_changes(old, new):
-        if key not in skipped:
-            yield Change(
-                "metadata-changed" if is_cosmetic(key) else rule,
-                before,
-                after,
-                (*at[0], key) if key in old else None,
-                (*at[1], key) if key in new else None,
-                name=key,
-            )
+        if key not in known:
+            rule = "metadata-changed" if is_cosmetic(key) else "extension-field-changed"
+            there, here = (*at[0], key) if key in old else None, (*at[1], key) if key in new else None
+            yield Change(rule, before, after, there, here, name=key)

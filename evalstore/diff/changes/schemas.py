@@ -69,21 +69,17 @@ def _of_schemas(walk: Walk, check: CheckState, goal: CheckState) -> Change:
     old, new = check.params[_SCHEMA], goal.params[_SCHEMA]
     if dialect(old) != dialect(new):
         at: Pointer = (_SCHEMA, "$schema")
-        change = _edit(walk, goal, "check-engine-changed", _SCHEMA, old=dialect(old), new=dialect(new), at=(at, at))
-        return replace(change, more=[old, new])
+        facts: dict[str, Any] = {"old": dialect(old), "new": dialect(new), "at": (at, at), "more": [old, new]}
+        return _edit(walk, goal, "check-engine-changed", _SCHEMA, **facts)
     compared = compare_schemas(old, new, walk.allowance)
     decision = _DECISIONS[compared.relation]
     told = edits(old, new)
     at = (_SCHEMA, *told[0])
-    change = _edit(walk, goal, decision.rule, _SCHEMA, old=old, new=new, at=(at, at))
     ways = dict.fromkeys((check.params["extract"], goal.params["extract"]))
     outputs = tuple(text for value in compared.shown for way in ways for text in outputs_of(value, way))
-    return replace(
-        change,
-        words={**change.words, "keywords": _listed(told)},
-        proof=decision.proof,
-        decided=Decided(decision.certainty, _reason(decision, compared), tuple(dict.fromkeys(outputs))),
-    )
+    decided = Decided(decision.certainty, _reason(decision, compared), tuple(dict.fromkeys(outputs)))
+    facts = {"old": old, "new": new, "at": (at, at), "proof": decision.proof, "decided": decided}
+    return _edit(walk, goal, decision.rule, _SCHEMA, keywords=_listed(told), **facts)
 
 
 def _reason(decision: _Decision, compared: Comparison) -> str:
@@ -106,15 +102,15 @@ def _of_fields(walk: Walk, check: CheckState, goal: CheckState) -> Change:
     if not (more and less):
         rule = "json-schema-tightened" if more else "json-schema-loosened"
     at = ((_FIELDS, *([old.index(less[0])] if less else [])), (_FIELDS, *([new.index(more[0])] if more else [])))
-    change = _edit(walk, goal, rule, _FIELDS, old=old, new=new, at=at)
     keywords = ", ".join([*(f"+{name}" for name in more), *(f"-{name}" for name in less)])
     decided = Decided(Certainty.BY_DEFINITION, "each named field has to be as the question expects it")
-    return replace(change, words={**change.words, "keywords": keywords}, decided=decided)
+    return _edit(walk, goal, rule, _FIELDS, keywords=keywords, old=old, new=new, at=at, decided=decided)
 
 
-def _edit(walk: Walk, goal: CheckState, rule: str, name: str, **facts: Any) -> Change:
+def _edit(
+    walk: Walk, goal: CheckState, rule: str, name: str, *, keywords: str = "a schema, or fields", **facts: Any
+) -> Change:
     check = walk.here[goal.token]
     asked = {name: goal.params[name] for name in (_SCHEMA, _FIELDS)}
     done = replace(check, params={**check.params, **asked})
-    change = walk.edit_check(rule, name, done, **facts)
-    return replace(change, words={"keywords": "a schema, or fields", **change.words})
+    return walk.edit_check(rule, name, done, words={"keywords": keywords}, **facts)

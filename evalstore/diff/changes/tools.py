@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.changes.loose import loose_changes
-from evalstore.diff.changes.walk import Walk, pointer_of, with_param
+from evalstore.diff.changes.walk import Walk, with_param
 from evalstore.diff.plain import same, told
 from evalstore.diff.state import CheckState
 from evalstore.documents import canonical
@@ -30,8 +28,7 @@ def tool_changes(walk: Walk, token: str) -> Iterator[Change]:
     if old is None or new is None or len(old) + len(new) > _LISTED:
         item = "tools of its own" if old is None or new is None else "another list"
         done = with_param(walk.here[token], _NAME, new)
-        change = walk.edit_check("tool-required-changed", _NAME, done, old=old, new=new)
-        yield replace(change, words={**change.words, "item": item})
+        yield walk.edit_check("tool-required-changed", _NAME, done, old=old, new=new, words={"item": item})
         return
     pairs = _paired(old, new)
     seats: list[Seat] = [(place, pairs.get(place)) for place in range(len(old))]
@@ -73,9 +70,12 @@ def _entry_changes(walk: Walk, token: str, places: tuple[int, int]) -> Iterator[
         done = _with(walk.here[token], places[0], edited)
         key = next(key for key in reversed(keys) if not same(entry.get(key), goal.get(key)))
         at = ((_NAME, places[0], key), (_NAME, places[1], key))
-        change = walk.edit_check("tool-constraint-changed", key, done, old=old, new=new, at=at)
-        yield replace(change, words={**change.words, "name": f"{key} of {told(goal['name'])}"})
-    yield from _notes(walk, token, places)
+        words = {"name": f"{key} of {told(goal['name'])}"}
+        yield walk.edit_check("tool-constraint-changed", key, done, old=old, new=new, at=at, words=words)
+    check = walk.here[token]
+    entries = (check.params[_NAME][places[0]], goal)
+    yield from walk.notes(token, entries, at=((_NAME, places[0]), (_NAME, places[1])), known=_READ)
+    walk.settle(_with(check, places[0], goal))
 
 
 def _told(entry: Entry, keys: tuple[str, ...]) -> Any:
@@ -87,15 +87,6 @@ def _told(entry: Entry, keys: tuple[str, ...]) -> Any:
 
 def _part(entry: Entry, keys: tuple[str, ...]) -> Entry:
     return {key: item for key, item in entry.items() if key in keys}
-
-
-def _notes(walk: Walk, token: str, places: tuple[int, int]) -> Iterator[Change]:
-    check, goal = walk.here[token], walk.goal[token]
-    entry, wanted = check.params[_NAME][places[0]], goal.params[_NAME][places[1]]
-    at = (pointer_of(check, _NAME, places[0]), pointer_of(goal, _NAME, places[1]))
-    for change in loose_changes(entry, wanted, at=at, known=_READ, rule="extension-field-changed"):
-        yield replace(change, before=walk.here, after=walk.here, token=token, words={"check": goal.id})
-    walk.settle(_with(check, places[0], wanted))
 
 
 def _with(check: CheckState, place: int, entry: Entry) -> CheckState:
@@ -114,7 +105,7 @@ def _added(walk: Walk, token: str, seats: list[Seat]) -> Iterator[Change]:
         seats.insert(place, (None, at))
         tools = walk.here[token].params[_NAME]
         done = with_param(walk.here[token], _NAME, [*tools[:place], entry, *tools[place:]])
-        yield _one(walk, done, new=entry, at=(None, (_NAME, at)))
+        yield _one(walk, done, entry, new=entry, at=(None, (_NAME, at)))
 
 
 def _removed(walk: Walk, token: str, seats: list[Seat]) -> Iterator[Change]:
@@ -122,14 +113,13 @@ def _removed(walk: Walk, token: str, seats: list[Seat]) -> Iterator[Change]:
         before, _ = seats.pop(place)
         tools = walk.here[token].params[_NAME]
         done = with_param(walk.here[token], _NAME, [*tools[:place], *tools[place + 1 :]])
-        yield _one(walk, done, old=tools[place], at=((_NAME, before), None))
+        yield _one(walk, done, tools[place], old=tools[place], at=((_NAME, before), None))
 
 
-def _one(walk: Walk, done: CheckState, **facts: Any) -> Change:
-    change = walk.edit_check("tool-required-changed", _NAME, done, **facts)
-    entry: Entry = change.old if change.new is None else change.new
+def _one(walk: Walk, done: CheckState, entry: Entry, **facts: Any) -> Change:
     more = {key: item for key, item in entry.items() if key != "name" and not same(item, _PLAIN.get(key))}
-    return replace(change, words={**change.words, "item": told(entry["name"]) + (f" ({told(more)})" if more else "")})
+    item = told(entry["name"]) + (f" ({told(more)})" if more else "")
+    return walk.edit_check("tool-required-changed", _NAME, done, words={"item": item}, **facts)
 
 
 def _ordered(walk: Walk, token: str, seats: list[Seat]) -> Iterator[Change]:
@@ -139,8 +129,7 @@ def _ordered(walk: Walk, token: str, seats: list[Seat]) -> Iterator[Change]:
     check, goal = walk.here[token], walk.goal[token].params[_NAME]
     rule = "list-reordered" if _queue(check, check.params[_NAME]) == _queue(check, goal) else "tool-order-mode-changed"
     names = [[entry["name"] for entry in tools] for tools in (check.params[_NAME], goal)]
-    change = walk.edit_check(rule, _NAME, with_param(check, _NAME, goal), old=names[0], new=names[1])
-    yield replace(change, more=goal)
+    yield walk.edit_check(rule, _NAME, with_param(check, _NAME, goal), old=names[0], new=names[1], more=goal)
 
 
 def _queue(check: CheckState, tools: list[Entry]) -> list[str]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.diff.change import Change
+from evalstore.diff.changes.loose import loose_changes
 from evalstore.diff.deciders.json_schema.allowance import Allowance
 from evalstore.diff.deciders.languages import Purse
 from evalstore.diff.refs import Load
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.documents import Pointer
+
+# Ways from a check to a part of it, old and new; None where that is absent.
+Paths = tuple[Pointer, Pointer]
+Ends = tuple[Pointer | None, Pointer | None]
 
 
 @dataclass(slots=True)
@@ -32,9 +38,10 @@ class Walk:
         before, self.here = self.here, after
         return Change(rule, before=before, after=after, **facts)
 
-    def edit_check(self, rule: str, name: str, done: CheckState, **facts: Any) -> Change:
+    def edit_check(self, rule: str, name: str, done: CheckState, *, at: Ends | None = None, **facts: Any) -> Change:
         """Make one edit of a check; `at` are the paths within its old and its new mapping, None for absent."""
-        old, new = facts.pop("at", ((name,), (name,)))
+        old, new = at or ((name,), (name,))
+        words = facts.pop("words", {})
         check, goal = self.here[done.token], self.goal[done.token]
         return self.edit(
             rule,
@@ -43,9 +50,23 @@ class Walk:
             name=name,
             old_pointer=None if old is None else pointer_of(check, *old),
             new_pointer=None if new is None else pointer_of(goal, *new),
-            words={"check": goal.id},
+            words={"check": goal.id, **words},
             **facts,
         )
+
+    def notes(
+        self,
+        token: str,
+        sides: tuple[Mapping[str, Any], Mapping[str, Any]],
+        *,
+        at: Paths = ((), ()),
+        known: Container[str] = (),
+    ) -> Iterator[Change]:
+        """Yield the edits of what a part of a check says beside the `known` keys, old and new: scoring reads none."""
+        places = pointer_of(self.here[token], *at[0]), pointer_of(self.goal[token], *at[1])
+        for change in loose_changes(*sides, at=places, known=known):
+            words = {"check": self.goal[token].id}
+            yield replace(change, before=self.here, after=self.here, token=token, words=words)
 
     def settle(self, check: CheckState) -> None:
         """Take a check as it is now, where the difference is none: the order of what was added to a set."""

@@ -39,7 +39,7 @@ def demand_implied(change: Change) -> Proof | None:
     if change.name == "no_h1":
         idle = shorter.params["max_heading_level"] < 1
         return Proof("no heading is allowed at all") if idle else None
-    item = change.old if change.new is None else change.new
+    item = change.item
     others = list(longer.params[change.name])
     others.remove(item)
     part = next((other for other in others if _implies(change.name, other, item)), None)

@@ -11,7 +11,7 @@ from evalstore.text import excerpt
 def redundant(change: Change) -> Proof | None:
     """Prove that an added or removed phrase decides nothing, since another listed phrase is part of it."""
     before, after = change.checks
-    phrase = change.old if change.new is None else change.new
+    phrase = change.item
     others = min(before.params["values"], after.params["values"], key=len)
     if phrase in others:
         return Proof("it is listed twice, and counts once", rule="phrase-redundant")

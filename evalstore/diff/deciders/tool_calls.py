@@ -142,7 +142,7 @@ def _moved(change: Change, *, partial: bool) -> Direction:
 
 def _forbidden(change: Change) -> Direction:
     check = min(change.checks, key=lambda side: len(side.params["forbidden"]))
-    name, tools = change.old if change.new is None else change.new, check.params["tools"]
+    name, tools = change.item, check.params["tools"]
     if name in check.params["forbidden"]:
         return NONE
     if tools is None:  # without tools and without this, there may be nothing to grade
