@@ -16,6 +16,7 @@ from evalstore.errors import EvalstoreError, ExitCode, Place, UsageError
 from evalstore.text import nearest
 
 _READER_LEFT = 141  # as a shell says of a process that SIGPIPE ended: the reader (head, less) has seen enough
+_COMPLETE = "_EVALSTORE_COMPLETE"  # so a shell asks, by click's rule
 
 # name -> what it does, in the order in which a newcomer meets them; each is the module of the same name.
 COMMANDS = {
@@ -95,6 +96,8 @@ def group(ctx: click.Context, directory: str) -> ExitCode | None:
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and leave the process with the right exit code."""
     open_streams()
+    if _COMPLETE in os.environ:
+        import_module("evalstore.cli.completion")
     settings = Settings.seen(argv if argv is not None else sys.argv[1:])
     code = _run(argv, settings)
     if refused := close_streams():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,3 +70,15 @@ def test_references_are_completed_from_what_is_on_disk(
     assert completed("rubric/../tone@") == completed("/") == []
     (repo / ".evalstore/sums/rubric/tone").write_bytes(b"\xff\xfe")
     assert completed("rubric/tone@") == []
+
+
+def test_bash_takes_a_reference_for_one_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_EVALSTORE_COMPLETE", "bash_source")
+    with pytest.raises(SystemExit):
+        main([])
+    asks = f'{capsys.readouterr().out}\nprintf %s "$COMP_WORDBREAKS"'
+    env = {"PATH": os.environ["PATH"]}
+    breaks = subprocess.run(["bash", "--norc", "-ic", asks], env=env, capture_output=True, text=True, check=True).stdout
+    assert ("=" in breaks, "@" in breaks) == (True, False)
