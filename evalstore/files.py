@@ -8,11 +8,13 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from evalstore.errors import AbsentError, LoadError, Place, RefusedError
 
+_CHUNK = 1 << 16
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -47,6 +49,11 @@ def open_below(root: Path, relative: str) -> BinaryIO:
         type_ = AbsentError if error.errno == errno.ENOENT else LoadError
         raise type_(f"cannot be read: {_reason(error)}", place=Place(relative)) from None
     return _regular(descriptor, relative)
+
+
+def pieces(file: BinaryIO) -> Iterator[bytes]:
+    """Yield what is left of a file of any size, in pieces."""
+    return iter(partial(file.read, _CHUNK), b"")
 
 
 def names_below(root: Path, relative: str) -> list[str]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from evalstore.errors import AbsentError, Place, RefusedError
-from evalstore.files import read_below
+from evalstore.files import open_below, pieces, read_below
 from evalstore.release.ledger import LIMIT, check_complete, extend
 from evalstore.release.moves import Moves
 from evalstore.release.standing import rows_path
 from evalstore.release.step import Step
 from evalstore.store import Store
 from evalstore.store.batch import blob_id
-from evalstore.store.blobs import has_cr, working_blob
+from evalstore.store.blobs import working_blob
 from evalstore.store.ledger import ledger_path
-from evalstore.store.line_ends import clean, find_cleaned
+from evalstore.store.line_ends import clean, find_cleaned, has_cr
 from evalstore.store.objects import find_file
 
 
@@ -53,9 +54,15 @@ def parts_of(store: Store, steps: Sequence[Step], tip: str | None, *, tagged: bo
 def _cleaned(store: Store, steps: Sequence[Step]) -> frozenset[str]:
     """Return the files of steps that git keeps with other line ends; most have no CR, and no attribute is asked for."""
     odd = [step.path for step in steps if b"\r\n" in step.content]
-    odd += [rows for step in steps if (rows := rows_path(step.artifact)) and store.root and has_cr(store.root, rows)]
+    rows = [path for step in steps if (path := rows_path(step.artifact))]
+    odd += [path for path in rows if store.root and _has_cr(store.root, path)]
     found = find_cleaned(store, [store.prefix + path for path in odd])
     return frozenset(path for path in odd if store.prefix + path in found)
+
+
+def _has_cr(root: Path, path: str) -> bool:
+    with open_below(root, path) as file:
+        return has_cr(pieces(file))
 
 
 def _ledger(store: Store, step: Step, tip: str | None, content: bytes) -> Part:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO
 
 from evalstore.errors import GitError
-from evalstore.files import open_below
+from evalstore.files import open_below, pieces
 from evalstore.store.batch import hasher
 from evalstore.store.git import Git
 from evalstore.store.line_ends import cleaned_pieces
-
-_CHUNK = 1 << 16
 
 
 def committed_blobs(git: Git, files: Iterable[tuple[str, str]]) -> list[str | None]:
@@ -34,31 +30,21 @@ def is_blob(root: Path, path: str, blob: str) -> bool:
     if working_blob(root, path, len(blob)) == blob:
         return True
     with open_below(root, path) as file:
-        size = sum(map(len, cleaned_pieces(_pieces(file))))
+        size = sum(map(len, cleaned_pieces(pieces(file))))
         if size == os.fstat(file.fileno()).st_size:
             return False
         file.seek(0)
         hash_ = hasher("blob", size, len(blob))
-        for piece in cleaned_pieces(_pieces(file)):
+        for piece in cleaned_pieces(pieces(file)):
             hash_.update(piece)
     return bool(hash_.hexdigest() == blob)
-
-
-def has_cr(root: Path, path: str) -> bool:
-    """Whether a file on disk holds a carriage return."""
-    with open_below(root, path) as file:
-        return any(b"\r" in piece for piece in _pieces(file))
 
 
 def working_blob(root: Path, path: str, hex_digits: int) -> str:
     """Return the blob id that a file on disk would have, streamed; `LoadError` when it cannot be read."""
     with open_below(root, path) as file:
         hash_ = hasher("blob", os.fstat(file.fileno()).st_size, hex_digits)
-        for piece in _pieces(file):
+        for piece in pieces(file):
             hash_.update(piece)
     digest: str = hash_.hexdigest()
     return digest
-
-
-def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    return iter(partial(file.read, _CHUNK), b"")

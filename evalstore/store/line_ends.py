@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from evalstore.files import open_below, pieces
 from evalstore.store.index import staged
 from evalstore.store.own import find_settings
 from evalstore.store.writing import NAMES
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from evalstore.store.store import Store
 
 _AUTO = "auto"
-_TEXTS = {"set": "always", "input": "always", "unset": "never", _AUTO: _AUTO}  # what `text` says; else `eol` does
+# What `text` says, or `crlf`, its name of old; else `eol` does.
+_TEXTS = {"set": "always", "input": "always", "unset": "never", _AUTO: _AUTO}
+_ATTRIBUTES = ("text", "crlf", "eol")
 _ON = frozenset({"true", "yes", "on", "1", "input"})  # values of core.autocrlf
 
 
@@ -23,15 +28,22 @@ def find_cleaned(store: Store, paths: Sequence[str]) -> frozenset[str]:
     if top is None or not paths:
         return frozenset()
     asked = "".join(f"{path}\0" for path in paths).encode(*NAMES)
-    words = ("-C", str(top), f"--work-tree={top}", "check-attr", "--stdin", "-z", "text", "eol")
+    words = ("-C", str(top), f"--work-tree={top}", "check-attr", "--stdin", "-z", *_ATTRIBUTES)
     said = store.git.run(*words, stdin=asked).decode(*NAMES).split("\0")
     default = _AUTO if _autocrlf(store) else "never"
-    # Three fields an attribute, and two attributes a path: its name, "text", a value, its name, "eol", a value.
-    how = {path: _how(text, eol, default) for path, text, eol in zip(said[0::6], said[2::6], said[5::6], strict=False)}
-    # What git holds with a CR already it takes for a wish, unless an attribute says that it is text.
-    held = staged(store.git, [path for path in how if how[path] == _AUTO])
-    kept = {path for path, blob in held.items() if any(b"\r" in piece for piece in store.batch.stream(blob))}
+    # Three fields an attribute, and three attributes a path: its name, "text", a value, its name, "crlf", a value …
+    values = zip(said[0::9], said[2::9], said[5::9], said[8::9], strict=False)
+    how = {path: _how(text, crlf, eol, default) for path, text, crlf, eol in values}
+    # What git holds with a CR already it takes for a wish, and a CR alone for no text, unless an attribute says so.
+    auto = [path for path in how if how[path] == _AUTO]
+    kept = {path for path, blob in staged(store.git, auto).items() if has_cr(store.batch.stream(blob))}
+    kept |= {path for path in auto if _has_lone_cr(top, path)}
     return frozenset(path for path in how if how[path] != "never" and path not in kept)
+
+
+def has_cr(text: Iterable[bytes]) -> bool:
+    """Whether a text of any size, in pieces, holds a carriage return."""
+    return any(b"\r" in piece for piece in text)
 
 
 def clean(data: bytes) -> bytes:
@@ -49,8 +61,13 @@ def cleaned_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield carry
 
 
-def _how(text: str, eol: str, default: str) -> str:
-    return _TEXTS.get(text) or ("always" if eol in {"lf", "crlf"} else default)
+def _how(text: str, crlf: str, eol: str, default: str) -> str:
+    return _TEXTS.get(text) or _TEXTS.get(crlf) or ("always" if eol in {"lf", "crlf"} else default)
+
+
+def _has_lone_cr(top: Path, path: str) -> bool:
+    with open_below(top, path) as file:
+        return has_cr(cleaned_pieces(pieces(file)))
 
 
 def _autocrlf(store: Store) -> bool:

@@ -97,6 +97,18 @@ def test_what_git_holds_with_crlf_stays_so_under_auto(fresh: Shop) -> None:
     check_as_git_has_it(fresh, "rubric/tone@2.0.0", FILES[0], lf=False)
 
 
+def test_to_git_a_cr_alone_is_no_text_under_auto_and_crlf_is_an_old_name_of_text(fresh: Shop) -> None:
+    fresh.git("config", "core.autocrlf", "true")
+    fresh.write(FILES[3], crlf(ROW) + b"\r")
+    fresh.write(".gitattributes", "rubrics/* -crlf\n")
+    fresh.git("add", ".gitattributes")
+    fresh.git("commit", "-q", "-m", "Line ends")
+    fresh.bump()
+    assert fresh.git("status", "--porcelain") == ""
+    check_as_git_has_it(fresh, "rubric/tone@1.0.0", FILES[0], lf=False)
+    check_as_git_has_it(fresh, "judge/accuracy@1.0.0", FILES[1], lf=True)
+
+
 def test_a_ledger_that_differs_in_more_than_line_ends_is_refused(fresh: Shop) -> None:
     fresh.bump()
     fresh.write(".evalstore/sums/rubric/tone", fresh.read(".evalstore/sums/rubric/tone").replace(b"\n", b"0\r\n"))
