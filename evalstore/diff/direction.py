@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import combinations
 
@@ -10,7 +11,11 @@ from evalstore.diff.state import CheckState, RubricState
 from evalstore.model import Combine
 
 NONE, STRICTER, LOOSER, EITHER = Direction.NONE, Direction.STRICTER, Direction.LOOSER, Direction.EITHER
+# The modes that read the verdicts of checks, and not their scores; that take the lowest answer; that take the highest.
 VERDICT_MODES = frozenset({Combine.ALL_PASS, Combine.ANY_PASS})
+LOWEST = frozenset({Combine.ALL_PASS, Combine.MIN})
+HIGHEST = frozenset({Combine.ANY_PASS, Combine.MAX})
+_NO = Fraction(0)
 # What may be left out, in all ways, times the checks: well under a second.
 _SHARES = 1 << 15
 
@@ -53,10 +58,15 @@ def left_out(check: CheckState, rubric: RubricState, policy: str) -> Direction:
     return join(flip(ADDED[rubric.combine]), LOOSER if check.gated else NONE)  # a gate that is not scored is open
 
 
+def counts(check: CheckState, rubric: RubricState) -> bool:
+    """Whether the score of the check counts in its rubric: a weight of 0 does not in a weighted average."""
+    return rubric.combine is not Combine.WEIGHTED_AVG or check.weight > 0
+
+
 def advisory(check: CheckState, rubric: RubricState) -> bool:
     """Whether the rubric reads neither the check's score nor its verdict."""
     fatal = check.may_err and rubric.errors == "fail"
-    return rubric.combine is Combine.WEIGHTED_AVG and not check.weight and not check.gated and not fatal
+    return not (counts(check, rubric) or check.gated or fatal)
 
 
 def share(check: CheckState, rubric: RubricState) -> Fraction | None:
@@ -67,8 +77,8 @@ def share(check: CheckState, rubric: RubricState) -> Fraction | None:
     if rubric.combine is not Combine.WEIGHTED_AVG or check.gated:
         return None
     others = (other for other in rubric.checks if other.token != check.token and not rubric.may_skip(other))
-    total = check.weight + sum((other.weight for other in others), Fraction(0))
-    return check.weight / total if total else Fraction(0)
+    total = check.weight + sum((other.weight for other in others), _NO)
+    return check.weight / total if total else _NO
 
 
 def variation(old: RubricState, new: RubricState) -> Fraction | None:
@@ -77,14 +87,20 @@ def variation(old: RubricState, new: RubricState) -> Fraction | None:
     if len(old.checks) << len(optional) > _SHARES:
         return None
     left_out = (set(some) for size in range(len(optional) + 1) for some in combinations(optional, size))
-    return max(_variation(_shares(old, out), _shares(new, out)) for out in left_out)
+    return max(distance(_weights(old, out), _weights(new, out)) for out in left_out)
 
 
-def _variation(old: dict[str, Fraction], new: dict[str, Fraction]) -> Fraction:
-    return sum((abs(old[token] - new[token]) for token in old), Fraction(0)) / 2
+def distance(old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> Fraction:
+    """Return the total variation between two weightings by name, each brought to a sum of 1."""
+    mine, theirs = shares(old), shares(new)
+    return sum((abs(mine.get(name, _NO) - theirs.get(name, _NO)) for name in {*mine, *theirs}), _NO) / 2
 
 
-def _shares(rubric: RubricState, left_out: set[str]) -> dict[str, Fraction]:
-    weights = {check.token: check.weight for check in rubric.checks if check.token not in left_out}
-    total = sum(weights.values(), Fraction(0))
-    return {token: weight / total if total else weight for token, weight in weights.items()}
+def shares(weights: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """Return weights by name brought to a sum of 1; as they are where all are 0."""
+    total = sum(weights.values(), _NO)
+    return {name: weight / total if total else weight for name, weight in weights.items()}
+
+
+def _weights(rubric: RubricState, left_out: set[str]) -> dict[str, Fraction]:
+    return {check.token: check.weight for check in rubric.checks if check.token not in left_out}

@@ -7,12 +7,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from evalstore.diff.change import Change, Decided, Proof
-from evalstore.diff.direction import EITHER, NONE, join
+from evalstore.diff.direction import EITHER, NONE, counts, join
 from evalstore.diff.findings import Certainty, Diff, Direction
 from evalstore.diff.plain import plain
 from evalstore.diff.state import RubricState, read_rubric
 from evalstore.errors import EvalstoreError
-from evalstore.model import Artifact, Combine, PinType, Ref, parse_ref
+from evalstore.model import Artifact, PinType, Ref, parse_ref
 from evalstore.versions import Bump
 
 Load = Callable[[str], Artifact]
@@ -144,7 +144,4 @@ def _comes_and_goes(change: Change, imported: Diff, sides: tuple[Artifact, Artif
 
 
 def _always_scored(rubric: RubricState | None) -> bool:
-    weighs = rubric is not None and rubric.combine is Combine.WEIGHTED_AVG
-    return rubric is not None and any(
-        not rubric.optional(check) and (check.weight or not weighs) for check in rubric.checks
-    )
+    return rubric is not None and any(not rubric.optional(one) and counts(one, rubric) for one in rubric.checks)

@@ -11,7 +11,7 @@ from evalstore.diff.changes.checks import check_changes
 from evalstore.diff.changes.inlined import put_together, taken_apart
 from evalstore.diff.changes.loose import key_changes
 from evalstore.diff.changes.walk import Walk, pointer_of
-from evalstore.diff.direction import VERDICT_MODES
+from evalstore.diff.direction import LOWEST, VERDICT_MODES
 from evalstore.diff.pair import content, demand, pair
 from evalstore.diff.plain import same, shown
 from evalstore.diff.refs import Load
@@ -21,7 +21,6 @@ from evalstore.model import Combine
 
 Edits = Iterator[Change]
 _NOBODYS = Proof("no check has this id, so nothing reads it")
-_SHUT_ANYWAY = frozenset({Combine.ALL_PASS, Combine.MIN})
 
 
 def rubric_changes(old: RubricState, new: RubricState, load: Load | None = None) -> Edits:
@@ -86,7 +85,7 @@ def _before_combine(walk: Walk) -> Edits:
         yield from _weights(walk)
     if walk.here.combine not in VERDICT_MODES:
         yield from _bars(walk)
-    if walk.here.combine in _SHUT_ANYWAY:
+    if walk.here.combine in LOWEST:
         yield from _gates(walk)
 
 

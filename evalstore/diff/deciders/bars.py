@@ -6,12 +6,12 @@ from fractions import Fraction
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.lattice import scores_of
+from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.state import RubricState
 from evalstore.model import Combine
 
 _CHECKS, _SUMS = 16, 1 << 14
 _BINARY_SCORES = frozenset({Fraction(0), Fraction(1)})
-_TWO_VALUED = frozenset({Combine.ALL_PASS, Combine.ANY_PASS})
 
 
 def binary(change: Change) -> Proof | None:
@@ -33,7 +33,7 @@ def unattainable(change: Change) -> Proof | None:
 
 def attainable(rubric: RubricState) -> frozenset[Fraction] | None:
     """Return a finite set that holds every score the rubric can have, or None when it is not known to be finite."""
-    if rubric.combine in _TWO_VALUED:
+    if rubric.combine in VERDICT_MODES:
         return _BINARY_SCORES
     scores = [scores_of(check) for check in rubric.checks]
     if len(scores) > _CHECKS or not all(scores):

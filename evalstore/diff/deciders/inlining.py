@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from evalstore.diff.direction import VERDICT_MODES
+from evalstore.diff.direction import HIGHEST, LOWEST, VERDICT_MODES
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.model import Combine
 
 _KIND = "composite"
 # The lowest of the lowest is the lowest of all, whatever is left out.
-_NESTED = frozenset({Combine.ALL_PASS, Combine.ANY_PASS, Combine.MIN, Combine.MAX})
-# Here a check that cannot grade makes the inner rubric 0, and that makes the outer one 0 as well.
-_SHUT = frozenset({Combine.ALL_PASS, Combine.MIN})
+_NESTED = LOWEST | HIGHEST
 
 
 def same_score(rubric: RubricState, check: CheckState, inner: RubricState) -> str | None:
@@ -48,4 +46,5 @@ def _alike(rubric: RubricState, policies: tuple[str, str]) -> bool:
         return False
     if outer == "zero":
         return rubric.combine in _NESTED or rubric.combine is Combine.WEIGHTED_AVG
-    return rubric.combine in (_SHUT if outer == "fail" else _NESTED)
+    # Under the lowest, a check that cannot grade makes the inner rubric 0, and that makes the outer one 0 as well.
+    return rubric.combine in (LOWEST if outer == "fail" else _NESTED)

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 from evalstore.checks.juror import CALL_LIMIT
 from evalstore.checks.jury import WEIGHED
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.direction import ADDED, EITHER, LOOSER, NONE, STRICTER, flip, join
+from evalstore.diff.direction import EITHER, LOOSER, STRICTER, distance, flip, join, left_out, shares
 from evalstore.diff.findings import Direction
 from evalstore.diff.refs import imported_shift
-from evalstore.diff.state import CheckState, RubricState
 from evalstore.model import fraction
 
 # How the scores of one judge alone are joined, too.
@@ -71,7 +70,6 @@ def same_voice(change: Change) -> Proof | None:
 def voice(panel: Panel) -> tuple[Any, ...] | None:
     """Return what a panel makes of its judges' scores, as a value; None for one that no reply makes speak."""
     said, way = panel.said, panel.aggregate
-    total = sum(said.values(), Fraction(0))
     if panel.silent:
         return None
     if len(said) == 1 and way != "majority":
@@ -83,7 +81,7 @@ def voice(panel: Panel) -> tuple[Any, ...] | None:
     if way == "median":
         return way, sorted(ref for ref, _ in panel.members)
     wins = _coalitions(*said.items()) if way == "majority" else None
-    return way, {ref: weight / total for ref, weight in said.items()} if wins is None else (set(said), wins)
+    return way, shares(said) if wins is None else (set(said), wins)
 
 
 def order_of_ways(change: Change) -> Direction:
@@ -102,7 +100,7 @@ def one_more_judge(change: Change) -> Direction:
         return EITHER
     more = len(panels[1].members) > len(panels[0].members)
     said = _ONE_MORE.get(panels[1].aggregate, EITHER)
-    total = join(flip(said) if check.negate else said, _failing(check, rubric))
+    total = join(flip(said) if check.negate else said, left_out(check, rubric, rubric.errors))
     return total if more is not check.negate else flip(total)
 
 
@@ -122,8 +120,7 @@ def panel_shift(change: Change) -> Fraction | None:
     panels = _panels(change)
     if any(panel.aggregate != "mean" or panel.silent for panel in panels):
         return None
-    old, new = (_shares(panel) for panel in panels)
-    return sum((abs(old.get(ref, Fraction(0)) - new.get(ref, Fraction(0))) for ref in {*old, *new}), Fraction(0)) / 2
+    return distance(panels[0].said, panels[1].said)
 
 
 def member_shift(change: Change) -> Fraction | None:
@@ -132,7 +129,7 @@ def member_shift(change: Change) -> Fraction | None:
     panel = panel_of(change.checks[1].params) if change.checks[1].kind == "llm_judge" else None
     if panel is None or panel.silent or panel.aggregate == "majority":
         return None if panel else shift
-    part = _shares(panel).get(change.new, Fraction(1)) if panel.aggregate == "mean" else Fraction(1)
+    part = shares(panel.said).get(change.new, Fraction(1)) if panel.aggregate == "mean" else Fraction(1)
     return part * (1 if shift is None else shift)
 
 
@@ -141,11 +138,6 @@ def _panels(change: Change) -> tuple[Panel, Panel]:
     if before is None or after is None:
         raise LookupError(f"{change.rule} is no change of a panel")
     return before, after
-
-
-def _shares(panel: Panel) -> dict[str, Fraction]:
-    total = sum(panel.said.values(), Fraction(0))
-    return {ref: weight / total for ref, weight in panel.said.items()}
 
 
 @lru_cache(maxsize=64)
@@ -158,15 +150,6 @@ def _coalitions(*said: tuple[str, Fraction]) -> frozenset[frozenset[str]] | None
     total = sum(whole.values())
     groups = (some for size in range(len(said) + 1) for some in combinations(whole, size))
     return frozenset(frozenset(some) for some in groups if sum(map(whole.__getitem__, some)) * 2 > total)
-
-
-def _failing(check: CheckState, rubric: RubricState) -> Direction:
-    """Return what it does to the rubric when the check cannot be graded any more: one judge that fails is enough."""
-    if rubric.errors != "skip":
-        return STRICTER
-    if len(rubric.checks) == 1:
-        return NONE
-    return join(flip(ADDED[rubric.combine]), LOOSER if check.gated else NONE)
 
 
 def _why(before: Panel, after: Panel) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Change, Proof
+from evalstore.diff.direction import HIGHEST, LOWEST, counts
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.model import Combine
-
-_HIGHEST = frozenset({Combine.MAX, Combine.ANY_PASS})
-_LOWEST = frozenset({Combine.MIN, Combine.ALL_PASS})
 
 
 def nothing_missing(change: Change) -> Proof | None:
@@ -39,8 +37,7 @@ def gate_idle(change: Change) -> Proof | None:
         return Proof("all_pass is 0 already when one check fails")
     if after.combine is Combine.MIN and check.binary:
         return Proof("min is 0 already when this check fails")
-    alone = len(after.checks) == 1 and (check.weight or after.combine is not Combine.WEIGHTED_AVG)
-    if alone and check.binary:
+    if _alone(check, after) and check.binary:
         return Proof("it is the only check, and the score is 0 already when it fails")
     if not any(_can_fail(check, rubric) for rubric in (before, after)):
         return Proof("its threshold is 0, so it cannot fail")
@@ -50,18 +47,21 @@ def gate_idle(change: Change) -> Proof | None:
 def _zeros_unread(before: RubricState, after: RubricState, silent: list[CheckState]) -> Proof | None:
     if any(check.gated for check in silent):
         return None
-    if after.combine is Combine.WEIGHTED_AVG and not any(check.weight for check in silent):
+    if not any(counts(check, after) for check in silent):
         return Proof("what can be unscored has weight 0 in a weighted average, and is no gate")
     sure = [check for check in before.checks if check not in silent and not before.optional(check)]
-    if after.combine not in _HIGHEST or not sure:
+    if after.combine not in HIGHEST or not sure:
         return None
     return Proof(f"{after.combine} takes the best, and {sure[0].id} is always scored")
 
 
 def _decides_alone(check: CheckState, rubric: RubricState) -> bool:
     """Whether the rubric is 0 wherever this check counts as 0 and as failed."""
-    alone = len(rubric.checks) == 1 and (check.weight or rubric.combine is not Combine.WEIGHTED_AVG)
-    return check.gated or bool(alone) or rubric.combine in _LOWEST
+    return check.gated or _alone(check, rubric) or rubric.combine in LOWEST
+
+
+def _alone(check: CheckState, rubric: RubricState) -> bool:
+    return len(rubric.checks) == 1 and counts(check, rubric)
 
 
 def _can_fail(check: CheckState, rubric: RubricState) -> bool:
