@@ -24,6 +24,10 @@ class Channel(StrEnum):
     VERDICT = "the verdict"
 
 
+# What rises from one check to its rubric.
+OF_CHECKS = frozenset({Channel.CHECK, Channel.BAR})
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One edit: its values and places on both sides; a rubric's edit also has the rubric just before and just after.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from evalstore.diff.change import Change, Channel, Proof, Rule
+from evalstore.diff.change import OF_CHECKS, Change, Channel, Proof, Rule
 from evalstore.diff.direction import EITHER, NONE, flip, lift, share
 from evalstore.diff.findings import Certainty, Diff, Direction, Profile
 from evalstore.diff.plain import leftovers, told
@@ -13,8 +13,6 @@ from evalstore.diff.refs import imported_directions, imported_shift
 from evalstore.diff.rules import RULES
 from evalstore.documents import json_pointer
 from evalstore.versions import Bump
-
-_ON_CHECKS = frozenset({Channel.CHECK, Channel.BAR})
 
 
 class Judgement(NamedTuple):
@@ -87,7 +85,7 @@ def _shift(change: Change, rule: Rule, score: Direction) -> Fraction | None:
     shift = imported_shift(imported) if imported else None
     if rule.shift:
         shift = rule.shift(change)
-    if rule.channel in _ON_CHECKS:
+    if rule.channel in OF_CHECKS:
         shares = [share(check, rubric) for check, rubric in zip(change.checks, change.states, strict=True)]
         part = None if None in shares else max(known for known in shares if known is not None)
         shift = part if part is None or shift is None else part * shift

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from math import inf
-from typing import Any
+from typing import Any, TypeVar
 
 from evalstore.checks.jury import AGGREGATES
 from evalstore.checks.tools import MANY
 
 Params = Mapping[str, Any]
+Typed = TypeVar("Typed")
 REQUIRED: Any = ...  # the default of a parameter that has none
 
 # Markdown has six levels.
@@ -53,12 +53,12 @@ def read_params(kind: str, value: Params) -> dict[str, Any]:
 
 def text(value: Any) -> str:
     """Read a text."""
-    return _typed(value, str)  # type: ignore[no-any-return]  # checked there
+    return _typed(value, str)
 
 
 def switch(value: Any) -> bool:
     """Read true or false."""
-    return _typed(value, bool)  # type: ignore[no-any-return]  # checked there
+    return _typed(value, bool)
 
 
 def whole(value: Any) -> int:
@@ -104,7 +104,7 @@ def facts(value: Any) -> list[str]:
 
 def mapping(value: Any) -> dict[str, Any]:
     """Read a mapping as it is."""
-    return _typed(value, dict)  # type: ignore[no-any-return]  # checked there
+    return _typed(value, dict)
 
 
 def jury(value: Any) -> dict[str, Any]:
@@ -147,10 +147,15 @@ _args_match = one_of("subset", "exact")
 _aggregate = one_of(*AGGREGATES)
 
 
-def _typed(value: Any, type_: type) -> Any:
+def _typed(value: Any, type_: type[Typed]) -> Typed:
     if type(value) is not type_:
         raise UnreadableError(f"{value!r} is no {type_.__name__}")
     return value
+
+
+def required_tools(params: Params) -> int | None:
+    """Return how many tools a tool_usage check requires, None where the question says."""
+    return None if params["tools"] is None else sum(entry["min"] > 0 for entry in params["tools"])
 
 
 def _always(params: Params) -> bool:  # noqa: ARG001  # the shape of the table
@@ -159,11 +164,6 @@ def _always(params: Params) -> bool:  # noqa: ARG001  # the shape of the table
 
 def _never(params: Params) -> bool:  # noqa: ARG001  # the shape of the table
     return False
-
-
-def _required(params: Params) -> float:
-    """Return how many tools a tool_usage check requires; the question's may be any number."""
-    return inf if params["tools"] is None else sum(entry["min"] > 0 for entry in params["tools"])
 
 
 def _one_fact(params: Params) -> bool:
@@ -176,18 +176,18 @@ def _by_majority(params: Params) -> bool:
 
 
 _OPTIONAL = Param(None, anything)
-_CASE = Param(False, switch)
+_OFF = Param(False, switch)
 _COUNT = Param(0, count)
 
 # A kind errs where a limit, a judge, another engine or another artifact can stop it.
 KINDS: Mapping[str, KindFacts] = {
     "must_contain_any": KindFacts(
-        {"values": Param(REQUIRED, texts), "case_sensitive": _CASE, "min_matches": Param(1, whole)},
+        {"values": Param(REQUIRED, texts), "case_sensitive": _OFF, "min_matches": Param(1, whole)},
         _always,
         _never,
         _never,
     ),
-    "must_not_contain": KindFacts({"values": Param(REQUIRED, texts), "case_sensitive": _CASE}, _always, _never, _never),
+    "must_not_contain": KindFacts({"values": Param(REQUIRED, texts), "case_sensitive": _OFF}, _always, _never, _never),
     "regex": KindFacts(
         {
             "pattern": Param(REQUIRED, text),
@@ -219,7 +219,7 @@ KINDS: Mapping[str, KindFacts] = {
             "dialect": Param("commonmark", one_of("commonmark", "lines")),
             "min_headings": _COUNT,
             "max_heading_level": Param(DEEPEST_HEADING, count),
-            "no_h1": _CASE,
+            "no_h1": _OFF,
             "required_sections": Param([], texts),
             "forbidden_patterns": Param([], texts),
             "min_code_blocks": _COUNT,
@@ -234,9 +234,9 @@ KINDS: Mapping[str, KindFacts] = {
             "tools": Param(None, tools),  # [] is not its absence: then the question's are not asked for
             "forbidden": Param([], texts),
             "mode": Param("any_order", one_of("any_order", "in_order", "exact")),
-            "partial": _CASE,
+            "partial": _OFF,
         },
-        lambda params: not params["partial"] or _required(params) <= 1,
+        lambda params: not params["partial"] or required_tools(params) in {0, 1},
         _always,  # an output without a record of calls
         lambda params: params["tools"] is None or len(params["tools"]) > MANY,
     ),
@@ -251,7 +251,7 @@ KINDS: Mapping[str, KindFacts] = {
         lambda params: params["format"] != "text",
     ),
     "fact_match": KindFacts(
-        {"facts": Param(None, facts), "case_sensitive": _CASE, "judge_prompt_ref": Param(None, text)},
+        {"facts": Param(None, facts), "case_sensitive": _OFF, "judge_prompt_ref": Param(None, text)},
         _one_fact,
         lambda params: not params["facts"],
         lambda params: params["facts"] is None or params["judge_prompt_ref"] is not None,

@@ -8,6 +8,7 @@ from itertools import product
 from math import prod
 
 from evalstore.diff.change import Change, Proof
+from evalstore.diff.kinds import required_tools
 from evalstore.diff.pair import demand
 from evalstore.diff.plain import same
 from evalstore.diff.state import CheckState, RubricState
@@ -46,8 +47,8 @@ def scores_of(check: CheckState) -> tuple[Fraction, ...]:
     parts = 0
     if check.kind == "fact_match" and params["facts"] and params["judge_prompt_ref"] is None:
         parts = len(params["facts"])
-    elif check.kind == "tool_usage" and params["tools"] is not None:
-        parts = sum(entry["min"] > 0 for entry in params["tools"])
+    elif check.kind == "tool_usage":
+        parts = required_tools(params) or 0
     return tuple(Fraction(part, parts) for part in range(parts + 1)) if 0 < parts < _SCORES else ()
 
 

@@ -11,6 +11,7 @@ from evalstore.checks.tools import MANY, Tool
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip
 from evalstore.diff.findings import Direction
+from evalstore.diff.kinds import required_tools
 from evalstore.diff.state import CheckState
 from evalstore.model import ToolCall
 from evalstore.versions import Bump
@@ -88,22 +89,15 @@ def share_unread(change: Change) -> Proof | None:
 
 def all_or_fail(check: CheckState) -> bool:
     """Whether the check's verdict tells only a full share from all others."""
-    bar, number = check.threshold, _required(check)
+    bar, number = check.threshold, required_tools(check.params)
     if bar is None or number is None:
         return bar == 1 and not check.negate
     return full_only(check, number)
 
 
-def _required(check: CheckState) -> int | None:
-    """Return how many tools a check requires, None where the question says."""
-    tools = check.params["tools"]
-    return None if tools is None else sum(entry["min"] > 0 for entry in tools)
-
-
 def _orders(check: CheckState) -> bool:
     """Whether more than one tool may be required."""
-    number = _required(check)
-    return number is None or number > 1
+    return required_tools(check.params) not in {0, 1}
 
 
 def full_only(check: CheckState, parts: int) -> bool:

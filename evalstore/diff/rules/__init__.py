@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from evalstore.diff.change import Rule
+from evalstore.diff.change import OF_CHECKS, Rule
+from evalstore.diff.deciders.weights import weightless
 from evalstore.diff.rules import dataset, judge, jury, kinds, patterns, references, rubric, schemas, shared, text
 
 # The verdict of a rule set never changes: a row that judges otherwise, or one more row, is a set of the next number,
 # and this list keeps the numbers that can still be asked for. The last one judges where evalstore.yaml pins none.
 RULE_SETS = (1,)
 
+
+def _whole(rule: Rule) -> Rule:
+    """Return a row with the proof that all rules of checks share, the last to be tried."""
+    return replace(rule, deciders=(*rule.deciders, weightless)) if rule.channel in OF_CHECKS else rule
+
+
 RULES: Mapping[str, Rule] = {
-    rule.id: rule
+    rule.id: _whole(rule)
     for area in (shared, rubric, text, patterns, schemas, kinds, references, judge, jury, dataset)
     for rule in area.ROWS
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from evalstore.diff.change import Channel, Rule
 from evalstore.diff.deciders.juries import panel_shift, same_voice
-from evalstore.diff.deciders.weights import weightless
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import BY_PANEL, BY_VOTES, BY_WAYS, UNKNOWN
 from evalstore.versions import Bump
@@ -22,7 +21,6 @@ ROWS = (
         mirror="check-variables-changed",
         example="nothing → variables: {criterion: kind}",
         instead="variables: {mood: calm} → nothing (one that no template of the judges reads)",
-        deciders=(weightless,),
         certainty=Certainty.ASSUMED,
     ),
     Rule(
@@ -38,7 +36,7 @@ ROWS = (
         example="nothing → {judge_prompt_ref: judge/taste@1.0.0}",
         instead="judge_prompt_ref: judge/tone@1.0.0 → jury: {members: [{judge_prompt_ref: judge/tone@1.0.0}], "
         "aggregate: mean} (one judge, and a place for more)",
-        deciders=(same_voice, weightless),
+        deciders=(same_voice,),
         shift=panel_shift,
     ),
     Rule(
@@ -54,7 +52,7 @@ ROWS = (
         example="weight: 1} → weight: 3}",
         instead="weight: 2}, {judge_prompt_ref: judge/taste@1.0.0, weight: 1} → "
         "weight: 0.2}, {judge_prompt_ref: judge/taste@1.0.0, weight: 0.1} (all by one factor)",
-        deciders=(same_voice, weightless),
+        deciders=(same_voice,),
         shift=panel_shift,
     ),
     Rule(
@@ -69,6 +67,6 @@ ROWS = (
         mirror="jury-aggregation-changed",
         example="aggregate: mean → aggregate: min",
         instead="aggregate: mean → aggregate: median (of two judges with equal weights)",
-        deciders=(same_voice, weightless),
+        deciders=(same_voice,),
     ),
 )

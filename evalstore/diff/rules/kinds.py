@@ -6,7 +6,6 @@ from evalstore.diff.change import Channel, Rule
 from evalstore.diff.deciders import facts
 from evalstore.diff.deciders.bounds import demand_implied, not_binding
 from evalstore.diff.deciders.tool_calls import idle, one_order, share_unread
-from evalstore.diff.deciders.weights import weightless
 from evalstore.diff.laws import BOUND, DEMAND, FACTS, FORMAT, TOOLS, ordered
 from evalstore.versions import Bump
 
@@ -23,7 +22,6 @@ ROWS = (
         mirror="php-lint-options-changed",
         example="on_no_code: pass → on_no_code: fail",
         instead="nothing → on_no_code: pass (it is the default)",
-        deciders=(weightless,),
     ),
     Rule(
         id="markdown-requirement-changed",
@@ -37,7 +35,7 @@ ROWS = (
         mirror="markdown-requirement-changed",
         example="required_sections: [Usage] → required_sections: [Usage, Limits]",
         instead="required_sections: [Usage notes] → required_sections: [Usage notes, usage] (one implies the other)",
-        deciders=(demand_implied, weightless),
+        deciders=(demand_implied,),
     ),
     Rule(
         id="markdown-bound-changed",
@@ -51,7 +49,7 @@ ROWS = (
         mirror="markdown-bound-changed",
         example="min_paragraphs: 1 → min_paragraphs: 2",
         instead="nothing → min_headings: 1 (a required section is a heading)",
-        deciders=(not_binding, weightless),
+        deciders=(not_binding,),
     ),
     Rule(
         id="format-changed",
@@ -65,7 +63,7 @@ ROWS = (
         mirror="format-changed",
         example="format: json → format: text",
         instead="format: text} → format: text, min_chars: 1} (text is never empty)",
-        deciders=(not_binding, weightless),
+        deciders=(not_binding,),
     ),
     Rule(
         id="tool-required-changed",
@@ -79,7 +77,7 @@ ROWS = (
         mirror="tool-required-changed",
         example="tools: [{name: search}] → tools: [{name: search}, {name: read}]",
         instead="tools: [{name: search, min: 2}] → tools: [{name: search, min: 2}, {name: search}] (implied)",
-        deciders=(idle, share_unread, weightless),
+        deciders=(idle, share_unread),
     ),
     Rule(
         id="tool-constraint-changed",
@@ -93,7 +91,7 @@ ROWS = (
         mirror="tool-constraint-changed",
         example="nothing → forbidden: [drop]",
         instead="nothing → forbidden: [drop] (in mode exact, where nothing else may be called anyway)",
-        deciders=(idle, share_unread, weightless),
+        deciders=(idle, share_unread),
     ),
     Rule(
         id="tool-order-mode-changed",
@@ -107,7 +105,7 @@ ROWS = (
         mirror="tool-order-mode-changed",
         example="nothing → mode: exact",
         instead="nothing → mode: in_order (one required tool has no order)",
-        deciders=(one_order, weightless),
+        deciders=(one_order,),
     ),
     Rule(
         id="fact-changed",
@@ -121,6 +119,6 @@ ROWS = (
         mirror="fact-changed",
         example="facts: [8 MB] → facts: [8 MB, 30 s]",
         instead="facts: [8 MB, {id: wait, value: 30 s}] → facts: [{value: 8 MB}, 30 s] (other names, the same facts)",
-        deciders=(facts.same_share, facts.share_unread, weightless),
+        deciders=(facts.same_share, facts.share_unread),
     ),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Channel, Rule
-from evalstore.diff.deciders.weights import weightless
 from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN, always, ordered
@@ -22,7 +21,6 @@ ROWS = (
         mirror="regex-pattern-widened",
         example="pattern: 'cim|deploy' → pattern: 'cim'",
         instead="pattern: 'drush (?:cr|cim|cex)' → pattern: 'drush c(?:r|im|ex)' (the same texts match)",
-        deciders=(weightless,),
         certainty=Certainty.PROVED,
     ),
     Rule(
@@ -37,7 +35,6 @@ ROWS = (
         mirror="regex-pattern-narrowed",
         example="pattern: 'cim' → pattern: 'cim|deploy'",
         instead="pattern: 'drush (?:cr|cim|cex)' → pattern: 'drush c(?:r|im|ex)' (the same texts match)",
-        deciders=(weightless,),
         certainty=Certainty.PROVED,
     ),
     Rule(
@@ -65,7 +62,6 @@ ROWS = (
         mirror="regex-pattern-changed",
         example="pattern: 'cim' → pattern: 'deploy'",
         instead="pattern: 'cache[ ]tag' → pattern: 'cache tag' (the same texts match)",
-        deciders=(weightless,),
         certainty=Certainty.ASSUMED,
     ),
     Rule(
@@ -80,7 +76,6 @@ ROWS = (
         mirror="regex-flags-changed",
         example="nothing → flags: i",
         instead="pattern: '^\\d+ [%€]$' → pattern: '^\\d+ [%€]$', flags: i (no letters)",
-        deciders=(weightless,),
         certainty=Certainty.ASSUMED,
     ),
     Rule(
@@ -95,6 +90,5 @@ ROWS = (
         mirror="regex-mode-changed",
         example="nothing → mode: fullmatch",
         instead="pattern: '\\Acim\\Z' → pattern: '\\Acim\\Z', mode: fullmatch (it held on to both ends before)",
-        deciders=(weightless,),
     ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from evalstore.diff.change import Channel, Rule
 from evalstore.diff.deciders.juries import member_shift
-from evalstore.diff.deciders.weights import weightless
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN
 from evalstore.diff.refs import harmless, held, same_content, unused
@@ -23,7 +22,7 @@ ROWS = (
         mirror="judge-ref-changed",
         example="judge/tone@1.0.0 → judge/tone@2.0.0",
         instead="judge/tone@1.0.0 → judge/tone@1.1.0 (a release that needed no more than minor)",
-        deciders=(held, same_content, harmless, weightless),
+        deciders=(held, same_content, harmless),
         shift=member_shift,
         certainty=Certainty.ASSUMED,
     ),
@@ -65,7 +64,7 @@ ROWS = (
         mirror="composite-ref-changed",
         example="rubric/inner@1.0.0 → rubric/inner@2.0.0",
         instead="rubric/inner@1.0.0 → rubric/inner@2.0.0 (in a check of weight 0)",
-        deciders=(held, same_content, harmless, weightless),
+        deciders=(held, same_content, harmless),
         certainty=Certainty.ASSUMED,
     ),
     Rule(

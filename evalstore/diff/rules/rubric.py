@@ -90,7 +90,7 @@ ROWS = (
         mirror="check-kind-changed",
         example="kind: must_contain_any → kind: llm_judge",
         instead="values: ['a.b'], case_sensitive: true → kind: regex, pattern: 'a\\.b' (the same texts pass)",
-        deciders=(same_text, weights.weightless),
+        deciders=(same_text,),
     ),
     Rule(
         id="check-renamed",
@@ -156,7 +156,7 @@ ROWS = (
         mirror="check-threshold-lowered",
         example="nothing → threshold: 0.8",
         instead="threshold: 0.2 → nothing (a check that scores 0 or 1)",
-        deciders=(bars.binary, weights.weightless),
+        deciders=(bars.binary,),
     ),
     Rule(
         id="check-threshold-lowered",
@@ -170,7 +170,7 @@ ROWS = (
         mirror="check-threshold-raised",
         example="nothing → threshold: 0.5",
         instead="nothing → threshold: 0.2 (a check that scores 0 or 1)",
-        deciders=(bars.binary, weights.weightless),
+        deciders=(bars.binary,),
     ),
     Rule(
         id="check-negate-changed",
@@ -184,7 +184,6 @@ ROWS = (
         mirror="check-negate-changed",
         example="nothing → negate: true",
         instead="must_contain_any, values: [foo], negate: true → must_not_contain, values: [foo] (the same)",
-        deciders=(weights.weightless,),
     ),
     Rule(
         id="check-target-changed",
@@ -198,7 +197,6 @@ ROWS = (
         mirror="check-target-changed",
         example="extract: whole → extract: fence",
         instead="nothing → weights: {b: 0} (the new form as a second check that only advises)",
-        deciders=(weights.weightless,),
     ),
     Rule(
         id="check-engine-changed",
@@ -212,7 +210,6 @@ ROWS = (
         mirror="check-engine-changed",
         example="dialect: lines → nothing",
         instead="nothing → weights: {b: 0} (the new form as a second check that only advises)",
-        deciders=(weights.weightless,),
         certainty=Certainty.ASSUMED,
     ),
     Rule(
@@ -227,7 +224,7 @@ ROWS = (
         mirror="check-partial-credit-changed",
         example="nothing → partial: true",
         instead="nothing → partial: true (with one required tool, whose share is all or nothing)",
-        deciders=(tool_calls.one_share, tool_calls.share_unread, weights.weightless),
+        deciders=(tool_calls.one_share, tool_calls.share_unread),
     ),
     Rule(
         id="scoring-combine-changed",

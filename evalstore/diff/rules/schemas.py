@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Channel, Rule
-from evalstore.diff.deciders.weights import weightless
 from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN, asking
@@ -22,7 +21,6 @@ ROWS = (
         mirror="json-schema-loosened",
         example="nothing → required: [route]",
         instead="title: Route → title: The route (title, description and examples are read by nobody)",
-        deciders=(weightless,),
         certainty=Certainty.PROVED,
     ),
     Rule(
@@ -37,7 +35,6 @@ ROWS = (
         mirror="json-schema-tightened",
         example="enum: [low, high] → enum: [low, high, urgent]",
         instead="title: Route → title: The route (title, description and examples are read by nobody)",
-        deciders=(weightless,),
         certainty=Certainty.PROVED,
     ),
     Rule(
@@ -65,7 +62,6 @@ ROWS = (
         mirror="json-schema-changed",
         example="{enum: [low, high]}}} → {enum: [low, high, urgent]}}, required: [tier]}",
         instead="minLength: 1}} → anyOf: [{type: 'null'} (the same said otherwise)",
-        deciders=(weightless,),
         certainty=Certainty.ASSUMED,
     ),
 )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from evalstore.diff.change import Channel, Rule
 from evalstore.diff.deciders import case, phrases
-from evalstore.diff.deciders.weights import weightless
 from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.laws import BY_CASE, BY_INCLUSION, NEVER, always, rising
 from evalstore.versions import Bump
 
-_LISTED = (phrases.redundant, phrases.out_of_reach, phrases.no_minimum, weightless)
+_LISTED = (phrases.redundant, phrases.out_of_reach, phrases.no_minimum)
 
 ROWS = (
     Rule(
@@ -52,7 +51,7 @@ ROWS = (
         mirror="contain-min-matches-changed",
         example="nothing → min_matches: 2",
         instead="min_matches: 2 → min_matches: 3 (more than there are phrases, before and after)",
-        deciders=(phrases.out_of_reach, phrases.no_minimum, weightless),
+        deciders=(phrases.out_of_reach, phrases.no_minimum),
     ),
     Rule(
         id="ban-phrase-added",
@@ -66,7 +65,7 @@ ROWS = (
         mirror="ban-phrase-removed",
         example="values: [foo] → values: [foo, baz]",
         instead="values: [cache] → values: [cache, Cache tag] (it was banned before)",
-        deciders=(phrases.redundant, weightless),
+        deciders=(phrases.redundant,),
     ),
     Rule(
         id="ban-phrase-removed",
@@ -80,7 +79,7 @@ ROWS = (
         mirror="ban-phrase-added",
         example="values: [foo, baz] → values: [foo]",
         instead="values: [cache, Cache tag] → values: [cache] (it is still banned)",
-        deciders=(phrases.redundant, weightless),
+        deciders=(phrases.redundant,),
     ),
     Rule(
         id="phrase-reworded",
@@ -94,7 +93,7 @@ ROWS = (
         mirror="phrase-reworded",
         example="values: [cache tags] → values: [cache tag]",
         instead="values: [Cache] → values: [cache] (case does not count)",
-        deciders=(phrases.reworded_alike, phrases.out_of_reach, phrases.no_minimum, weightless),
+        deciders=(phrases.reworded_alike, phrases.out_of_reach, phrases.no_minimum),
     ),
     Rule(
         id="phrase-redundant",
@@ -120,6 +119,6 @@ ROWS = (
         mirror="match-case-changed",
         example="case_sensitive: true → nothing",
         instead="values: ['#', '42 %'], case_sensitive: true → values: ['#', '42 %'] (texts without letters)",
-        deciders=(case.caseless, case.judged, weightless),
+        deciders=(case.caseless, case.judged),
     ),
 )
