@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.languages import (
     Comparison,
     Expression,
@@ -28,6 +29,15 @@ def compare_checks(old: CheckState, new: CheckState, purse: Purse) -> Comparison
     return compared
 
 
+def same_text(change: Change) -> Proof | None:
+    """Prove that the old and the new kind look for the same phrases, also where these are beyond what is compared."""
+    before, after = change.checks
+    old, new = _sought(before), _sought(after)
+    if old is None or old != new or not (before.binary and after.binary):
+        return None
+    return Proof("both kinds look for the same plain text in the same way")
+
+
 def _side(check: CheckState) -> Side:
     side = Side(partial(_passed, check), partial(_passes, check))
     return side._replace(room=partial(room_of, _expression(check))) if check.kind == "regex" else side
@@ -42,9 +52,23 @@ def _found(check: CheckState) -> Tree:
     params = check.params
     if check.kind == "regex":
         return language(_expression(check))
-    if check.kind == "must_not_contain" or (check.kind == "must_contain_any" and params["min_matches"] == 1):
+    if _is_for_one(check):
         return contains_any(params["values"], case_sensitive=params["case_sensitive"])
     raise UndecidedError("it is no check for one text of a list")
+
+
+def _sought(check: CheckState) -> tuple[object, ...] | None:
+    """Return the phrases of a check, how they are read, and whether it passes with one of them or with none."""
+    if not _is_for_one(check):
+        return None
+    sensitive, values = check.params["case_sensitive"], check.params["values"]
+    phrases = frozenset(values if sensitive else (value.lower() for value in values))
+    return phrases, sensitive, check.negate is (check.kind == "must_contain_any")
+
+
+def _is_for_one(check: CheckState) -> bool:
+    """Whether it looks for one phrase of a list, whichever."""
+    return check.kind == "must_not_contain" or (check.kind == "must_contain_any" and check.params["min_matches"] == 1)
 
 
 def _expression(check: CheckState) -> Expression:

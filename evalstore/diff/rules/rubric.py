@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from evalstore.diff.change import Change, Channel, Rule
 from evalstore.diff.deciders import bars, lattice, modes, policies, tool_calls, weights
-from evalstore.diff.deciders.literal import same_text
+from evalstore.diff.deciders.texts import same_text
 from evalstore.diff.direction import LOOSER, STRICTER, share, variation
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import (
