@@ -141,10 +141,11 @@ def _finding(finding: DiffFinding, screen: Screen, *, here: bool) -> Iterator[st
     for label, sentence in told(finding, here=here):
         lead = f"{label.ljust(_LABEL)}  "
         yield from _wrapped(lead + sentence, screen, _MARGIN, inner=len(lead))
-    for child in heaviest(finding.children)[:_CHILDREN]:
+    shown = heaviest(finding.children)[: None if screen.whole else _CHILDREN]
+    for child in shown:
         yield from _headed(child, f"{_MARGIN}  ", screen)
-    if len(finding.children) > _CHILDREN:
-        yield f"{_MARGIN}  and {len(finding.children) - _CHILDREN} more"
+    if more := len(finding.children) - len(shown):
+        yield f"{_MARGIN}  and {more:,} more"
 
 
 def told(finding: DiffFinding, *, here: bool) -> Iterator[tuple[str, str]]:

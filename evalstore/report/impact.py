@@ -14,7 +14,6 @@ from evalstore.report.words import counted, listed, wrapped
 if TYPE_CHECKING:
     from evalstore.impact import Dependent, Held, Impact
 
-_ROWS = 20  # of one table; the JSON document has all
 _RELEASES = 6
 _PLACE = 2  # from the right: the column that a narrow screen does without
 _ARROWS = 200  # of one Mermaid graph; GitHub draws none with more than 500
@@ -177,11 +176,10 @@ def _fate(held: Held) -> str:
 
 def _table(title: str, rows: Sequence[Sequence[str]], screen: Screen) -> Iterator[str]:
     if rows:
-        lines = columns(rows[:_ROWS]).split("\n")
+        lines = columns(rows).split("\n")
         if len(rows[0]) > _PLACE and max(map(len, lines)) > screen.width - len("  "):
-            lines = columns([(*row[:-_PLACE], *row[1 - _PLACE :]) for row in rows[:_ROWS]]).split("\n")
-        more = [f"and {len(rows) - _ROWS:,} more; --format json has all"] if len(rows) > _ROWS else []
-        yield "\n".join([title, *(f"  {line}" for line in [*lines, *more])])
+            lines = columns([(*row[:-_PLACE], *row[1 - _PLACE :]) for row in rows]).split("\n")
+        yield "\n".join([title, *screen.first([f"  {line}" for line in lines])])
 
 
 def _next(impact: Impact) -> Iterator[str]:

@@ -128,6 +128,8 @@ def _essence(standing: Standing) -> Iterator[str]:
     """Yield what nobody could know from the line of an artifact."""
     if standing.state == _MOVED:
         yield from (moved.sentence for moved in standing.moved[:_NAMED]) if standing.moved else [standing.message]
+        if more := standing.moved[_NAMED:]:
+            yield f"{counted(len(more), 'more reference')} moved; --format json has all"
     for finding in standing.adjusted:
         for label, sentence in adjustments(finding):
             yield f"{finding.message}: {label} {sentence}"

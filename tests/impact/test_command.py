@@ -78,9 +78,10 @@ def test_the_dot_graph_has_every_node_and_arrow_once(world: World, cli: Cli) -> 
 
 
 def test_long_tables_end_with_how_much_is_left_out(world: World, cli: Cli) -> None:
-    for number in range(30):
+    for number in range(40):
         world.rubric(f"many_{number}", "judge/accuracy@1.0.0")
-    assert "  and 13 more; --format json has all\n" in cli("-C", world.top, "impact", "judge/accuracy").out
+    assert "  and 3 more; --verbose lists them all\n" in cli("-C", world.top, "impact", "judge/accuracy").out
+    assert " more; " not in cli("-C", world.top, "impact", "judge/accuracy", "--verbose").out
 
 
 def test_help_has_examples(cli: Cli) -> None:

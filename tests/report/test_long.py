@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from evalstore.diff import compare
+from evalstore.errors import Place
 from evalstore.model import Finding, Findings, Severity
+from evalstore.release.values import Moved, Standing, State, Status
 from evalstore.report import render
 from evalstore.report.diff import text
+from evalstore.report.screen import Screen
+from evalstore.versions import Bump, parse_version
 
 
 def _rubric(word: str, number: int) -> dict[str, Any]:
@@ -22,6 +27,24 @@ def test_many_findings_begin_with_their_sum_and_few_do_not() -> None:
     assert text(compare(_rubric("alpha", 4), _rubric("beta", 4))).count("This needs a major bump") == 1
 
 
+def test_what_a_finding_brings_along_is_whole_if_asked_for() -> None:
+    (finding,) = compare(_rubric("alpha", 2), _rubric("alpha", 1)).findings
+    diff = compare(_rubric("alpha", 1), _rubric("alpha", 1))
+    found = replace(diff, findings=(replace(finding, children=(finding,) * 10),))
+    assert "and 2 more" in text(found)
+    assert text(found, Screen(whole=True)).count(finding.message) == 11
+
+
+def test_of_many_references_that_moved_the_rest_is_counted() -> None:
+    moved = Moved("judge/a@^1", parse_version("1.0.0"), parse_version("1.1.0"), Bump.MAJOR, Place("rubrics/r.yaml", 5))
+    standing = Standing(
+        "rubric/r", State.MOVED, True, "unchanged", released="1.0.0", working="1.0.0", moved=(moved,) * 5
+    )
+    told = render(Status((standing,), 1), "text")
+    assert told.count(moved.sentence) == 3
+    assert "\n    2 more references moved; --format json has all\n" in told
+
+
 def test_many_findings_of_validation_end_with_how_often_each_rule_found_something() -> None:
     found = [
         Finding(rule, Severity.WARNING, f"{n}.yaml", 1, 1, "", "So.") for n in range(12) for rule in ("a-b", "c-d")
@@ -33,10 +56,6 @@ def test_many_findings_of_validation_end_with_how_often_each_rule_found_somethin
 
 
 def test_an_annotation_says_where_it_was_that_is_gone() -> None:
-    from dataclasses import replace
-
-    from evalstore.errors import Place
-
     diff = compare(_rubric("alpha", 2), _rubric("alpha", 1))
     (gone,) = diff.findings
     there = replace(diff, findings=(replace(gone, old=Place("rubrics/r.yaml", 12, 3), new=None),))
