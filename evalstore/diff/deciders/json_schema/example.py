@@ -15,6 +15,7 @@ from evalstore.diff.deciders.json_schema.domain import Domain
 from evalstore.diff.deciders.json_schema.opposite import TWICE, opposites
 from evalstore.diff.deciders.json_schema.patterns import sample
 from evalstore.diff.deciders.json_schema.prover import Prover
+from evalstore.diff.plain import shown
 from evalstore.documents import canonical
 
 _A_WAY = 3  # examples that are taken from each way to build one
@@ -79,18 +80,8 @@ def _numbers(prover: Prover, some: Domain) -> Values:
     tried = [*ends, Fraction(0)] if step is None else [end // step * step for end in (*ends, Fraction(0))]
     away = _WHOLE if step else _PARTS
     for number in (start + part * (step or 1) for part in away for start in dict.fromkeys(tried)):
-        if (value := _decimal(number)) is not None:
-            yield value
-
-
-def _decimal(number: Fraction) -> int | Decimal | None:
-    if number.denominator == 1:
-        return int(number)
-    rest = number.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    return Decimal(number.numerator) / Decimal(number.denominator) if rest == 1 else None
+        if isinstance(value := shown(number), Decimal):
+            yield int(value) if number.denominator == 1 else value
 
 
 def _strings(_: Prover, some: Domain) -> Values:

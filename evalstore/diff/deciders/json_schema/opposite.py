@@ -7,6 +7,7 @@ from itertools import combinations, islice
 from typing import Any
 
 from evalstore.diff.deciders.json_schema import arrays, objects
+from evalstore.diff.deciders.json_schema.accepts import at_index
 from evalstore.diff.deciders.json_schema.clauses import NUMBERS, TYPES, Clause, clauses, typed
 from evalstore.diff.deciders.json_schema.domain import Domain, domain
 from evalstore.diff.deciders.json_schema.patterns import finds, outside, sample
@@ -119,10 +120,9 @@ def _unevaluated(some: Domain, view: dict[str, Any]) -> Ways:
 
 
 def _list(some: Domain, list_: list[Any]) -> Ways:
-    first, rest = list_
-    most = max([len(first), *(len(mine) for mine, _ in some.all("list"))])
+    most = max(len(first) for first, _ in (list_, *some.all("list")))
     for index in range(most + 1):
-        view = first[index] if index < len(first) else rest
+        view = at_index(list_, index)
         if not arrays.at(some, index).states(view):
             yield from _one("array", minItems=index + 1, prefixItems=[*[True] * index, {"not": view}])
 
@@ -145,8 +145,8 @@ def _any_of(_: Domain, views: list[View]) -> Ways:
     yield _views(*({"not": view} for view in views))
 
 
-def _one_of(_: Domain, views: list[View]) -> Ways:
-    yield _views(*({"not": view} for view in views))
+def _one_of(some: Domain, views: list[View]) -> Ways:
+    yield from _any_of(some, views)
     yield from (_views(*pair) for pair in combinations(views, 2))
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from evalstore.diff.deciders.languages.budget import Budget
 from evalstore.diff.deciders.languages.sets import Ranges, members, word
-from evalstore.diff.deciders.languages.tree import Ahead, At, Atom, Chars, Choice, Folded, Place, Repeat, Row, Set, Tree
+from evalstore.diff.deciders.languages.tree import At, Atom, Place, Tree, nodes
 
 # What stands beside a place, as bits; 0 is any other letter.
 NEWLINE, WORD, NOTHING = 1, 2, 4
@@ -36,9 +36,9 @@ class Alphabet(NamedTuple):
 
 def alphabet_of(trees: Sequence[Tree], budget: Budget) -> Alphabet:
     """Return the letters that the atoms and places of some trees need."""
-    leaves = [leaf for tree in trees for leaf in _leaves(tree)]
-    held = members((leaf for leaf in leaves if isinstance(leaf, Chars | Folded | Set)), budget)
-    words = () if _WORD_PLACES.isdisjoint(leaves) else word(budget)
+    found = [node for tree in trees for node in nodes(tree)]
+    held = members((node for node in found if isinstance(node, Atom)), budget)
+    words = () if _WORD_PLACES.isdisjoint(node for node in found if isinstance(node, At)) else word(budget)
     # The first two sets are the bits NEWLINE and WORD.
     classes = _classes([_LINE_ENDS, words, *held.values()], budget)
     masks = [0, 0, *(0 for _ in held)]
@@ -55,16 +55,6 @@ def _bits(number: int) -> Iterator[int]:
     while number:
         yield (number & -number).bit_length() - 1
         number &= number - 1
-
-
-def _leaves(tree: Tree) -> Iterator[Tree]:
-    if isinstance(tree, Row | Choice):
-        for part in tree.parts:
-            yield from _leaves(part)
-    elif isinstance(tree, Repeat | Ahead):
-        yield from _leaves(tree.body)
-    else:
-        yield tree
 
 
 def _classes(sets: Sequence[Ranges], budget: Budget) -> dict[int, str]:

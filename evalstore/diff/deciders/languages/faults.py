@@ -7,41 +7,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from evalstore.diff.deciders.languages.budget import UndecidedError
-from evalstore.diff.deciders.languages.tree import Ahead, Atom, Chars, Choice, Folded, Repeat, Row, Set, Tree
+from evalstore.diff.deciders.languages.tree import Ahead, Atom, Choice, Folded, Repeat, Set, Tree, nodes, parts
 
 
 def refuse_faults(tree: Tree) -> None:
     """Raise `UndecidedError` where the engine may match otherwise than the tree of a pattern says."""
-    atoms = list(_atoms(tree))
+    found = list(nodes(tree))
+    atoms = [node for node in found if isinstance(node, Atom)]
     cases = {_is_folded(atom) for atom in atoms if _has_case(atom)}
     if len(cases) > 1 and any(map(_is_negated, atoms)):
         raise UndecidedError("a negated class beside a flag i that holds for a part only is not compared")
-    if any(sum(map(_has_bare, choice.parts)) > 1 for choice in _choices(tree)):
+    if any(sum(map(_has_bare, choice.parts)) > 1 for choice in found if isinstance(choice, Choice)):
         raise UndecidedError("alternatives with a negated class each are not compared")
-
-
-def _atoms(tree: Tree) -> Iterator[Atom]:
-    if isinstance(tree, Chars | Folded | Set):
-        yield tree
-    for part in _parts(tree):
-        yield from _atoms(part)
-
-
-def _choices(tree: Tree) -> Iterator[Choice]:
-    if isinstance(tree, Choice):
-        yield tree
-    for part in _parts(tree):
-        yield from _choices(part)
 
 
 def _has_bare(tree: Tree) -> bool:
     """Whether a negated class stands in a tree, not repeated and not ahead, where it may be joined with another."""
     if isinstance(tree, Ahead) or (isinstance(tree, Repeat) and (tree.least, tree.most) != (1, 1)):
         return False
-    return _is_negated(tree) or any(map(_has_bare, _parts(tree)))
+    return _is_negated(tree) or any(map(_has_bare, parts(tree)))
 
 
 def _is_negated(tree: Tree) -> bool:
@@ -54,9 +39,3 @@ def _is_folded(atom: Atom) -> bool:
 
 def _has_case(atom: Atom) -> bool:
     return not isinstance(atom, Set) or atom.source.startswith("[")
-
-
-def _parts(tree: Tree) -> tuple[Tree, ...]:
-    if isinstance(tree, Row | Choice):
-        return tree.parts
-    return (tree.body,) if isinstance(tree, Repeat | Ahead) else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from sys import maxunicode
+from typing import NamedTuple
 
 from evalstore.diff.deciders.languages.budget import UndecidedError
 from evalstore.diff.deciders.languages.tree import ANYTHING, Chars, Choice, Row, Tree
@@ -13,6 +14,17 @@ from evalstore.diff.deciders.languages.tree import ANYTHING, Chars, Choice, Row,
 _LONGEST = 20_000
 # How Python lowers a capital sigma depends on the letters around it.
 _SIGMAS = frozenset("\N{GREEK SMALL LETTER SIGMA}\N{GREEK SMALL LETTER FINAL SIGMA}")
+
+
+class _Lowering(NamedTuple):
+    """What is lowered to a letter alone; what is lowered to a letter and more, so that a phrase may end within it.
+
+    `tails` are the letters that come as more: the capital I with dot has a combining dot.
+    """
+
+    sources: Mapping[str, str]
+    heads: Mapping[str, str]
+    tails: frozenset[str]
 
 
 def contains_any(phrases: Sequence[str], *, case_sensitive: bool) -> Tree:
@@ -28,32 +40,17 @@ def _as_written(phrase: str) -> Tree:
 
 
 def _lowered(phrase: str) -> Tree:
-    wanted = phrase.lower()
-    if not (_SIGMAS | _tails()).isdisjoint(wanted):
+    wanted, table = phrase.lower(), _lowering()
+    if not _SIGMAS.union(table.tails).isdisjoint(wanted):
         raise UndecidedError("a phrase has a letter whose lower case depends on its neighbours")
-    singles = [Chars(_sources().get(char, char)) for char in wanted]
+    singles = [Chars(table.sources.get(char, char)) for char in wanted]
     if wanted:
-        singles[-1] = Chars(singles[-1].chars + _heads().get(wanted[-1], ""))
+        singles[-1] = Chars(singles[-1].chars + table.heads.get(wanted[-1], ""))
     return Row(tuple(singles))
 
 
-def _sources() -> Mapping[str, str]:
-    """Return for a lower-case letter all that is lowered to it alone."""
-    return _table()[0]
-
-
-def _heads() -> Mapping[str, str]:
-    """Return for a letter what is lowered to it and more: a phrase may end in the middle of that."""
-    return _table()[1]
-
-
-def _tails() -> frozenset[str]:
-    """Return what such letters are lowered to beside the first: the capital I with dot has a combining dot."""
-    return frozenset(_table()[2])
-
-
 @cache
-def _table() -> tuple[Mapping[str, str], Mapping[str, str], str]:
+def _lowering() -> _Lowering:
     sources: dict[str, str] = {}
     heads: dict[str, str] = {}
     tails = ""
@@ -62,4 +59,4 @@ def _table() -> tuple[Mapping[str, str], Mapping[str, str], str]:
             table = heads if lower[1:] else sources
             table[lower[0]] = table.get(lower[0], lower[0] if table is sources else "") + char
             tails += lower[1:]
-    return sources, heads, tails
+    return _Lowering(sources, heads, frozenset(tails))

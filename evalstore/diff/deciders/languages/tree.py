@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -79,5 +80,20 @@ class Ahead:
 
 Atom = Chars | Folded | Set
 Tree = Atom | At | Row | Choice | Repeat | Ahead
+
+
+def parts(tree: Tree) -> tuple[Tree, ...]:
+    """Return the trees that a tree is put together from."""
+    if isinstance(tree, Row | Choice):
+        return tree.parts
+    return (tree.body,) if isinstance(tree, Repeat | Ahead) else ()
+
+
+def nodes(tree: Tree) -> Iterator[Tree]:
+    """Yield a tree, and then all trees within it."""
+    yield tree
+    for part in parts(tree):
+        yield from nodes(part)
+
 
 ANYTHING = Repeat(Set(".", "s"), 0, None)
