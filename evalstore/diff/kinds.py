@@ -127,11 +127,6 @@ def schema(value: Any) -> Any:
     return value if isinstance(value, bool) else _typed(value, dict)
 
 
-def anything(value: Any) -> Any:
-    """Read any value as it is."""
-    return value
-
-
 def one_of(*words: str) -> Callable[[Any], str]:
     """Return a reader of one of `words`."""
 
@@ -158,11 +153,11 @@ def required_tools(params: Params) -> int | None:
     return None if params["tools"] is None else sum(entry["min"] > 0 for entry in params["tools"])
 
 
-def _always(params: Params) -> bool:  # noqa: ARG001  # the shape of the table
+def _always(_: Params) -> bool:
     return True
 
 
-def _never(params: Params) -> bool:  # noqa: ARG001  # the shape of the table
+def _never(_: Params) -> bool:
     return False
 
 
@@ -175,7 +170,6 @@ def _by_majority(params: Params) -> bool:
     return params["jury"] is not None and params["jury"]["aggregate"] == "majority"
 
 
-_OPTIONAL = Param(None, anything)
 _OFF = Param(False, switch)
 _COUNT = Param(0, count)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.checks.juror import FILLED
-from evalstore.checks.template import compile_template
 from evalstore.diff.change import Change, Proof
+from evalstore.diff.deciders.judges import names_of
 from evalstore.diff.findings import Diff
 from evalstore.diff.kinds import UnreadableError, facts, text, tools
 from evalstore.diff.plain import plain, same
@@ -102,33 +102,27 @@ class Readers:
         rubric = read_rubric(value) if found.kind is Kind.RUBRIC else None
         if rubric is None or any(not is_cosmetic(key) for check in rubric.checks for key in check.loose):
             return f"{ref} cannot be read in full"
-        own: set[Pointer] = set()
+        own = frozenset(part for check in rubric.checks for part in READ[check.kind](check.params))
         others: dict[Pointer, str] = {}
         for check in rubric.checks:
-            own.update(READ[check.kind](check.params))
-            for judge in _judges(check):
-                names = self._names(judge)
-                if names is None:
-                    return f"{judge} floats, or cannot be read"
-                others.update(((name,), judge) for name in names)
-            if check.kind == "composite":
-                inner = check.params["rubric_ref"]
-                reader = f"{ref} nests too deep" if deep else self._read(inner, deep=True)
-                if isinstance(reader, str):
-                    return reader
-                others.update(dict.fromkeys((*reader.own, *reader.others), inner))
-        return Reader(ref, value, frozenset(own), others)
+            for who in _others(check):
+                nested = who == check.params.get("rubric_ref")
+                parts = self._names(who) if not nested else f"{ref} nests too deep" if deep else self._parts(who)
+                if isinstance(parts, str):
+                    return parts
+                others.update(dict.fromkeys(parts, who))
+        return Reader(ref, value, own, others)
 
-    def _names(self, ref: str) -> tuple[str, ...] | None:
-        """Return what a judge's template reads of a question; None where that cannot be known."""
-        if self.load is None or not pinned(parse_ref(ref)):
-            return None
-        found = self.load(ref)
-        template = found.value.get("template")
-        if found.kind is not Kind.JUDGE or not isinstance(template, str):
-            return None
-        compiled = compile_template(template)
-        return None if isinstance(compiled, str) else tuple(name for name in compiled.names if name in FILLED)
+    def _parts(self, ref: str) -> Iterable[Pointer] | str:
+        """Return what a rubric within a rubric reads of a question, or why that cannot be known."""
+        reader = self._read(ref, deep=True)
+        return reader if isinstance(reader, str) else (*reader.own, *reader.others)
+
+    def _names(self, ref: str) -> Iterable[Pointer] | str:
+        """Return what a judge's template reads of a question, or why that cannot be known."""
+        found = self.load(ref) if self.load and pinned(parse_ref(ref)) else None
+        names = names_of(found.value.get("template")) if found and found.kind is Kind.JUDGE else None
+        return f"{ref} floats, or cannot be read" if names is None else [(name,) for name in names if name in FILLED]
 
 
 def compared(change: Change) -> Proof | None:
@@ -213,9 +207,11 @@ def _view(row: Row, part: Pointer) -> Any:
     return value
 
 
-def _judges(check: CheckState) -> Iterator[str]:
-    if (ref := check.params.get("judge_prompt_ref")) is not None:
-        yield ref
+def _others(check: CheckState) -> Iterator[str]:
+    """Yield the judges that a check asks, and the rubric that it is."""
+    for name in ("judge_prompt_ref", "rubric_ref"):
+        if (ref := check.params.get(name)) is not None:
+            yield ref
     for member in (check.params.get("jury") or {}).get("members", ()):
         yield member["judge_prompt_ref"]
 

@@ -18,7 +18,8 @@ from evalstore.versions import Bump
 Load = Callable[[str], Artifact]
 Compare = Callable[[Artifact, Artifact], Diff]
 
-REFERENCES = frozenset({"judge-ref-changed", "composite-ref-changed", "question-rubric-ref-changed"})
+_COMPOSITE = "composite-ref-changed"
+REFERENCES = frozenset({"judge-ref-changed", _COMPOSITE, "question-rubric-ref-changed"})
 # Edits of a rubric that may decide whether an output has a score at all.
 _UNSCORE = frozenset(
     {"check-added", "check-removed", "check-kind-changed", "check-weight-changed", "check-target-changed"}
@@ -55,12 +56,15 @@ def follow(change: Change, load: Load | None, compare: Compare, locked: Containe
     if load is None:
         return change.because("the artifacts are not at hand")
     try:
-        sides = load(str(old)), load(str(new))
-        if change.rule == "composite-ref-changed" and sides[0].digest != sides[1].digest and any(map(_nests, sides)):
-            return change.because("composites go one level deep, and one side holds another")
-        imported = compare(*sides)
+        return _imported(change, (load(str(old)), load(str(new))), compare)
     except EvalstoreError as error:
         return change.because(error.message)
+
+
+def _imported(change: Change, sides: tuple[Artifact, Artifact], compare: Compare) -> Change:
+    if change.rule == _COMPOSITE and sides[0].digest != sides[1].digest and any(map(_nests, sides)):
+        return change.because("composites go one level deep, and one side holds another")
+    imported = compare(*sides)
     if _bar_turned(change, imported):
         return change.because("negate turns its score round, and the bar that this is held against is another")
     return replace(change, imported=imported, decided=_NO_SCORE if _comes_and_goes(change, imported, sides) else None)
@@ -125,7 +129,7 @@ def _nests(artifact: Artifact) -> bool:
 
 def _bar_turned(change: Change, imported: Diff) -> bool:
     """Whether a negated composite passes by its rubric's bar, which moves: that rubric's diff knows its own score."""
-    if change.rule != "composite-ref-changed" or change.checks[1].threshold is not None:
+    if change.rule != _COMPOSITE or change.checks[1].threshold is not None:
         return False
     moves = any(finding.rule == "scoring-threshold-changed" for finding in imported.findings)
     return moves and change.checks[1].negate
@@ -136,7 +140,7 @@ def _comes_and_goes(change: Change, imported: Diff, sides: tuple[Artifact, Artif
 
     That is so where no check of the rubric is always scored, and an edit decides which outputs have a score.
     """
-    if change.rule != "composite-ref-changed":
+    if change.rule != _COMPOSITE:
         return False
     if not any(finding.rule in _UNSCORE and finding.level is Bump.MAJOR for finding in imported.findings):
         return False
