@@ -163,10 +163,12 @@ def _regular(descriptor: int, shown: str) -> BinaryIO:
 
 def _read(file: BinaryIO, shown: str, limit: int) -> bytes:
     size = os.fstat(file.fileno()).st_size
-    if size > limit:
+    data = file.read(size + 1) if size <= limit else b""  # as much as is asked for is allocated
+    if len(data) > size:  # it grows, or it is none of a disk
+        data += file.read(limit - size)
+    if max(size, len(data)) > limit:
         raise LoadError(f"larger than {limit:,} bytes, the limit for one file", place=Place(shown))
-    data = file.read(size + 1)  # as much as is asked for is allocated
-    return data if len(data) <= size else data + file.read(limit - size)  # it grows, or it is none of a disk
+    return data
 
 
 def _reason(error: OSError) -> str:

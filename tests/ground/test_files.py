@@ -25,6 +25,15 @@ def test_the_mode_of_a_file_stays(tmp_path: Path) -> None:
     assert (tmp_path / "f").stat().st_mode & 0o777 == 0o640
 
 
+def test_a_file_that_is_longer_than_it_says_is_read_whole_or_refused() -> None:
+    path = Path("/proc/self/status")
+    if not path.exists():
+        pytest.skip("no /proc on this system")
+    assert len(read_named(path, 1 << 20)) > path.stat().st_size
+    with pytest.raises(LoadError, match="larger than 10 bytes"):
+        read_named(path, 10)
+
+
 @pytest.mark.parametrize("relative", ["link.yaml", "folder/f.yaml", "../outside/f.yaml", "/etc/hostname", "."])
 def test_nothing_outside_is_read_or_written(tmp_path: Path, relative: str) -> None:
     outside, root = tmp_path / "outside", tmp_path / "root"
