@@ -105,9 +105,10 @@ class Readers:
         own = frozenset(part for check in rubric.checks for part in READ[check.kind](check.params))
         others: dict[Pointer, str] = {}
         for check in rubric.checks:
+            if check.kind == "composite" and deep:
+                return f"{ref} nests too deep"
             for who in _others(check):
-                nested = who == check.params.get("rubric_ref")
-                parts = self._names(who) if not nested else f"{ref} nests too deep" if deep else self._parts(who)
+                parts = self._parts(who) if check.kind == "composite" else self._names(who)
                 if isinstance(parts, str):
                     return parts
                 others.update(dict.fromkeys(parts, who))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from evalstore.diff.change import Change
 from evalstore.diff.changes.facts import fact_changes
@@ -74,6 +75,17 @@ DECIDED: Mapping[tuple[str, str], Callable[[Walk, str], Iterator[Change]]] = {
 }
 # How much each mode asks for.
 _MODES = ("any_order", "in_order", "exact")
+# When a parameter changes before the others, and else after them. Phrases are compared where that proves most: without
+# case, and with one match as the minimum; tools in the mode that asks for less, and without partial credit; a format
+# while there is a limit, which is something to grade.
+_FIRST: Mapping[str, Callable[[Any, Any], bool]] = {
+    "case_sensitive": lambda old, _: bool(old),
+    "min_matches": lambda _, new: bool(new == 1),
+    "min_chars": lambda old, _: old is None,
+    "max_chars": lambda old, _: old is None,
+    "partial": lambda old, _: bool(old),
+    "mode": lambda old, new: _MODES.index(old) > _MODES.index(new),
+}
 # More items than this are not compared one by one.
 _ITEMS = 100
 _REWORDED = frozenset({"must_contain_any", "must_not_contain"})
@@ -100,20 +112,10 @@ def check_changes(walk: Walk, token: str) -> Iterator[Change]:
     walk.settle(replace(check, loose=goal.loose))
 
 
-def _turn(old: CheckState, goal: CheckState, name: str) -> int:
-    # Phrases are compared where that proves most: without case, and with one match as the minimum; tools in the mode
-    # that asks for less, and without partial credit; a format while there is a limit, which is something to grade.
-    if name == "case_sensitive":
-        return -1 if old.params[name] else 1
-    if name == "min_matches":
-        return -1 if goal.params[name] == 1 else 1
-    if name in {"min_chars", "max_chars"}:
-        return -1 if old.params[name] is None else 1
-    if name == "partial":
-        return -1 if old.params[name] else 1
-    if old.kind == "tool_usage" and name == "mode":
-        return -1 if _MODES.index(old.params[name]) > _MODES.index(goal.params[name]) else 1
-    return 0
+def _turn(check: CheckState, goal: CheckState, name: str) -> int:
+    if name not in _FIRST or (check.kind, name) in DECIDED:
+        return 0
+    return -1 if _FIRST[name](check.params[name], goal.params[name]) else 1
 
 
 def _param_changes(walk: Walk, token: str, name: str) -> Iterator[Change]:
