@@ -145,11 +145,8 @@ def _rubric(old: dict[str, Any], new: dict[str, Any], load: Load | None) -> Iter
 
 
 def _dataset(sides: tuple[_Document, _Document], rows: Rows | None, renames: Mapping[str, str]) -> Iterator[Change]:
-    old, new = (side.value for side in sides)
-    before, after = (
-        read_questions(value, [plain(row) for row in rows[index]] if rows and "rows" in value else None)
-        for index, value in enumerate((old, new))
-    )
+    old, new = (_with_rows(side.value, rows and rows[index]) for index, side in enumerate(sides))
+    before, after = read_questions(old), read_questions(new)
     if before is None or after is None:
         yield from _unread(old, new)
         return
@@ -159,6 +156,11 @@ def _dataset(sides: tuple[_Document, _Document], rows: Rows | None, renames: Map
             yield Change("unclassified-change", mine, theirs, (key,), (key,), name=key)
     yield from loose_changes(old, new, known=read | {"id", "rows"})
     yield from question_changes(before, after, renames)
+
+
+def _with_rows(value: dict[str, Any], rows: Iterable[Mapping[str, Any]] | None) -> dict[str, Any]:
+    """Return a dataset with its rows where it names their file."""
+    return value if rows is None or "rows" not in value else value | {"rows": [plain(row) for row in rows]}
 
 
 def _unread(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:

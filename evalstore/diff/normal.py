@@ -25,7 +25,7 @@ def normal(value: Mapping[str, Any]) -> dict[str, Any] | None:
         return None if state is None else _ordered(_rest(whole, "checks", "scoring")) | _rubric(state)
     if "template" in whole:
         return _ordered(_rest(whole, *_JUDGE)) | {key: whole.get(key, default) for key, default in _JUDGE.items()}
-    questions = read_questions(whole, None) if "questions" in whole or "rows" in whole else None
+    questions = read_questions(whole) if "questions" in whole or "rows" in whole else None
     if questions is None:
         return None
     rows = {id_: _ordered(_rest(dict(row), "id")) for id_, row in sorted(questions.rows.items())}

@@ -179,6 +179,14 @@ def test_rows_beside_a_dataset_are_compared_when_they_are_handed_over() -> None:
     assert compare(root, root, rows=(old, old)).findings == ()
 
 
+@pytest.mark.parametrize("root", [{"id": "d", "rows": "d.jsonl"}, {"id": "d", "rows": "d.jsonl", "questions": []}])
+def test_rows_that_nobody_can_tell_apart_are_compared_as_they_stand(root: dict[str, Any]) -> None:
+    twins = [{"id": "q", "input": "a"}, {"id": "q", "input": "b"}]
+    (finding,) = compare(root, root, rows=([], twins)).findings
+    assert (finding.rule, finding.level, finding.pointer) == ("unclassified-change", Bump.MAJOR, "/rows")
+    assert compare(root, root, rows=(twins, twins)).findings == ()
+
+
 def test_questions_that_cannot_be_told_apart_fail_closed() -> None:
     twice = dataset({"id": "a", "input": "x"}, {"id": "a", "input": "y"})
     (finding,) = compare(dataset({"id": "a", "input": "x"}), twice).findings

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from evalstore.diff.change import Change
 from evalstore.diff.changes.loose import key_changes, loose_changes
-from evalstore.diff.plain import same
 from evalstore.documents import Pointer, canonical
 
 Row = Mapping[str, Any]
-_RULES = {
+# What is asked and what grades it, in the order in which a question changes.
+_OWN = {
     "input": "question-input-changed",
     "messages": "question-input-changed",
     "criteria": "question-reference-changed",
@@ -22,10 +22,9 @@ _RULES = {
     "expected_tools": "question-reference-changed",
     "also_valid": "question-reference-changed",
     "format": "question-reference-changed",
-    "rubric_ref": "question-rubric-ref-changed",
-    "bundle": "question-bundle-changed",
 }
-_INHERITED = ("rubric_ref", "bundle")
+# What a question has from the defaults where it says nothing.
+_INHERITED = {"rubric_ref": "question-rubric-ref-changed", "bundle": "question-bundle-changed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +37,18 @@ class Questions:
     defaults: Mapping[str, Any]
 
 
-def read_questions(value: Row, rows: Iterable[Row] | None) -> Questions | None:
-    """Read a dataset's questions, or `rows` in their place; None when its schema would refuse them."""
-    items, defaults = value.get("questions", []) if rows is None else list(rows), value.get("defaults", {})
+def read_questions(value: Row) -> Questions | None:
+    """Read a dataset's questions, or the rows that stand in their place; None when its schema would refuse them."""
+    where = "rows" if isinstance(value.get("rows"), list) else "questions"
+    items, defaults = value.get(where, []), value.get("defaults", {})
+    if where == "rows" and "questions" in value:
+        return None
     if not (isinstance(items, list) and isinstance(defaults, dict) and all(isinstance(row, dict) for row in items)):
         return None
     ids = [row.get("id") for row in items]
     if len(set(map(canonical, ids))) < len(ids) or not all(isinstance(id_, str) for id_ in ids):
         return None
     inherited = {key: item for key, item in defaults.items() if key in _INHERITED}
-    where = "questions" if rows is None else "rows"
     return Questions(
         own=dict(zip(ids, items, strict=True)),
         rows={row["id"]: {**inherited, **row} for row in items},
@@ -108,7 +109,7 @@ def _default_changes(old: Questions, new: Questions, pairs: Mapping[str, str]) -
     for key, before, after in key_changes(old.defaults, new.defaults):
         at: Pointer = ("defaults", key)
         users = [id_ for id_, now in pairs.items() if key not in old.own[id_] and key not in new.own[now]]
-        rule = _RULES[key] if key in _INHERITED else "unclassified-change"
+        rule = _INHERITED.get(key, "unclassified-change")
         many = f"{len(users)} question{'' if len(users) == 1 else 's'}"
         words = {"question": f"the default of {many}", "users": str(len(users))}
         yield Change(rule, before, after, at, at, name=key, words=words)
@@ -117,26 +118,33 @@ def _default_changes(old: Questions, new: Questions, pairs: Mapping[str, str]) -
 def _row_changes(old: Questions, new: Questions, ids: tuple[str, str]) -> Iterator[Change]:
     at = (old.places[ids[0]], new.places[ids[1]])
     mine, theirs = old.own[ids[0]], new.own[ids[1]]
-    here = {key: item for key, item in mine.items() if key not in _INHERITED}
-    for key, rule in _RULES.items():
-        before, after = (
-            side.rows[id_] if key in _INHERITED else side.own[id_] for side, id_ in zip((old, new), ids, strict=True)
-        )
-        if key in _INHERITED and key not in mine and key not in theirs:
-            continue
-        if (key in before) != (key in after) or not same(before.get(key), after.get(key)):
-            pointers = ((*at[0], key), (*at[1], key))
+    yield from _own_changes(old, new, ids)
+    for key, before, after in key_changes(old.rows[ids[0]], new.rows[ids[1]]):
+        if key in _INHERITED and (key in mine or key in theirs):
             words = {"question": ids[1], "key": key}
-            change = Change(rule, before.get(key), after.get(key), *pointers, name=key, words=words)
-            if key in _INHERITED:
-                yield change
-                continue
-            there = {other: item for other, item in here.items() if other != key}
-            there |= {key: theirs[key]} if key in theirs else {}
-            yield replace(change, question=(_graded(old, ids[0], here), _graded(new, ids[1], there)))
-            here = there
-    for change in loose_changes(mine, theirs, at=at, known={*_RULES, "id"}):
+            yield Change(_INHERITED[key], before, after, (*at[0], key), (*at[1], key), name=key, words=words)
+    for change in loose_changes(mine, theirs, at=at, known={*_OWN, *_INHERITED, "id"}):
         yield replace(change, words={"question": ids[1]})
+
+
+def _own_changes(old: Questions, new: Questions, ids: tuple[str, str]) -> Iterator[Change]:
+    """Yield the edits of what a question itself says, each with the question just before and just after it."""
+    at = (old.places[ids[0]], new.places[ids[1]])
+    mine, theirs = old.own[ids[0]], new.own[ids[1]]
+    differ = {key: (before, after) for key, before, after in key_changes(mine, theirs) if key in _OWN}
+    here = {key: item for key, item in mine.items() if key not in _INHERITED}
+    for key in sorted(differ, key=list(_OWN).index):
+        there = {name: item for name, item in {**here, key: theirs.get(key)}.items() if name != key or key in theirs}
+        yield Change(
+            _OWN[key],
+            *differ[key],
+            (*at[0], key),
+            (*at[1], key),
+            name=key,
+            words={"question": ids[1], "key": key},
+            question=(_graded(old, ids[0], here), _graded(new, ids[1], there)),
+        )
+        here = there
 
 
 def _graded(side: Questions, id_: str, row: Row) -> Row:
