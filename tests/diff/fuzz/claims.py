@@ -125,9 +125,17 @@ def _broken_locked(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
 
 
 def _judged(diff: Diff) -> Counter[Any]:
-    # Where it stands is another place, and a dataset that is spelled otherwise is another text of its own.
+    # Where it stands is another place, which unread rows are named by; a dataset spelled otherwise is its own text.
     return Counter(
-        (one.rule, one.level, one.direction, one.verdict_direction, one.certainty, one.max_shift, one.message)
+        (
+            one.rule,
+            one.level,
+            one.direction,
+            one.verdict_direction,
+            one.certainty,
+            one.max_shift,
+            one.message.replace("rows", "questions"),
+        )
         for one in diff.findings
         if one.rule != "spelling-changed"
     )
