@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -134,11 +135,9 @@ def _same(store: Store, last: Mapping[str, Release], paths: Mapping[str, str]) -
 
 
 def _holds(root: Path, path: str, blob: str) -> bool:
-    try:
-        large = not path.endswith(_ROWS) and (root / path).lstat().st_size > LIMIT  # no file of a release
-        return not large and is_blob(root, path, blob)
-    except (LoadError, OSError):
-        return False
+    with suppress(LoadError):
+        return is_blob(root, path, blob, limit=None if path.endswith(_ROWS) else LIMIT)
+    return False
 
 
 def _rows(store: Store, ref: Ref) -> str | None:

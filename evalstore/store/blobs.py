@@ -25,26 +25,32 @@ def committed_blobs(git: Git, files: Iterable[tuple[str, str]]) -> list[str | No
     return [None if line.endswith(" missing") else line for line in lines]
 
 
-def is_blob(root: Path, path: str, blob: str) -> bool:
-    """Whether a file on disk is a blob: byte for byte, or with CRLF where git has LF; `LoadError` as below."""
-    if working_blob(root, path, len(blob)) == blob:
-        return True
+def is_blob(root: Path, path: str, blob: str, *, limit: int | None = None) -> bool:
+    """Whether a file on disk is a blob: byte for byte, or with CRLF where git has LF; `LoadError` as below.
+
+    One that is longer than `limit` is none, and is not read.
+    """
     with open_below(root, path) as file:
-        size = sum(map(len, cleaned_pieces(pieces(file))))
-        if size == os.fstat(file.fileno()).st_size:
+        size = os.fstat(file.fileno()).st_size
+        if limit is not None and size > limit:
             return False
+        if _hashed(pieces(file), size, len(blob)) == blob:
+            return True
         file.seek(0)
-        hash_ = hasher("blob", size, len(blob))
-        for piece in cleaned_pieces(pieces(file)):
-            hash_.update(piece)
-    return bool(hash_.hexdigest() == blob)
+        cleaned = sum(map(len, cleaned_pieces(pieces(file))))
+        file.seek(0)
+        return cleaned != size and _hashed(cleaned_pieces(pieces(file)), cleaned, len(blob)) == blob
 
 
 def working_blob(root: Path, path: str, hex_digits: int) -> str:
     """Return the blob id that a file on disk would have, streamed; `LoadError` when it cannot be read."""
     with open_below(root, path) as file:
-        hash_ = hasher("blob", os.fstat(file.fileno()).st_size, hex_digits)
-        for piece in pieces(file):
-            hash_.update(piece)
+        return _hashed(pieces(file), os.fstat(file.fileno()).st_size, hex_digits)
+
+
+def _hashed(data: Iterable[bytes], size: int, hex_digits: int) -> str:
+    hash_ = hasher("blob", size, hex_digits)
+    for piece in data:
+        hash_.update(piece)
     digest: str = hash_.hexdigest()
     return digest

@@ -71,7 +71,7 @@ def _listed(store: Store, key: _Key, releases: Sequence[Release], *, ref: Ref | 
     working, changed, problem = None, None, None
     if ref is not None and store.root is not None:
         try:
-            same = blob is not None and is_blob(store.root, ref.path, blob)
+            same = blob is not None and is_blob(store.root, ref.path, blob, limit=LIMIT)
             changed = not same if releases else None
             working = str(releases[-1].version) if same else _version(store.root, ref)
         except EvalstoreError as error:

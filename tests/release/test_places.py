@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import ConflictError, GitError, RefusedError
-from evalstore.release import Policy, State, bump, standing, web
-from evalstore.store import Store, index
+from evalstore.release import Policy, State, bump, web
+from evalstore.store import Store, blobs, index
 from evalstore.store.artifacts import LIMIT
+from evalstore.store.catalog import read_listing
 from tests.release.conftest import Shop, check_sound, rubric
 
 HOOKS = [
@@ -389,9 +390,11 @@ def test_a_file_that_is_too_large_to_be_an_artifact_is_not_read_to_its_end(
 ) -> None:
     for name in ("tone", "new"):
         os.truncate(released.write(f"rubrics/{name}.yaml", rubric(name)), LIMIT + 1)
-    monkeypatch.setattr(standing, "is_blob", None)
+    monkeypatch.setattr(blobs, "pieces", None)
     monkeypatch.setattr(web, "read_mentions", lambda pieces: pytest.fail(str(sum(map(len, pieces)))))
     assert {(one.ref, one.state) for one in released.status().artifacts} == {
         ("rubric/new", State.BROKEN),
         ("rubric/tone", State.BROKEN),
     }
+    with Store.open(released.root) as store:
+        assert all("larger than" in str(one.problem) for one in read_listing(store).artifacts)
