@@ -35,11 +35,17 @@ def flip(direction: Direction) -> Direction:
     return {STRICTER: LOOSER, LOOSER: STRICTER}.get(direction, direction)
 
 
-def join(one: Direction, other: Direction) -> Direction:
-    """Return the direction of two changes together."""
-    if NONE in {one, other}:
-        return other if one is NONE else one
-    return one if one is other else EITHER
+def join(*directions: Direction) -> Direction:
+    """Return the direction of some changes together."""
+    moved = {*directions} - {NONE}
+    return moved.pop() if len(moved) == 1 else EITHER if moved else NONE
+
+
+def bounded(*, below: bool, above: bool) -> Direction:
+    """Return the direction of what is proved never to go below what it was, or never above; both, or neither."""
+    if below and above:
+        return NONE
+    return LOOSER if below else STRICTER if above else EITHER
 
 
 def lift(check: CheckState, rubric: RubricState, score: Direction, verdict: Direction) -> tuple[Direction, Direction]:

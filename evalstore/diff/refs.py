@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from evalstore.diff.change import Change, Decided, Proof
-from evalstore.diff.direction import EITHER, NONE, counts, join
+from evalstore.diff.direction import EITHER, counts, join
 from evalstore.diff.findings import Certainty, Diff, Direction
 from evalstore.diff.plain import plain
 from evalstore.diff.state import RubricState, read_rubric
@@ -107,10 +107,8 @@ def imported_shift(diff: Diff) -> Fraction | None:
 
 def imported_directions(diff: Diff) -> tuple[Direction, Direction]:
     """Return where all findings of a diff together can move the score and the verdict."""
-    score = verdict = NONE
-    for finding in diff.findings:
-        score, verdict = join(score, finding.direction), join(verdict, finding.verdict_direction)
-    return score, verdict
+    found = diff.findings
+    return join(*(one.direction for one in found)), join(*(one.verdict_direction for one in found))
 
 
 def pinned(ref: Ref) -> bool:

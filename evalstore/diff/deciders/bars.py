@@ -1,4 +1,4 @@
-"""Thresholds: which moves of a bar no score can notice."""
+"""Thresholds: which moves of a bar no score can notice, and which scores a bar tells apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.lattice import scores_of
 from evalstore.diff.direction import VERDICT_MODES
-from evalstore.diff.state import RubricState
+from evalstore.diff.state import CheckState, RubricState
 from evalstore.model import Combine
 
 _CHECKS, _SUMS = 16, 1 << 14
@@ -29,6 +29,14 @@ def unattainable(change: Change) -> Proof | None:
     if scores is None or any(low <= score < high for score in scores):
         return None
     return Proof(f"none of the {len(scores)} scores that this rubric can have lies between")
+
+
+def full_only(check: CheckState, parts: int) -> bool:
+    """Whether of all shares of so many parts the bar tells only the full one from the others."""
+    if check.threshold is None or not parts:
+        return False
+    step = Fraction(1, parts)
+    return 0 < check.threshold <= step if check.negate else 1 - step < check.threshold <= 1
 
 
 def attainable(rubric: RubricState) -> frozenset[Fraction] | None:

@@ -8,8 +8,8 @@ from fractions import Fraction
 from itertools import combinations
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.deciders.tool_calls import full_only
-from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES
+from evalstore.diff.deciders.bars import full_only
+from evalstore.diff.direction import EITHER, NONE, VERDICT_MODES, bounded
 from evalstore.diff.findings import Direction
 from evalstore.diff.state import CheckState
 from evalstore.versions import Bump
@@ -35,10 +35,7 @@ def by_share_at_the_bar(change: Change) -> Direction:
         return by_share(change)
     old, new = (_shares(check) for check in change.checks)
     # Whoever states all of one list states all of the other.
-    more, less = _stated(old, new), _stated(new, old)
-    if more is less:
-        return NONE if more else EITHER
-    return STRICTER if more else LOOSER
+    return bounded(below=_stated(new, old), above=_stated(old, new))
 
 
 def same_share(change: Change) -> Proof | None:
@@ -88,9 +85,7 @@ def _sign(moved: Mapping[str, Fraction]) -> Direction:
     if len(moved) > _WEIGHED:
         return EITHER
     sums = list(_sums(moved))
-    if min(sums) >= 0:
-        return LOOSER
-    return STRICTER if max(sums) <= 0 else EITHER
+    return bounded(below=min(sums) >= 0, above=max(sums) <= 0)
 
 
 def _sums(moved: Mapping[str, Fraction]) -> Iterator[Fraction]:

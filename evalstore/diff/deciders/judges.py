@@ -14,7 +14,7 @@ from evalstore.checks.reply import pattern_problem
 from evalstore.checks.template import compile_template
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.languages import Expression, UndecidedError, language
-from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER
+from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join
 from evalstore.diff.findings import Direction
 from evalstore.model import Judge, ScoreType, judge_of
 from evalstore.versions import Bump
@@ -70,8 +70,7 @@ def way_of_levels(change: Change) -> Direction:
     old, new = levels_of(change)
     if not old or not new or set(old) != set(new):
         return EITHER
-    ways = {LOOSER if new[name] > value else STRICTER for name, value in old.items() if new[name] != value}
-    return ways.pop() if len(ways) == 1 else EITHER if ways else NONE
+    return join(*(LOOSER if new[name] > value else STRICTER for name, value in old.items() if new[name] != value))
 
 
 def farthest_level(change: Change) -> Fraction | None:

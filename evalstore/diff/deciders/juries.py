@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from evalstore.checks.juror import CALL_LIMIT
 from evalstore.checks.jury import WEIGHED
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.direction import EITHER, LOOSER, STRICTER, distance, flip, join, left_out, shares
+from evalstore.diff.direction import EITHER, LOOSER, STRICTER, bounded, distance, flip, join, left_out, shares
 from evalstore.diff.findings import Direction
 from evalstore.diff.refs import imported_shift
 from evalstore.model import fraction
@@ -90,7 +90,7 @@ def order_of_ways(change: Change) -> Direction:
     if before.silent or after.silent:
         return EITHER
     ways = before.aggregate, after.aggregate
-    return LOOSER if ways in _ORDERED else STRICTER if ways[::-1] in _ORDERED else EITHER
+    return bounded(below=ways in _ORDERED, above=ways[::-1] in _ORDERED)
 
 
 def one_more_judge(change: Change) -> Direction:
@@ -112,7 +112,7 @@ def other_weights(change: Change) -> Direction:
     ]
     if wins[0] is None or wins[1] is None:
         return EITHER
-    return LOOSER if wins[0] <= wins[1] else STRICTER if wins[1] <= wins[0] else EITHER
+    return bounded(below=wins[0] <= wins[1], above=wins[1] <= wins[0])
 
 
 def panel_shift(change: Change) -> Fraction | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Change, Proof
+from evalstore.diff.direction import LOOSER, STRICTER, bounded
 from evalstore.diff.findings import Direction
 from evalstore.diff.state import RubricState
 from evalstore.model import Combine
@@ -30,10 +31,8 @@ def order_of_modes(change: Change) -> Direction:
     before, after = change.states
     old, new = before.combine, after.combine
     if all(check.binary for check in before.checks) and _BINARY[old] != _BINARY[new]:
-        return Direction.LOOSER if _BINARY[old] < _BINARY[new] else Direction.STRICTER
-    if (old, new) in _GRADED:
-        return Direction.LOOSER
-    return Direction.STRICTER if (new, old) in _GRADED else Direction.EITHER
+        return LOOSER if _BINARY[old] < _BINARY[new] else STRICTER
+    return bounded(below=(old, new) in _GRADED, above=(new, old) in _GRADED)
 
 
 def _same(rubric: RubricState, modes: set[Combine]) -> str:

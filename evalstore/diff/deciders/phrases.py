@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Change, Proof
+from evalstore.diff.direction import NONE, bounded, flip
 from evalstore.diff.findings import Direction
 from evalstore.diff.state import CheckState
 from evalstore.text import excerpt
@@ -25,7 +26,7 @@ def redundant(change: Change) -> Proof | None:
 
 def reworded_alike(change: Change) -> Proof | None:
     """Prove that both wordings are found in the same outputs."""
-    if rewording(change) is not Direction.NONE:
+    if rewording(change) is not NONE:
         return None
     return Proof("the old and the new list find the same outputs: each phrase holds one of the other list")
 
@@ -53,10 +54,8 @@ def rewording(change: Change) -> Direction:
         finds_less = any(_folded(part, before) in new for part in before.params["values"])
     else:
         finds_more, finds_less = new in old, old in new
-    if finds_more is finds_less:
-        return Direction.NONE if finds_more else Direction.EITHER
-    wanted = before.kind == "must_contain_any"
-    return Direction.LOOSER if finds_more is wanted else Direction.STRICTER
+    found = bounded(below=finds_more, above=finds_less)
+    return found if before.kind == "must_contain_any" else flip(found)
 
 
 def _any_counts(check: CheckState) -> bool:

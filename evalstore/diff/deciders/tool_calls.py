@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from evalstore.checks.tools import MANY, Tool
 from evalstore.diff.change import Change, Proof
+from evalstore.diff.deciders.bars import full_only
 from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds import required_tools
@@ -98,14 +98,6 @@ def all_or_fail(check: CheckState) -> bool:
 def _orders(check: CheckState) -> bool:
     """Whether more than one tool may be required."""
     return required_tools(check.params) not in {0, 1}
-
-
-def full_only(check: CheckState, parts: int) -> bool:
-    """Whether of all shares of so many parts the bar tells only the full one from the others."""
-    if check.threshold is None or not parts:
-        return False
-    step = Fraction(1, parts)
-    return 0 < check.threshold <= step if check.negate else 1 - step < check.threshold <= 1
 
 
 def _shares(change: Change) -> bool:
