@@ -78,7 +78,7 @@ def read_row(data: bytes, file: str, line: int) -> Any:
     try:
         value = decode_row(text, place)
     except json.JSONDecodeError as error:
-        raise LoadError(f"not JSON: {error.msg}", place=Place(file, line, error.colno)) from None
+        raise LoadError(f"not JSON: {words_of(error)}", place=Place(file, line, error.colno)) from None
     except RecursionError:
         raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place) from None
     check_row(value, text, place)
@@ -101,6 +101,11 @@ def decode_row(text: str, place: Place) -> Any:
     except LoadError as error:
         error.place = place
         raise
+
+
+def words_of(error: json.JSONDecodeError) -> str:
+    """Return a decoder's words, some of which wait for a place behind them."""
+    return error.msg[0].lower() + error.msg[1:].removesuffix(" at")
 
 
 def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -190,7 +195,7 @@ def _string(source: _Text, start: int, builder: Builder) -> int:
     try:
         value, end = scanstring(source.text, start + 1, True)
     except json.JSONDecodeError as error:
-        source.refuse(error.pos, error.msg[0].lower() + error.msg[1:])
+        source.refuse(error.pos, words_of(error))
     if _SURROGATE.search(value):
         source.refuse(start, "half a surrogate pair is no text")
     take = builder.key if builder.wants_key else builder.scalar

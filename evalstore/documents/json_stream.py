@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, NoReturn, Protocol
 
-from evalstore.documents.json_reader import LIMIT, check_row, decode_row
+from evalstore.documents.json_reader import LIMIT, check_row, decode_row, words_of
 from evalstore.documents.tree import DEPTH_LIMIT
 from evalstore.errors import LimitError, LoadError, Place
 
@@ -78,7 +78,7 @@ class JsonStream:
             value = decode_row(text, place)
         except json.JSONDecodeError as error:
             line = (place.line or 1) + text.count("\n", 0, error.pos)
-            raise LoadError(f"not JSON: {error.msg[0].lower()}{error.msg[1:]}", place=Place(self.name, line)) from None
+            raise LoadError(f"not JSON: {words_of(error)}", place=Place(self.name, line)) from None
         except RecursionError:
             raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place) from None
         check_row(value, text, place)
@@ -150,7 +150,7 @@ class JsonStream:
         try:
             key: str = json.loads(self._written())
         except json.JSONDecodeError as error:
-            self._refuse(error.msg[0].lower() + error.msg[1:])
+            self._refuse(words_of(error))
         return key
 
     def _string(self) -> None:
