@@ -69,7 +69,7 @@ def names_key(data: bytes, file: str, key: str) -> bool:
     """Whether a file that cannot be read names a key where its format has keys."""
     name = re.escape(key.encode())
     pattern = rb"(?m)^%s\s*:" % name if _suffix(file) in _YAML else rb'"%s"' % name
-    return re.search(pattern, data) is not None
+    return re.search(pattern, data.replace(b"\0", b"")) is not None  # in UTF-16, too
 
 
 def _rows(data: bytes, file: str) -> tuple[Document, tuple[Broken, ...]]:

@@ -72,8 +72,8 @@ def _with_suite(source: Source, suite: Source) -> Source:
 
 
 def _read(found: Found, terms: Terms, *, may_wait: bool = True) -> Read:
-    if found.copy:
-        source = Source(found.name, "", None, None, 1.0, "this is the run that a migration has made of a source")
+    if found.aside:
+        source = Source(found.name, "", None, None, 1.0, found.aside)
         return Read(source, _NOTHING, skipped=True)
     try:
         data = found.read()

@@ -16,20 +16,22 @@ from evalstore.runs.kept import came_from
 
 _LIMIT = 64 << 20
 _PASSED_BY = frozenset({".git", ".evalstore", STAGE})
+_COPY = "this is the run that a migration has made of a source"
+_LINK = "a link is followed only when it is named itself"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """A file to read: `name` is what artifacts and reports call it; `walked` if only its folder was named.
 
-    `copy` is a run of the store that was met beside the source that it came from.
+    One that is passed by has its reason in `aside`.
     """
 
     name: str
     root: Path
     below: str
     walked: bool
-    copy: bool = False
+    aside: str = ""
 
     def read(self) -> bytes:
         """Return its bytes; a named file may be a link, a walked one never goes through any."""
@@ -55,10 +57,12 @@ class Found:
 
 
 def find_sources(paths: Iterable[Path], store: Path) -> list[Found]:
-    """Return the files that `paths` mean, each once, by name."""
-    found = {_absolute(one.root / one.below): one for path in paths for one in _found(path, store)}
+    """Return the files that `paths` mean, each once, by name; a link to pass by is no file that is named."""
+    meant = sorted((one for path in paths for one in _found(path, store)), key=lambda one: one.walked, reverse=True)
+    found = {_absolute(one.root / one.below): one for one in meant}
     names = {one.name for one in found.values()}
-    told = (replace(one, copy=one.walked and came_from(one.name) in names - {one.name}) for one in found.values())
+    copies = {name for name in names if came_from(name) in names - {name}}
+    told = (replace(one, aside=_COPY) if one.walked and one.name in copies else one for one in found.values())
     return sorted(told, key=lambda one: one.name)
 
 
@@ -68,7 +72,8 @@ def _found(path: Path, store: Path) -> Iterator[Found]:
         return
     name = _name(path, store, folder=True)
     for below in _walk(path, PurePosixPath()):
-        yield Found(_text(name / below), path, str(below), walked=True)
+        aside = _LINK if (path / below).is_symlink() else ""
+        yield Found(_text(name / below), path, str(below), walked=True, aside=aside)
 
 
 def _walk(root: Path, folder: PurePosixPath) -> Iterator[PurePosixPath]:
@@ -80,8 +85,14 @@ def _walk(root: Path, folder: PurePosixPath) -> Iterator[PurePosixPath]:
     for entry in ordered:
         if entry.is_dir(follow_symlinks=False) and entry.name not in _PASSED_BY:
             yield from _walk(root, folder / entry.name)
-        elif entry.is_file(follow_symlinks=False) and PurePosixPath(entry.name).suffix.lower() in SUFFIXES:
+        elif _may_be_meant(entry):
             yield folder / entry.name
+
+
+def _may_be_meant(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a folder is a file with a fitting name, or a link to one or to another folder."""
+    named = PurePosixPath(entry.name).suffix.lower() in SUFFIXES
+    return (named and entry.is_file()) or (entry.is_symlink() and entry.is_dir())
 
 
 def _name(path: Path, store: Path, *, folder: bool) -> PurePosixPath:
@@ -105,4 +116,4 @@ def _absolute(path: Path) -> Path:
 
 
 def _text(name: PurePosixPath) -> str:
-    return str(name).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return str(name).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

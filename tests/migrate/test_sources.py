@@ -100,6 +100,28 @@ def test_a_named_link_is_read_and_a_named_gap_is_an_error(tmp_path: Path) -> Non
             migrate([wrong], into=tmp_path)
 
 
+def test_a_link_that_is_passed_by_is_counted_and_one_that_is_named_is_read(tmp_path: Path) -> None:
+    outside, root = put(tmp_path / "outside/evals.json"), tmp_path / "root"
+    root.mkdir()
+    (root / "folder").symlink_to(outside.parent)
+    (root / "suite.json").symlink_to(outside)
+    (root / "dangling.json").symlink_to("nowhere")
+    (root / "notes").symlink_to(outside)
+    skipped = migrate([root], into=tmp_path / "store").skipped
+    assert [(one.file, one.reason) for one in skipped] == [
+        ("root/folder", "a link is followed only when it is named itself"),
+        ("root/suite.json", "a link is followed only when it is named itself"),
+    ]
+    for paths in ([root / "suite.json", root], [root, root / "suite.json"]):
+        assert names(*paths, into=tmp_path / "store") == ["root/suite.json"]
+
+
+def test_names_that_are_not_utf_8_stay_apart(tmp_path: Path) -> None:
+    for name in (b"a\xff.json", b"a\xfe.json"):
+        put(tmp_path / "in" / os.fsdecode(name))
+    assert names(tmp_path / "in", into=tmp_path / "store") == [r"in/a\xfe.json", r"in/a\xff.json"]
+
+
 def test_a_named_file_of_no_known_format_is_refused_and_a_walked_one_counted(tmp_path: Path) -> None:
     other = put(tmp_path / "site/package.json", '{"name": "site"}')
     report = migrate([other], into=tmp_path)
@@ -134,6 +156,7 @@ def test_a_store_that_lies_in_what_is_walked_is_no_source(tmp_path: Path) -> Non
     [
         ('{"evals": [', "not JSON"),
         ("\x00\x01", "not JSON"),
+        ('{"evals": [{"id": 1, "prompt": "\x01"}]}', "not JSON: invalid control character"),
         ('{"evals": [{"id": 1, "prompt": "\\ud800", "must_contain_any": []}]}', "surrogate"),
         ('{"evals": [{"id": 1e999, "prompt": "?"}]}', "out of range"),
         ('{"evals": ' + "[" * 100 + "]" * 100 + "}", "nested deeper"),
@@ -153,6 +176,15 @@ def test_not_utf_8_is_said_with_the_line(tmp_path: Path) -> None:
     path.write_bytes(b'{"evals":\n ["\xff"]}')
     entry = migrate([path], into=tmp_path).entries[0]
     assert (entry.line, entry.reason) == (2, "not UTF-8; save the file as UTF-8")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1"])
+def test_a_suite_in_another_encoding_is_refused_and_not_passed_by(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "in/evals.json"
+    path.parent.mkdir()
+    path.write_text(SUITE.replace("given", "\xe9"), encoding)
+    (entry,) = migrate([path.parent], into=tmp_path).entries
+    assert (entry.outcome, entry.reason) == (Outcome.REFUSED, "not UTF-8; save the file as UTF-8")
 
 
 def test_what_hardly_looks_like_it_is_taken_when_told(tmp_path: Path) -> None:
