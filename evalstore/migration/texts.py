@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from evalstore.documents import digest, read_yaml, write_row, write_yaml
+from evalstore.documents import LINE_LIMIT, digest, read_yaml, write_row, write_yaml
 from evalstore.errors import LoadError, RefusedError
 from evalstore.migration.fold import same
 from evalstore.migration.taken import Draft, Legacy
@@ -15,6 +15,7 @@ from evalstore.model import Kind, scoring_part
 
 # A dataset of a larger source keeps its rows in a file beside it: YAML files end at 1 MiB.
 _ROWS_FROM = 256 << 10
+_ROWS_TO = 64 << 20
 _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n"
 There = Callable[[str], str | None]
 
@@ -44,9 +45,20 @@ def parts_of(draft: Draft, value: dict[str, Any], size: int) -> Iterator[tuple[s
 def text_of(path: str, value: Any, there: str | None) -> Text:
     """Return the text of a file: the one that is there, if it says the same, which costs less than to write it."""
     if path.endswith(".jsonl"):
-        return Text("".join(map(write_row, value)), there)
+        return Text(_lines(value), there)
     kind = Kind(path.partition("s/")[0])
     return Text(there if there and _says(there, value, kind) else write_yaml(value, header=_SCHEMA.format(kind)), there)
+
+
+def _lines(rows: Iterable[Any]) -> str:
+    """Return the text of rows, or raise `RefusedError` for what could not be read again."""
+    lines = [write_row(row) for row in rows]
+    sizes = [len(line.encode()) for line in lines]
+    if any(size > LINE_LIMIT for size in sizes):
+        raise RefusedError(f"one question is larger than {LINE_LIMIT:,} bytes, the limit for one line")
+    if sum(sizes) > _ROWS_TO:
+        raise RefusedError(f"its questions are larger than {_ROWS_TO:,} bytes, the limit for one file")
+    return "".join(lines)
 
 
 def as_it_is(legacy: Legacy, there: str | None) -> Text:

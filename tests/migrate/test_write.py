@@ -117,6 +117,24 @@ def test_a_store_that_cannot_be_written_stays_as_it_was(suite: Suite, nobody: Pa
     assert list(store.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("LINE_LIMIT", "one question is larger than 300 bytes, the limit for one line"),
+        ("_ROWS_TO", "its questions are larger than 300 bytes, the limit for one file"),
+    ],
+)
+def test_rows_that_nobody_could_read_again_are_refused(
+    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, said: str
+) -> None:
+    monkeypatch.setattr("evalstore.migration.texts._ROWS_FROM", 0)
+    monkeypatch.setattr(f"evalstore.migration.texts.{limit}", 300)
+    short = {"must_contain_any": ["a"]}
+    source = suite(*[short] * 4) if limit == "_ROWS_TO" else suite(short, short | {"expected_output": "x" * 300})
+    report = migrate([source], into=tmp_path / "store")
+    assert ([entry.reason for entry in report.entries], report.written) == ([f"cannot be kept: {said}"], ())
+
+
 def test_a_full_disk_leaves_nothing_behind(suite: Suite, store: Path) -> None:
     source = suite(*({"must_contain_any": [f"word {n}"], "expected_output": "x" * 2000} for n in range(9)))
     before = tree(store)
