@@ -22,6 +22,7 @@ from evalstore.model import Kind, Ref, parse_ref
 
 _SAID = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
 _LIMIT = 64 << 20
+_ONLY = "only what came from this format can be given back in it"
 
 
 def export(
@@ -94,6 +95,8 @@ def _given(ref: Ref, table: Table, shelf: Shelf) -> list[Given]:
     text = source_text(give(told, rubrics, table), ".json")
     left_out = [f"{ref.name}: {key}" for key in _unsaid(dataset.value)]
     left_out += [f"{ref.name} {question.id}: {key}" for question in questions for key in _unsaid(question.row)]
+    unruled = [question.id for question in questions if not question.rubric_ref]
+    left_out += [f"{ref.name} {id_}: it has no rubric; there, any answer that is not empty passes" for id_ in unruled]
     file = source.get("file") or f"{dataset.id}/{table.named_by_folder or dataset.id}"
     return [Given(file, f"{ref.name}@{dataset.version}", text, tuple(left_out))]
 
@@ -103,9 +106,9 @@ def _kept(ref: Ref, table: Table, shelf: Shelf) -> list[Given]:
     main, questions = shelf.dataset(ref) if ref.kind is Kind.DATASET else (shelf.artifact(ref), [])
     source = main.value.get("x_source", {})
     if source.get("format") != table.format or "kept" not in source:
-        raise RefusedError(
-            f"{ref} did not come from {table.format}", hint="only what came from this format can be given back in it"
-        )
+        raise RefusedError(f"{ref} did not come from {table.format}", hint=_ONLY)
+    if added := [question.id for question in questions if "x_source" not in question.row]:
+        raise RefusedError(f"{added[0]}: it was added since {ref.name} was migrated", hint=_ONLY)
     told = main.value | ({"questions": [question.row for question in questions]} if questions else {})
     text = source_text(give(told, {}, table), source["file"])
     document = open_source(text.encode(), source["file"])

@@ -38,13 +38,14 @@ def _paired(questions: Sequence[Question], cases: Sequence[Case]) -> Sequence[Qu
     if len(questions) != len(cases):
         raise RefusedError(f"the source has {len(cases)} questions, the dataset {len(questions)}", hint=_HINT)
     for question, case in zip(questions, cases, strict=True):
-        if not same(_said(question.row), _said(case.question)):
+        if not same(_said(question.row, case), _said(case.question, case)):
             raise RefusedError(f"{question.id}: it was edited since it was migrated", hint=_HINT)
     return questions
 
 
-def _said(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key not in {"x_source", "rubric_ref"}}
+def _said(row: Mapping[str, Any], case: Case) -> dict[str, Any]:
+    apart = {"x_source", "rubric_ref"} if case.rubric else {"x_source"}  # a rubric is compared by what it says
+    return {key: value for key, value in row.items() if key not in apart}
 
 
 def _meant(kind: Kind, value: Mapping[str, Any], content: Content) -> Any:

@@ -94,6 +94,47 @@ def test_a_question_of_ones_own_comes_along(store: Path) -> None:
     assert cases(store)[2] == {"id": "mine", "prompt": "And this?"}
 
 
+def test_a_question_that_nothing_grades_is_said(store: Path) -> None:
+    edit(store / "datasets/forms.yaml", "    rubric_ref: rubric/any_answer@1.0.0\n", "")
+    (left_out,) = export(to=TO, store=store).files[0].left_out
+    assert left_out == "dataset/forms B02: it has no rubric; there, any answer that is not empty passes"
+
+
+@pytest.mark.parametrize(("new", "id_"), [("mine", "mine"), ("B01_2", 1), ("B011", "B011"), ("B01_x", "B01_x")])
+def test_a_question_that_was_renamed_is_called_by_its_new_name(store: Path, new: str, id_: object) -> None:
+    edit(store / "datasets/forms.yaml", "- id: B01", f"- id: {new}")
+    assert cases(store)[0]["id"] == id_
+
+
+def test_a_case_that_was_set_aside_comes_back_whatever_its_keys(suite: Suite, tmp_path: Path) -> None:
+    source = suite({"must_contain_any": ["a"]}, {"must_contain_any": None, "x_pairs": {"x_pairs": [[1, 2]]}})
+    migrate([source], into=tmp_path / "store")
+    assert cases(tmp_path / "store") == json.loads(source.read_text())["evals"]
+
+
+def changed(store: Path, case: str, old: str, new: str) -> str:
+    """Migrate a case, change its dataset, and return what an export says of it."""
+    migrate([Path(__file__).resolve().parents[1] / "cases/migrations" / case / "legacy"], into=store)
+    edit(next((store / "datasets").iterdir()), old, new)
+    with pytest.raises(RefusedError) as caught:
+        export(to=case.partition("/")[0], store=store)
+    return str(caught.value)
+
+
+def test_a_question_of_ones_own_has_no_words_in_other_formats(tmp_path: Path) -> None:
+    said = changed(
+        tmp_path, "skill_creator/statements", "\nquestions:\n", "\nquestions:\n  - id: mine\n    input: Q?\n"
+    )
+    assert said == "mine: it was added since dataset/legacy was migrated"
+
+
+@pytest.mark.parametrize("new", ["", "    rubric_ref: rubric/names_the_hook@2.0.0\n"])
+def test_a_reference_of_the_source_that_was_edited_is_not_given_back(tmp_path: Path, new: str) -> None:
+    old = "    rubric_ref: rubric/names_the_hook@1.10.0\n"
+    said = changed(tmp_path, "ai_eval/quirk_d18_versions_of_two_parts", old, new)
+    assert said == "S01: it was edited since it was migrated"
+
+
 @pytest.mark.parametrize("file", ["../evil.json", "/tmp/evil.json", "a/../../evil.json", "link/evil.json"])  # noqa: S108  # refused
 def test_a_path_that_leaves_the_folder_is_refused(store: Path, tmp_path: Path, file: str) -> None:
     edit(store / "datasets/forms.yaml", "file: forms/evals.json", f"file: {file}")

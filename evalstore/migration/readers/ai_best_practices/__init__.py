@@ -13,7 +13,7 @@ from evalstore.migration.names import WORDS, Labels, as_id, dataset_id, slug
 from evalstore.migration.outcome import Outcome, worst
 from evalstore.migration.readers.ai_best_practices.readings import Reading
 from evalstore.migration.readers.ai_best_practices.readings import read as reading_of
-from evalstore.migration.readers.ai_best_practices.restore import back, case_of, check_of, order, suite_of
+from evalstore.migration.readers.ai_best_practices.restore import back, case_of, check_of, label_of, order, suite_of
 from evalstore.migration.table import Table
 from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
 from evalstore.migration.words import named, unread
@@ -67,7 +67,7 @@ def _checks_of(rubric: Mapping[str, Any], table: Table) -> Any:
 
 def _cases(raws: list[Any], key: str, table: Table) -> Iterator[Case]:
     problems = [_unusable(raw, table) for raw in raws]
-    labels = [None if problem else _label(raw[table.id], table) for raw, problem in zip(raws, problems, strict=True)]
+    labels = [None if problem else label_of(raw[table.id], table) for raw, problem in zip(raws, problems, strict=True)]
     names = Labels({label for label in labels if label is not None})
     for index, (raw, problem, label) in enumerate(zip(raws, problems, labels, strict=True)):
         pointer = (key, index)
@@ -138,10 +138,6 @@ def _unusable(raw: Any, table: Table) -> str:
     if raw[table.id] == "":
         return f"{table.id} is empty, so nothing can name the question"
     return "" if isinstance(raw[table.input], str) else f"{table.input} is {named(raw[table.input])}, not a text"
-
-
-def _label(raw: int | str, table: Table) -> str:
-    return raw if isinstance(raw, str) else table.number.format(raw)
 
 
 def _checks(readings: Mapping[str, Reading], table: Table) -> Checks:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evalstore.errors import RefusedError
+from evalstore.migration.fold import whole
 from evalstore.migration.readers.ai_best_practices.readings import read
 from evalstore.migration.table import Row, Table
 from evalstore.model import is_cosmetic
@@ -25,12 +27,13 @@ def case_of(question: Mapping[str, Any], checks: Checks, table: Table) -> dict[s
     """Return the legacy case of a question and the checks of its rubric, or raise `RefusedError`.
 
     What the question says today comes first. A value of the source that the format's other words cannot give back
-    (`x_source.kept`: an empty list, say) speaks as long as it still means what the rubric asks.
+    (`x_source.kept`: an empty list, say) speaks as long as it still means what the rubric asks, and its id as long as
+    the question is called by it.
     """
     source = question.get("x_source", {})
     found = {
         **question.get("metadata", {}),
-        table.id: source.get("id", question["id"]),
+        table.id: _id(question, source, table),
         table.input: question["input"],
         **_graded(checks, source.get("kept", {}), table),
     }
@@ -40,7 +43,7 @@ def case_of(question: Mapping[str, Any], checks: Checks, table: Table) -> dict[s
 def suite_of(dataset: Mapping[str, Any], cases: Iterable[tuple[str, Any]], table: Table) -> dict[str, Any]:
     """Return the legacy file of a dataset and its cases, each with its pointer in the source (or empty)."""
     source = dataset.get("x_source", {})
-    unmapped = [(item["pointer"], item["value"]) for item in dataset.get("x_unmapped", ())]
+    unmapped = [(item["pointer"], whole(item["value"])) for item in dataset.get("x_unmapped", ())]
     places = sorted([*cases, *unmapped], key=lambda case: _index(case[0]))
     key = source.get("pointer", "").removeprefix("/") or next(iter(table.lists))
     found = {**dataset.get("metadata", {}), key: [case for _, case in places]}
@@ -50,6 +53,19 @@ def suite_of(dataset: Mapping[str, Any], cases: Iterable[tuple[str, Any]], table
 def order(table: Table) -> list[str]:
     """Return the usual order of a case's keys."""
     return list(dict.fromkeys([*table.order, table.id, table.input, *table.data, *(row.key for row in table.checks)]))
+
+
+def label_of(raw: int | str, table: Table) -> str:
+    """Return what the legacy runner calls a case by its id."""
+    return raw if isinstance(raw, str) else table.number.format(raw)
+
+
+def _id(question: Mapping[str, Any], source: Mapping[str, Any], table: Table) -> Any:
+    name = question["id"]
+    kept = source.get("id", name)
+    # A case whose id another one has, too, is called by a number behind that.
+    called = re.compile(rf"{re.escape(label_of(kept, table))}(_[0-9]+)?")
+    return kept if called.fullmatch(name) else name
 
 
 def _graded(checks: Checks, kept: Mapping[str, Any], table: Table) -> dict[str, Any]:
