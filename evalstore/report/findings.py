@@ -15,6 +15,7 @@ from evalstore.text import printable
 
 _INDENT = "    "
 _MANY = 12  # findings that no screen holds
+_TIED = "\N{NO-BREAK SPACE}"  # a number and what it counts stand in one line
 _PARTS = {Severity.ERROR: Part.MAJOR, Severity.WARNING: Part.MINOR, Severity.INFO: Part.QUIET}
 
 
@@ -52,8 +53,8 @@ def tally(findings: Sequence[Finding]) -> str:
 def by_rule(findings: Sequence[Finding], screen: Screen) -> list[str]:
     """Return how often each rule found something, the most frequent first."""
     counts = Counter(finding.rule for finding in findings).most_common()
-    told = ", ".join(f"{number:,} {rule}" for rule, number in counts)
-    return wrapped(told, width=screen.width, lead="  ", inner="  ")
+    told = ", ".join(f"{number:,}{_TIED}{rule}" for rule, number in counts)
+    return [line.replace(_TIED, " ") for line in wrapped(told, width=screen.width, lead="  ", inner="  ")]
 
 
 def entry(finding: Finding) -> dict[str, Any]:
