@@ -145,7 +145,7 @@ class Builder:
         return LoadError(
             f"the key {key} stands twice in one mapping (first on line {first})",
             place=self.place(mark),
-            hint="keep one of the two",
+            hint="keep one of the two; most programs read the last",
         )
 
     def _count(self, nodes: int, height: int, mark: Mark) -> None:
