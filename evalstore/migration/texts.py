@@ -45,7 +45,7 @@ def parts_of(draft: Draft, value: dict[str, Any], size: int) -> Iterator[tuple[s
 def text_of(path: str, value: Any, there: str | None) -> Text:
     """Return the text of a file: the one that is there, if it says the same, which costs less than to write it."""
     if path.endswith(".jsonl"):
-        return Text(_lines(value), there)
+        return _as_there(_lines(value), there)
     kind = Kind(path.partition("s/")[0])
     return Text(there if there and _says(there, value, kind) else write_yaml(value, header=_SCHEMA.format(kind)), there)
 
@@ -66,7 +66,14 @@ def as_it_is(legacy: Legacy, there: str | None) -> Text:
     text = f"{chr(0xFEFF) if legacy.document.bom else ''}{legacy.document.text}"
     if hashlib.sha256(text.encode()).hexdigest() != legacy.sha256:
         raise RefusedError("it is not UTF-8 from end to end, so it cannot stay as it is", hint="save it as UTF-8")
-    return Text(text, there)
+    return _as_there(text, there)
+
+
+def _as_there(new: str, there: str | None) -> Text:
+    """Return a text of JSON, or the one that is there with other line ends: git may have written those."""
+    if there is not None and there.replace("\r\n", "\n") == new.replace("\r\n", "\n"):
+        return Text(there, there)
+    return Text(new, there)
 
 
 def _says(text: str, value: Any, kind: Kind) -> bool:

@@ -13,6 +13,7 @@ from evalstore.documents import write_yaml
 from evalstore.migration import Outcome, State, export, formats, migrate
 from evalstore.migration.fold import same
 from evalstore.migration.opened import open_source
+from evalstore.migration.texts import text_of
 from evalstore.model import parse_ref
 from evalstore.report.migrate import document
 
@@ -53,6 +54,15 @@ def test_the_second_time_changes_nothing(case: Path, tmp_path: Path) -> None:
     assert second.written == ()
     assert second.entries == first.entries
     assert {file.state for file in second.files} <= {State.UNCHANGED}
+
+
+def test_other_line_ends_change_nothing(tmp_path: Path) -> None:
+    legacy = CASES / "every_eval_ever/quirk_o24_labels_that_lie/legacy"
+    for path in migrate([legacy], into=tmp_path).written:
+        (tmp_path / path).write_bytes((tmp_path / path).read_bytes().replace(b"\n", b"\r\n"))
+    assert {file.state for file in migrate([legacy], into=tmp_path).files} == {State.UNCHANGED}
+    there = '{"id":"a","input":"x"}\r\n'
+    assert text_of("datasets/d.jsonl", [{"id": "a", "input": "x"}], there).new == there
 
 
 @each_case
