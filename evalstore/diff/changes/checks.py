@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.changes.facts import fact_changes
 from evalstore.diff.changes.judged import model_changes, variable_changes
 from evalstore.diff.changes.jury import jury_changes
 from evalstore.diff.changes.languages import kind_decided, pattern_changes
@@ -59,6 +58,15 @@ LISTS = {
     ("markdown_structure", "forbidden_patterns"): ("markdown-requirement-changed", "markdown-requirement-changed"),
     ("tool_usage", "forbidden"): ("tool-constraint-changed", "tool-constraint-changed"),
 }
+
+
+def _fact_changes(walk: Walk, token: str) -> Iterator[Change]:
+    old, new = (side[token].params["facts"] for side in (walk.here, walk.goal))
+    turned = old is not None and new is not None and sorted(old) == sorted(new)
+    done = with_param(walk.here[token], "facts", new)
+    yield walk.edit_check("list-reordered" if turned else "fact-changed", "facts", done, old=old, new=new)
+
+
 # (kind, parameter) -> what reads its changes itself.
 DECIDED: Mapping[tuple[str, str], Callable[[Walk, str], Iterator[Change]]] = {
     ("json_schema", "schema"): schema_changes,
@@ -71,7 +79,7 @@ DECIDED: Mapping[tuple[str, str], Callable[[Walk, str], Iterator[Change]]] = {
     ("llm_judge", "judge_prompt_ref"): jury_changes,
     ("llm_judge", "jury"): jury_changes,
     ("tool_usage", "tools"): tool_changes,
-    ("fact_match", "facts"): fact_changes,
+    ("fact_match", "facts"): _fact_changes,
 }
 # How much each mode asks for.
 _MODES = ("any_order", "in_order", "exact")

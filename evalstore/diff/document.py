@@ -1,0 +1,74 @@
+"""One side of a comparison as plain data: of which kind it is, and what stands where in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalstore.diff.findings import Side
+from evalstore.diff.plain import plain
+from evalstore.documents import Pointer, digest
+from evalstore.errors import LoadError, Place
+from evalstore.model import Artifact, Kind
+
+_SHAPES = {"checks": Kind.RUBRIC, "template": Kind.JUDGE, "questions": Kind.DATASET, "rows": Kind.DATASET}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The value of an artifact, or a mapping; its kind is None where nothing in it says so."""
+
+    value: dict[str, Any]
+    kind: Kind | None
+    artifact: Artifact | None
+
+    @property
+    def side(self) -> Side:
+        """What the answer says of it."""
+        ref = f"{self.artifact.kind}/{self.artifact.id}@{self.artifact.version}" if self.artifact else None
+        return Side(ref, digest(self.said))
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """All but its version: what a release names."""
+        return {key: item for key, item in self.value.items() if key != "version"}
+
+    @property
+    def name(self) -> str:
+        """Its kind and id."""
+        return f"{self.kind or 'mapping'}/{self.value.get('id', '')}"
+
+    def place(self, pointer: Pointer | None) -> Place | None:
+        """Return the line of a pointer, where there is a file."""
+        return None if pointer is None or self.artifact is None else self.artifact.document.place(pointer)
+
+    def standing(self, pointer: Pointer | None) -> Pointer | None:
+        """Return a pointer cut to what is written: a default is written nowhere."""
+        return None if pointer is None else self._reached(pointer)[0]
+
+    def at(self, pointer: Pointer | None, fact: Any) -> Any:
+        """Return what is written at a pointer; the fact itself where that is a default, or a row of another file."""
+        if not pointer:
+            return None
+        way, value = self._reached(pointer)
+        return value if way == pointer else fact
+
+    def _reached(self, pointer: Pointer) -> tuple[Pointer, Any]:
+        value: Any = self.value
+        for length, step in enumerate(pointer):
+            inside = step in value if isinstance(value, dict) else isinstance(value, list) and step in range(len(value))
+            if not inside:
+                return pointer[:length], value
+            value = value[step]
+        return pointer, value
+
+
+def document_of(side: Artifact | Mapping[str, Any]) -> Document:
+    """Return an artifact or a mapping as plain data; raises `LoadError` for anything else."""
+    if not isinstance(side, Artifact | Mapping):
+        raise LoadError(f"an artifact or a mapping is compared, and a {type(side).__name__} is neither")
+    artifact = side if isinstance(side, Artifact) else None
+    value: dict[str, Any] = plain(side.value if isinstance(side, Artifact) else side)
+    kind = artifact.kind if artifact else next((kind for key, kind in _SHAPES.items() if key in value), None)
+    return Document(value, kind, artifact)
