@@ -13,7 +13,6 @@ from evalstore.model import PinType, Ref, parse_ref
 from evalstore.model.lock import LIMIT, LOCK_FILE, Held, Lock, Seen, write_lock
 from evalstore.release.site import locked
 from evalstore.store import Resolved, Store
-from evalstore.store.line_ends import clean
 from evalstore.store.resolve import resolve_today
 from evalstore.store.rows import rows_blob
 
@@ -36,7 +35,7 @@ def lock(store: Store, refs: Sequence[str] = (), *, update: bool = False) -> Loc
     held = {str(ref): _hold(store, resolved) for ref, resolved in found}
     new = Lock(held, _ledgers(store, old))
     data = write_lock(new)
-    written = not old.exists or clean(read_below(store.root, LOCK_FILE, LIMIT)) != data
+    written = not old.exists or read_below(store.root, LOCK_FILE, LIMIT) != data
     if written:
         with locked(store, {}):
             sweep_below(store.root, LOCK_FILE)  # what a killed one left; the lock keeps the living out
