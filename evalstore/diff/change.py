@@ -124,9 +124,10 @@ class Headline(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One row of the catalogue; `mirror` is the rule of the edit taken back, `since` the first rule set that has it.
+    """One row of the catalogue; `mirror` is the rule of the edit taken back, the rule itself where none is named.
 
-    `example` is an edit that the rule finds at its level, `instead` what to do to need less: as an edit, or in words.
+    `example` is an edit that the rule finds at its level, `instead` what to do to need less: as an edit, or in words;
+    `since` is the first rule set that has it.
     """
 
     id: str
@@ -137,8 +138,8 @@ class Rule:
     channel: Channel
     message: str
     reason: str
-    mirror: str
     example: str
+    mirror: str = ""
     deciders: tuple[Callable[[Change], Proof | None], ...] = ()
     shift: Callable[[Change], Fraction | None] | None = None
     certainty: Certainty = Certainty.BY_DEFINITION

@@ -1,4 +1,4 @@
-"""The algebra of directions: how they join, turn round, and rise from a check to its rubric."""
+"""The algebra of directions: how they join, turn round, and rise from a check to its rubric; and shares of a score."""
 
 from __future__ import annotations
 

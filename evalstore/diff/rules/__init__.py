@@ -15,8 +15,9 @@ RULE_SETS = (1,)
 
 
 def _whole(rule: Rule) -> Rule:
-    """Return a row with the proof that all rules of checks share, the last to be tried."""
-    return replace(rule, deciders=(*rule.deciders, weightless)) if rule.channel in OF_CHECKS else rule
+    """Return a row with its mirror, and with the proof that all rules of checks share, the last to be tried."""
+    shared_by_all = (weightless,) if rule.channel in OF_CHECKS else ()
+    return replace(rule, mirror=rule.mirror or rule.id, deciders=(*rule.deciders, *shared_by_all))
 
 
 RULES: Mapping[str, Rule] = {

@@ -30,7 +30,7 @@ def _advisory(change: Change) -> Proof | None:
 
 def _row(id_: str, number: str, **facts: Any) -> Rule:
     common = {"artifact": "judge", "level": Bump.MAJOR, "law": UNKNOWN, "channel": Channel.SCORE, "instead": _BESIDE}
-    return Rule(**{"id": id_, "number": number, **common, "mirror": id_, "certainty": Certainty.ASSUMED, **facts})
+    return Rule(**{"id": id_, "number": number, **common, "certainty": Certainty.ASSUMED, **facts})
 
 
 ROWS = (
@@ -43,7 +43,6 @@ ROWS = (
         channel=Channel.NOTHING,
         message="the id changes from {old} to {new}",
         reason="every pin on the old id breaks",
-        mirror="judge-id-changed",
         example="id: tone → id: taste",
         instead="title: Old → title: New (another name for people; pins hold on to the id)",
     ),
@@ -65,7 +64,6 @@ ROWS = (
         channel=Channel.NOTHING,
         message="the template is written otherwise, and asks the same",
         reason="blanks within tags, three braces for two, and comments reach no model",
-        mirror="judge-template-equivalent",
         example="{{ output }} → {{{output}}}",
     ),
     _row(
@@ -154,7 +152,6 @@ ROWS = (
         channel=Channel.NOTHING,
         message="the validation changes: {changes}",
         reason="scores stay, but the judge is known to be worse, or no longer known",
-        mirror="judge-validation-changed",
         example="tpr: 0.93, tnr: 0.9} → tpr: 0.91, tnr: 0.92}",
         instead="tpr: 0.93, tnr: 0.9} → tpr: 0.93, tnr: 0.92} (measured again, and no rate is lower)",
         deciders=(refreshed,),
@@ -168,7 +165,6 @@ ROWS = (
         channel=Channel.NOTHING,
         message="the validation still speaks of the judge before its {moved} changed",
         reason="how well this judge agrees with people, nobody has measured",
-        mirror="judge-validation-stale",
         example="Is it kind? → Is it kind, and calm?",
         instead="evalstore judge validate, which measures it again",
     ),

@@ -1,4 +1,4 @@
-"""Rules for the other check kinds: php_lint, markdown_structure, format (catalogue E), and thin ones for F."""
+"""Rules for php_lint, markdown_structure and format (catalogue E), and for tool_usage and fact_match (F)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ ROWS = (
         channel=Channel.CHECK,
         message="{check} gives an output without php code {new} (was {old})",
         reason="outputs without code are graded otherwise",
-        mirror="php-lint-options-changed",
         example="on_no_code: pass → on_no_code: fail",
         instead="nothing → on_no_code: pass (it is the default)",
     ),
@@ -32,7 +31,6 @@ ROWS = (
         channel=Channel.CHECK,
         message="{check} {came} the demand {demand}",
         reason="one structural demand more, or less",
-        mirror="markdown-requirement-changed",
         example="required_sections: [Usage] → required_sections: [Usage, Limits]",
         instead="required_sections: [Usage notes] → required_sections: [Usage notes, usage] (one implies the other)",
         deciders=(demand_implied,),
@@ -46,7 +44,6 @@ ROWS = (
         channel=Channel.CHECK,
         message="{check} has {name} {new} (was {old})",
         reason="the bound lets other outputs through",
-        mirror="markdown-bound-changed",
         example="min_paragraphs: 1 → min_paragraphs: 2",
         instead="nothing → min_headings: 1 (a required section is a heading)",
         deciders=(not_binding,),
@@ -60,7 +57,6 @@ ROWS = (
         channel=Channel.CHECK,
         message="{check} has {name} {new} (was {old})",
         reason="another format, or another length, is asked for",
-        mirror="format-changed",
         example="format: json → format: text",
         instead="format: text} → format: text, min_chars: 1} (text is never empty)",
         deciders=(not_binding,),
@@ -74,7 +70,6 @@ ROWS = (
         channel=Channel.CHECK,
         message="{check} {came} the tool {item}",
         reason="one demand on the calls more, or less",
-        mirror="tool-required-changed",
         example="tools: [{name: search}] → tools: [{name: search}, {name: read}]",
         instead="tools: [{name: search, min: 2}] → tools: [{name: search, min: 2}, {name: search}] (implied)",
         deciders=(idle, share_unread),
@@ -88,7 +83,6 @@ ROWS = (
         channel=Channel.CHECK,
         message="{check} has {name} {new} (was {old})",
         reason="other calls are allowed, or other numbers of them",
-        mirror="tool-constraint-changed",
         example="nothing → forbidden: [drop]",
         instead="nothing → forbidden: [drop] (in mode exact, where nothing else may be called anyway)",
         deciders=(idle, share_unread),
@@ -102,7 +96,6 @@ ROWS = (
         channel=Channel.CHECK,
         message="{check} wants the calls {new} (was {old})",
         reason="another order is demanded",
-        mirror="tool-order-mode-changed",
         example="nothing → mode: exact",
         instead="nothing → mode: in_order (one required tool has no order)",
         deciders=(one_order,),
@@ -116,7 +109,6 @@ ROWS = (
         channel=Channel.CHECK,
         message="the facts that {check} looks for change ({what})",
         reason="the share of facts found is counted over another list",
-        mirror="fact-changed",
         example="facts: [8 MB] → facts: [8 MB, 30 s]",
         instead="facts: [8 MB, {id: wait, value: 30 s}] → facts: [{value: 8 MB}, 30 s] (other names, the same facts)",
         deciders=(facts.same_share, facts.share_unread),
