@@ -38,5 +38,6 @@ def _told(common: Path, name: str) -> str:
     except EvalstoreError as error:
         return f"{error}; {error.hint}"
     what = str(refs[0]) if len(refs) == 1 else f"{len(refs)} artifacts"
-    words = " ".join(ref.name for ref in refs) if len(refs) <= _NAMED else "--all"
-    return f"a bump of {what} was interrupted: evalstore bump {words} finishes it"
+    names = " ".join(ref.name for ref in refs)  # of many none: --all could release what was not asked for
+    again = f"evalstore bump {names}" if len(refs) <= _NAMED else "the same bump again"
+    return f"a bump of {what} was interrupted: {again} finishes it"

@@ -288,6 +288,10 @@ def test_status_names_a_bump_that_was_killed_until_it_is_finished(released: Shop
     said = "a bump of rubric/tone@2.0.0 was interrupted: evalstore bump rubric/tone finishes it"
     assert released.status().interrupted == said
     assert f"\n{said}\n1 of 1 artifact differ" in told(released.status())
+    journal = journal_of(released)
+    released.write(".git/evalstore/journal.json", json.dumps({**journal, "released": journal["released"] * 4}))
+    assert released.status().interrupted == "a bump of 4 artifacts was interrupted: the same bump again finishes it"
+    released.write(".git/evalstore/journal.json", json.dumps(journal))
     with Store.open(released.root) as store, locked(store, {}):
         assert released.status().interrupted is None  # it is at work
     released.bump("rubric/tone")
