@@ -1,16 +1,17 @@
-"""Finds which check of one rubric is which of the other: by id, else by equal content, which is a rename."""
+"""Finds which part of one side is which of the other: checks by id or equal content, items of lists by likeness."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from evalstore.diff.plain import same
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.documents import canonical
 
+Item = TypeVar("Item")
 Key = Callable[[CheckState], str | None]
 Pairs = Iterator[tuple[CheckState, CheckState]]
 Stage = Callable[[list[CheckState], list[CheckState]], Pairs]
@@ -27,6 +28,17 @@ def pair(old: RubricState, new: RubricState) -> RubricState:
         tokens |= found
     checks = tuple(replace(check, token=tokens.get(check.index, f"n{check.index}")) for check in new.checks)
     return replace(new, checks=checks)
+
+
+def paired(old: Sequence[Item], new: Sequence[Item], *stages: Callable[[Item, Item], bool]) -> dict[int, int]:
+    """Return new places of items by old ones; each stage pairs what is alike in its way, the surest first."""
+    pairs: dict[int, int] = {}
+    for alike in stages:
+        for place in (place for place in range(len(old)) if place not in pairs):
+            free = (after for after in range(len(new)) if after not in pairs.values())
+            if (after := next((after for after in free if alike(old[place], new[after])), None)) is not None:
+                pairs[place] = after
+    return pairs
 
 
 def content(check: CheckState) -> str:

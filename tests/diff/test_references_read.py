@@ -12,8 +12,8 @@ import pytest
 
 from evalstore.checks import KINDS, Reach, evaluate
 from evalstore.diff import Diff, Direction, compare
+from evalstore.diff.asked import READ, written
 from evalstore.diff.direction import join
-from evalstore.diff.readers import READ, written
 from evalstore.documents import canonical, digest, read_json
 from evalstore.errors import RefError
 from evalstore.model import Artifact, Call, Reply, Verdict, parse_ref

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import eq
 from typing import Any, NamedTuple
 
 from evalstore.checks.jury import WEIGHED
 from evalstore.diff.change import Change
 from evalstore.diff.changes.walk import Paths, Walk, with_param
 from evalstore.diff.deciders.juries import ALONE, panel_of, voice
+from evalstore.diff.pair import paired
 from evalstore.diff.plain import same
 from evalstore.diff.state import CheckState
 
@@ -19,7 +21,6 @@ _OF_MEMBER, _OF_JURY = frozenset({_ONE, "weight"}), frozenset({"members", "aggre
 # Larger juries are not compared one by one.
 _MEMBERS = 100
 _WRITTEN = {"asks": "asks the same judges, written otherwise"}
-_KEYS: tuple[Callable[[str], str], ...] = (str, lambda ref: ref.partition("@")[0])
 
 Member = Mapping[str, Any]
 
@@ -205,13 +206,10 @@ def _words(seat: _Seat) -> dict[str, str]:
 
 def _pairs(old: list[str], new: list[str]) -> dict[int, int]:
     """Return which member is which: by reference, by judge, and the one that takes the place of another."""
-    found: dict[int, int] = {}
-    come = list(range(len(new)))
-    for key in _KEYS:
-        for index, ref in enumerate(old):
-            at = next((at for at in come if key(new[at]) == key(ref)), None)
-            if index not in found and at is not None:
-                found[index] = at
-                come.remove(at)
-    gone = [at for at in range(len(old)) if at not in found]
+    found = paired(old, new, eq, _are_of_one_judge)
+    gone, come = (sorted({*range(len(side))} - {*known}) for side, known in ((old, found), (new, found.values())))
     return {**found, gone[0]: come[0]} if len(gone) == len(come) == 1 else found
+
+
+def _are_of_one_judge(one: str, other: str) -> bool:
+    return one.partition("@")[0] == other.partition("@")[0]

@@ -7,6 +7,7 @@ from typing import Any
 
 from evalstore.diff.change import Change
 from evalstore.diff.changes.walk import Walk, with_param
+from evalstore.diff.pair import paired
 from evalstore.diff.plain import same, told
 from evalstore.diff.state import CheckState
 from evalstore.documents import canonical
@@ -30,24 +31,13 @@ def tool_changes(walk: Walk, token: str) -> Iterator[Change]:
         done = with_param(walk.here[token], _NAME, new)
         yield walk.edit_check("tool-required-changed", _NAME, done, old=old, new=new, words={"item": item})
         return
-    pairs = _paired(old, new)
+    pairs = paired(old, new, same, _mean_the_same, _have_one_name)
     seats: list[Seat] = [(place, pairs.get(place)) for place in range(len(old))]
     for place, after in sorted(pairs.items()):
         yield from _entry_changes(walk, token, (place, after))
     yield from _added(walk, token, seats)
     yield from _removed(walk, token, seats)
     yield from _ordered(walk, token, seats)
-
-
-def _paired(old: list[Entry], new: list[Entry]) -> dict[int, int]:
-    """Return new places by old ones: equal entries first, then those that mean the same calls, then those of a name."""
-    pairs: dict[int, int] = {}
-    for alike in (same, _mean_the_same, _have_one_name):
-        for place in (place for place in range(len(old)) if place not in pairs):
-            free = (after for after in range(len(new)) if after not in pairs.values())
-            if (after := next((after for after in free if alike(old[place], new[after])), None)) is not None:
-                pairs[place] = after
-    return pairs
 
 
 def _mean_the_same(one: Entry, other: Entry) -> bool:

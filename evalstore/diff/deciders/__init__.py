@@ -1,1 +1,1 @@
-"""Proofs that a change moves nothing; each decider answers None where it does not know, and the rule's level stays."""
+"""What can be known of a change: proofs that it moves nothing, directions and bounds; else the rule's row holds."""
