@@ -53,8 +53,13 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     here = (diff.new.ref or "").endswith(_WORKING)
     blocks = ("\n".join(_finding(finding, screen, here=here)) for finding in heaviest(diff.findings))
     measured = (measured_text(one, screen.width) for one in diff.measured)
-    notes = (printable(f"And yet scores may move: {note}") for note in diff.notes)
+    notes = ("\n".join(wrapped(note, width=screen.width, inner="  ")) for note in noted(diff))
     return "\n\n".join([head, *gist, *blocks, screen.paint(Part.HEAD, summary(diff)), *notes, *measured])
+
+
+def noted(diff: Diff) -> Iterator[str]:
+    """Yield what moves scores beside the two sides."""
+    return (f"And yet scores may move: {note}" for note in diff.notes)
 
 
 def _gist(diff: Diff, screen: Screen) -> str:

@@ -12,7 +12,7 @@ from evalstore.model import Findings, Severity, parse_ref
 from evalstore.report import findings as validated
 from evalstore.report import status as standings
 from evalstore.report import verify as verified
-from evalstore.report.diff import exchanged, heaviest, summary, told
+from evalstore.report.diff import exchanged, heaviest, noted, summary, told
 from evalstore.report.measured import measured_sentence
 from evalstore.report.problems import Problem, Report, fingerprint, located, problem, report
 from evalstore.report.words import listed
@@ -40,9 +40,8 @@ def _of_diff(diff: Diff) -> Report:
     here = (diff.new.ref or "").endswith(_WORKING)
     found = (_change(finding, here=here) for finding in heaviest(diff.findings))
     about = (diff.old.ref or "old", diff.new.ref or "new")
-    return replace(
-        report("diff", summary(diff), found), about=about, remarks=tuple(map(measured_sentence, diff.measured))
-    )
+    remarks = (*noted(diff), *map(measured_sentence, diff.measured))
+    return replace(report("diff", summary(diff), found), about=about, remarks=remarks)
 
 
 def _change(finding: DiffFinding, *, here: bool) -> Problem:
@@ -63,7 +62,7 @@ def _change(finding: DiffFinding, *, here: bool) -> Problem:
 
 def _gone(finding: DiffFinding) -> Iterator[tuple[str, str]]:
     # What is gone stands in the old file alone, and an annotation can show no line of that.
-    if finding.old and not finding.new:
+    if finding.old and finding.old.line and not finding.new:
         yield "was at", f"line {finding.old.line}, before it was removed"
 
 

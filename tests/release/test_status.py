@@ -372,6 +372,8 @@ def test_what_a_reference_means_by_now_is_told_by_status_and_by_diff(shop: Shop,
     (shop.root / "evalstore.lock").unlink()
     assert said() == ([sentence], [sentence])
     assert cli("-C", shop.root, "diff", "rubric/loose").out.endswith(f"\n\nAnd yet scores may move: {sentence}\n")
+    annotated = cli("-C", shop.root, "diff", "rubric/loose", "--format", "github").out
+    assert annotated.endswith(f"\nAnd yet scores may move: {sentence}\n")
 
 
 def test_two_sides_are_compared_though_what_a_reference_meant_cannot_be_told(
@@ -386,5 +388,5 @@ def test_two_sides_are_compared_though_what_a_reference_meant_cannot_be_told(
     shop.git("tag", "-f", "rubric/loose@1.0.0")
     (shop.root / "evalstore.lock").unlink()
     told = cli("-C", shop.root, "diff", "rubric/loose")
-    assert "what its references meant when it was released cannot be told: evalstore.lock:1" in told.out
+    assert "what its references meant when it was released cannot be told:\n  evalstore.lock:1" in told.out
     assert told.code == 0
