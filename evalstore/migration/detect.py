@@ -32,7 +32,7 @@ def detect(value: Any, tables: Sequence[Table]) -> Match:
     """Return the best match among the tables; a shape that is something else comes before any format."""
     if _is_ours(value):
         return OURS
-    shapes = (shape for table in tables for shape in table.not_this if _has_shape(value, shape))
+    shapes = (shape for table in tables for shape in table.not_this if _has_shape(value, shape, table))
     if shape := next(shapes, None):
         return Match(None, shape, 1.0, shape.reason)
     matches = sorted((_matched(value, table) for table in tables), key=lambda match: -match.confidence)
@@ -78,7 +78,9 @@ def _bears(holder: dict[str, Any], sign: Sign) -> bool:
     return some and sign.all <= holder.keys() and all(holder.get(key) in items for key, items in sign.values.items())
 
 
-def _has_shape(value: Any, shape: Shape) -> bool:
+def _has_shape(value: Any, shape: Shape, table: Table) -> bool:
+    if shape.holder not in {None, *table.lists} and any(_holds(value, key) for key in table.lists):
+        return False  # such items lie beside the cases of a suite
     if shape.root and not (isinstance(value, dict) and shape.root <= value.keys()):
         return False
     return shape.holder is None or any(_fits(item, shape) for item in _items(value, shape.holder))

@@ -100,6 +100,25 @@ def test_a_named_link_is_read_and_a_named_gap_is_an_error(tmp_path: Path) -> Non
             migrate([wrong], into=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("key", "item"),
+    [
+        ("cases", {"question": "?", "expected": "!"}),
+        ("assertions", {"check": "contains"}),
+        ("expectations", {"passed": True, "evidence": "x"}),
+    ],
+)
+def test_a_suite_with_something_else_beside_its_cases_is_one_all_the_same(
+    tmp_path: Path, key: str, item: object
+) -> None:
+    path = put(tmp_path / "evals.json", json.dumps(json.loads(SUITE) | {key: [item]}))
+    report = migrate([path], into=tmp_path)
+    assert [(entry.pointer, entry.outcome) for entry in report.entries] == [
+        (f"/{key}", Outcome.UNMAPPED),
+        ("/evals/0", Outcome.MIGRATED),
+    ]
+
+
 def test_a_link_that_is_passed_by_is_counted_and_one_that_is_named_is_read(tmp_path: Path) -> None:
     outside, root = put(tmp_path / "outside/evals.json"), tmp_path / "root"
     root.mkdir()
