@@ -86,5 +86,5 @@ def _says(text: str, value: Any, kind: Kind) -> bool:
 def _content(value: Any, kind: Kind) -> str | None:
     """Return what makes a rubric or judge the same, whichever source brought it first, unless it keeps a file."""
     with suppress(AttributeError, TypeError):  # of what somebody wrote by hand
-        return digest([scoring_part(kind, value), value.get("x_source", {}).get("kept")])
+        return digest([scoring_part(kind, value), value.get("x_source", {}).get("kept"), value.get("x_unmapped")])
     return None

@@ -275,6 +275,7 @@ def test_what_others_refer_to_moves_before_them(tmp_path: Path, monkeypatch: pyt
     [
         ("# mine\nid: a\ntemplate: x\ntitle: t\n", True),
         ("id: a\ntemplate: x\nx_source: {kept: 1}\n", False),  # it stands for a file, which is another one
+        ("id: a\ntemplate: x\nx_unmapped: [{reason: r}]\n", False),  # the checks of another source
         ("id: a\ntemplate: y\n", False),
         ("id: [\n", False),
         ("- id\n", False),
