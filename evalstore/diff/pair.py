@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from evalstore.diff.plain import same
@@ -74,14 +75,13 @@ def _unnamed(check: CheckState) -> str | None:
     return None if check.named else content(check)
 
 
-def _namesake(check: CheckState) -> str:
-    return check.id
-
-
 def _seat(check: CheckState) -> str | None:
     # Without an id, a check of another kind in the same place is the same check with another kind.
     return None if check.named else str(check.index)
 
 
 # The surest first; a check that only its content identifies was renamed.
-_STAGES: tuple[Stage, ...] = (_unmoved, *(partial(_matches, key) for key in (_unnamed, _namesake, content, _seat)))
+_STAGES: tuple[Stage, ...] = (
+    _unmoved,
+    *(partial(_matches, key) for key in (_unnamed, attrgetter("id"), content, _seat)),
+)

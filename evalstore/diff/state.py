@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from evalstore.diff.kinds import KINDS, UnreadableError, read_params, switch, text, texts
+from evalstore.diff.kinds import KINDS, UnreadableError, one_of, read_params, switch, text, texts
 from evalstore.model import Check, Combine, Rubric, Scoring, check_ids, fraction
 from evalstore.model.rubric import RUBRIC_THRESHOLD, default_threshold
 
 _COMMON = frozenset({"id", "kind", "threshold", "negate"})
 _SCORING = frozenset({"combine", "weights", "required", "threshold", "missing", "errors"})
 _CHECKS = 400
+_missing, _errors = one_of("skip", "zero"), one_of("skip", "zero", "fail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +130,8 @@ def _state(value: Mapping[str, Any]) -> RubricState:
         ),
         combine=Combine(scoring["combine"]),
         threshold=_bar(scoring.get("threshold", RUBRIC_THRESHOLD)),
-        missing=_policy(scoring, "missing", ("skip", "zero")),
-        errors=_policy(scoring, "errors", ("skip", "zero", "fail")),
+        missing=_missing(scoring.get("missing", "skip")),
+        errors=_errors(scoring.get("errors", "skip")),
         gates=tuple(gates),
         rest={
             **{f"weights/{id_}": str(weight) for id_, weight in weights.items() if id_ not in ids},
@@ -169,10 +170,3 @@ def _number(value: Any) -> Fraction:
     if isinstance(value, bool | str) or (number := fraction(value)) < 0:
         raise UnreadableError(f"{value!r} is no number from 0 up")
     return number
-
-
-def _policy(scoring: Mapping[str, Any], key: str, words: tuple[str, ...]) -> str:
-    word = scoring.get(key, "skip")
-    if word not in words:
-        raise UnreadableError(f"{word!r} is none of {words}")
-    return text(word)

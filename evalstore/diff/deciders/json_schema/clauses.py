@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -136,13 +136,14 @@ def _denied(view: View) -> tuple[Clause, ...]:
     demands = clauses(view)
     if not demands:
         return (NOTHING,)
-    first = demands[0]
-    if len(demands) == 1 and first.name == "not":
-        return clauses(first.value)
-    if len(demands) == 1 and first.name == "nothing":
-        return ()
-    if len(demands) == 1 and first.name == "anyOf":
-        return tuple(clause for branch in first.value for clause in _denied(branch))
-    if len(demands) == 1 and first.name == "type":
-        return (typed(first.about),)
+    if len(demands) == 1 and demands[0].name in _DENIED:
+        return _DENIED[demands[0].name](demands[0].value)
     return (Clause("not", view, f"not {canonical(view)}"),)
+
+
+_DENIED: Mapping[str, Callable[[Any], tuple[Clause, ...]]] = {
+    "not": clauses,
+    "nothing": lambda _: (),
+    "anyOf": lambda views: tuple(clause for view in views for clause in _denied(view)),
+    "type": lambda types: (typed(TYPES - types),),
+}

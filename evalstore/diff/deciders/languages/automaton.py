@@ -6,7 +6,7 @@ asks what stands before and behind it: as much of a letter is kept as a place ca
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from evalstore.diff.deciders.languages.alphabet import NEWLINE, NOTHING, WORD, Beside
@@ -15,6 +15,15 @@ from evalstore.diff.deciders.languages.graph import Graph, Op
 from evalstore.diff.deciders.languages.tree import Place
 
 _Moment = tuple[int, Beside, Beside]
+# Whether a place is one, by what stands before it and behind it: no bit says that it is not.
+_IS_AT: Mapping[Place, Callable[[Beside, Beside], int]] = {
+    Place.TEXT_START: lambda before, _: before & NOTHING,
+    Place.LINE_START: lambda before, _: before & (NOTHING | NEWLINE),
+    Place.TEXT_END: lambda _, behind: behind & NOTHING,
+    Place.LINE_END: lambda _, behind: behind & (NOTHING | NEWLINE),
+    Place.WORD_EDGE: lambda before, behind: (before ^ behind) & WORD,
+    Place.NO_WORD_EDGE: lambda before, behind: ~(before ^ behind) & WORD,
+}
 
 
 @dataclass(slots=True)
@@ -93,7 +102,7 @@ class Automaton:
                 found.append(frozenset({number}))
             elif op in {Op.AHEAD, Op.NOT_AHEAD} and number not in within:
                 found += self._ahead(number, before, behind, within | {number})
-            elif op is Op.ANY_OF or (op is Op.AT and _is_at(arg, before, behind)):
+            elif op is Op.ANY_OF or (op is Op.AT and _IS_AT[arg](before, behind)):
                 fresh = [one for one in follow if one not in seen]
                 seen.update(fresh)
                 waiting += fresh
@@ -158,15 +167,3 @@ class Automaton:
         return frozenset(
             clause for clause in statement if len(clause) > 1 or min(clause) < 0 or not clause.isdisjoint(kept)
         )
-
-
-def _is_at(place: Place, before: Beside, behind: Beside) -> bool:
-    if place is Place.TEXT_START:
-        return bool(before & NOTHING)
-    if place is Place.LINE_START:
-        return bool(before & (NOTHING | NEWLINE))
-    if place is Place.TEXT_END:
-        return bool(behind & NOTHING)
-    if place is Place.LINE_END:
-        return bool(behind & (NOTHING | NEWLINE))
-    return bool((before ^ behind) & WORD) is (place is Place.WORD_EDGE)
