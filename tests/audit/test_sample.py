@@ -141,5 +141,7 @@ def test_a_run_against_itself_says_that_nothing_changed(sample: Any) -> None:
 
 def test_a_question_and_its_points_stand_on_one_line(found: Audit) -> None:
     lines = [line.strip() for line in render(found, "text").splitlines()]
-    for one in factor(found, "outputs").worst:
+    worst = factor(found, "outputs").worst
+    assert worst
+    for one in worst:
         assert any(f"{one.id} {float(one.share) * 100:+.2f}" in line for line in lines)
