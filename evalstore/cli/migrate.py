@@ -5,14 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from evalstore.cli.context import PLAIN, Settings, examples, options
 from evalstore.cli.streams import shows_bars
-from evalstore.errors import ExitCode, RefusedError
+from evalstore.errors import ExitCode, RefusedError, UsageError
 from evalstore.migration.table import formats
+
+if TYPE_CHECKING:
+    from evalstore.migration import MigrationReport
+    from evalstore.migration.sources import Found
 
 _T = TypeVar("_T")
 _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its name; any other is JSON
@@ -63,20 +67,29 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     """
     from evalstore.migration import Outcome, migrate
 
+    if "" in paths:
+        raise UsageError("a PATH is empty", hint="name the folder itself: . is the one you are in")
+    store = settings.path / into if into else _store_of(settings.path)
+    read: list[Found] = []
+
+    def watch(sources: Sequence[Found]) -> Iterable[Found]:
+        read.extend(sources)
+        return _watched(sources, quiet=settings.quiet)
+
     done = migrate(
         [settings.path / path for path in paths],
-        into=settings.path / into if into else _store_of(settings.path),
+        into=store,
         format=format_,
         dialect=dialect,
         dry_run=dry_run,
         force=force,
-        watch=lambda sources: _watched(sources, quiet=settings.quiet),
+        watch=watch,
     )
     if settings.verbose and settings.format == "text" and not settings.quiet:
         settings.format = "everything"
     settings.emit(done)
     if report:
-        _write(settings.path / report, done)
+        _write(settings.path / report, done, _taken(done, read, store))
     nothing = done.count(Outcome.REFUSED) and not (done.count(Outcome.MIGRATED) or done.count(Outcome.LOSSY))
     return ExitCode.NO if nothing or (strict and not done.complete) else ExitCode.DONE
 
@@ -88,10 +101,18 @@ def _store_of(start: Path) -> Path:
     return store_around(start.resolve()) or start
 
 
-def _write(path: Path, done: object) -> None:
+def _taken(done: MigrationReport, read: Iterable[Found], store: Path) -> list[Path]:
+    """Return the files that the migration came from, and those that it makes."""
+    sources = {source.file for source in done.sources}
+    return [one.path for one in read if one.name in sources] + [store / file.path for file in done.files]
+
+
+def _write(path: Path, done: MigrationReport, taken: Iterable[Path]) -> None:
     from evalstore.report import render
 
     try:
+        if path.exists() and any(other.exists() and path.samefile(other) for other in taken):
+            raise RefusedError(f"the report would overwrite {path}, which is no report", hint="name another file")
         path.write_text(render(done, _REPORTS.get(path.suffix.lower(), "json")) + "\n", encoding="utf-8")
     except OSError as error:
         raise RefusedError(f"the report {path} cannot be written: {error.strerror}") from None

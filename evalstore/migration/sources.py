@@ -35,8 +35,12 @@ class Found:
 
     def read(self) -> bytes:
         """Return its bytes; a named file may be a link, a walked one never goes through any."""
-        path = self.root / self.below
-        return read_below(self.root, self.below, _LIMIT) if self.walked else read_named(path, _LIMIT)
+        return read_below(self.root, self.below, _LIMIT) if self.walked else read_named(self.path, _LIMIT)
+
+    @property
+    def path(self) -> Path:
+        """Where it lies."""
+        return self.root / self.below
 
     def beside(self, path: str) -> Document | None:
         """Return the document of a file that this one names, with or without `file://`.
@@ -59,7 +63,7 @@ class Found:
 def find_sources(paths: Iterable[Path], store: Path) -> list[Found]:
     """Return the files that `paths` mean, each once, by name; a link to pass by is no file that is named."""
     meant = sorted((one for path in paths for one in _found(path, store)), key=lambda one: one.walked, reverse=True)
-    found = {_absolute(one.root / one.below): one for one in meant}
+    found = {_absolute(one.path): one for one in meant}
     names = {one.name for one in found.values()}
     copies = {name for name in names if came_from(name) in names - {name}}
     told = (replace(one, aside=_COPY) if one.walked and one.name in copies else one for one in found.values())

@@ -141,3 +141,27 @@ def test_the_sample_suite_comes_back_key_by_key(cli: Run, tmp_path: Path) -> Non
     ran = cli("-C", tmp_path, "export", "--to", "ai_best_practices", "--out", "back", "dataset/drupal_forms")
     assert ran.out == f"wrote {tmp_path}/back/legacy/drupal-forms/evals.json from dataset/drupal_forms@1.0.0\n"
     assert (tmp_path / "back/legacy/drupal-forms/evals.json").read_text("utf-8") == one.out
+
+
+@pytest.mark.parametrize("report", ["legacy/forms/evals.json", "legacy/link.json", "datasets/forms.yaml"])
+def test_a_report_overwrites_no_source_and_no_artifact(cli: Run, suite: Suite, tmp_path: Path, report: str) -> None:
+    suite({"must_contain_any": ["a"]})
+    (tmp_path / "legacy/link.json").symlink_to("forms/evals.json")
+    assert cli("-C", tmp_path, "migrate", "legacy").code == 0
+    before = (tmp_path / report).read_bytes()
+    ran = cli("-C", tmp_path, "migrate", "legacy", "--report", report)
+    assert (ran.code, "which is no report" in ran.err) == (3, True)
+    assert (tmp_path / report).read_bytes() == before
+
+
+def test_a_report_among_the_sources_is_written_again(cli: Run, suite: Suite, tmp_path: Path) -> None:
+    suite({"must_contain_any": ["a"]})
+    for _ in range(2):
+        assert cli("-C", tmp_path, "migrate", "legacy", "--report", "legacy/report.json").code == 0
+    assert json.loads((tmp_path / "legacy/report.json").read_text())["written"] == []
+
+
+def test_an_empty_path_is_not_the_folder_one_is_in(cli: Run, suite: Suite, tmp_path: Path) -> None:
+    suite({"must_contain_any": ["a"]})
+    assert cli("-C", tmp_path, "migrate", "").code == 2
+    assert not (tmp_path / "datasets").exists()
