@@ -119,10 +119,11 @@ def _row_changes(old: Questions, new: Questions, ids: tuple[str, str]) -> Iterat
     at = (old.places[ids[0]], new.places[ids[1]])
     mine, theirs = old.own[ids[0]], new.own[ids[1]]
     yield from _own_changes(old, new, ids)
-    for key, before, after in key_changes(old.rows[ids[0]], new.rows[ids[1]]):
-        if key in _INHERITED and (key in mine or key in theirs):
+    differ = {key: (before, after) for key, before, after in key_changes(old.rows[ids[0]], new.rows[ids[1]])}
+    for key, rule in _INHERITED.items():
+        if key in differ and (key in mine or key in theirs):
             words = {"question": ids[1], "key": key}
-            yield Change(_INHERITED[key], before, after, (*at[0], key), (*at[1], key), name=key, words=words)
+            yield Change(rule, *differ[key], (*at[0], key), (*at[1], key), name=key, words=words)
     for change in loose_changes(mine, theirs, at=at, known={*_OWN, *_INHERITED, "id"}):
         yield replace(change, words={"question": ids[1]})
 
@@ -131,9 +132,9 @@ def _own_changes(old: Questions, new: Questions, ids: tuple[str, str]) -> Iterat
     """Yield the edits of what a question itself says, each with the question just before and just after it."""
     at = (old.places[ids[0]], new.places[ids[1]])
     mine, theirs = old.own[ids[0]], new.own[ids[1]]
-    differ = {key: (before, after) for key, before, after in key_changes(mine, theirs) if key in _OWN}
+    differ = {key: (before, after) for key, before, after in key_changes(mine, theirs)}
     here = {key: item for key, item in mine.items() if key not in _INHERITED}
-    for key in sorted(differ, key=list(_OWN).index):
+    for key in filter(differ.__contains__, _OWN):
         there = {name: item for name, item in {**here, key: theirs.get(key)}.items() if name != key or key in theirs}
         yield Change(
             _OWN[key],
