@@ -41,7 +41,7 @@ class Walk:
     def edit_check(self, rule: str, name: str, done: CheckState, *, at: Ends | None = None, **facts: Any) -> Change:
         """Make one edit of a check; `at` are the paths within its old and its new mapping, None for absent."""
         old, new = at or ((name,), (name,))
-        words = facts.pop("words", {})
+        words: Mapping[str, str] = facts.pop("words", {})
         check, goal = self.here[done.token], self.goal[done.token]
         return self.edit(
             rule,

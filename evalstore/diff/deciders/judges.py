@@ -11,7 +11,7 @@ from typing import Any
 from evalstore.checks.juror import FILLED
 from evalstore.checks.patterns import difference
 from evalstore.checks.reply import pattern_problem
-from evalstore.checks.template import compile_template
+from evalstore.checks.template import Template, compile_template
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.languages import Expression, UndecidedError, language
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join
@@ -91,8 +91,8 @@ def levels_of(change: Change) -> tuple[Mapping[str, Fraction] | None, Mapping[st
 
 def names_of(template: Any) -> tuple[str, ...] | None:
     """Return the names that a template reads; None for one that cannot be read."""
-    compiled = compile_template(template) if isinstance(template, str) else ""
-    return None if isinstance(compiled, str) else compiled.names
+    compiled = _compiled(template)
+    return None if compiled is None else compiled.names
 
 
 def unread(name: str, names: tuple[str, ...] | None) -> bool:
@@ -100,9 +100,13 @@ def unread(name: str, names: tuple[str, ...] | None) -> bool:
     return names is not None and (name not in names or name in FILLED)
 
 
-def _rendered(template: Any) -> list[tuple[str, str]] | None:
+def _compiled(template: Any) -> Template | None:
     compiled = compile_template(template) if isinstance(template, str) else ""
-    if isinstance(compiled, str):
+    return None if isinstance(compiled, str) else compiled
+
+
+def _rendered(template: Any) -> list[tuple[str, str]] | None:
+    if (compiled := _compiled(template)) is None:
         return None
     rendered: list[tuple[str, str]] = []
     for part, what in compiled.parts:
