@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from evalstore.errors import RefusedError
+from evalstore.errors import ConflictError, RefusedError
 from evalstore.migration.against import planned, text_there
 from evalstore.migration.outcome import MigrationReport, Planned, State
 from evalstore.migration.plan import Plan
@@ -36,7 +37,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     `dialect` is that of every file of a format that has it, instead of finding it out. An entry that cannot be migrated
     is in the report and stops nothing. `watch` passes on the sources as they are read: a progress bar. Raises
     `LoadError` for a named path that cannot be read, `RefusedError` when a file of the store differs and `force` is not
-    given, or cannot be written.
+    given, or cannot be written, `ConflictError` when somebody else wrote one meanwhile.
     """
     root, tables = _store(into), load_tables(format)
     check_dialect(dialect, tables)
@@ -56,6 +57,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         check_taken(dialect, {read.source.format for read in reads} - {None}, tables)
         if stage:
             _refuse_changes(files, force=force)
+            _refuse_late(files, root)
             stage.commit()
     return MigrationReport(
         sources=tuple(read.source for read in reads if not read.skipped),
@@ -89,3 +91,10 @@ def _refuse_changes(files: Iterable[Planned], *, force: bool) -> None:
             f"{what} from what would be written, so nothing is: {', '.join(changed)}",
             hint="--dry-run shows the differences, --force overwrites",
         )
+
+
+def _refuse_late(files: Iterable[Planned], root: Path) -> None:
+    """Refuse to take the place of a file that somebody made since the plan looked there."""
+    late = next((file.path for file in files if file.state is State.NEW and os.path.lexists(root / file.path)), None)
+    if late:
+        raise ConflictError(f"{late} was made while the sources were read, so nothing is written", hint="try again")

@@ -10,13 +10,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from evalstore.errors import ConflictError, LoadError, RefusedError
 from evalstore.migration import migrate
+from evalstore.migration.sources import Found
 from evalstore.migration.texts import text_of
 from evalstore.migration.write import STAGE, staged
 
@@ -47,6 +48,19 @@ def test_a_file_that_differs_is_never_overwritten(suite: Suite, store: Path) -> 
     with pytest.raises(RefusedError, match=r"2 files differ .*: datasets/forms\.yaml, rubrics/any_answer\.yaml$"):
         migrate([suite({"must_contain_any": ["a"]}, {})], into=store)
     assert tree(store) == before
+
+
+def test_a_file_that_somebody_makes_meanwhile_is_not_overwritten(suite: Suite, tmp_path: Path) -> None:
+    mine = tmp_path / "store/datasets/forms.yaml"
+
+    def watch(sources: Sequence[Found]) -> Iterator[Found]:
+        yield from sources
+        mine.parent.mkdir()
+        mine.write_text("mine")
+
+    with pytest.raises(ConflictError, match=r"datasets/forms\.yaml was made while the sources were read"):
+        migrate([suite({"must_contain_any": ["a"]})], into=tmp_path / "store", force=True, watch=watch)
+    assert tree(tmp_path / "store") == {"datasets": b"", "datasets/forms.yaml": b"mine"}
 
 
 def test_force_overwrites_what_differs_and_nothing_else(suite: Suite, store: Path) -> None:
