@@ -75,22 +75,30 @@ def _found(path: Path, store: Path) -> Iterator[Found]:
         yield Found(_text(_name(path, store, folder=False)), path.parent, path.name, walked=False)
         return
     name = _name(path, store, folder=True)
-    for below in _walk(path, PurePosixPath()):
+    for below in _walk(path):
         aside = _LINK if (path / below).is_symlink() else ""
-        yield Found(_text(name / below), path, str(below), walked=True, aside=aside)
+        yield Found(_text(name / below), path, below, walked=True, aside=aside)
 
 
-def _walk(root: Path, folder: PurePosixPath) -> Iterator[PurePosixPath]:
-    try:
-        with os.scandir(root / folder) as entries:
-            ordered = sorted(entries, key=lambda entry: entry.name)
-    except OSError as error:
-        raise LoadError(f"cannot be listed: {error.strerror}", place=Place(str(root / folder))) from None
-    for entry in ordered:
-        if entry.is_dir(follow_symlinks=False) and entry.name not in _PASSED_BY:
-            yield from _walk(root, folder / entry.name)
-        elif _may_be_meant(entry):
-            yield folder / entry.name
+def _walk(root: Path) -> Iterator[str]:
+    """Yield what may be meant below a folder; one that cannot be listed stands for what lies in it."""
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(f"{root}/{folder}") as entries:
+                found = list(entries)
+        except OSError as error:
+            if not folder:
+                raise LoadError(f"cannot be listed: {error.strerror}", place=Place(str(root))) from None
+            yield folder
+            continue
+        for entry in found:
+            below = f"{folder}/{entry.name}" if folder else entry.name
+            if entry.is_dir(follow_symlinks=False) and entry.name not in _PASSED_BY:
+                waiting.append(below)
+            elif _may_be_meant(entry):
+                yield below
 
 
 def _may_be_meant(entry: os.DirEntry[str]) -> bool:

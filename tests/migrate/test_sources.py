@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,6 +135,39 @@ def test_a_link_that_is_passed_by_is_counted_and_one_that_is_named_is_read(tmp_p
     ]
     for paths in ([root / "suite.json", root], [root, root / "suite.json"]):
         assert names(*paths, into=tmp_path / "store") == ["root/suite.json"]
+
+
+def test_a_folder_that_cannot_be_listed_is_an_entry_and_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shut, listed = put(tmp_path / "in/shut/evals.json").parent, os.scandir
+    put(tmp_path / "in/open/evals.json")
+
+    def scandir(path: Any) -> Any:
+        if path == str(shut):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    report = migrate([tmp_path / "in"], into=tmp_path / "store")
+    assert [(entry.file, entry.outcome) for entry in report.entries] == [
+        ("in/open/evals.json", Outcome.MIGRATED),
+        ("in/shut", Outcome.REFUSED),
+    ]
+    with pytest.raises(LoadError, match="cannot be listed"):
+        migrate([shut], into=tmp_path / "store")
+
+
+def test_a_folder_is_walked_however_deep(tmp_path: Path) -> None:
+    deep = [f"{tmp_path}/in" + "/d" * level for level in range(1000)]
+    for path in deep:
+        os.mkdir(path)  # noqa: PTH102  # what pathlib does takes seconds here
+    bottom = put(Path(deep[-1]) / "evals.json")
+    found = names(tmp_path / "in", into=tmp_path / "store")
+    bottom.unlink()
+    for path in reversed(deep):  # what removes temporary folders does not go so deep
+        os.rmdir(path)  # noqa: PTH106
+    assert len(found) == 1
 
 
 def test_names_that_are_not_utf_8_stay_apart(tmp_path: Path) -> None:
