@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalstore.documents import Document, digest
-from evalstore.model.refs import Kind
+from evalstore.model.refs import Kind, Named
 from evalstore.versions import find_version
 
 # Keys that no executor reads; a rubric, its checks and its questions may carry them freely.
@@ -21,7 +21,7 @@ _UNSCORED: dict[Kind, frozenset[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Named):
     """One rubric, judge or dataset as it stands in one file."""
 
     kind: Kind
@@ -34,11 +34,6 @@ class Artifact:
         """The document's mapping."""
         value: dict[str, Any] = self.document.value
         return value
-
-    @property
-    def name(self) -> str:
-        """`<kind>/<id>`."""
-        return f"{self.kind}/{self.id}"
 
     @property
     def versioned(self) -> str:

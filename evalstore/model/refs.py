@@ -39,11 +39,29 @@ class PinType(StrEnum):
     REVISION = "revision"
 
 
+class Named:
+    """What has a kind and an id, and so a name and a file."""
+
+    __slots__ = ()
+    kind: Kind
+    id: str
+
+    @property
+    def name(self) -> str:
+        """`<kind>/<id>`, without a pin."""
+        return f"{self.kind}/{self.id}"
+
+    @property
+    def path(self) -> str:
+        """The artifact's file, relative to the store."""
+        return file_of(self.kind, self.id)
+
+
 FLOATING = frozenset({PinType.RANGE, PinType.LATEST, PinType.NONE})
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(Named):
     """A reference, parsed; `version`, `range` and `revision` belong to their pin types."""
 
     kind: Kind
@@ -55,17 +73,7 @@ class Ref:
     revision: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind}/{self.id}@{self.pin}" if self.pin else f"{self.kind}/{self.id}"
-
-    @property
-    def name(self) -> str:
-        """`<kind>/<id>`, without the pin."""
-        return f"{self.kind}/{self.id}"
-
-    @property
-    def path(self) -> str:
-        """The artifact's file, relative to the store."""
-        return file_of(self.kind, self.id)
+        return f"{self.name}@{self.pin}" if self.pin else self.name
 
     @property
     def floating(self) -> bool:

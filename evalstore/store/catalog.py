@@ -10,6 +10,7 @@ from pathlib import Path
 from evalstore.errors import EvalstoreError
 from evalstore.files import read_below
 from evalstore.model import Kind, Ref
+from evalstore.model.refs import Named
 from evalstore.store.artifacts import LIMIT, read_artifact
 from evalstore.store.blobs import committed_blobs, is_blob
 from evalstore.store.store import Store
@@ -17,7 +18,7 @@ from evalstore.store.tags import Release
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Named):
     """One artifact; `changed` is None without a file or a release to compare, `problem` says why a file is unread."""
 
     kind: Kind
@@ -27,11 +28,6 @@ class Listed:
     working: str | None
     changed: bool | None
     problem: str | None = None
-
-    @property
-    def name(self) -> str:
-        """`<kind>/<id>`."""
-        return f"{self.kind}/{self.id}"
 
 
 @dataclass(frozen=True, slots=True)

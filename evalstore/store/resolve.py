@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref
-from evalstore.model.refs import file_of
+from evalstore.model.refs import Named
 from evalstore.store.artifacts import LIMIT, read_artifact
 from evalstore.store.batch import blob_id
 from evalstore.store.ledger import ledger_path
@@ -27,7 +27,7 @@ _SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Named):
     """What a reference means: the artifact, and the tag, commit and blob that it was read from where there are any.
 
     `floating`: a later release can change it; `locked`: evalstore.lock holds it.
@@ -43,16 +43,6 @@ class Resolved:
     floating: bool
     artifact: Artifact
     locked: bool = False
-
-    @property
-    def name(self) -> str:
-        """`<kind>/<id>`, without a pin."""
-        return f"{self.kind}/{self.id}"
-
-    @property
-    def path(self) -> str:
-        """The artifact's file, relative to the store."""
-        return file_of(self.kind, self.id)
 
     @property
     def digest(self) -> str:
