@@ -66,16 +66,15 @@ def bare(url: str, work: list[Call]) -> list[str]:
 
 
 def client(url: str, work: list[Call]) -> list[str]:
-    from openai import OpenAI
+    import httpx
 
-    with OpenAI(api_key="none", base_url=f"{url}/v1", max_retries=0) as asked:
-        create = asked.chat.completions.create
-        return [
-            create(model="m", messages=[{"role": "user", "content": call.prompt}], temperature=0)
-            .choices[0]
-            .message.content
-            for call in work
-        ]
+    replies = []
+    with httpx.Client() as asked:
+        for call in work:
+            body = {"model": "m", "messages": [{"role": "user", "content": call.prompt}], "temperature": 0}
+            answer = asked.post(f"{url}/v1/chat/completions", json=body)
+            replies.append(answer.json()["choices"][0]["message"]["content"])
+    return replies
 
 
 def asking(url: str, count: int, folder: Path) -> None:
@@ -90,7 +89,7 @@ def asking(url: str, count: int, folder: Path) -> None:
             },
             count,
         )
-    print(f"a call: bare connection {ms['bare']:.2f} ms, openai client {ms['client']:.2f} ms ({over(ms, 'client')})")
+    print(f"a call: bare connection {ms['bare']:.2f} ms, httpx {ms['client']:.2f} ms ({over(ms, 'client')})")
     print(f"  asked one at a time and kept: {ms['one']:.2f} ms ({over(ms, 'one')}, {over(ms, 'one', 'client')})")
     print(f"  eight at once and kept: {ms['eight']:.2f} ms ({over(ms, 'eight')}, {over(ms, 'eight', 'client')})")
 

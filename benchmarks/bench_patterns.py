@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import regex
 
-from evalstore.diff.deciders.languages import Budget, Expression, compare_patterns
+from evalstore.regex_inclusion import QUESTION_STEPS, Expression, compare_patterns
 
 _PAIRS = {
     "a word more": (Expression("cim|deploy"), Expression("cim|cex|deploy")),
@@ -56,7 +56,7 @@ def main() -> None:
         found = compare_patterns(*sides).relation
         print(f"{name}: {found}; compiling both {floor:.2f} ms, comparing them {ours:.1f} ms ({ours / floor:.0f} x)")
     for name, sides in _HOSTILE.items():
-        budget = Budget()
+        budget = SharedBudget(QUESTION_STEPS)
         start = time.process_time()
         found = compare_patterns(*sides, budget).relation
         print(f"hostile, {name}: {found} after {time.process_time() - start:.2f} s, {max(budget.left, 0):,} steps left")

@@ -69,10 +69,10 @@ def plain(outputs: Path) -> float:
 def scored(folder: Path, rubric: str) -> None:
     """Score in this process, and print the seconds and the peak in MB."""
     from evalstore.scoring import score
-    from evalstore.store import Store
+    from evalstore.store import ArtifactStore
 
     start, outputs = time.process_time(), folder / "outputs.jsonl"
-    with Store.open(folder) as store:
+    with ArtifactStore.open(folder) as store:
         score("dataset/many@worktree", outputs, store=store, out=folder / rubric, at=datetime.now(UTC), rubric=rubric)
     print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 ROUNDS = 5
 
@@ -33,11 +33,11 @@ def median(action: Callable[[], object]) -> float:
     return statistics.median(times) * 1000
 
 
-def within(folder: Path, question: Callable[[Store], object]) -> Callable[[], object]:
+def within(folder: Path, question: Callable[[ArtifactStore], object]) -> Callable[[], object]:
     """Return an action that opens the store, asks and closes."""
 
     def action() -> None:
-        with Store.open(folder) as store:
+        with ArtifactStore.open(folder) as store:
             question(store)
 
     return action

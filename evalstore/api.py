@@ -19,7 +19,7 @@ from evalstore.release import Released, bump
 from evalstore.runs import LATEST, Run
 from evalstore.scoring import score as _score
 from evalstore.store import Resolved
-from evalstore.store import Store as _Store
+from evalstore.store import ArtifactStore as _Store
 from evalstore.versions import Bump
 
 __all__ = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from string import Formatter
 
-from evalstore.diff.change import Rule
+from evalstore.diff.change import ChangeRule
 from evalstore.diff.rules import RULE_SETS
 from evalstore.diff.rules import RULES as CHANGES
 from evalstore.errors import RefError
@@ -34,7 +34,7 @@ class Catalogue:
     """The rules of changes in their order, and the number of their set."""
 
     rule_set: int
-    rules: tuple[Rule, ...]
+    rules: tuple[ChangeRule, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Explained:
     says: str
     why: str
     todo: str
-    row: Rule | None = None
+    row: ChangeRule | None = None
 
     @property
     def fixed(self) -> bool:

@@ -21,7 +21,7 @@ from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import sha256_of
 from evalstore.scoring.questions import Questions, indexed
 from evalstore.scoring.used import Used, exact_ref, pin
-from evalstore.store import Resolved, Store
+from evalstore.store import Resolved, ArtifactStore
 from evalstore.text import excerpt
 
 _NOBODY = "name an endpoint (EVALSTORE_JUDGE_URL, --judge-url), or write each row's `verdict` beside its label"
@@ -135,7 +135,7 @@ class Job:
 
 
 @contextmanager
-def begun(request: Request, *, store: Store, judges: Judges) -> Iterator[Job]:
+def begun(request: Request, *, store: ArtifactStore, judges: Judges) -> Iterator[Job]:
     """Open a measurement: judge and dataset resolved, its questions indexed, the kept replies at hand."""
     with seated(judges, store.git.common) as panel:
         used = Used(store, panel.ask, judges.model)

@@ -16,7 +16,7 @@ from evalstore.documents.entries import Scalar, set_entries
 from evalstore.errors import ConflictError, Place, RefusedError
 from evalstore.files import read_below, write_below
 from evalstore.model import Artifact, PinType, parse_ref
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import LIMIT
 
 _BLOCK = "validation"
@@ -32,7 +32,7 @@ class Draft:
     before: Document
     after: Document
 
-    def write(self, store: Store) -> Agreement:
+    def write(self, store: ArtifactStore) -> Agreement:
         """Write the file whole; `ConflictError` when it is no longer the one that was measured."""
         if store.root is None:
             raise RefusedError("a bare repository has no working files to write", hint="add --no-write to measure only")

@@ -18,7 +18,7 @@ from evalstore.audits.words import sentence
 from evalstore.errors import RefusedError
 from evalstore.judging import Judges, Panel, seated
 from evalstore.runs import Run
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 _NAMED = 5
 
@@ -26,7 +26,7 @@ _NAMED = 5
 def audit(
     run_a: Run | Path | str,
     run_b: Run | Path | str,
-    store: Store,
+    store: ArtifactStore,
     *,
     allow_drift: bool = False,
     judges: Judges | None = None,
@@ -45,7 +45,7 @@ def audit(
 
 
 def _audit(
-    run_a: Run | Path | str, run_b: Run | Path | str, store: Store, panel: Panel, *, allow_drift: bool
+    run_a: Run | Path | str, run_b: Run | Path | str, store: ArtifactStore, panel: Panel, *, allow_drift: bool
 ) -> Audit | None:
     """Return the audit, or None while replies are missing that somebody can be asked for."""
     rulers = Rulers(store)

@@ -9,19 +9,19 @@ from pathlib import Path
 from evalstore.audits.bench import Bench, Subject
 from evalstore.audits.rulers import Rulers
 from evalstore.audits.stored import read_stored
-from evalstore.diff import Measured, MovedOutput
+from evalstore.diff import RunMeasurement, MovedOutput
 from evalstore.errors import Place
 from evalstore.judging import Judges, seated
 from evalstore.model import CheckResult, RubricResult
 from evalstore.runs import Row, Run
 from evalstore.runs.lines import read_objects
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 _EXAMPLES = 5
 _RULE_OF_THREE = 3  # none of n moved: with 95 % confidence no larger share than 3/n does
 
 
-def measure(run: Path, old: Subject, new: Subject, store: Store) -> Measured:
+def measure(run: Path, old: Subject, new: Subject, store: ArtifactStore) -> RunMeasurement:
     """Return how many outputs of a run that the change can reach get another score or verdict, and the mean shift.
 
     Judges answer from the replies that the repository keeps, else as the run recorded it, where the judge is the same;
@@ -44,12 +44,12 @@ def _graded(row: Row, old: Bench, new: Bench) -> tuple[RubricResult | None, Rubr
     return first, new.grade(row, known if before.reference == after.reference else {})
 
 
-def _sum(run: Run, found: Iterable[tuple[Row, RubricResult | None, RubricResult | None]]) -> Measured:
+def _sum(run: Run, found: Iterable[tuple[Row, RubricResult | None, RubricResult | None]]) -> RunMeasurement:
     rows = list(found)
     pairs = [(row, old, new) for row, old, new in rows if old and new and (old.score, new.score) != (None, None)]
     moved = [(row, old, new) for row, old, new in pairs if (old.score, old.verdict) != (new.score, new.verdict)]
     shifts = [new.score - old.score for _, old, new in pairs if old.score is not None and new.score is not None]
-    return Measured(
+    return RunMeasurement(
         run=str(run.path),
         outputs=len(rows),
         moved=len(moved),

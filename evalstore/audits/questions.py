@@ -37,7 +37,7 @@ def read_history(a: Stored, b: Stored, ids: Sequence[str], rulers: Rulers) -> Hi
         return History({})
     way = rulers.way(a.dataset, b.dataset)
     between = [
-        {question.id: asked_of(question) for question in rulers.store.questions(version.resolved)}
+        {question.id: asked_of(question) for question in rulers.store.read_questions(version.resolved)}
         for version in way.versions[1:-1]
     ]
     versions: list[Mapping[str, Asked]] = [a.asked, *between, b.asked]

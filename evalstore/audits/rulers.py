@@ -10,7 +10,7 @@ from evalstore.audits.values import Origin
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.model import MISFITS, Kind, PinType, parse_ref, rubric_of
 from evalstore.runs import Pinned
-from evalstore.store import Release, Resolved, Store
+from evalstore.store import Release, Resolved, ArtifactStore
 
 _SHOWN = 12
 
@@ -45,7 +45,7 @@ class Way:
 class Rulers:
     """Finds what runs were graded with in one store; `notes` says what was found elsewhere than recorded."""
 
-    store: Store
+    store: ArtifactStore
     notes: list[str] = field(default_factory=list)
 
     def locate(self, pinned: Pinned) -> Located:
@@ -69,7 +69,7 @@ class Rulers:
 
     def _candidates(self, pinned: Pinned) -> Iterator[str]:
         ref = parse_ref(pinned.ref)
-        releases = (f"{ref.name}@{release.version}" for release in reversed(self.store.releases(ref.kind, ref.id)))
+        releases = (f"{ref.name}@{release.version}" for release in reversed(self.store.list_releases(ref.kind, ref.id)))
         if ref.type is not PinType.EXACT:
             yield from releases
             yield pinned.ref
@@ -88,14 +88,14 @@ class Rulers:
         self.notes.append(f"{pinned.ref} {what}; the same content was found as {found}")
 
     def _release(self, resolved: Resolved) -> Release | None:
-        releases = self.store.releases(resolved.kind, resolved.id)
+        releases = self.store.list_releases(resolved.kind, resolved.id)
         return next((release for release in releases if release.tag == resolved.tag), None)
 
     def _between(self, old: Located, new: Located) -> Iterator[Located]:
         if not (old.release and new.release) or old.resolved.name != new.resolved.name:
             return
         low, high = sorted((old.release.version, new.release.version))
-        releases = self.store.releases(old.release.kind, old.release.id)
+        releases = self.store.list_releases(old.release.kind, old.release.id)
         inside = [release for release in releases if low < release.version < high]
         for release in inside if low == old.release.version else reversed(inside):
             try:
@@ -115,7 +115,7 @@ class Rulers:
             names = (new.resolved.name, old.resolved.ref, new.resolved.ref)
         if oid is None:
             return Origin(*names)
-        commit = self.store.commit(oid)
+        commit = self.store.read_commit(oid)
         return Origin(*names, commit.oid, commit.author, commit.date)
 
 

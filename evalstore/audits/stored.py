@@ -63,7 +63,7 @@ def read_stored(run: Run | Path | str, rulers: Rulers) -> Stored:
         rows=rows,
         dataset=dataset,
         rulers={pinned.ref: Ruler.of(rulers.locate(pinned)) for pinned in run.rubrics},
-        asked={q.id: asked_of(q) for q in rulers.store.questions(dataset.resolved) if q.id in rows},
+        asked={q.id: asked_of(q) for q in rulers.store.read_questions(dataset.resolved) if q.id in rows},
     )
 
 

@@ -39,10 +39,10 @@ def command(settings: Settings, fingerprint: str, *, reason: str, level: str | N
     change stays in every report, with the reason; status and bump count it at the level accepted.
     """
     from evalstore.release import VARIABLES
-    from evalstore.release.accept import Wish, accept
+    from evalstore.release.accept import AcceptOptions, accept
     from evalstore.versions import Bump
 
-    wish = Wish(reason, Bump(level) if level else None, until)
+    wish = AcceptOptions(reason, Bump(level) if level else None, until)
     signature = {name: os.environ[name] for name in VARIABLES if name in os.environ}
     with settings.store() as store:
         taken = accept(store, fingerprint, wish, today=datetime.now(UTC).date(), signature=signature)

@@ -19,7 +19,7 @@ from evalstore.text import inert, printable
 
 if TYPE_CHECKING:
     from evalstore.errors import EvalstoreError, ExitCode
-    from evalstore.store import Store
+    from evalstore.store import ArtifactStore
 
 PLAIN = ("text", "json")
 REPORTS = (*PLAIN, *FORMATS)  # of a command that finds problems
@@ -48,11 +48,11 @@ class Settings:
         """The directory that `-C` names."""
         return Path(self.directory)
 
-    def store(self) -> Store:
+    def store(self) -> ArtifactStore:
         """Open the store of the directory."""
-        from evalstore.store import Store
+        from evalstore.store import ArtifactStore
 
-        return Store.open(self.path)
+        return ArtifactStore.open(self.path)
 
     def emit(self, result: Any) -> None:
         """Print a result on stdout in the format asked for."""

@@ -18,8 +18,8 @@ from evalstore.versions import Version, find_version
 
 if TYPE_CHECKING:
     from evalstore.audits import Subject
-    from evalstore.diff import Diff, Measured, Terms
-    from evalstore.store import Store
+    from evalstore.diff import Diff, RunMeasurement, ComparisonSettings
+    from evalstore.store import ArtifactStore
 
 _FILES = (".yaml", ".yml")
 _LIMIT = 1 << 20
@@ -95,7 +95,7 @@ def command(  # noqa: PLR0913  # the options of the command line
     return ExitCode.NO if exit_code and diff.required_bump else ExitCode.DONE
 
 
-def compared(sides: tuple[Side, Side], store: Store | None, profile: str | None) -> Diff:
+def compared(sides: tuple[Side, Side], store: ArtifactStore | None, profile: str | None) -> Diff:
     """Compare two sides by the terms of a store, where there is one; raises `UsageError` for two kinds."""
     from evalstore.diff import compare
 
@@ -109,18 +109,18 @@ def compared(sides: tuple[Side, Side], store: Store | None, profile: str | None)
     return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name), notes=notes)
 
 
-def _notes(old: Side, new: Side, store: Store) -> tuple[str, ...]:
+def _notes(old: Side, new: Side, store: ArtifactStore) -> tuple[str, ...]:
     """Say which references, as they stood and stand, mean another version than they did at the release."""
-    from evalstore.release.acceptances import read_terms
+    from evalstore.release.acceptances import read_base_terms
     from evalstore.release.drift import moved_under
 
     name = old.artifact.name
     if not (old.release and new.working and new.name == f"{name}@worktree"):
         return ()
-    return moved_under(store, name, old.release, read_terms(store).bare)
+    return moved_under(store, name, old.release, read_base_terms(store).without_opinions)
 
 
-def _measured(run: str, sides: tuple[Side, Side], settings: Settings, store: Store | None) -> Measured:
+def _measured(run: str, sides: tuple[Side, Side], settings: Settings, store: ArtifactStore | None) -> RunMeasurement:
     from evalstore.audits import measure
 
     if store is None:
@@ -129,36 +129,36 @@ def _measured(run: str, sides: tuple[Side, Side], settings: Settings, store: Sto
     return replace(measure(settings.path / run, old, new, store), run=run)
 
 
-def _subject(side: Side, store: Store) -> Subject:
+def _subject(side: Side, store: ArtifactStore) -> Subject:
     from evalstore.audits import Subject
     from evalstore.model import questions_of
 
     load = _load(store, working=side.working)
     if _is_file(side.name):
         return Subject(side.artifact, load, lambda: questions_of(side.artifact.value))
-    return Subject(side.artifact, load, lambda: store.questions(side.name))
+    return Subject(side.artifact, load, lambda: store.read_questions(side.name))
 
 
-def _load(store: Store, *, working: bool) -> Callable[[str], Artifact]:
+def _load(store: ArtifactStore, *, working: bool) -> Callable[[str], Artifact]:
     from evalstore.release.references import working_loader
 
     return working_loader(store) if working else store.load
 
 
-def _terms(old: Side, new: Side, store: Store | None, profile: str | None) -> Terms:
-    from evalstore.diff import Profile, Terms
+def _terms(old: Side, new: Side, store: ArtifactStore | None, profile: str | None) -> ComparisonSettings:
+    from evalstore.diff import Profile, ComparisonSettings
 
     asked = Profile(profile) if profile else None
     if store is None:
-        return Terms(asked or Profile.SCORE)
-    from evalstore.release.acceptances import read_ruling
+        return ComparisonSettings(asked or Profile.SCORE)
+    from evalstore.release.acceptances import read_store_terms
 
-    ruling = read_ruling(store, datetime.now(UTC).date(), asked)
+    ruling = read_store_terms(store, datetime.now(UTC).date(), asked)
     same = old.artifact.name == new.artifact.name
-    return ruling.of(old.artifact.name, old.release) if old.release and same else ruling.terms
+    return ruling.for_change(old.artifact.name, old.release) if old.release and same else ruling.terms
 
 
-def opened(settings: Settings, stack: ExitStack, *, needed: bool) -> Store | None:
+def opened(settings: Settings, stack: ExitStack, *, needed: bool) -> ArtifactStore | None:
     """Open the store around the directory; None where there is none, and none is needed."""
     try:
         return stack.enter_context(settings.store())
@@ -174,7 +174,7 @@ def _other(a: str) -> str:
     return f"{read_ref(a).name}@worktree"
 
 
-def _side(word: str, settings: Settings, store: Store | None) -> Side:
+def _side(word: str, settings: Settings, store: ArtifactStore | None) -> Side:
     if _is_file(word) or store is None:
         return _file(word, settings)
     ref = read_ref(word)
@@ -182,7 +182,7 @@ def _side(word: str, settings: Settings, store: Store | None) -> Side:
     pin = resolved.version if ref.names_release else ref.pin
     release = find_version(resolved.version) if resolved.tag else None
     working = ref.type is PinType.WORKTREE
-    return Side(f"{ref.name}@{pin}", resolved.artifact, store.rows(resolved), release, working)
+    return Side(f"{ref.name}@{pin}", resolved.artifact, store.read_rows(resolved), release, working)
 
 
 def _file(word: str, settings: Settings) -> Side:

@@ -16,7 +16,7 @@ from evalstore.migration.table import formats
 
 if TYPE_CHECKING:
     from evalstore.migration import MigrationReport
-    from evalstore.migration.sources import Found
+    from evalstore.migration.sources import LegacyFile
 
 _T = TypeVar("_T")
 _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its name; any other is JSON
@@ -65,14 +65,14 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     aside) or refused; --verbose has a line for each. Entries that are refused stop nothing. Files appear in the store
     all together or not at all, and one that differs is never overwritten without --force.
     """
-    from evalstore.migration import Outcome, migrate
+    from evalstore.migration import MigrationOutcome, migrate
 
     if "" in paths:
         raise UsageError("a PATH is empty", hint="name the folder itself: . is the one you are in")
     store = settings.path / into if into else _store_of(settings.path)
-    read: list[Found] = []
+    read: list[LegacyFile] = []
 
-    def watch(sources: Sequence[Found]) -> Iterable[Found]:
+    def watch(sources: Sequence[LegacyFile]) -> Iterable[LegacyFile]:
         read.extend(sources)
         return _watched(sources, quiet=settings.quiet)
 
@@ -90,7 +90,7 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     settings.emit(done)
     if report:
         _write(settings.path / report, done, _taken(done, read, store))
-    nothing = done.count(Outcome.REFUSED) and not (done.count(Outcome.MIGRATED) or done.count(Outcome.LOSSY))
+    nothing = done.count(MigrationOutcome.REFUSED) and not (done.count(MigrationOutcome.MIGRATED) or done.count(MigrationOutcome.LOSSY))
     return ExitCode.NO if nothing or (strict and not done.complete) else ExitCode.DONE
 
 
@@ -101,7 +101,7 @@ def _store_of(start: Path) -> Path:
     return store_around(start.resolve()) or start
 
 
-def _taken(done: MigrationReport, read: Iterable[Found], store: Path) -> list[Path]:
+def _taken(done: MigrationReport, read: Iterable[LegacyFile], store: Path) -> list[Path]:
     """Return the files that the migration came from, and those that it makes."""
     sources = {source.file for source in done.sources}
     return [one.path for one in read if one.name in sources] + [store / file.path for file in done.files]

@@ -14,7 +14,7 @@ from evalstore.cli.context import REPORTS, Settings, examples, options
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError
 
 if TYPE_CHECKING:
-    from evalstore.store import Store
+    from evalstore.store import ArtifactStore
     from evalstore.validation import Pending, Source
 
 _STDIN = "-"
@@ -61,7 +61,7 @@ def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCod
     return ExitCode.NO if any(one.severity is Severity.ERROR for one in findings.findings) else ExitCode.DONE
 
 
-def _pending(store: Store | None, sources: list[Source]) -> Pending | None:
+def _pending(store: ArtifactStore | None, sources: list[Source]) -> Pending | None:
     """Return which acceptances a change needs; None where no acceptance is validated, or nothing can be compared."""
     from evalstore.release import status
     from evalstore.validation import ACCEPTED
@@ -107,14 +107,14 @@ def _named(directory: Path, name: str) -> list[Source]:
     return [file_source(path.parent.resolve() / path.name, name)]
 
 
-def _store(root: Path | None, sources: list[Source]) -> Store | None:
+def _store(root: Path | None, sources: list[Source]) -> ArtifactStore | None:
     """Open the store to look references up in; None when a file lies outside, or when its settings are a finding."""
-    from evalstore.store import Store
+    from evalstore.store import ArtifactStore
 
     if root is None or not all(_within(source, root) for source in sources):
         return None
     try:
-        store = Store.open(root)
+        store = ArtifactStore.open(root)
     except LoadError as error:
         if _is_finding(error, root, sources):
             return None
@@ -122,7 +122,7 @@ def _store(root: Path | None, sources: list[Source]) -> Store | None:
     return store if _has_lock(store, root, sources) else store.without_lock()
 
 
-def _has_lock(store: Store, root: Path, sources: list[Source]) -> bool:
+def _has_lock(store: ArtifactStore, root: Path, sources: list[Source]) -> bool:
     try:
         return store.lock.exists
     except LoadError as error:

@@ -2,32 +2,32 @@
 
 from evalstore.diff.compare import compare
 from evalstore.diff.findings import (
-    Accepted,
+    AcceptedLevel,
     Certainty,
     Diff,
     DiffFinding,
     Direction,
-    Measured,
+    RunMeasurement,
     MovedOutput,
     Profile,
     Side,
     Witness,
 )
-from evalstore.diff.terms import LEVELS, Terms, terms_of
+from evalstore.diff.terms import LEVELS, ComparisonSettings, read_comparison_settings
 
 __all__ = [
     "LEVELS",
-    "Accepted",
+    "AcceptedLevel",
     "Certainty",
     "Diff",
     "DiffFinding",
     "Direction",
-    "Measured",
+    "RunMeasurement",
     "MovedOutput",
     "Profile",
     "Side",
-    "Terms",
+    "ComparisonSettings",
     "Witness",
     "compare",
-    "terms_of",
+    "read_comparison_settings",
 ]

@@ -14,18 +14,18 @@ from evalstore.documents import Pointer
 from evalstore.versions import Bump
 
 
-class Channel(StrEnum):
+class Scope(StrEnum):
     """What a rule's direction speaks of; the rubric's own directions are computed from it."""
 
     NOTHING = "nothing"
     CHECK = "the check's score"
-    BAR = "the check's verdict"
+    CHECK_VERDICT = "the check's verdict"
     SCORE = "the score"
     VERDICT = "the verdict"
 
 
 # What rises from one check to its rubric.
-OF_CHECKS = frozenset({Channel.CHECK, Channel.BAR})
+CHECK_SCOPES = frozenset({Scope.CHECK, Scope.CHECK_VERDICT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,31 +46,31 @@ class Change:
     after: RubricState | None = None
     token: str = ""
     name: str = ""
-    imported: Diff | None = None
+    imported_diff: Diff | None = None
     words: Mapping[str, str] = field(default_factory=dict)
     proof: Proof | None = None
-    decided: Decided | None = None
-    more: Any = None
+    decision: Decision | None = None
+    discriminator: Any = None
     question: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
-    sides: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+    judges: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
 
     @property
-    def comes(self) -> bool:
+    def is_addition(self) -> bool:
         """Whether there is something new: it was nothing, or off, or another value."""
         return self.new is not None and self.new is not False
 
     @property
     def item(self) -> Any:
         """What comes; what goes where nothing comes."""
-        return self.new if self.comes else self.old
+        return self.new if self.is_addition else self.old
 
-    def saying(self, **words: str) -> Change:
+    def with_words(self, **words: str) -> Change:
         """Return the change with more words for its message."""
         return replace(self, words={**self.words, **words})
 
-    def because(self, why: str) -> Change:
+    def with_reason(self, why: str) -> Change:
         """Return the change of a reference with the reason why what it does is not known."""
-        return self.saying(why=f"; {why}")
+        return self.with_words(why=f"; {why}")
 
     @property
     def states(self) -> tuple[RubricState, RubricState]:
@@ -95,7 +95,7 @@ class Proof(NamedTuple):
     certainty: Certainty = Certainty.PROVED
 
 
-class Decided(NamedTuple):
+class Decision(NamedTuple):
     """What a decider knows of an edit that may move a score: how surely, why, and outputs that it expects to move.
 
     `direction` is there where it is not the rule's.
@@ -107,15 +107,15 @@ class Decided(NamedTuple):
     direction: Direction | None = None
 
 
-class Law(NamedTuple):
+class DirectionRule(NamedTuple):
     """A rule's direction: in words, and as a function of the change; `verdict` where the check's has another."""
 
     words: str
-    of: Callable[[Change], Direction]
-    verdict: Callable[[Change], Direction] | None = None
+    decide_score: Callable[[Change], Direction]
+    decide_verdict: Callable[[Change], Direction] | None = None
 
 
-class Headline(NamedTuple):
+class HeadlineLevel(NamedTuple):
     """The least level of a rule under the profile `headline`; `only` for changes of this name, where one is given."""
 
     level: Bump
@@ -123,7 +123,7 @@ class Headline(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ChangeRule:
     """One row of the catalogue; `mirror` is the rule of the edit taken back, the rule itself where none is named.
 
     `example` is an edit that the rule finds at its level, `instead` what to do to need less: as an edit, or in words;
@@ -134,8 +134,8 @@ class Rule:
     number: str
     artifact: str
     level: Bump
-    law: Law
-    channel: Channel
+    direction: DirectionRule
+    scope: Scope
     message: str
     reason: str
     example: str
@@ -144,5 +144,5 @@ class Rule:
     shift: Callable[[Change], Fraction | None] | None = None
     certainty: Certainty = Certainty.BY_DEFINITION
     instead: str = ""
-    headline: Headline | None = None
+    headline: HeadlineLevel | None = None
     since: int = 1

@@ -5,20 +5,20 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from evalstore.diff.change import OF_CHECKS, Change, Channel, Proof, Rule
+from evalstore.diff.change import CHECK_SCOPES, Change, Scope, Proof, ChangeRule
 from evalstore.diff.direction import EITHER, NONE, flip, lift, share
 from evalstore.diff.findings import Certainty, Diff, Direction, Profile
 from evalstore.diff.plain import leftovers, told
-from evalstore.diff.refs import imported_directions, imported_shift
+from evalstore.diff.refs import join_imported_directions, bound_imported_shift
 from evalstore.diff.rules import RULES
 from evalstore.documents import json_pointer
 from evalstore.versions import Bump
 
 
-class Judgement(NamedTuple):
+class Classification(NamedTuple):
     """What a rule says of a change."""
 
-    rule: Rule
+    rule: ChangeRule
     level: Bump
     directions: tuple[Direction, Direction]
     certainty: Certainty
@@ -27,7 +27,7 @@ class Judgement(NamedTuple):
     max_shift: Fraction | None
 
 
-def classify(change: Change, profile: Profile = Profile.SCORE) -> Judgement:
+def classify(change: Change, profile: Profile = Profile.SCORE) -> Classification:
     """Return the level, directions and words of one change; a decider that ran is the only thing that lowers it."""
     rule = RULES[change.rule]
     proof = change.proof or next((proof for decider in rule.deciders if (proof := decider(change))), None)
@@ -38,35 +38,35 @@ def classify(change: Change, profile: Profile = Profile.SCORE) -> Judgement:
     return judged._replace(level=max(judged.level, headline.level))
 
 
-def _unproved(change: Change, rule: Rule) -> Judgement:
+def _unproved(change: Change, rule: ChangeRule) -> Classification:
     directions = _directions(change, rule)
     shift = _shift(change, rule, directions[0])
-    reason = change.decided.reason if change.decided else rule.reason
-    return Judgement(rule, rule.level, directions, _certainty(change, rule), _message(change, rule), reason, shift)
+    reason = change.decision.reason if change.decision else rule.reason
+    return Classification(rule, rule.level, directions, _certainty(change, rule), _message(change, rule), reason, shift)
 
 
-def _proved(change: Change, rule: Rule, proof: Proof) -> Judgement:
+def _proved(change: Change, rule: ChangeRule, proof: Proof) -> Classification:
     sure = proof.certainty is not Certainty.ASSUMED
     directions = (NONE, NONE) if sure else _directions(change, rule)
     shift = Fraction(0) if sure else None
-    return Judgement(rule, proof.level, directions, proof.certainty, _message(change, rule), proof.text, shift)
+    return Classification(rule, proof.level, directions, proof.certainty, _message(change, rule), proof.text, shift)
 
 
-def _directions(change: Change, rule: Rule) -> tuple[Direction, Direction]:
-    if rule.channel is Channel.NOTHING:
+def _directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direction]:
+    if rule.scope is Scope.NOTHING:
         return NONE, NONE
-    direction = (change.decided and change.decided.direction) or rule.law.of(change)
-    verdict = rule.law.verdict(change) if rule.law.verdict else direction
+    direction = (change.decision and change.decision.direction) or rule.direction.decide_score(change)
+    verdict = rule.direction.decide_verdict(change) if rule.direction.decide_verdict else direction
     imported = _imported(change)
-    score, verdict = imported_directions(imported) if imported else (direction, verdict)
-    if rule.channel is Channel.VERDICT:
+    score, verdict = join_imported_directions(imported) if imported else (direction, verdict)
+    if rule.scope is Scope.VERDICT:
         return NONE, direction
-    if rule.channel is Channel.SCORE:
+    if rule.scope is Scope.SCORE:
         return score, verdict
     check, rubric = change.checks[1], change.states[1]
-    if rule.channel is Channel.BAR and not check.reads_bar:
+    if rule.scope is Scope.CHECK_VERDICT and not check.reads_bar:
         return lift(check, rubric, NONE, direction)
-    if rule.channel is Channel.BAR:
+    if rule.scope is Scope.CHECK_VERDICT:
         return lift(check, rubric, EITHER, EITHER)
     if check.negate:
         score, verdict = flip(score), flip(verdict)
@@ -75,38 +75,38 @@ def _directions(change: Change, rule: Rule) -> tuple[Direction, Direction]:
 
 def _imported(change: Change) -> Diff | None:
     """Return the diff that says where a change moves; what was decided of it says more."""
-    return None if change.decided else change.imported
+    return None if change.decision else change.imported_diff
 
 
-def _shift(change: Change, rule: Rule, score: Direction) -> Fraction | None:
+def _shift(change: Change, rule: ChangeRule, score: Direction) -> Fraction | None:
     if score is NONE:
         return Fraction(0)
     imported = _imported(change)
-    shift = imported_shift(imported) if imported else None
+    shift = bound_imported_shift(imported) if imported else None
     if rule.shift:
         shift = rule.shift(change)
-    if rule.channel in OF_CHECKS:
+    if rule.scope in CHECK_SCOPES:
         shares = [share(check, rubric) for check, rubric in zip(change.checks, change.states, strict=True)]
         part = None if None in shares else max(known for known in shares if known is not None)
         shift = part if part is None or shift is None else part * shift
     return shift if shift is not None and shift < 1 else None
 
 
-def _certainty(change: Change, rule: Rule) -> Certainty:
-    if change.imported is None:
-        return change.decided.certainty if change.decided else rule.certainty
-    unsure = any(finding.certainty is Certainty.ASSUMED for finding in change.imported.findings)
+def _certainty(change: Change, rule: ChangeRule) -> Certainty:
+    if change.imported_diff is None:
+        return change.decision.certainty if change.decision else rule.certainty
+    unsure = any(finding.certainty is Certainty.ASSUMED for finding in change.imported_diff.findings)
     return Certainty.ASSUMED if unsure else Certainty.BY_DEFINITION
 
 
-def _message(change: Change, rule: Rule) -> str:
+def _message(change: Change, rule: ChangeRule) -> str:
     item = change.item
     words = {
         "old": told(change.old),
         "new": told(change.new),
         "item": told(item),
         "demand": change.name if isinstance(item, bool) else f"{change.name}: {told(item)!r}",
-        "came": "gains" if change.comes else "loses",
+        "came": "gains" if change.is_addition else "loses",
         "name": change.name,
         "where": _where(change),
         "what": leftovers(change.old, change.new) if "{what}" in rule.message else "",

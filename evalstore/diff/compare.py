@@ -10,12 +10,12 @@ from evalstore.diff.change import Change
 from evalstore.diff.changes.document import Rows, document_changes, respelled
 from evalstore.diff.classify import classify
 from evalstore.diff.direction import VERDICT_MODES
-from evalstore.diff.document import Document, document_of
+from evalstore.diff.document import ComparedDocument, read_document
 from evalstore.diff.findings import Diff, DiffFinding, Direction, Profile
 from evalstore.diff.fingerprint import distinct, fingerprint, gathered
-from evalstore.diff.readers import Readers
-from evalstore.diff.refs import Load, follow
-from evalstore.diff.terms import Terms, declared, weigh
+from evalstore.diff.readers import ReferenceReaders
+from evalstore.diff.refs import ArtifactLoader, import_reference
+from evalstore.diff.terms import ComparisonSettings, apply_declarations, adjust_level
 from evalstore.diff.witness import Replay
 from evalstore.documents import json_pointer
 from evalstore.model import Artifact
@@ -28,9 +28,9 @@ def compare(
     old: Artifact | Mapping[str, Any],
     new: Artifact | Mapping[str, Any],
     *,
-    load: Load | None = None,
+    load: ArtifactLoader | None = None,
     rows: Rows | None = None,
-    terms: Terms | None = None,
+    terms: ComparisonSettings | None = None,
 ) -> Diff:
     """Return what changed between two artifacts (or plain mappings), and which bump that needs.
 
@@ -38,50 +38,50 @@ def compare(
     moved pin is major. `rows` are the rows, old and new, of a dataset that keeps them in a file beside it. `terms` are
     what the store says of changes: a profile, declarations, overrides, and what people accepted.
     """
-    return _Comparison(load, terms or Terms()).diff(old, new, rows)
+    return _Comparison(load, terms or ComparisonSettings()).diff(old, new, rows)
 
 
 @dataclass(slots=True)
 class _Comparison:
     """One comparison and those of the references within it, each pair once."""
 
-    load: Load | None
-    terms: Terms
+    load: ArtifactLoader | None
+    terms: ComparisonSettings
     depth: int = 0
     shows: bool = True
     known: dict[tuple[str, str], Diff] = field(default_factory=dict)
 
     def diff(self, old: Any, new: Any, rows: Rows | None = None) -> Diff:
-        sides = (document_of(old), document_of(new))
+        sides = (read_document(old), read_document(new))
         load = self.load if self.depth < _DEPTH else None
-        changes = [follow(change, load, self._inner, self.terms.locked) for change in self._declared(sides, rows, load)]
-        readers = Readers(load, self._written)
-        changes = [readers.follow(change) for change in changes]
+        changes = [import_reference(change, load, self._inner, self.terms.locked) for change in self._declared(sides, rows, load)]
+        readers = ReferenceReaders(load, self._written)
+        changes = [readers.trace_change(change) for change in changes]
         changes = changes or list(respelled(sides))
         findings = [_finding(change, sides, self.terms.profile) for change in changes]
         claimed = distinct(_claimed(changes, _witnessed(changes, findings, load) if self.shows else findings))
-        weighed = tuple(weigh(finding, self.terms) for finding in claimed)
+        weighed = tuple(adjust_level(finding, self.terms) for finding in claimed)
         bump = max((finding.level for finding in weighed), default=Bump.NONE)
         version = _next(sides[0].value, bump)
         return Diff(sides[0].side, sides[1].side, bump, version, weighed, self.terms.rule_set, self.terms.profile)
 
-    def _declared(self, sides: tuple[Document, Document], rows: Rows | None, load: Load | None) -> Iterator[Change]:
+    def _declared(self, sides: tuple[ComparedDocument, ComparedDocument], rows: Rows | None, load: ArtifactLoader | None) -> Iterator[Change]:
         renames = self.terms.renames.get(sides[1].name, {})
-        return (declared(change, self.terms, renames) for change in document_changes(sides, rows, renames, load))
+        return (apply_declarations(change, self.terms, renames) for change in document_changes(sides, rows, renames, load))
 
     def _inner(self, old: Artifact, new: Artifact) -> Diff:
         pair = (old.digest, new.digest)
         if pair not in self.known:
-            self.known[pair] = _Comparison(self.load, self.terms.bare, self.depth + 1, known=self.known).diff(old, new)
+            self.known[pair] = _Comparison(self.load, self.terms.without_opinions, self.depth + 1, known=self.known).diff(old, new)
         return self.known[pair]
 
     def _written(self, old: Mapping[str, Any], new: Mapping[str, Any], shows: bool) -> Diff:  # noqa: FBT001  # by place
-        return _Comparison(None, self.terms.bare, shows=shows).diff(old, new)
+        return _Comparison(None, self.terms.without_opinions, shows=shows).diff(old, new)
 
 
-def _finding(change: Change, sides: tuple[Document, Document], profile: Profile) -> DiffFinding:
+def _finding(change: Change, sides: tuple[ComparedDocument, ComparedDocument], profile: Profile) -> DiffFinding:
     judged = classify(change, profile)
-    places = (sides[0].standing(change.old_pointer), sides[1].standing(change.new_pointer))
+    places = (sides[0].cut_to_written(change.old_pointer), sides[1].cut_to_written(change.new_pointer))
     pointer = json_pointer(next((place for place in reversed(places) if place is not None), ()))
     finding = DiffFinding(
         rule=judged.rule.id,
@@ -91,21 +91,21 @@ def _finding(change: Change, sides: tuple[Document, Document], profile: Profile)
         verdict_direction=judged.directions[1],
         certainty=judged.certainty,
         pointer=pointer,
-        old=sides[0].place(places[0]),
-        new=sides[1].place(places[1]),
+        old=sides[0].find_place(places[0]),
+        new=sides[1].find_place(places[1]),
         message=judged.message,
         reason=judged.reason,
         witness=None,
         max_shift=judged.max_shift,
         fingerprint=fingerprint(judged.rule.id, sides[1].name, change, (sides[0].value, sides[1].value)),
-        children=change.imported.findings if change.imported else (),
-        before=sides[0].at(change.old_pointer, change.old),
-        after=sides[1].at(change.new_pointer, change.new),
+        children=change.imported_diff.findings if change.imported_diff else (),
+        before=sides[0].get_written_value(change.old_pointer, change.old),
+        after=sides[1].get_written_value(change.new_pointer, change.new),
     )
     return gathered(finding)
 
 
-def _witnessed(changes: list[Change], findings: list[DiffFinding], load: Load | None) -> list[DiffFinding]:
+def _witnessed(changes: list[Change], findings: list[DiffFinding], load: ArtifactLoader | None) -> list[DiffFinding]:
     """Give each finding that can move a score or a verdict an output that moves, where one is found."""
     states = [state for change in changes if change.before for state in change.states]
     if not states:

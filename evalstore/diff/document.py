@@ -16,7 +16,7 @@ _SHAPES = {"checks": Kind.RUBRIC, "template": Kind.JUDGE, "questions": Kind.DATA
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ComparedDocument:
     """The value of an artifact, or a mapping; its kind is None where nothing in it says so."""
 
     value: dict[str, Any]
@@ -27,10 +27,10 @@ class Document:
     def side(self) -> Side:
         """What the answer says of it."""
         ref = f"{self.artifact.kind}/{self.artifact.id}@{self.artifact.version}" if self.artifact else None
-        return Side(ref, digest(self.said))
+        return Side(ref, digest(self.content))
 
     @property
-    def said(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         """All but its version: what a release names."""
         return {key: item for key, item in self.value.items() if key != "version"}
 
@@ -39,15 +39,15 @@ class Document:
         """Its kind and id."""
         return f"{self.kind or 'mapping'}/{self.value.get('id', '')}"
 
-    def place(self, pointer: Pointer | None) -> Place | None:
+    def find_place(self, pointer: Pointer | None) -> Place | None:
         """Return the line of a pointer, where there is a file."""
         return None if pointer is None or self.artifact is None else self.artifact.document.place(pointer)
 
-    def standing(self, pointer: Pointer | None) -> Pointer | None:
+    def cut_to_written(self, pointer: Pointer | None) -> Pointer | None:
         """Return a pointer cut to what is written: a default is written nowhere."""
         return None if pointer is None else self._reached(pointer)[0]
 
-    def at(self, pointer: Pointer | None, fact: Any) -> Any:
+    def get_written_value(self, pointer: Pointer | None, fact: Any) -> Any:
         """Return what is written at a pointer; the fact itself where that is a default, or a row of another file."""
         if not pointer:
             return None
@@ -64,11 +64,11 @@ class Document:
         return pointer, value
 
 
-def document_of(side: Artifact | Mapping[str, Any]) -> Document:
+def read_document(side: Artifact | Mapping[str, Any]) -> ComparedDocument:
     """Return an artifact or a mapping as plain data; raises `LoadError` for anything else."""
     if not isinstance(side, Artifact | Mapping):
         raise LoadError(f"an artifact or a mapping is compared, and a {type(side).__name__} is neither")
     artifact = side if isinstance(side, Artifact) else None
     value: dict[str, Any] = plain(side.value if isinstance(side, Artifact) else side)
     kind = artifact.kind if artifact else next((kind for key, kind in _SHAPES.items() if key in value), None)
-    return Document(value, kind, artifact)
+    return ComparedDocument(value, kind, artifact)

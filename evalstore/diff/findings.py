@@ -59,7 +59,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedLevel:
     """That people accepted one finding at a lower level: why, who, since when, and until which day (inclusive)."""
 
     level: Bump
@@ -96,7 +96,7 @@ class DiffFinding:
     fingerprint: str
     children: tuple[DiffFinding, ...] = ()
     overridden: str | None = None
-    accepted: Accepted | None = None
+    accepted: AcceptedLevel | None = None
     before: Any = field(default=None, compare=False, repr=False)
     after: Any = field(default=None, compare=False, repr=False)
 
@@ -119,7 +119,7 @@ class MovedOutput:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class RunMeasurement:
     """What a change does to the stored outputs of one run: it informs, and never lowers a level.
 
     Of the `outputs` that the change could reach `unscored` could not be graded under both sides; `moved` have another
@@ -151,5 +151,5 @@ class Diff:
     findings: tuple[DiffFinding, ...]
     rule_set: int
     profile: Profile = Profile.SCORE
-    measured: tuple[Measured, ...] = ()
+    measured: tuple[RunMeasurement, ...] = ()
     notes: tuple[str, ...] = ()

@@ -21,7 +21,7 @@ def fingerprint(rule: str, artifact: str, change: Change, values: tuple[Any, Any
     """Return the print of one edit: rule, artifact, place on both sides by names, and all that it changes."""
     pointers = (change.old_pointer, change.new_pointer)
     places = [_named(value, pointer, change.words) for value, pointer in zip(values, pointers, strict=True)]
-    return _short([rule, artifact, *places, *map(canonical, (change.old, change.new, change.more))])
+    return _short([rule, artifact, *places, *map(canonical, (change.old, change.new, change.discriminator))])
 
 
 def gathered(finding: DiffFinding) -> DiffFinding:

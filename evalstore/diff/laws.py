@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Change, Law
-from evalstore.diff.deciders.bounds import effective
+from evalstore.diff.change import Change, DirectionRule
+from evalstore.diff.deciders.bounds import find_limit
 from evalstore.diff.deciders.case import case_direction
 from evalstore.diff.deciders.facts import by_share, by_share_at_the_bar
 from evalstore.diff.deciders.judges import way_of_levels
@@ -14,25 +14,25 @@ from evalstore.diff.deciders.tool_calls import all_or_fail, by_demand, by_demand
 from evalstore.diff.direction import ADDED, EITHER, LOOSER, NONE, STRICTER, flip, join, left_out
 from evalstore.diff.findings import Direction
 
-NEVER = Law("none", lambda _: NONE)
-UNKNOWN = Law("either", lambda _: EITHER)
+NEVER = DirectionRule("none", lambda _: NONE)
+UNKNOWN = DirectionRule("either", lambda _: EITHER)
 
 
-def always(direction: Direction) -> Law:
+def always(direction: Direction) -> DirectionRule:
     """Return the law of a rule that knows one direction."""
-    return Law(str(direction), lambda _: direction)
+    return DirectionRule(str(direction), lambda _: direction)
 
 
-def rising(direction: Direction) -> Law:
+def rising(direction: Direction) -> DirectionRule:
     """Return the law of a number: `direction` when it rises."""
 
     def of(change: Change) -> Direction:
         return direction if change.new > change.old else flip(direction)
 
-    return Law(f"raised {direction}, lowered {flip(direction)}", of)
+    return DirectionRule(f"raised {direction}, lowered {flip(direction)}", of)
 
 
-def ordered(*words: str) -> Law:
+def ordered(*words: str) -> DirectionRule:
     """Return the law of a choice whose words go from loose to strict; any other word is either."""
 
     def of(change: Change) -> Direction:
@@ -40,10 +40,10 @@ def ordered(*words: str) -> Law:
             return EITHER
         return STRICTER if words.index(change.new) > words.index(change.old) else LOOSER
 
-    return Law(f"{' to '.join(words)} stricter, back looser, else either", of)
+    return DirectionRule(f"{' to '.join(words)} stricter, back looser, else either", of)
 
 
-def asking(direction: Direction) -> Law:
+def asking(direction: Direction) -> DirectionRule:
     """Return the law of a demand on JSON; one more field, or one less, is one that a question need not know."""
 
     def of(change: Change) -> Direction:
@@ -56,7 +56,7 @@ def asking(direction: Direction) -> Law:
         total = join(asked, unsaid if direction is STRICTER else flip(unsaid))
         return flip(total) if check.negate else total
 
-    return Law(f"{direction}; for a field either, where what is not scored can raise the score", of)
+    return DirectionRule(f"{direction}; for a field either, where what is not scored can raise the score", of)
 
 
 def _one_more(change: Change) -> Direction:
@@ -73,7 +73,7 @@ def _one_more(change: Change) -> Direction:
 
 
 def _demand(change: Change) -> Direction:
-    return STRICTER if change.comes else LOOSER
+    return STRICTER if change.is_addition else LOOSER
 
 
 def _errs_apart(change: Change) -> bool:
@@ -87,19 +87,20 @@ def _errs_apart(change: Change) -> bool:
 
 def _bound(change: Change) -> Direction:
     before, after = change.checks
-    if before.may_miss is not after.may_miss or (before.kind == "format" and _errs_apart(change)):
+    limit = find_limit(change)
+    if limit is None or before.may_miss is not after.may_miss or (limit.ends_grading and _errs_apart(change)):
         return EITHER
-    tighter = effective(after, change.name) > effective(before, change.name)
-    return STRICTER if tighter is change.name.startswith("min_") else LOOSER
+    raised = limit.of(after.params) > limit.of(before.params)
+    return STRICTER if raised is limit.is_minimum else LOOSER
 
 
 def _format(change: Change) -> Direction:
-    if change.name != "format":
+    if find_limit(change):
         return _bound(change)
     if _errs_apart(change):
         return EITHER
     if None not in {change.old, change.new}:
-        return FORMATS.of(change)
+        return FORMATS.decide_score(change)
     named = change.old or change.new
     if any(check.may_miss for check in change.checks) or (named == "text" and not change.checks[1].params["min_chars"]):
         return EITHER
@@ -129,23 +130,29 @@ def _partial_at_the_bar(change: Change) -> Direction:
     return NONE if all(map(all_or_fail, change.checks)) else _partial(change)
 
 
-BY_COMBINE = Law("by combine; a gate, or an error that fails all, stricter", _one_more)
-BY_MODES = Law("by the order of the two modes", order_of_modes)
-BY_PANEL = Law("added: min stricter, max looser; removed back; either where a failure can raise it", one_more_judge)
-BY_WAYS = Law("by the order min, mean and median, max; majority either", order_of_ways)
-BY_LEVELS = Law("raised looser, lowered stricter, both either", way_of_levels)
-BY_VOTES = Law("either; a majority by the groups that win", other_weights)
-BY_INCLUSION = Law("by inclusion of one wording in the other, else either", rewording)
-BY_CASE = Law("ignoring case finds more: contain looser, ban stricter; either with a capital sigma", case_direction)
-DEMAND = Law("added stricter, removed looser", _demand)
-BOUND = Law("tightened stricter, loosened looser", _bound)
+BY_COMBINE = DirectionRule("by combine; a gate, or an error that fails all, stricter", _one_more)
+BY_MODES = DirectionRule("by the order of the two modes", order_of_modes)
+BY_PANEL = DirectionRule(
+    "added: min stricter, max looser; removed back; either where a failure can raise it", one_more_judge
+)
+BY_WAYS = DirectionRule("by the order min, mean and median, max; majority either", order_of_ways)
+BY_LEVELS = DirectionRule("raised looser, lowered stricter, both either", way_of_levels)
+BY_VOTES = DirectionRule("either; a majority by the groups that win", other_weights)
+BY_INCLUSION = DirectionRule("by inclusion of one wording in the other, else either", rewording)
+BY_CASE = DirectionRule(
+    "ignoring case finds more: contain looser, ban stricter; either with a capital sigma", case_direction
+)
+DEMAND = DirectionRule("added stricter, removed looser", _demand)
+BOUND = DirectionRule("tightened stricter, loosened looser", _bound)
 FORMATS = ordered("text", "json")
-FORMAT = Law("text to json stricter, back looser; the question's by what it may be; either if errors fail all", _format)
-EXTRACTED = Law("fence to auto looser, back stricter; either beside whole, or if errors fail all", _extracted)
-PASS_MARK = Law("raised stricter, lowered looser", _threshold)
-PARTIAL = Law("on looser, off stricter; the verdict none where only all pass", _partial, _partial_at_the_bar)
-FACTS = Law("by the share of facts: either, unless one is part of another", by_share, by_share_at_the_bar)
-TOOLS = Law(
+FORMAT = DirectionRule(
+    "text to json stricter, back looser; the question's by what it may be; either if errors fail all", _format
+)
+EXTRACTED = DirectionRule("fence to auto looser, back stricter; either beside whole, or if errors fail all", _extracted)
+PASS_MARK = DirectionRule("raised stricter, lowered looser", _threshold)
+PARTIAL = DirectionRule("on looser, off stricter; the verdict none where only all pass", _partial, _partial_at_the_bar)
+FACTS = DirectionRule("by the share of facts: either, unless one is part of another", by_share, by_share_at_the_bar)
+TOOLS = DirectionRule(
     "by mode: more asked for stricter, less looser; either where a share has other parts, or exact lets by others",
     by_demand,
     by_demand_at_the_bar,

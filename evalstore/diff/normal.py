@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evalstore.diff.changes.dataset import read_questions
+from evalstore.diff.changes.dataset import read_question_set
+from evalstore.diff.kinds import KINDS
 from evalstore.diff.plain import plain, shown
 from evalstore.diff.state import CheckState, RubricState, read_rubric
 
-_SETS = frozenset({"values", "facts", "forbidden", "required_sections", "forbidden_patterns", "expected_fields"})
 _JUDGE: Mapping[str, Any] = {"template": "", "variables": [], "score_type": None, "scale": {"min": 0, "max": 1}}
 _FIRST = ("id", "version", "title", "kind", "input")
 
@@ -25,7 +25,7 @@ def normal(value: Mapping[str, Any]) -> dict[str, Any] | None:
         return None if state is None else _ordered(_rest(whole, "checks", "scoring")) | _rubric(state)
     if "template" in whole:
         return _ordered(_rest(whole, *_JUDGE)) | {key: whole.get(key, default) for key, default in _JUDGE.items()}
-    questions = read_questions(whole) if "questions" in whole or "rows" in whole else None
+    questions = read_question_set(whole) if "questions" in whole or "rows" in whole else None
     if questions is None:
         return None
     rows = {id_: _ordered(_rest(dict(row), "id")) for id_, row in sorted(questions.rows.items())}
@@ -46,7 +46,7 @@ def _rubric(state: RubricState) -> dict[str, Any]:
 
 def _check(check: CheckState) -> dict[str, Any]:
     params = {
-        name: sorted(value) if name in _SETS and value is not None else value
+        name: sorted(value) if KINDS[check.kind].params[name].is_set and value is not None else value
         for name, value in sorted(check.params.items())
         if value is not None
     }

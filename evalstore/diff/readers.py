@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.checks.juror import FILLED
-from evalstore.diff.asked import READ, Row, written
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.judges import names_of
 from evalstore.diff.findings import Diff
-from evalstore.diff.kinds import Params, UnreadableError
+from evalstore.diff.kinds import KINDS, Row
+from evalstore.diff.params import Params, UnreadableError
 from evalstore.diff.plain import plain, same
-from evalstore.diff.refs import Load, pinned
+from evalstore.diff.refs import ArtifactLoader, is_pinned
 from evalstore.diff.state import CheckState, read_rubric
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
@@ -26,7 +26,7 @@ _COMPARED, _SHOWN = 300, 20
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class RubricReads:
     """One rubric as it reads questions: the parts that its own checks read, and those that others read, and who."""
 
     ref: str
@@ -36,27 +36,27 @@ class Reader:
 
 
 @dataclass(slots=True)
-class Readers:
+class ReferenceReaders:
     """The rubrics of a dataset's questions, each read once; `compare` compares two, showing an output or not."""
 
-    load: Load | None
+    load: ArtifactLoader | None
     compare: Callable[[Params, Params, bool], Diff]
-    _known: dict[str, Reader | str] = field(default_factory=dict)
+    _known: dict[str, RubricReads | str] = field(default_factory=dict)
     _compared: int = 0
 
-    def follow(self, change: Change) -> Change:
+    def trace_change(self, change: Change) -> Change:
         """Return the change of a reference with what it does to the checks that read it, or with why it is open."""
         if change.rule != RULE or change.question is None:
             return change
         before, after = change.question
         if before.get("bundle") is not None or after.get("bundle") is not None:
-            return change.because("its bundle may read it")
+            return change.with_reason("its bundle may read it")
         readers = [self._reader(row.get("rubric_ref")) for row in (before, after)]
         if why := next((reader for reader in readers if isinstance(reader, str)), ""):
-            return change.because(why)
-        return self._judged(change, [reader for reader in readers if isinstance(reader, Reader)])
+            return change.with_reason(why)
+        return self._judged(change, [reader for reader in readers if isinstance(reader, RubricReads)])
 
-    def _judged(self, change: Change, readers: list[Reader]) -> Change:
+    def _judged(self, change: Change, readers: list[RubricReads]) -> Change:
         before, after = change.question or ({}, {})
         moved = [_moved(reader, before, after) for reader in readers]
         if not any(moved):
@@ -64,22 +64,22 @@ class Readers:
             proof = Proof(f"no check and no judge of {told} reads what changes", rule="question-reference-unread")
             return replace(change, proof=proof)
         if readers[0].ref != readers[1].ref:
-            return change.because("another rubric grades it, too")
+            return change.with_reason("another rubric grades it, too")
         if who := next((readers[0].others[part] for part in moved[0] if part in readers[0].others), ""):
-            return change.because(f"{who} reads it")
+            return change.with_reason(f"{who} reads it")
         try:
-            old, new = (written(readers[0].value, row) for row in (before, after))
+            old, new = (fill_from_question(readers[0].value, row) for row in (before, after))
         except UnreadableError:
-            return change.because("one side is nothing that a check can read")
+            return change.with_reason("one side is nothing that a check can read")
         if _same_checks(old, new):
             return replace(change, proof=Proof("it is another spelling: the checks that read it ask for the same"))
         self._compared += 1
         if self._compared > _COMPARED:
-            return change.because("too much changes to compare it one by one")
+            return change.with_reason("too much changes to compare it one by one")
         imported = self.compare(old, new, self._compared <= _SHOWN)
-        return replace(change.because(f"{readers[0].ref} reads it"), imported=imported)
+        return replace(change.with_reason(f"{readers[0].ref} reads it"), imported=imported)
 
-    def _reader(self, ref: Any) -> Reader | str:
+    def _reader(self, ref: Any) -> RubricReads | str:
         if not isinstance(ref, str):
             return "it names no rubric, and any may read it"
         if ref not in self._known:
@@ -89,17 +89,17 @@ class Readers:
                 self._known[ref] = error.message
         return self._known[ref]
 
-    def _read(self, ref: str, *, deep: bool) -> Reader | str:
+    def _read(self, ref: str, *, deep: bool) -> RubricReads | str:
         if self.load is None:
             return "its rubric is not at hand"
-        if not pinned(parse_ref(ref)):
+        if not is_pinned(parse_ref(ref)):
             return f"{ref} floats"
         found = self.load(ref)
         value: dict[str, Any] = plain(found.value)
         rubric = read_rubric(value) if found.kind is Kind.RUBRIC else None
         if rubric is None or any(not is_cosmetic(key) for check in rubric.checks for key in check.loose):
             return f"{ref} cannot be read in full"
-        own = frozenset(part for check in rubric.checks for part in READ[check.kind](check.params))
+        own = frozenset(part for check in rubric.checks for part in KINDS[check.kind].question_parts(check.params))
         others: dict[Pointer, str] = {}
         for check in rubric.checks:
             if check.kind == "composite" and deep:
@@ -109,7 +109,7 @@ class Readers:
                 if isinstance(parts, str):
                     return parts
                 others.update(dict.fromkeys(parts, who))
-        return Reader(ref, value, own, others)
+        return RubricReads(ref, value, own, others)
 
     def _parts(self, ref: str) -> Iterable[Pointer] | str:
         """Return what a rubric within a rubric reads of a question, or why that cannot be known."""
@@ -118,16 +118,22 @@ class Readers:
 
     def _names(self, ref: str) -> Iterable[Pointer] | str:
         """Return what a judge's template reads of a question, or why that cannot be known."""
-        found = self.load(ref) if self.load and pinned(parse_ref(ref)) else None
+        found = self.load(ref) if self.load and is_pinned(parse_ref(ref)) else None
         names = names_of(found.value.get("template")) if found and found.kind is Kind.JUDGE else None
         return f"{ref} floats, or cannot be read" if names is None else [(name,) for name in names if name in FILLED]
 
 
-def compared(change: Change) -> Proof | None:
+def fill_from_question(rubric: Params, row: Row) -> dict[str, Any]:
+    """Return a rubric with what its checks read of a question written into them; `UnreadableError` for a misfit."""
+    checks = ({**check, **KINDS[check["kind"]].fill_from_question(check, row)} for check in rubric["checks"])
+    return {**rubric, "checks": [{key: item for key, item in check.items() if item is not None} for check in checks]}
+
+
+def prove_readers_unmoved(change: Change) -> Proof | None:
     """Prove that the checks that read the reference ask for the same, or that their rubric does not count them."""
-    if change.imported is None or change.imported.required_bump is Bump.MAJOR:
+    if change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
         return None
-    level = max(change.imported.required_bump, Bump.PATCH)
+    level = max(change.imported_diff.required_bump, Bump.PATCH)
     return Proof("what the checks that read it ask for is the same, or is not counted", level)
 
 
@@ -137,7 +143,7 @@ def _same_checks(old: Params, new: Params) -> bool:
     return len(params) == len(states) and same(*params)
 
 
-def _moved(reader: Reader, before: Row, after: Row) -> list[Pointer]:
+def _moved(reader: RubricReads, before: Row, after: Row) -> list[Pointer]:
     parts = sorted({*reader.own, *reader.others})
     return [part for part in parts if not same(_view(before, part), _view(after, part))]
 

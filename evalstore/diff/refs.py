@@ -6,7 +6,7 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 from fractions import Fraction
 
-from evalstore.diff.change import Change, Decided, Proof
+from evalstore.diff.change import Change, Decision, Proof
 from evalstore.diff.direction import EITHER, counts, join
 from evalstore.diff.findings import Certainty, Diff, Direction
 from evalstore.diff.plain import plain
@@ -15,8 +15,8 @@ from evalstore.errors import EvalstoreError
 from evalstore.model import Artifact, PinType, Ref, parse_ref
 from evalstore.versions import Bump
 
-Load = Callable[[str], Artifact]
-Compare = Callable[[Artifact, Artifact], Diff]
+ArtifactLoader = Callable[[str], Artifact]
+ArtifactComparer = Callable[[Artifact, Artifact], Diff]
 
 _COMPOSITE = "composite-ref-changed"
 REFERENCES = frozenset({"judge-ref-changed", _COMPOSITE, "question-rubric-ref-changed"})
@@ -26,7 +26,7 @@ _UNSCORE = frozenset(
     | {"scoring-combine-changed", "scoring-required-changed", "json-schema-tightened", "json-schema-loosened"}
     | {"scoring-missing-policy-changed", "scoring-errors-policy-changed", "format-changed"}
 )
-_NO_SCORE = Decided(
+_NO_SCORE = Decision(
     Certainty.BY_DEFINITION,
     "what its rubric leaves without a score may be other outputs, and no score is not 0",
     (),
@@ -36,7 +36,7 @@ _COMMIT = frozenset("0123456789abcdef")
 _COMMIT_LENGTHS = frozenset({40, 64})
 
 
-def follow(change: Change, load: Load | None, compare: Compare, locked: Container[str] = ()) -> Change:
+def import_reference(change: Change, load: ArtifactLoader | None, compare: ArtifactComparer, locked: Container[str] = ()) -> Change:
     """Return the change of a reference with the diff that it imports, or with the reason why it cannot be known.
 
     One that floats imports nothing that would hold, unless it is among the `locked`.
@@ -46,72 +46,72 @@ def follow(change: Change, load: Load | None, compare: Compare, locked: Containe
     try:
         old, new = (parse_ref(ref if isinstance(ref, str) else "") for ref in (change.old, change.new))
     except EvalstoreError:
-        return change.because("one side has no reference that can be read")
-    if not pinned(new):
+        return change.with_reason("one side has no reference that can be read")
+    if not is_pinned(new):
         if str(new) not in locked:
             return replace(change, rule="ref-unpinned")
-        change = change.saying(held=str(new))
+        change = change.with_words(held=str(new))
     if old.name != new.name:
-        return change.because("it is another artifact")
+        return change.with_reason("it is another artifact")
     if load is None:
-        return change.because("the artifacts are not at hand")
+        return change.with_reason("the artifacts are not at hand")
     try:
         return _imported(change, (load(str(old)), load(str(new))), compare)
     except EvalstoreError as error:
-        return change.because(error.message)
+        return change.with_reason(error.message)
 
 
-def _imported(change: Change, sides: tuple[Artifact, Artifact], compare: Compare) -> Change:
+def _imported(change: Change, sides: tuple[Artifact, Artifact], compare: ArtifactComparer) -> Change:
     if change.rule == _COMPOSITE and sides[0].digest != sides[1].digest and any(map(_nests, sides)):
-        return change.because("composites go one level deep, and one side holds another")
+        return change.with_reason("composites go one level deep, and one side holds another")
     imported = compare(*sides)
     if _bar_turned(change, imported):
-        return change.because("negate turns its score round, and the bar that this is held against is another")
+        return change.with_reason("negate turns its score round, and the bar that this is held against is another")
     return replace(change, imported=imported, decided=_NO_SCORE if _comes_and_goes(change, imported, sides) else None)
 
 
-def same_content(change: Change) -> Proof | None:
+def prove_same_content(change: Change) -> Proof | None:
     """Prove that both references name one content."""
-    if change.imported is None or change.imported.old.digest != change.imported.new.digest:
+    if change.imported_diff is None or change.imported_diff.old.digest != change.imported_diff.new.digest:
         return None
     return Proof("both versions have one digest", rule="ref-repinned-same-content")
 
 
-def held(change: Change) -> Proof | None:
+def prove_locked_harmless(change: Change) -> Proof | None:
     """Prove that a reference which floats, but is locked, means what moves no score; it can be moved on: minor."""
-    if "held" not in change.words or change.imported is None or change.imported.required_bump is Bump.MAJOR:
+    if "held" not in change.words or change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
         return None
-    return Proof(f"evalstore.lock holds it at {change.imported.new.ref}: no score moves", Bump.MINOR, "ref-unpinned")
+    return Proof(f"evalstore.lock holds it at {change.imported_diff.new.ref}: no score moves", Bump.MINOR, "ref-unpinned")
 
 
-def harmless(change: Change) -> Proof | None:
+def prove_harmless(change: Change) -> Proof | None:
     """Prove that nothing that changed between the two versions moves a score."""
-    if change.imported is None or change.imported.required_bump is Bump.MAJOR:
+    if change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
         return None
-    level = max(change.imported.required_bump, Bump.PATCH)
+    level = max(change.imported_diff.required_bump, Bump.PATCH)
     return Proof(f"what changed between the two versions is {level}: no score moves", level)
 
 
-def unused(change: Change) -> Proof | None:
+def prove_default_unused(change: Change) -> Proof | None:
     """Prove that a default is read by no question that both sides have."""
     if change.words.get("users") != "0":
         return None
     return Proof("no question that both sides have reads this default")
 
 
-def imported_shift(diff: Diff) -> Fraction | None:
+def bound_imported_shift(diff: Diff) -> Fraction | None:
     """Return a bound on how far all findings of a diff together can move one question's score."""
     shifts = [finding.max_shift for finding in diff.findings]
     return None if None in shifts else sum((shift for shift in shifts if shift), Fraction(0))
 
 
-def imported_directions(diff: Diff) -> tuple[Direction, Direction]:
+def join_imported_directions(diff: Diff) -> tuple[Direction, Direction]:
     """Return where all findings of a diff together can move the score and the verdict."""
     found = diff.findings
     return join(*(one.direction for one in found)), join(*(one.verdict_direction for one in found))
 
 
-def pinned(ref: Ref) -> bool:
+def is_pinned(ref: Ref) -> bool:
     """Whether a reference means the same tomorrow: one version, or one commit."""
     if ref.type is PinType.REVISION:
         return len(ref.revision) in _COMMIT_LENGTHS and _COMMIT.issuperset(ref.revision)

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from evalstore.diff.kinds import KINDS, UnreadableError, one_of, read_params, switch, text, texts
+from evalstore.diff.kinds import KINDS, read_params
+from evalstore.diff.params import UnreadableError, read_one_of, read_switch, read_text, read_texts
 from evalstore.model import Check, Combine, Rubric, Scoring, check_ids, fraction
 from evalstore.model.rubric import RUBRIC_THRESHOLD, default_threshold
 
 _COMMON = frozenset({"id", "kind", "threshold", "negate"})
 _SCORING = frozenset({"combine", "weights", "required", "threshold", "missing", "errors"})
 _CHECKS = 400
-_missing, _errors = one_of("skip", "zero"), one_of("skip", "zero", "fail")
+_missing, _errors = read_one_of("skip", "zero"), read_one_of("skip", "zero", "fail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,12 @@ class CheckState:
     def binary(self) -> bool:
         """Whether its score is 0 or 1 and its verdict says the same."""
         bar = self.threshold is not None and 0 < self.threshold <= 1
-        return KINDS[self.kind].binary(self.params) and bar
+        return KINDS[self.kind].is_binary(self.params) and bar
 
     @property
     def two_valued(self) -> bool:
         """Whether its score is 0 or 1."""
-        return KINDS[self.kind].binary(self.params)
+        return KINDS[self.kind].is_binary(self.params)
 
     @property
     def may_miss(self) -> bool:
@@ -57,7 +58,7 @@ class CheckState:
     @property
     def reads_bar(self) -> bool:
         """Whether its threshold moves its score, and not its verdict alone."""
-        return KINDS[self.kind].reads_bar(self.params)
+        return KINDS[self.kind].reads_threshold(self.params)
 
     def check(self) -> Check:
         """Return the check that scoring runs; it goes by its token."""
@@ -122,7 +123,7 @@ def _state(value: Mapping[str, Any]) -> RubricState:
     if len(set(ids)) < len(ids) or len(ids) > _CHECKS:
         raise UnreadableError("two checks have one id, or there are too many to compare one by one")
     weights = {id_: _number(weight) for id_, weight in scoring.get("weights", {}).items()}
-    gates = texts(scoring.get("required", []))
+    gates = read_texts(scoring.get("required", []))
     return RubricState(
         checks=tuple(
             _check(index, id_, check, weight=weights.get(id_, Fraction(1)), gated=id_ in gates)
@@ -147,13 +148,13 @@ def _check(index: int, id_: str, value: Mapping[str, Any], *, weight: Fraction, 
     return CheckState(
         token=f"c{index}",
         index=index,
-        id=text(id_),
+        id=read_text(id_),
         named="id" in value,
         kind=kind,
         params=params,
         # A composite's own bar is its rubric's, which no written one can be compared with.
         threshold=_bar(value["threshold"]) if "threshold" in value else default_threshold(kind),
-        negate=switch(value.get("negate", False)),
+        negate=read_switch(value.get("negate", False)),
         weight=weight,
         gated=gated,
         loose={key: item for key, item in value.items() if key not in _COMMON and key not in params},

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.changes.dataset import later_names
-from evalstore.diff.findings import Accepted, Certainty, DiffFinding, Direction, Profile
+from evalstore.diff.changes.dataset import follow_renames
+from evalstore.diff.findings import AcceptedLevel, Certainty, DiffFinding, Direction, Profile
 from evalstore.diff.rules import RULE_SETS, RULES
 from evalstore.errors import LoadError, Place
 from evalstore.validation import RULES as FILES
@@ -25,7 +25,7 @@ _RENAMED = Proof(f"{_FILE} lists it under renames", Bump.MINOR, certainty=Certai
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ComparisonSettings:
     """What holds for one comparison.
 
     `renames` are by dataset (`dataset/<id>`), `overrides` by `rule[:direction]`, `accepted` by fingerprint;
@@ -36,22 +36,22 @@ class Terms:
     cosmetic: frozenset[str] = frozenset()
     renames: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     overrides: Mapping[str, Bump] = field(default_factory=dict)
-    accepted: Mapping[str, Accepted] = field(default_factory=dict)
+    accepted: Mapping[str, AcceptedLevel] = field(default_factory=dict)
     locked: frozenset[str] = frozenset()
     rule_set: int = RULE_SETS[-1]
 
     @property
-    def bare(self) -> Terms:
+    def without_opinions(self) -> ComparisonSettings:
         """What holds for the change of a pinned artifact: what people think of it proves nothing to who pins it."""
         return replace(self, overrides={}, accepted={})
 
 
-def terms_of(settings: Mapping[str, Any], profile: Profile | None = None) -> Terms:
+def read_comparison_settings(settings: Mapping[str, Any], profile: Profile | None = None) -> ComparisonSettings:
     """Read the terms that evalstore.yaml states; `profile` wins over its own.
 
     Raises `LoadError` for a word that means nothing: ignored in silence, it could be the one that raises a level.
     """
-    return Terms(
+    return ComparisonSettings(
         profile=profile or _profile(settings.get("profile", Profile.SCORE)),
         cosmetic=frozenset(_texts("cosmetic", settings.get("cosmetic", []))),
         renames={name: _words(f"renames: {name}", pairs) for name, pairs in _mapping("renames", settings).items()},
@@ -60,16 +60,16 @@ def terms_of(settings: Mapping[str, Any], profile: Profile | None = None) -> Ter
     )
 
 
-def declared(change: Change, terms: Terms, renames: Mapping[str, str]) -> Change:
+def apply_declarations(change: Change, terms: ComparisonSettings, renames: Mapping[str, str]) -> Change:
     """Return the change with the proof that a declaration gives it, where there is one."""
     if change.rule == "extension-field-changed" and change.name in terms.cosmetic:
         return replace(change, proof=_COSMETIC)
-    if change.rule == "question-id-renamed" and change.new in later_names(renames, change.old):
+    if change.rule == "question-id-renamed" and change.new in follow_renames(renames, change.old):
         return replace(change, proof=_RENAMED)
     return change
 
 
-def weigh(finding: DiffFinding, terms: Terms) -> DiffFinding:
+def adjust_level(finding: DiffFinding, terms: ComparisonSettings) -> DiffFinding:
     """Return the finding at the level that counts: the rule's, as the settings override it, as people accepted it."""
     finding = _overridden(finding, terms.overrides)
     accepted = terms.accepted.get(finding.fingerprint)

@@ -12,22 +12,17 @@ from evalstore.diff.findings import Witness
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.plain import plain
 from evalstore.diff.records import records
-from evalstore.diff.refs import Load
+from evalstore.diff.refs import ArtifactLoader
 from evalstore.diff.state import CheckState, RubricState, read_rubric
 from evalstore.documents import canonical
 from evalstore.errors import EvalstoreError
 from evalstore.model import CheckResult, Output, RubricResult, Sample, Unscored
 
-# Kinds that ask no judge, in the check itself or in the rubric that it refers to: they answer at once, on any machine.
-# What they would ask of a question, or of a record of calls, is missing: the output shown is a text alone. So such a
-# check may stand beside the changed one, but is not itself shown to move.
-_UNJUDGED = frozenset(KINDS) - {"llm_judge"}
-_OUTSIDE = frozenset({"composite", "php_lint"})
+_COMPOSITE = "composite"
 _BESIDE = 6  # texts that are tried with each record of calls
 # What a comparison spends on playing, counted so that every machine stops at the same place; well under a second.
 _BUDGET = 400_000
-_PRICES = {"markdown_structure": 150, "php_lint": 100, "json_schema": 100}
-_PRICE, _COMBINED = 10, 3
+_COMBINED = 3
 _TEXT = 1_000  # characters that are played for one price
 # Of a schema: what a character costs when it is compiled, how many cost one more when it is played.
 _COMPILING = 3
@@ -53,7 +48,7 @@ class Replay:
 
     old: RubricState
     new: RubricState
-    load: Load | None = None
+    load: ArtifactLoader | None = None
     _spent: int = 0
     _players: dict[int, tuple[CheckState, _Player]] = field(default_factory=dict)
 
@@ -71,11 +66,11 @@ class Replay:
             return None  # validation says what is wrong with a rubric that cannot be run
 
     def _is_playable(self, check: CheckState) -> bool:
-        if check.kind != "composite":
+        if check.kind != _COMPOSITE:
             return _is_unjudged(check)
         inner = self._inner(check)
         # An error within is not seen from without: nothing there may need an engine that other machines lack.
-        return inner is not None and all(_is_unjudged(one) and one.kind not in _OUTSIDE for one in inner.checks)
+        return inner is not None and all(_is_unjudged(one) and _is_portable(one) for one in inner.checks)
 
     def _inner(self, check: CheckState) -> RubricState | None:
         return read_rubric(plain(self.load(check.params["rubric_ref"]).value)) if self.load else None
@@ -116,12 +111,12 @@ class Replay:
 
     def _price(self, check: CheckState) -> tuple[int, int]:
         """Return what playing a check once costs, and how much of it is to be compiled."""
-        if check.kind == "composite" and (inner := self._inner(check)):
+        if check.kind == _COMPOSITE and (inner := self._inner(check)):
             prices = [self._price(one) for one in inner.checks]
             return sum(price for price, _ in prices), sum(written for _, written in prices)
         listed = sum(len(value) for value in check.params.values() if isinstance(value, list))
         written = len(canonical(check.params["schema"])) if check.params.get("schema") is not None else 0
-        return _PRICES.get(check.kind, _PRICE) + listed + written // _CHARS, written
+        return KINDS[check.kind].price + listed + written // _CHARS, written
 
     def _spend(self, steps: int) -> None:
         self._spent += steps
@@ -133,15 +128,20 @@ def _asks_more(change: Change) -> bool:
     """Whether the changed check reads more than a text and calls of tools that it names."""
     mine = [check for state in change.states for check in state.checks if check.token == change.token]
     return any(
-        (check.kind == "tool_usage" and not records(change))
-        or (check.kind == "fact_match" and not check.params["facts"])
-        or check.params.get("expected_fields") is not None
+        (check.kind == "tool_usage" and not records(change)) or KINDS[check.kind].reads_more_than_text(check.params)
         for check in mine
     )
 
 
 def _is_unjudged(check: CheckState) -> bool:
-    return check.kind in _UNJUDGED and check.params.get("judge_prompt_ref") is None
+    # A check that asks no judge answers at once, on any machine. What it would ask of a question, or of a record of
+    # calls, is missing: the output shown is a text alone. So it may stand beside the changed one, but is not itself
+    # shown to move.
+    return not KINDS[check.kind].asks_judges(check.params)
+
+
+def _is_portable(check: CheckState) -> bool:
+    return check.kind != _COMPOSITE and KINDS[check.kind].is_portable
 
 
 def _outputs(change: Change) -> Iterator[Output]:

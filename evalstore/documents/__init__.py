@@ -5,8 +5,7 @@ from evalstore.documents.edit import encode, replace_scalar, replace_scalars
 from evalstore.documents.json_reader import LINE_LIMIT, read_json, read_row, read_value
 from evalstore.documents.json_stream import JsonStream
 from evalstore.documents.json_writer import write_json, write_row
-from evalstore.documents.source import read_text
-from evalstore.documents.tree import Document, Mark, Pointer, json_pointer
+from evalstore.documents.tree import Document, Mark, Pointer, json_pointer, read_text
 from evalstore.documents.yaml_reader import read_legacy_yaml, read_yaml
 from evalstore.documents.yaml_writer import write_legacy_yaml, write_yaml
 

@@ -18,8 +18,8 @@ class Anchor(NamedTuple):
 
 
 # Where a mapping has no key yet (a key may be null), and where its key is the merge key.
-_NONE: Any = object()
-_MERGE: Any = object()
+_NO_KEY: Any = object()
+_MERGE_KEY: Any = object()
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class _Frame:
     mark: Mark
     anchor: str | None
     first: int
-    key: Any = _NONE
+    key: Any = _NO_KEY
     height: int = 1
     merged: list[dict[Any, Any]] | None = None
 
@@ -59,39 +59,39 @@ class Builder:
     @property
     def wants_key(self) -> bool:
         """Whether the next scalar is the key of a mapping."""
-        return bool(self._stack) and isinstance(self._stack[-1].container, dict) and self._stack[-1].key is _NONE
+        return bool(self._stack) and isinstance(self._stack[-1].container, dict) and self._stack[-1].key is _NO_KEY
 
     def key(self, name: Any, mark: Mark) -> None:
         """Take the key of the next value; the same key twice is refused, and so are `1` and `1.0`."""
         frame = self._stack[-1]
         pointer = (*frame.pointer, name)
         if pointer in self.keys:
-            raise self._twice(repr(name) if isinstance(name, str) else self.text[mark.start : mark.end], pointer, mark)
+            raise self._build_duplicate_error(repr(name) if isinstance(name, str) else self.text[mark.start : mark.end], pointer, mark)
         self.keys[pointer] = mark
         frame.key = name
 
     def merge(self, mark: Mark) -> None:
         """Take a merge key: the next value is a mapping, or a list of them, whose entries stand here too."""
         frame = self._stack[-1]
-        pointer = (*frame.pointer, _MERGE)
+        pointer = (*frame.pointer, _MERGE_KEY)
         if frame.merged is not None:
-            raise self._twice("<<", pointer, mark)
+            raise self._build_duplicate_error("<<", pointer, mark)
         self.keys[pointer] = mark
-        frame.key, frame.merged = _MERGE, []
+        frame.key, frame.merged = _MERGE_KEY, []
 
     def scalar(self, value: object, mark: Mark, anchor: str | None = None) -> None:
         """Take a scalar value."""
-        self._count(1, 1, mark)
+        self._count_nodes(1, 1, mark)
         if anchor:
             self.anchors[anchor] = Anchor(value, 1, 0)
-        self._put(value, mark, 0)
+        self._attach(value, mark, 0)
 
     def start(self, container: dict[Any, Any] | list[Any], mark: Mark, anchor: str | None = None) -> None:
         """Open a mapping or a sequence."""
-        self._count(1, 1, mark)
+        self._count_nodes(1, 1, mark)
         if anchor:
             self.anchors.pop(anchor, None)
-        self._stack.append(_Frame(container, self._here(), mark, anchor, self._nodes))
+        self._stack.append(_Frame(container, self._find_pointer(), mark, anchor, self._nodes))
 
     def end(self, end: int) -> None:
         """Close the innermost mapping or sequence at offset `end`."""
@@ -102,7 +102,7 @@ class Builder:
             frame.container = dict(pairs) | dict(frame.container)
         if frame.anchor:
             self.anchors[frame.anchor] = Anchor(frame.container, self._nodes - frame.first + 1, frame.height)
-        self._put(frame.container, Mark(line, column, start, end), frame.height)
+        self._attach(frame.container, Mark(line, column, start, end), frame.height)
 
     def alias(self, name: str, mark: Mark) -> None:
         """Repeat an anchored node, within the budget."""
@@ -111,17 +111,17 @@ class Builder:
         if name not in self.anchors:
             raise LoadError(f"the alias *{name} names no anchor", place=self.place(mark))
         anchor = self.anchors[name]
-        self._count(anchor.nodes, anchor.height + 1, mark)
-        self._put(anchor.value, mark, anchor.height)
+        self._count_nodes(anchor.nodes, anchor.height + 1, mark)
+        self._attach(anchor.value, mark, anchor.height)
 
-    def _here(self) -> Pointer:
+    def _find_pointer(self) -> Pointer:
         if not self._stack:
             return ()
         frame = self._stack[-1]
-        return (*frame.pointer, len(frame.container) if frame.key is _NONE else frame.key)
+        return (*frame.pointer, len(frame.container) if frame.key is _NO_KEY else frame.key)
 
-    def _put(self, value: object, mark: Mark, height: int) -> None:
-        self.marks[self._here()] = mark
+    def _attach(self, value: object, mark: Mark, height: int) -> None:
+        self.marks[self._find_pointer()] = mark
         if not self._stack:
             self.value, self.done = value, True
             return
@@ -129,18 +129,18 @@ class Builder:
         frame.height = max(frame.height, height + 1)
         if isinstance(frame.container, list):
             frame.container.append(value)
-        elif frame.key is _MERGE:
-            frame.merged, frame.key = self._mappings(value, mark), _NONE
-        elif frame.key is not _NONE:
-            frame.container[frame.key], frame.key = value, _NONE
+        elif frame.key is _MERGE_KEY:
+            frame.merged, frame.key = self._check_mappings(value, mark), _NO_KEY
+        elif frame.key is not _NO_KEY:
+            frame.container[frame.key], frame.key = value, _NO_KEY
 
-    def _mappings(self, value: Any, mark: Mark) -> list[dict[Any, Any]]:
+    def _check_mappings(self, value: Any, mark: Mark) -> list[dict[Any, Any]]:
         mappings: list[dict[Any, Any]] = value if isinstance(value, list) else [value]
         if all(isinstance(mapping, dict) for mapping in mappings):
             return mappings
         raise LoadError("<< takes a mapping, or a list of them", place=self.place(mark))
 
-    def _twice(self, key: str, pointer: Pointer, mark: Mark) -> LoadError:
+    def _build_duplicate_error(self, key: str, pointer: Pointer, mark: Mark) -> LoadError:
         first = self.keys[pointer].line
         return LoadError(
             f"the key {key} stands twice in one mapping (first on line {first})",
@@ -148,7 +148,7 @@ class Builder:
             hint="keep one of the two; most programs read the last",
         )
 
-    def _count(self, nodes: int, height: int, mark: Mark) -> None:
+    def _count_nodes(self, nodes: int, height: int, mark: Mark) -> None:
         self._nodes += nodes
         if len(self._stack) + height > DEPTH_LIMIT:
             raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=self.place(mark))

@@ -23,9 +23,9 @@ def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Docum
     """Return the document with the strings at these pointers replaced; proves that nothing else changed."""
     text = document.text
     for pointer in sorted(changes, key=lambda pointer: document.marks[pointer].start, reverse=True):
-        text = _replaced(document, text, pointer, changes[pointer])
+        text = _replace_in_text(document, text, pointer, changes[pointer])
     edited = read_yaml(text, document.file)
-    if edited.value != reduce(lambda value, change: _with(value, *change), changes.items(), document.value):
+    if edited.value != reduce(lambda value, change: _replace_value(value, *change), changes.items(), document.value):
         pointer, new = next(iter(changes.items()))
         raise RefusedError(
             f"{json_pointer(pointer)} cannot be changed without touching more",
@@ -47,26 +47,26 @@ def after_properties(document: Document, pointer: Pointer) -> int:
     return properties.end() if properties else mark.start
 
 
-def _replaced(document: Document, text: str, pointer: Pointer, new: str) -> str:
+def _replace_in_text(document: Document, text: str, pointer: Pointer, new: str) -> str:
     mark, start = document.marks[pointer], after_properties(document, pointer)
     first = document.text[start : start + 1]
     if first == "*":  # an alias says what its anchor says, which is changed too, or the proof fails
         return text
-    quote = _quote(first, new, document.place(pointer))
+    quote = _choose_quote(first, new, document.place(pointer))
     return f"{text[:start]}{quote}{new}{quote}{text[mark.end :]}"
 
 
-def _quote(first: str, new: str, place: Place) -> str:
+def _choose_quote(first: str, new: str, place: Place) -> str:
     if first in {'"', "'"}:
         return first
     return "" if plain(new, place) == new else '"'
 
 
-def _with(value: object, pointer: Pointer, new: str) -> object:
+def _replace_value(value: object, pointer: Pointer, new: str) -> object:
     if not pointer:
         return new
     if isinstance(value, dict):
-        return value | {pointer[0]: _with(value[pointer[0]], pointer[1:], new)}
+        return value | {pointer[0]: _replace_value(value[pointer[0]], pointer[1:], new)}
     if isinstance(value, list):
-        return [_with(item, pointer[1:], new) if index == pointer[0] else item for index, item in enumerate(value)]
+        return [_replace_value(item, pointer[1:], new) if index == pointer[0] else item for index, item in enumerate(value)]
     raise TypeError(pointer)

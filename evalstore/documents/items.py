@@ -24,7 +24,7 @@ def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], 
     old = document.value[key]
     new = [*old[:index], item, *old[index + replace :]]
     try:
-        edited = read_yaml(_spliced(document, key, index, item, replace=replace), document.file)
+        edited = read_yaml(_splice_item(document, key, index, item, replace=replace), document.file)
     except LoadError:
         edited = document
     if edited.value != document.value | {key: new}:
@@ -36,36 +36,36 @@ def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], 
     return Document(edited.file, edited.text, edited.value, edited.marks, edited.keys, document.bom)
 
 
-def _spliced(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool) -> str:
+def _splice_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool) -> str:
     text, mark = document.text, document.marks[key,]
     if not document.value[key] and style_of(document, (key,)) == "[":
-        return f"{text[: mark.start].rstrip(' ')}{_break(text)}{_block(text, item, '  ')}{text[mark.end :]}"
+        return f"{text[: mark.start].rstrip(' ')}{_detect_line_break(text)}{_format_item(text, item, '  ')}{text[mark.end :]}"
     if replace:
-        start, end = _line(text, document.marks[key, index].start), line_after(document, (key, index))
+        start, end = _find_line_start(text, document.marks[key, index].start), line_after(document, (key, index))
     else:
-        start = end = line_after(document, (key, index - 1)) if index else _next_line(text, document.keys[key,].end)
-    before = text[:start] if text[:start].endswith(("\n", "\r")) else text[:start] + _break(text)
-    return f"{before}{_block(text, item, _indent(document, key))}{text[end:]}"
+        start = end = line_after(document, (key, index - 1)) if index else _find_next_line(text, document.keys[key,].end)
+    before = text[:start] if text[:start].endswith(("\n", "\r")) else text[:start] + _detect_line_break(text)
+    return f"{before}{_format_item(text, item, _find_item_indent(document, key))}{text[end:]}"
 
 
-def _block(text: str, item: Mapping[str, Any], indent: str) -> str:
+def _format_item(text: str, item: Mapping[str, Any], indent: str) -> str:
     lines = write_yaml({"items": [item]}).splitlines(keepends=True)[1:]
-    return "".join(indent + line.removeprefix("  ") for line in lines).replace("\n", _break(text))
+    return "".join(indent + line.removeprefix("  ") for line in lines).replace("\n", _detect_line_break(text))
 
 
-def _indent(document: Document, key: str) -> str:
+def _find_item_indent(document: Document, key: str) -> str:
     first = document.marks[key, 0].start
-    dash = _DASH.match(document.text, _line(document.text, first), first)
+    dash = _DASH.match(document.text, _find_line_start(document.text, first), first)
     return dash[1] if dash else ""
 
 
-def _line(text: str, position: int) -> int:
+def _find_line_start(text: str, position: int) -> int:
     return text.rfind("\n", 0, position) + 1
 
 
-def _next_line(text: str, position: int) -> int:
+def _find_next_line(text: str, position: int) -> int:
     return text.find("\n", position) + 1
 
 
-def _break(text: str) -> str:
+def _detect_line_break(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"

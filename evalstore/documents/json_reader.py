@@ -12,8 +12,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]  # in every CP
 from typing import Any, NoReturn
 
 from evalstore.documents.build import Builder
-from evalstore.documents.source import decode
-from evalstore.documents.tree import DEPTH_LIMIT, NODE_LIMIT, Document, Mark, number
+from evalstore.documents.tree import DEPTH_LIMIT, NODE_LIMIT, Document, Mark, decode, number
 from evalstore.errors import LimitError, LoadError, Place
 
 LIMIT = 64 << 20
@@ -53,7 +52,7 @@ def read_json(data: bytes | str, file: str) -> Document:
     bom = text.startswith("\ufeff")
     text = text[1:] if bom else text
     builder = Builder(file, text)
-    _parse(_Text(text, file), builder)
+    _parse_json(_JsonText(text, file), builder)
     return builder.document(bom=bom)
 
 
@@ -65,7 +64,7 @@ def read_value(text: str, file: str) -> Any:
             bare, place = text.removeprefix("\ufeff"), Place(file)
             value = decode_row(bare, place)
             check_row(value, bare, place)
-            if bare.count("[") + bare.count("{") < DEPTH_LIMIT or _height(value) < DEPTH_LIMIT:
+            if bare.count("[") + bare.count("{") < DEPTH_LIMIT or _measure_depth(value) < DEPTH_LIMIT:
                 return value
     return read_json(text, file).value
 
@@ -90,7 +89,7 @@ def check_row(value: Any, text: str, place: Place) -> None:
     escaped = "\\" in text and _ESCAPED.search(text)
     if escaped and _SURROGATE.search(json.dumps(value, ensure_ascii=False, default=str)):
         raise LoadError("half a surrogate pair is no text", place=place)
-    if text.count("[") + text.count("{") > DEPTH_LIMIT and _height(value) > DEPTH_LIMIT:
+    if text.count("[") + text.count("{") > DEPTH_LIMIT and _measure_depth(value) > DEPTH_LIMIT:
         raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place)
 
 
@@ -108,7 +107,7 @@ def words_of(error: json.JSONDecodeError) -> str:
     return error.msg[0].lower() + error.msg[1:].removesuffix(" at")
 
 
-def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(items: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(items)
     if len(mapping) != len(items):
         twice = next(key for key, count in Counter(key for key, _ in items).items() if count > 1)
@@ -116,26 +115,28 @@ def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-def _constant(word: str) -> NoReturn:
+def _refuse_constant(word: str) -> NoReturn:
     raise LoadError(f"{word} is not JSON")
 
 
 # Made once, because to make one takes as long as to read a row.
-_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_float=number, parse_int=number, parse_constant=_constant)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_build_object, parse_float=number, parse_int=number, parse_constant=_refuse_constant
+)
 
 
-def _height(value: Any) -> int:
+def _measure_depth(value: Any) -> int:
     level, height = [value], 0
-    while level := [child for node in level if isinstance(node, (dict, list)) for child in _children(node)]:
+    while level := [child for node in level if isinstance(node, (dict, list)) for child in _list_children(node)]:
         height += 1
     return height
 
 
-def _children(node: dict[str, Any] | list[Any]) -> Iterator[Any]:
+def _list_children(node: dict[str, Any] | list[Any]) -> Iterator[Any]:
     return iter(node.values() if isinstance(node, dict) else node)
 
 
-class _Text:
+class _JsonText:
     """A text that knows the line and column of its offsets."""
 
     def __init__(self, text: str, file: str) -> None:
@@ -156,12 +157,12 @@ class _Text:
         raise LoadError(f"not JSON: {message}", place=Place(self.file, mark.line, mark.column))
 
 
-def _parse(source: _Text, builder: Builder) -> None:
+def _parse_json(source: _JsonText, builder: Builder) -> None:
     position, state, open_ = 0, _VALUE, ""
     while state != _END:
         match = _TOKEN.match(source.text, position)
         start = match.start(1) if match else source.skip(position)
-        if match is None or _sort(match[1]) not in _ALLOWED[state]:
+        if match is None or _classify_token(match[1]) not in _ALLOWED[state]:
             source.refuse(start, f"expected {state}")
         token, position = match[1], match.end()
         if token in _OPEN:
@@ -173,7 +174,7 @@ def _parse(source: _Text, builder: Builder) -> None:
             state = _KEY if token == "," and open_[-1] == "{" else _VALUE
             continue
         if token == '"':
-            position = _string(source, start, builder)
+            position = _parse_string(source, start, builder)
             state = _COLON if state in {_KEY, _FIRST_KEY} else _AFTER[open_[-1:]]
             continue
         if token in "}]":
@@ -187,11 +188,11 @@ def _parse(source: _Text, builder: Builder) -> None:
         source.refuse(end, "something stands after the value")
 
 
-def _sort(token: str) -> str:
+def _classify_token(token: str) -> str:
     return token if token in _PUNCTUATION else "0"
 
 
-def _string(source: _Text, start: int, builder: Builder) -> int:
+def _parse_string(source: _JsonText, start: int, builder: Builder) -> int:
     try:
         value, end = scanstring(source.text, start + 1, True)
     except json.JSONDecodeError as error:

@@ -25,14 +25,14 @@ _SCALAR = re.compile(r"[^\s,:\"\[\]{}]++")
 _PARTS = re.compile(rf"{_STRING}|[\[{{,]", re.DOTALL)
 
 
-def _balanced(levels: int) -> str:
+def _build_balanced_pattern(levels: int) -> str:
     """Return a pattern for text in which every string is whole and every bracket closed, nested so far."""
     flat = rf'[^"\[\]{{}}]++|{_STRING}'
-    within = rf"|[\[{{]{_balanced(levels - 1)}[\]}}]" if levels else ""
+    within = rf"|[\[{{]{_build_balanced_pattern(levels - 1)}[\]}}]" if levels else ""
     return rf"(?:{flat}{within})*+"
 
 
-_BALANCED = re.compile(_balanced(3), re.DOTALL)
+_BALANCED = re.compile(_build_balanced_pattern(3), re.DOTALL)
 
 
 class Readable(Protocol):
@@ -50,28 +50,28 @@ class JsonStream:
         self._file = file
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._text = ""
-        self._at = self._counted = 0
-        self._kept: int | None = None
+        self._offset = self._counted_to = 0
+        self._keep_from: int | None = None
         self._lines = 1
-        self._begun = self._ended = self._not_text = False
+        self._has_text = self._at_end = self._not_text = False
 
     def here(self) -> Place:
         """Return where the next part begins: the file and the line."""
         self.peek()
-        return self._place()
+        return self._locate_position()
 
     def peek(self) -> str:
         """Return the character that the next part begins with; empty at the end of the text."""
         while True:
-            match = _SPACE.match(self._text, self._at)
-            self._at = match.end() if match else self._at
-            if self._at < len(self._text) or not self._fill():
-                return self._text[self._at : self._at + 1]
+            match = _SPACE.match(self._text, self._offset)
+            self._offset = match.end() if match else self._offset
+            if self._offset < len(self._text) or not self._fill_buffer():
+                return self._text[self._offset : self._offset + 1]
 
     def value(self) -> Any:
         """Take the value that stands next as plain data, with numbers exact; `LoadError` where it is not sound JSON."""
         place = self.here()
-        text = self._written()
+        text = self._take_text()
         if text.count(",") + text.count("[") + text.count("{") > _PART_LIMIT:
             _check_parts(text, place)
         try:
@@ -88,36 +88,36 @@ class JsonStream:
         """Pass over the value that stands next."""
         opened = self.peek()
         if opened == '"':
-            self._string()
+            self._skip_string()
         elif opened in {"[", "{"}:
-            self._container()
+            self._skip_container()
         else:
-            self._scalar()
+            self._skip_scalar()
 
     def members(self) -> Iterator[str]:
         """Go into the object that stands next and yield its keys; take or skip each value before the next key."""
-        self._take("{", "an object")
+        self._take_character("{", "an object")
         if self.peek() == "}":
-            self._at += 1
+            self._offset += 1
             return
         while True:
-            key = self._key()
-            self._take(":", "a colon")
+            key = self._take_key()
+            self._take_character(":", "a colon")
             yield key
-            if self._take(",}", "a comma or }") == "}":
+            if self._take_character(",}", "a comma or }") == "}":
                 return
 
     def items(self) -> Iterator[int]:
         """Go into the array that stands next and yield a number for each item; take or skip each before the next."""
-        self._take("[", "an array")
+        self._take_character("[", "an array")
         if self.peek() == "]":
-            self._at += 1
+            self._offset += 1
             return
         number = 0
         while True:
             yield number
             number += 1
-            if self._take(",]", "a comma or ]") == "]":
+            if self._take_character(",]", "a comma or ]") == "]":
                 return
 
     def fields(self, wanted: Collection[str]) -> dict[str, Any]:
@@ -128,107 +128,107 @@ class JsonStream:
                 self.skip()
                 continue
             if key in found:
-                raise LoadError(f"the key {key!r} stands twice in one object", place=self._place())
+                raise LoadError(f"the key {key!r} stands twice in one object", place=self._locate_position())
             found[key] = self.value()
         return found
 
     def end(self) -> None:
         """Refuse whatever stands after the value."""
         if self.peek():
-            self._refuse("something stands after the value")
+            self._refuse_here("something stands after the value")
 
-    def _written(self) -> str:
+    def _take_text(self) -> str:
         """Pass over the value that stands next and return it as it is written."""
-        self._kept = self._at
+        self._keep_from = self._offset
         self.skip()
-        text, self._kept = self._text[self._kept : self._at], None
+        text, self._keep_from = self._text[self._keep_from : self._offset], None
         return text
 
-    def _key(self) -> str:
+    def _take_key(self) -> str:
         if self.peek() != '"':
-            self._refuse("expected a key")
+            self._refuse_here("expected a key")
         try:
-            key: str = json.loads(self._written())
+            key: str = json.loads(self._take_text())
         except json.JSONDecodeError as error:
-            self._refuse(words_of(error))
+            self._refuse_here(words_of(error))
         return key
 
-    def _string(self) -> None:
-        while not (match := _TEXT.match(self._text, self._at)):
-            if not self._fill():
-                self._at = len(self._text)
-                self._refuse("it ends in the middle of a text")
-        self._at = match.end()
+    def _skip_string(self) -> None:
+        while not (match := _TEXT.match(self._text, self._offset)):
+            if not self._fill_buffer():
+                self._offset = len(self._text)
+                self._refuse_here("it ends in the middle of a text")
+        self._offset = match.end()
 
-    def _scalar(self) -> None:
-        while not (match := _SCALAR.match(self._text, self._at)) or match.end() == len(self._text):
-            if not self._fill():
+    def _skip_scalar(self) -> None:
+        while not (match := _SCALAR.match(self._text, self._offset)) or match.end() == len(self._text):
+            if not self._fill_buffer():
                 break
         if not match:
-            self._refuse("expected a value")
-        self._at = match.end()
+            self._refuse_here("expected a value")
+        self._offset = match.end()
 
-    def _container(self) -> None:
+    def _skip_container(self) -> None:
         """Pass over a container, from one bracket that is not closed at once to the next."""
         depth = 0
         while opened := self.peek():
             if opened == '"':
-                self._string()
+                self._skip_string()
             elif opened in "[{]}":
-                self._at += 1
+                self._offset += 1
                 depth += 1 if opened in "[{" else -1
             if not depth:
                 return
-            match = _BALANCED.match(self._text, self._at)
-            self._at = match.end() if match else self._at
-        self._refuse("it ends in the middle of a value")
+            match = _BALANCED.match(self._text, self._offset)
+            self._offset = match.end() if match else self._offset
+        self._refuse_here("it ends in the middle of a value")
 
-    def _take(self, characters: str, expected: str) -> str:
+    def _take_character(self, characters: str, expected: str) -> str:
         found = self.peek()
         if not found or found not in characters:
-            self._refuse(f"expected {expected}")
-        self._at += 1
+            self._refuse_here(f"expected {expected}")
+        self._offset += 1
         return found
 
-    def _place(self) -> Place:
-        self._lines += self._text.count("\n", self._counted, self._at)
-        self._counted = self._at
+    def _locate_position(self) -> Place:
+        self._lines += self._text.count("\n", self._counted_to, self._offset)
+        self._counted_to = self._offset
         return Place(self.name, self._lines)
 
-    def _refuse(self, message: str) -> NoReturn:
-        at_end = self._at >= len(self._text) and message.startswith("expected")
-        raise LoadError(f"not JSON: {message}{', and the text ends' if at_end else ''}", place=self._place())
+    def _refuse_here(self, message: str) -> NoReturn:
+        at_end = self._offset >= len(self._text) and message.startswith("expected")
+        raise LoadError(f"not JSON: {message}{', and the text ends' if at_end else ''}", place=self._locate_position())
 
-    def _fill(self) -> bool:
+    def _fill_buffer(self) -> bool:
         """Read on, twice as far each time that one part needs it, and let go of what was taken; False at the end."""
-        first = self._at if self._kept is None else self._kept
+        first = self._offset if self._keep_from is None else self._keep_from
         held = len(self._text) - first
         if held > LIMIT:
-            raise LimitError(f"one value is larger than {LIMIT:,} bytes", place=self._place())
-        data = b"" if self._ended else self._file.read(max(_CHUNK, held))
-        self._ended = not data
-        more = self._decode(data)
+            raise LimitError(f"one value is larger than {LIMIT:,} bytes", place=self._locate_position())
+        data = b"" if self._at_end else self._file.read(max(_CHUNK, held))
+        self._at_end = not data
+        more = self._decode_chunk(data)
         if not data:
             return False
-        self._place()
+        self._locate_position()
         self._text = self._text[first:] + more
-        self._at = self._counted = self._at - first
-        self._kept = None if self._kept is None else 0
+        self._offset = self._counted_to = self._offset - first
+        self._keep_from = None if self._keep_from is None else 0
         return True
 
-    def _decode(self, data: bytes) -> str:
+    def _decode_chunk(self, data: bytes) -> str:
         """Decode what was read; bytes that are no text are refused when all the text before them has been looked at."""
         if self._not_text:
-            self._at = len(self._text)
-            raise LoadError("not UTF-8", place=self._place(), hint="save the file as UTF-8")
+            self._offset = len(self._text)
+            raise LoadError("not UTF-8", place=self._locate_position(), hint="save the file as UTF-8")
         try:
             more = self._decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
             more, self._not_text = error.object[: error.start].decode("utf-8"), True
             if not data:
-                return self._decode(data)
-        if more and not self._begun:
-            self._begun, more = True, more.removeprefix("\ufeff")
+                return self._decode_chunk(data)
+        if more and not self._has_text:
+            self._has_text, more = True, more.removeprefix("\ufeff")
         return more
 
 

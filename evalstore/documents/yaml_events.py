@@ -28,10 +28,10 @@ _RETYPED = re.compile(
     r"|~|null|y|n|yes|no|on|off|true|false|[-+.]?[0-9][0-9_,.:eExXoOa-fA-F+-]*|[-+]?\.(?:inf|nan)|[=<].*|[0-9]{4}-.*",
     re.IGNORECASE | re.DOTALL,
 )
-_LINE = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
-_PLAIN = re.compile(rf"[\w(/]{_LINE}*")
-_MARKS = re.compile(r": | #|[ :]\Z")
-_BLOCK = re.compile(rf"(?=\S)(?:{_LINE}+(?<!\s)\n|\n)+(?:{_LINE}+(?<!\s))?\Z")
+_LINE_TEXT = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
+_PLAIN = re.compile(rf"[\w(/]{_LINE_TEXT}*")
+_INDICATORS = re.compile(r": | #|[ :]\Z")
+_BLOCK = re.compile(rf"(?=\S)(?:{_LINE_TEXT}+(?<!\s)\n|\n)+(?:{_LINE_TEXT}+(?<!\s))?\Z")
 _STR, _MAP, _SEQ = (Tag(suffix=f"tag:yaml.org,2002:{name}") for name in ("str", "map", "seq"))
 
 
@@ -41,42 +41,42 @@ def dump(value: Any) -> str:
     yaml.width = 1 << 30  # a folded line would come back as other text
     yaml.indent(mapping=2, sequence=4, offset=2)
     stream = io.StringIO()
-    yaml.emit(_document(value), stream)
+    yaml.emit(_emit_document(value), stream)
     return stream.getvalue()
 
 
-def _document(value: Any) -> Iterator[Event]:
+def _emit_document(value: Any) -> Iterator[Event]:
     yield StreamStartEvent()
     yield DocumentStartEvent(explicit=False)
     # A text that is the whole document stands in quotes: ruamel does not indent a block there.
-    yield from [_scalar(value, '"')] if isinstance(value, str) else _node(value)
+    yield from [_make_scalar(value, '"')] if isinstance(value, str) else _emit_node(value)
     yield DocumentEndEvent(explicit=False)
     yield StreamEndEvent()
 
 
-def _node(value: Any) -> Iterator[Event]:
+def _emit_node(value: Any) -> Iterator[Event]:
     if isinstance(value, dict):
         yield MappingStartEvent(None, _MAP, implicit=True, flow_style=not value, nr_items=len(value))
         for key, item in value.items():
-            yield from _node(key)
-            yield from _node(item)
+            yield from _emit_node(key)
+            yield from _emit_node(item)
         yield MappingEndEvent()
     elif isinstance(value, list):
         yield SequenceStartEvent(None, _SEQ, implicit=True, flow_style=not value)
         for item in value:
-            yield from _node(item)
+            yield from _emit_node(item)
         yield SequenceEndEvent()
     elif isinstance(value, str):
-        yield _scalar(value, _style(value))
+        yield _make_scalar(value, _choose_style(value))
     else:
-        yield _scalar(json.dumps(value) if value is None or isinstance(value, bool) else str(value), "")
+        yield _make_scalar(json.dumps(value) if value is None or isinstance(value, bool) else str(value), "")
 
 
-def _scalar(text: str, style: str) -> Event:
+def _make_scalar(text: str, style: str) -> Event:
     return ScalarEvent(None, _STR, (not style, bool(style), True), text, style=style)
 
 
-def _style(text: str) -> str:
+def _choose_style(text: str) -> str:
     if "\n" in text and _BLOCK.match(text):
         return "|"
-    return "" if _PLAIN.fullmatch(text) and not _RETYPED.fullmatch(text) and not _MARKS.search(text) else '"'
+    return "" if _PLAIN.fullmatch(text) and not _RETYPED.fullmatch(text) and not _INDICATORS.search(text) else '"'

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from evalstore.documents.build import Builder
-from evalstore.documents.source import check_text
-from evalstore.documents.tree import DIGIT_LIMIT, Document, Mark, number
+from evalstore.documents.tree import DIGIT_LIMIT, Document, Mark, check_text, number
 from evalstore.errors import LoadError, Place
 
 LIMIT = 1 << 20
@@ -16,7 +15,7 @@ LIMIT = 1 << 20
 LEGACY_LIMIT = 8 << 20
 
 # What an unquoted scalar begins with if it may mean something other than text.
-_TELLING = frozenset("~nNtTfF+-.0123456789")
+_TYPED_STARTS = frozenset("~nNtTfF+-.0123456789")
 _NULL = re.compile(r"|~|null|Null|NULL")
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
@@ -32,42 +31,42 @@ _CONTAINERS: dict[str, tuple[type, set[str | None]]] = {
 
 def read_yaml(data: bytes | str, file: str) -> Document:
     """Parse one YAML document; raises `LoadError` with the place for anything that is not plain data."""
-    return _read(data, file, loose=False)
+    return _parse_yaml(data, file, loose=False)
 
 
 def read_legacy_yaml(data: bytes | str, file: str) -> Document:
     """Parse one YAML document of another tool: larger ones too, with keys that are no texts, merge keys expanded."""
-    return _read(data, file, loose=True)
+    return _parse_yaml(data, file, loose=True)
 
 
-def _read(data: bytes | str, file: str, *, loose: bool) -> Document:
+def _parse_yaml(data: bytes | str, file: str, *, loose: bool) -> Document:
     import yaml
     from yaml._yaml import CParser
 
     text, bom = check_text(data, file, LEGACY_LIMIT if loose else LIMIT)
     builder = Builder(file, text)
     parser = CParser(text)
-    take_key = _take_any_key if loose else _take_key
+    take_key = _add_any_key if loose else _add_plain_key
     try:
         while parser.check_event():
-            _take(parser.get_event(), builder, take_key)
+            _handle_event(parser.get_event(), builder, take_key)
     except yaml.YAMLError as error:
-        raise _conflict(text, file) or _worded(error, file) from None
+        raise _find_merge_conflict(text, file) or _explain_yaml_error(error, file) from None
     finally:
         parser.dispose()
     return builder.document(bom=bom)
 
 
-def _take(event: Any, builder: Builder, take_key: Callable[[Any, Mark, Builder], None]) -> None:
+def _handle_event(event: Any, builder: Builder, take_key: Callable[[Any, Mark, Builder], None]) -> None:
     name = type(event).__name__
-    mark = _mark(event)
+    mark = _make_mark(event)
     if name == "ScalarEvent":
         if builder.wants_key:
             take_key(event, mark, builder)
         else:
-            builder.scalar(_resolve(event, mark, builder), mark, event.anchor)
+            builder.scalar(_resolve_scalar(event, mark, builder), mark, event.anchor)
     elif name in _CONTAINERS:
-        _take_container(event, mark, builder)
+        _handle_container(event, mark, builder)
     elif name in {"MappingEndEvent", "SequenceEndEvent"}:
         builder.end(mark.end)
     elif name == "AliasEvent":
@@ -78,7 +77,7 @@ def _take(event: Any, builder: Builder, take_key: Callable[[Any, Mark, Builder],
         raise LoadError("a second document begins here", place=builder.place(mark), hint="keep one document a file")
 
 
-def _take_container(event: Any, mark: Mark, builder: Builder) -> None:
+def _handle_container(event: Any, mark: Mark, builder: Builder) -> None:
     kind, tags = _CONTAINERS[type(event).__name__]
     if builder.wants_key:
         raise LoadError("a key is a mapping or a list", place=builder.place(mark), hint="keys are plain words")
@@ -87,26 +86,26 @@ def _take_container(event: Any, mark: Mark, builder: Builder) -> None:
     builder.start(kind(), mark, event.anchor)
 
 
-def _take_key(event: Any, mark: Mark, builder: Builder) -> None:
-    if _merges(event):
+def _add_plain_key(event: Any, mark: Mark, builder: Builder) -> None:
+    if _is_merge_key(event):
         raise LoadError("merge keys (<<) are not read", place=builder.place(mark), hint="write the keys out")
     builder.key(event.value, mark)
 
 
-def _take_any_key(event: Any, mark: Mark, builder: Builder) -> None:
-    if _merges(event):
+def _add_any_key(event: Any, mark: Mark, builder: Builder) -> None:
+    if _is_merge_key(event):
         builder.merge(mark)
     else:
-        builder.key(_resolve(event, mark, builder), mark)
+        builder.key(_resolve_scalar(event, mark, builder), mark)
 
 
-def _merges(event: Any) -> bool:
+def _is_merge_key(event: Any) -> bool:
     return bool(event.value == "<<" and event.implicit[0])
 
 
-def _resolve(event: Any, mark: Mark, builder: Builder) -> object:
+def _resolve_scalar(event: Any, mark: Mark, builder: Builder) -> object:
     text: str = event.value
-    if event.tag in {"!", _CORE + "str"} or (event.tag is None and not (event.implicit[0] and _tells(text))):
+    if event.tag in {"!", _CORE + "str"} or (event.tag is None and not (event.implicit[0] and _may_be_typed(text))):
         return text
     place = builder.place(mark)
     if event.tag is not None and event.tag not in {_CORE + name for name in ("null", "bool", "int", "float")}:
@@ -117,8 +116,8 @@ def _resolve(event: Any, mark: Mark, builder: Builder) -> object:
     return value
 
 
-def _tells(text: str) -> bool:
-    return not text or text[0] in _TELLING
+def _may_be_typed(text: str) -> bool:
+    return not text or text[0] in _TYPED_STARTS
 
 
 def plain(text: str, place: Place) -> object:
@@ -139,12 +138,12 @@ def plain(text: str, place: Place) -> object:
     return text
 
 
-def _mark(event: Any) -> Mark:
+def _make_mark(event: Any) -> Mark:
     start, end = event.start_mark, event.end_mark
     return Mark(start.line + 1, start.column + 1, start.index, end.index)
 
 
-def _conflict(text: str, file: str) -> LoadError | None:
+def _find_merge_conflict(text: str, file: str) -> LoadError | None:
     marker = _CONFLICT.search(text)
     if marker is None:
         return None
@@ -153,7 +152,7 @@ def _conflict(text: str, file: str) -> LoadError | None:
     return LoadError("holds a merge conflict", place=place, hint=hint)
 
 
-def _worded(error: Any, file: str) -> LoadError:
+def _explain_yaml_error(error: Any, file: str) -> LoadError:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"

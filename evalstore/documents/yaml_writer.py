@@ -10,23 +10,23 @@ from evalstore.errors import RefusedError
 
 def write_yaml(value: Any, *, header: str = "") -> str:
     """Return `value` as a YAML document after `header` (comment lines); proves that it reads back equal."""
-    text = header + _dumped(value)
-    return _proved(text, equal=read_yaml(text, "<new file>").value == value)
+    text = header + _dump_yaml(value)
+    return _require_equal(text, equal=read_yaml(text, "<new file>").value == value)
 
 
 def write_legacy_yaml(value: Any) -> str:
     """Return `value`, whose keys need not be texts, as a YAML document that `read_legacy_yaml` reads back equal."""
-    text = _dumped(value)
-    return _proved(text, equal=read_legacy_yaml(text, "<new file>").value == value)
+    text = _dump_yaml(value)
+    return _require_equal(text, equal=read_legacy_yaml(text, "<new file>").value == value)
 
 
-def _proved(text: str, *, equal: bool) -> str:
+def _require_equal(text: str, *, equal: bool) -> str:
     if not equal:
         raise RefusedError("a value cannot be written as YAML without changing it")
     return text
 
 
-def _dumped(value: Any) -> str:
+def _dump_yaml(value: Any) -> str:
     from evalstore.documents.yaml_events import dump  # ruamel.yaml is slow to import
 
     return dump(value)

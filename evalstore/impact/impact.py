@@ -13,7 +13,7 @@ from evalstore.model import PinType, Ref, parse_ref
 from evalstore.release.standing import last_release, releases_by_name
 from evalstore.release.uses import Use
 from evalstore.release.web import Web, working_web
-from evalstore.store import Release, Store
+from evalstore.store import Release, ArtifactStore
 from evalstore.store.resolve import meets, unknown
 from evalstore.versions import Bump, Version, find_version, next_version
 
@@ -25,7 +25,7 @@ _ANY = frozenset({PinType.NONE, PinType.WORKTREE})
 _Node = tuple[str, str]
 
 
-def impact(store: Store, ref: str) -> Impact:
+def impact(store: ArtifactStore, ref: str) -> Impact:
     """Return what depends on an artifact.
 
     Without a pin: whatever working files refer to it, in any version. With one: the working files and the releases that
@@ -54,7 +54,7 @@ def impact(store: Store, ref: str) -> Impact:
 class _Walk:
     """One way through the references; `distances` by node, in the order in which they were found."""
 
-    store: Store
+    store: ArtifactStore
     web: Web
     releases: Mapping[str, Sequence[Release]]
     pins: list[Held] = field(default_factory=list)
@@ -151,12 +151,12 @@ def _order(version: str) -> Version:
     return find_version(version) or Version(0, 0, 0)
 
 
-def _check_known(store: Store, asked: Ref, releases: Mapping[str, Sequence[Release]]) -> None:
+def _check_known(store: ArtifactStore, asked: Ref, releases: Mapping[str, Sequence[Release]]) -> None:
     if store.root is None and asked.type in _ANY:
         raise RefusedError(
             "a bare repository has no working files to look through", hint=f"name a release: {asked.name}@1.0.0"
         )
-    if asked.name not in releases and asked.name not in {ref.name for ref in store.working()}:
+    if asked.name not in releases and asked.name not in {ref.name for ref in store.list_working_refs()}:
         raise unknown(store, asked)
 
 

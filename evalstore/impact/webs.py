@@ -6,13 +6,13 @@ from evalstore.errors import EvalstoreError
 from evalstore.model import Kind
 from evalstore.release.uses import ANYTHING, Mentions, read_mentions
 from evalstore.release.web import Web, working_web
-from evalstore.store import Release, Store
+from evalstore.store import Release, ArtifactStore
 from evalstore.store.blobs import committed_blobs
 
 
-def whole_web(store: Store) -> Web:
+def whole_web(store: ArtifactStore) -> Web:
     """Return the references of working files and of all releases, by one listing of tags and one pass over blobs."""
-    releases = store.releases()
+    releases = store.list_releases()
     files = [(one.commit, store.prefix + one.path) for one in releases]
     blobs = committed_blobs(store.git, files)
     released = {
@@ -23,9 +23,9 @@ def whole_web(store: Store) -> Web:
     return Web(store, {**working_web(store).mentions, **released})
 
 
-def _mentions(store: Store, release: Release, blob: str) -> Mentions:
+def _mentions(store: ArtifactStore, release: Release, blob: str) -> Mentions:
     try:
-        data = store.batch.read(blob).data
+        data = store.objects.read(blob).data
     except EvalstoreError:
         return ANYTHING
     # Rows lie in another file, which is read only where it has to be.

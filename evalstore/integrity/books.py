@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from evalstore.errors import EvalstoreError
 from evalstore.model.lock import Lock
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from evalstore.store.blobs import committed_blobs
 from evalstore.store.ledger import Ledger, read_ledger
 from evalstore.store.tags import TAGS
@@ -22,7 +22,7 @@ _SHOWN = 16  # characters of a hash that no other line of a ledger begins with
 class Books:
     """What a store has written down of its releases."""
 
-    store: Store
+    store: ArtifactStore
     lock: Lock
     _read_rows: set[str] = field(default_factory=set)
     _tips: list[str] | None = None
@@ -49,7 +49,7 @@ class Books:
     def read_rows(self, blob: str) -> None:
         """Read the rows beside a dataset to their end, once; `GitError` when they are missing or damaged."""
         if blob not in self._read_rows:
-            deque(self.store.batch.stream(blob), maxlen=0)
+            deque(self.store.objects.stream(blob), maxlen=0)
             self._read_rows.add(blob)
 
     def path(self, name: str) -> str:
@@ -79,4 +79,4 @@ class Books:
     def _read(self, name: str, tips: list[str]) -> Iterator[Ledger]:
         blobs = committed_blobs(self.store.git, [(tip, self.store.ledgers.path(name)) for tip in tips])
         for blob in sorted({blob for blob in blobs if blob}):
-            yield read_ledger(self.store.batch.read(blob).data)
+            yield read_ledger(self.store.objects.read(blob).data)

@@ -12,14 +12,14 @@ from evalstore.integrity.values import Locked, LockedRef
 from evalstore.model import PinType, Ref, parse_ref
 from evalstore.model.lock import LIMIT, LOCK_FILE, Held, Lock, Seen, write_lock
 from evalstore.release.site import locked
-from evalstore.store import Resolved, Store
+from evalstore.store import Resolved, ArtifactStore
 from evalstore.store.resolve import resolve_today
 from evalstore.store.rows import rows_blob
 
 _FIXED = frozenset({PinType.EXACT, PinType.WORKTREE})
 
 
-def lock(store: Store, refs: Sequence[str] = (), *, update: bool = False) -> Locked:
+def lock(store: ArtifactStore, refs: Sequence[str] = (), *, update: bool = False) -> Locked:
     """Write the lock of a store; what it held before it holds on to.
 
     `update` lets references that float (ranges, `latest`, no pin, a branch) mean what they mean today: those of
@@ -53,7 +53,7 @@ def _meant(one: Ref, ref: Ref) -> bool:
     return str(one) == str(ref) or (one.type is PinType.NONE and one.name == ref.name)
 
 
-def _resolved(store: Store, moves: Callable[[Ref], bool]) -> list[tuple[Ref, Resolved]]:
+def _resolved(store: ArtifactStore, moves: Callable[[Ref], bool]) -> list[tuple[Ref, Resolved]]:
     def look(place: Place, ref: Ref) -> Resolved:
         try:
             return resolve_today(store, ref) if moves(ref) else store.resolve(ref)
@@ -64,7 +64,7 @@ def _resolved(store: Store, moves: Callable[[Ref], bool]) -> list[tuple[Ref, Res
     return [(ref, resolved) for _, ref, resolved in all_references(store, look) if resolved]
 
 
-def _hold(store: Store, resolved: Resolved) -> Held:
+def _hold(store: ArtifactStore, resolved: Resolved) -> Held:
     tag = store.tags.find(resolved.tag) if resolved.tag else None
     return Held(
         version=resolved.version,
@@ -77,7 +77,7 @@ def _hold(store: Store, resolved: Resolved) -> Held:
     )
 
 
-def _ledgers(store: Store, old: Lock) -> dict[str, Seen]:
+def _ledgers(store: ArtifactStore, old: Lock) -> dict[str, Seen]:
     for name, seen in old.ledgers.items():
         if what := difference(store.ledgers.of(name), seen):
             raise RefusedError(

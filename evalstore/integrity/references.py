@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from evalstore.errors import Place, RefError
 from evalstore.model import Kind, PinType, Ref, is_id, parse_ref
 from evalstore.release.references import references
-from evalstore.store import Resolved, Store
+from evalstore.store import Resolved, ArtifactStore
 from evalstore.store.locate import SETTINGS_FILE
 from evalstore.store.objects import list_folder
 from evalstore.store.resolve import resolve_today
@@ -17,7 +17,7 @@ from evalstore.store.revisions import head
 Look = Callable[[Place, Ref], Resolved | None]
 
 
-def all_references(store: Store, look: Look) -> Iterator[tuple[Place, Ref, Resolved | None]]:
+def all_references(store: ArtifactStore, look: Look) -> Iterator[tuple[Place, Ref, Resolved | None]]:
     """Yield each reference once, with the first place that has it and what `look` says that it means.
 
     What is found is followed: scoring by a released dataset reads the rubrics that *it* pins. A file on disk is none
@@ -36,7 +36,7 @@ def all_references(store: Store, look: Look) -> Iterator[tuple[Place, Ref, Resol
             waiting += _once(references(store, resolved), seen)
 
 
-def _own(store: Store) -> Iterator[tuple[Place, Ref]]:
+def _own(store: ArtifactStore) -> Iterator[tuple[Place, Ref]]:
     for ref in _files(store):
         yield from _once(references(store, resolve_today(store, ref)), set())
     targets = store.settings.get("targets")
@@ -45,15 +45,15 @@ def _own(store: Store) -> Iterator[tuple[Place, Ref]]:
             yield Place(SETTINGS_FILE), _parsed(text)
 
 
-def _files(store: Store) -> list[Ref]:
+def _files(store: ArtifactStore) -> list[Ref]:
     """Return the artifacts on disk, or in a bare repository those of HEAD."""
     if store.root is not None:
-        return store.working()
+        return store.list_working_refs()
     commit = head(store.git)
     return [
         Ref(kind, name[:-5], f"git:{commit}", PinType.REVISION, revision=commit)
         for kind in Kind
-        for name in sorted(list_folder(store.batch, commit, store.prefix + kind.folder))
+        for name in sorted(list_folder(store.objects, commit, store.prefix + kind.folder))
         if name.endswith(".yaml") and is_id(name[:-5])
     ]
 

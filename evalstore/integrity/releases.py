@@ -9,7 +9,7 @@ from evalstore.integrity.books import Books
 from evalstore.integrity.rules import found
 from evalstore.integrity.tags import Named, read_release, read_tag
 from evalstore.model import Finding
-from evalstore.store.batch import MissingError
+from evalstore.store.batch import MissingObjectError
 from evalstore.store.ledger import Line, ledger_path
 from evalstore.store.resolve import File
 from evalstore.store.rows import rows_blob
@@ -46,7 +46,7 @@ def broken(error: EvalstoreError, ref: str, place: Place, back: str) -> Finding:
     """Return the finding of a release that cannot be read, or whose file is that of another."""
     place = error.place or place
     if isinstance(error, GitError):
-        rule = "object-missing" if isinstance(error, MissingError) else "object-damaged"
+        rule = "object-missing" if isinstance(error, MissingObjectError) else "object-damaged"
         return found(rule, place, ref=ref, message=error.message, hint=error.hint or "")
     return found("release-invalid", place, ref=ref, message=error.message, back=back)
 

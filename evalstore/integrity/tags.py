@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from evalstore.errors import LoadError
 from evalstore.model import Kind, PinType, Ref
-from evalstore.store import Store
-from evalstore.store.objects import tag_of
+from evalstore.store import ArtifactStore
+from evalstore.store.objects import parse_tag
 from evalstore.store.resolve import File, read_file
-from evalstore.store.tags import TAGS, Tag, patterns
+from evalstore.store.tags import TAGS, TagRef, patterns
 from evalstore.versions import Version
 
 # No field that makes git read an object: one damaged tag would end the listing of all.
@@ -42,7 +42,7 @@ class Names(NamedTuple):
     others: list[str]
 
 
-def list_names(store: Store) -> Names:
+def list_names(store: ArtifactStore) -> Names:
     """List the refs below the folders of releases, by one call to git."""
     names = Names({}, [])
     listed = store.git.run("for-each-ref", _FORMAT, "--", *patterns(store.tags.grammar))
@@ -56,21 +56,21 @@ def list_names(store: Store) -> Names:
     return names
 
 
-def read_tag(store: Store, named: Named) -> tuple[Tag, str]:
+def read_tag(store: ArtifactStore, named: Named) -> tuple[TagRef, str]:
     """Return a tag as its object says, and the digest that its trailers say, "" without one.
 
     Raises `GitError` when the object is missing or damaged.
     """
-    found = store.batch.read(named.oid)
+    found = store.objects.read(named.oid)
     if found.type != "tag":
-        return Tag(named.tag, found.type, named.oid, named.symref, "", "", ""), ""
-    said = tag_of(found.data)
+        return TagRef(named.tag, found.type, named.oid, named.symref, "", "", ""), ""
+    said = parse_tag(found.data)
     digests = _DIGEST.findall(found.data)
-    tag = Tag(named.tag, found.type, named.oid, named.symref, said.target, said.type, said.name)
+    tag = TagRef(named.tag, found.type, named.oid, named.symref, said.target, said.type, said.name)
     return tag, digests[-1].decode("ascii") if digests else ""
 
 
-def read_release(store: Store, named: Named, commit: str) -> File:
+def read_release(store: ArtifactStore, named: Named, commit: str) -> File:
     """Return the file of a release at its commit; any `EvalstoreError` when there is none of its id and version."""
     file = read_file(store, named.ref, commit, label=named.tag)
     if file.artifact.version == str(named.version):

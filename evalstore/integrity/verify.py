@@ -17,7 +17,7 @@ from evalstore.integrity.tags import Names, list_names
 from evalstore.integrity.values import Verified
 from evalstore.model import Finding, Ref, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
-from evalstore.store import Resolved, Store
+from evalstore.store import Resolved, ArtifactStore
 from evalstore.store.resolve import unknown
 from evalstore.store.tags import TAGS
 from evalstore.versions import Version, find_version
@@ -29,7 +29,7 @@ _TOLD_AS_ONE = 2  # from here on, of a clone that never fetched its tags
 _NAMED = "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"
 
 
-def verify(store: Store, refs: Sequence[str] = (), *, lock: Lock | None = None, file: str = LOCK_FILE) -> Verified:
+def verify(store: ArtifactStore, refs: Sequence[str] = (), *, lock: Lock | None = None, file: str = LOCK_FILE) -> Verified:
     """Look whether all releases, or those that `refs` name (an artifact, a version, a range), are what was released.
 
     `lock` is one that is kept elsewhere, as `file`; by default the store's own. Reads only.
@@ -57,7 +57,7 @@ def verify(store: Store, refs: Sequence[str] = (), *, lock: Lock | None = None, 
     return Verified(len(releases), len(booked), len(blocks), _ordered(findings))
 
 
-def check_lock(store: Store) -> Verified:
+def check_lock(store: ArtifactStore) -> Verified:
     """Look whether the store's lock holds every reference, and whether all is still as it holds it. Reads only."""
     lock, unread = _own_lock(store)
     if unread or not lock.exists:
@@ -75,7 +75,7 @@ def check_lock(store: Store) -> Verified:
     return Verified(len(expected), len(lock.ledgers), len(blocks), _ordered(findings), "lock")
 
 
-def _own_lock(store: Store) -> tuple[Lock, list[Finding]]:
+def _own_lock(store: ArtifactStore) -> tuple[Lock, list[Finding]]:
     try:
         return store.lock, []
     except LoadError as error:
@@ -100,7 +100,7 @@ def _covers(one: Ref, version: Version) -> bool:
     return one.range is None or version in one.range
 
 
-def _check_known(store: Store, chosen: Sequence[Ref], tags: Iterable[str]) -> None:
+def _check_known(store: ArtifactStore, chosen: Sequence[Ref], tags: Iterable[str]) -> None:
     known = [store.tags.grammar.read(tag) for tag in tags] if chosen else []
     for one in chosen:
         if not any(named and f"{named[0]}/{named[1]}" == one.name and _covers(one, named[2]) for named in known):
@@ -122,7 +122,7 @@ def _of_blocks(books: Books, blocks: Iterable[Block]) -> dict[str, Callable[[], 
     return {tag: partial(locked.untagged, block, tag) for tag, block in tags if tag}
 
 
-def _missing(store: Store, expected: Gone, names: Names) -> Iterator[Finding]:
+def _missing(store: ArtifactStore, expected: Gone, names: Names) -> Iterator[Finding]:
     gone = [make for tag, make in expected.items() if tag not in names.releases]
     shallow = store.repository.shallow
     if len(gone) < _TOLD_AS_ONE or (names.releases and not shallow):
@@ -132,7 +132,7 @@ def _missing(store: Store, expected: Gone, names: Names) -> Iterator[Finding]:
     yield found("tags-missing", Place(TAGS), count=len(gone), all=len(expected), clone=clone, fetch=fetch)
 
 
-def _stale(store: Store) -> Iterator[Finding]:
+def _stale(store: ArtifactStore) -> Iterator[Finding]:
     seen = set()
     for place, ref, _ in all_references(store, partial(_held, store)):
         seen.add(str(ref))
@@ -143,7 +143,7 @@ def _stale(store: Store) -> Iterator[Finding]:
             yield found("lock-unused", Place(LOCK_FILE, held.line), ref=text)
 
 
-def _held(store: Store, _: Place, ref: Ref) -> Resolved | None:
+def _held(store: ArtifactStore, _: Place, ref: Ref) -> Resolved | None:
     """Return what a reference means, to be followed; why it means nothing is a finding of its block, or of none."""
     try:
         return store.resolve(ref)

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint, asked one call at a time; sole user of `openai`, imported when something is asked."""
+"""An OpenAI-compatible endpoint, asked one call at a time; sole user of `httpx`, imported when something is asked."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import re
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from decimal import Decimal
 from ipaddress import ip_address
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from evalstore.errors import RefusedError, UsageError
 from evalstore.judging.answer import read_answer
-from evalstore.judging.trouble import Then, Trouble, trouble_of
+from evalstore.judging.trouble import LOCATION, Then, Trouble, trouble_of
 from evalstore.model import Call, Reply
 from evalstore.text import excerpt
+
+if TYPE_CHECKING:
+    import httpx
 
 _LABEL = "[A-Za-z0-9_-]{1,63}"
 _URL = re.compile(
@@ -39,9 +43,8 @@ _BOUNDS = {
 SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
 _CONNECT = 10.0  # seconds to pick up; a model may take longer to answer
 _LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes of an answer; a judge's has a few thousand
-# All that an endpoint is told in headers. The client would add what OPENAI_* variables hold, which is meant for
-# somebody else, and what it knows of this machine.
-_HEADERS = {"accept", "connection", "content-length", "content-type", "host"}
+# What is packed small unpacks to any size, so nothing is to come packed.
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "evalstore"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +80,14 @@ class Endpoint:
         return url if urlsplit(url).path else f"{url}/v1"
 
 
-class _Answered(Exception):  # noqa: N818  # no error: how a hook hands an answer over
-    def __init__(self, status: int, headers: Mapping[str, str], body: bytes, *, late: bool) -> None:
-        super().__init__(status)
-        self.status, self.headers, self.body, self.late = status, headers, body, late
+@dataclass(frozen=True, slots=True)
+class _Response:
+    """What an endpoint sent; `body` is cut where it passes its limit, `late` where it took too long."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    late: bool
 
 
 @dataclass(slots=True)
@@ -93,94 +100,93 @@ class Line:
     endpoint: Endpoint
     heard: bool = False
     answered: bool = False
-    _client: Any = None
+    _client: httpx.Client | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def ask(self, call: Call) -> Reply | Trouble:
         """Ask once: one user message and exactly the parameters of the call's model; read what comes back."""
         if not call.model.get("id"):
             return Trouble(f"nobody says which model {call.judge} asks", Then.PASS, "set EVALSTORE_JUDGE_MODEL")
-        client = self._connected()
-        from openai import APIConnectionError
+        client = self._open_client()
+        import httpx
 
         parameters = {name: _plain(call.model[name]) for name in SAMPLING if name in call.model}
         message = {"role": "user", "content": call.prompt}
+        body = {"model": call.model["id"], "messages": [message], **parameters}
+        request = client.build_request("POST", f"{self.endpoint.base}/chat/completions", json=body)
         try:
-            client.chat.completions.create(model=call.model["id"], messages=[message], **parameters)
-        except _Answered as answer:
-            return self._read(answer)
-        except APIConnectionError as error:
-            # Before 3.0 the client wraps whatever a hook raises.
-            cause = error.__cause__
-            return self._read(cause) if isinstance(cause, _Answered) else self._silence(cause)
-        raise AssertionError("the hook hands every answer over")
+            response = self._send(client, request)
+        except (httpx.HTTPError, OSError, UnicodeError) as error:
+            return self._read_silence(error)
+        return self._read(response)
 
     def close(self) -> None:
         """Close the connections; nobody may be asking."""
         if self._client is not None:
             self._client.close()
 
-    def _connected(self) -> Any:
+    def _open_client(self) -> httpx.Client:
         with self._lock:
-            self._client = self._client or self._connect()
+            self._client = self._client or self._make_client()
             return self._client
 
-    def _connect(self) -> Any:
+    def _make_client(self) -> httpx.Client:
+        from http.cookiejar import CookieJar, DefaultCookiePolicy
+
         try:
-            from openai import DefaultHttpxClient, OpenAI, Timeout
+            import httpx
         except ImportError:
-            message = "judges are asked through the openai client, which is not installed, or too old"
+            message = "judges are asked through httpx, which is not installed"
             raise RefusedError(message, hint="pip install 'evalstore[judge]'") from None
-        limits = Timeout(self.endpoint.timeout, connect=min(_CONNECT, self.endpoint.timeout))
-        hooks: Any = {"request": [self._strip], "response": [self._hand_over]}
-        own: Any = {"api_key": self.endpoint.key or "none", "organization": "", "project": ""}  # or it looks for some
-        try:  # of the environment it still heeds what all programs do: proxies and certificates
-            http = DefaultHttpxClient(timeout=limits, event_hooks=hooks, follow_redirects=False)
-            return OpenAI(**own, base_url=self.endpoint.base, timeout=limits, max_retries=0, http_client=http)
+        key, many = self.endpoint.key, self.endpoint.concurrency
+        try:  # of the environment it heeds what all programs do: proxies and certificates
+            return httpx.Client(
+                headers=_HEADERS | ({"Authorization": f"Bearer {key}"} if key else {}),
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # no answer changes what is sent next
+                timeout=httpx.Timeout(self.endpoint.timeout, connect=min(_CONNECT, self.endpoint.timeout)),
+                limits=httpx.Limits(max_connections=many, max_keepalive_connections=many),
+                event_hooks={"response": [_move_location]},
+            )
         except (ImportError, OSError, ValueError) as error:
-            said = excerpt(self._unkeyed(_NOISE.sub("", str(error))), 120)
-            raise RefusedError(f"the openai client does not start: {said}", hint=_SURROUNDINGS) from None
+            words = excerpt(self._unkeyed(_NOISE.sub("", str(error))), 120)
+            raise RefusedError(f"httpx does not start: {words}", hint=_SURROUNDINGS) from None
 
-    def _strip(self, request: Any) -> None:
-        for name in {*request.headers} - _HEADERS:
-            del request.headers[name]
-        request.headers["user-agent"] = "evalstore"
-        request.headers["accept-encoding"] = "identity"  # what is packed small unpacks to any size
-        if self.endpoint.key:
-            request.headers["authorization"] = f"Bearer {self.endpoint.key}"
+    def _send(self, client: httpx.Client, request: httpx.Request) -> _Response:
+        with closing(client.send(request, stream=True)) as response:
+            self.heard = True
+            late, end = False, time.monotonic() + self.endpoint.timeout
+            limit = _LIMIT if response.is_success else _ERROR_LIMIT
+            body = bytearray()
+            for piece in response.iter_raw():  # as it comes, because an error page has any size and takes any time
+                body += piece
+                if (late := time.monotonic() > end) or len(body) > limit:
+                    break
+            headers = {name.lower(): self._unkeyed(value) for name, value in response.headers.items()}
+            return _Response(response.status_code, headers, bytes(body), late)
 
-    def _hand_over(self, response: Any) -> None:
-        # Here and not by the client, because it would read an error page of any size, for any time.
-        self.heard = True
-        late, end = False, time.monotonic() + self.endpoint.timeout
-        limit = _LIMIT if response.is_success else _ERROR_LIMIT
-        body = bytearray()
-        for piece in response.iter_raw():
-            body += piece
-            if (late := time.monotonic() > end) or len(body) > limit:
-                break
-        raise _Answered(response.status_code, response.headers, bytes(body), late=late)
-
-    def _read(self, answer: _Answered) -> Reply | Trouble:
-        if answer.status // 100 != 2:  # noqa: PLR2004  # success
-            headers = {name.lower(): self._unkeyed(value) for name, value in answer.headers.items()}
-            return trouble_of(answer.status, headers, self._unkeyed(answer.body.decode("utf-8", "replace")))
-        if len(answer.body) > _LIMIT:
+    def _read(self, response: _Response) -> Reply | Trouble:
+        if response.status // 100 != 2:  # noqa: PLR2004  # success
+            return trouble_of(
+                response.status, response.headers, self._unkeyed(response.body.decode("utf-8", "replace"))
+            )
+        if len(response.body) > _LIMIT:
             return Trouble(f"the endpoint answers more than {_LIMIT:,} bytes", Then.PASS)
-        if answer.late:
+        if response.late:
             return self._slow()
-        found = read_answer(answer.body)
+        found = read_answer(response.body)
         if isinstance(found, Trouble):  # which quotes the body, so it is read again without the key
-            return read_answer(self._unkeyed(answer.body.decode("utf-8", "replace")).encode("utf-8"))
+            return read_answer(self._unkeyed(response.body.decode("utf-8", "replace")).encode("utf-8"))
         self.answered = True
         return found
 
-    def _silence(self, cause: BaseException | None) -> Trouble:
-        kind = type(cause).__name__
-        if kind.endswith("Timeout") and not kind.startswith("Connect"):
+    def _read_silence(self, error: Exception) -> Trouble:
+        import httpx
+
+        unreached = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+        if isinstance(error, httpx.TimeoutException) and not unreached:
             return self._slow()
-        what = "cannot be reached" if kind.startswith("Connect") else "breaks the connection"
-        words = excerpt(self._unkeyed(_NOISE.sub("", str(cause))), 120)
+        what = "cannot be reached" if unreached else "breaks the connection"
+        words = excerpt(self._unkeyed(_NOISE.sub("", str(error))), 120)
         return Trouble(f"the endpoint {what}{': ' if words else ''}{words}", Then.AGAIN, _WAY)
 
     def _slow(self) -> Trouble:
@@ -189,6 +195,12 @@ class Line:
 
     def _unkeyed(self, text: str) -> str:
         return text.replace(self.endpoint.key, "[key]") if self.endpoint.key else text
+
+
+def _move_location(response: httpx.Response) -> None:
+    """Hide where a redirect leads from httpx, which parses it, and fails at an odd one, though none is followed."""
+    if (place := response.headers.pop("location", None)) is not None:
+        response.headers[LOCATION] = place
 
 
 def _is_url(url: str) -> bool:

@@ -30,6 +30,8 @@ class Trouble:
     wait: float | None = None
 
 
+LOCATION = "x-location"  # the header in which the client leaves where a redirect leads
+
 _KEY = "look at EVALSTORE_JUDGE_KEY"
 _URL = "look at EVALSTORE_JUDGE_URL, which often ends in /v1"
 _NAMES = "look at EVALSTORE_JUDGE_MODEL and EVALSTORE_JUDGE_URL, which often ends in /v1"
@@ -54,7 +56,7 @@ _SPENT = ("has no quota left for this account", Then.STOP, "look at the account 
 def trouble_of(status: int, headers: Mapping[str, str], body: str) -> Trouble:
     """Read an answer that is none: its status, its headers (names in lower case) and the beginning of its body."""
     if status // 100 == 3:  # noqa: PLR2004  # redirects
-        place = excerpt(headers.get("location", "nowhere"), 100)
+        place = excerpt(headers.get(LOCATION, "nowhere"), 100)
         problem = f"the endpoint sends on to {place}, where the key does not follow"
         return Trouble(problem, Then.STOP, "if that is the endpoint, give its URL")
     meaning = _FAILS if status >= 500 else _STATUS.get(status, _REFUSES)  # noqa: PLR2004  # server errors

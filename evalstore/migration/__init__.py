@@ -2,19 +2,19 @@
 
 from evalstore.migration.export import export
 from evalstore.migration.migration import migrate
-from evalstore.migration.outcome import Entry, Exported, Given, Guess, MigrationReport, Outcome, Planned, Source, State
+from evalstore.migration.outcome import MigrationEntry, ExportResult, ExportedFile, FormatGuess, MigrationReport, MigrationOutcome, PlannedFile, MigrationSource, FileState
 from evalstore.migration.table import formats
 
 __all__ = [
-    "Entry",
-    "Exported",
-    "Given",
-    "Guess",
+    "MigrationEntry",
+    "ExportResult",
+    "ExportedFile",
+    "FormatGuess",
     "MigrationReport",
-    "Outcome",
-    "Planned",
-    "Source",
-    "State",
+    "MigrationOutcome",
+    "PlannedFile",
+    "MigrationSource",
+    "FileState",
     "export",
     "formats",
     "migrate",

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from evalstore.errors import AbsentError, LoadError
 from evalstore.files import read_below
-from evalstore.migration.outcome import Planned, State
-from evalstore.migration.spool import Spool
-from evalstore.migration.texts import Text
+from evalstore.migration.outcome import PlannedFile, FileState
+from evalstore.migration.spool import TextSpool
+from evalstore.migration.texts import PlannedText
 
 _LIMIT = 64 << 20
 
@@ -23,18 +23,18 @@ def text_there(root: Path, path: str) -> str | None:
     return None
 
 
-def planned(root: Path, path: str, text: Text, diffs: Spool | None) -> Planned:
+def planned(root: Path, path: str, text: PlannedText, diffs: TextSpool | None) -> PlannedFile:
     """Compare a planned text with the file of the store, and put the difference in `diffs`, if it is asked for.
 
     A link in its place is a `LoadError`.
     """
-    old = text.there
+    old = text.current
     if old is None and (data := _data_there(root, path)) is not None:
         old = data.decode("utf-8", "surrogateescape")
-    state = State.NEW if old is None else State.UNCHANGED if old == text.new else State.CHANGED
-    if diffs is None or state is State.UNCHANGED:
-        return Planned(path, state)
-    return Planned(path, state, diffs.put(_diff(path, old, text.new)))
+    state = FileState.NEW if old is None else FileState.UNCHANGED if old == text.new else FileState.CHANGED
+    if diffs is None or state is FileState.UNCHANGED:
+        return PlannedFile(path, state)
+    return PlannedFile(path, state, diffs.put(_diff(path, old, text.new)))
 
 
 def _data_there(root: Path, path: str) -> bytes | None:

@@ -8,29 +8,29 @@ from typing import Any
 
 from evalstore.documents import Document, json_pointer
 from evalstore.migration.fold import bare, folded_case, folded_root
-from evalstore.migration.opened import Broken
-from evalstore.migration.shelving import Batch
-from evalstore.migration.table import Table
-from evalstore.migration.taken import Case, Draft, Legacy, Taken
+from evalstore.migration.opened import BrokenLine
+from evalstore.migration.shelving import ArtifactBatch
+from evalstore.migration.table import FormatTable
+from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, Extraction
 from evalstore.runs.kept import came_from
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class SourceContext:
     """Everything that is known of one source."""
 
-    taken: Taken
-    legacy: Legacy
-    table: Table
+    taken: Extraction
+    legacy: LegacySource
+    table: FormatTable
     beside: Mapping[str, Document]
 
 
-def made(taken: Taken) -> list[Case]:
+def made(taken: Extraction) -> list[LegacyCase]:
     """Return the cases that something is made of."""
     return [case for case in taken.cases if not case.refused]
 
 
-def shelved(known: Known, batch: Batch) -> list[Draft | None]:
+def shelved(known: SourceContext, batch: ArtifactBatch) -> list[ArtifactDraft | None]:
     """Shelve judges and inner rubrics, then the rubric of each case; without a dataset the first keeps the file."""
     for draft in known.taken.drafts:
         batch.add(draft)
@@ -44,7 +44,7 @@ def shelved(known: Known, batch: Batch) -> list[Draft | None]:
     return keeper + [draft and batch.add(draft) for draft in rubrics[1:]]
 
 
-def dataset_of(known: Known, head: Draft, rubrics: list[Draft | None]) -> Draft:
+def dataset_of(known: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft:
     """Return the dataset: its head, its questions with their rubrics, and what they do not say of the file."""
     cases, document = known.taken.cases, known.legacy.document
     own = [case.pointer for case in cases if not case.document]
@@ -65,7 +65,7 @@ def dataset_of(known: Known, head: Draft, rubrics: list[Draft | None]) -> Draft:
     return replace(head, value=value)
 
 
-def value_of(draft: Draft, known: Known, run: str | None) -> dict[str, Any]:
+def value_of(draft: ArtifactDraft, known: SourceContext, run: str | None) -> dict[str, Any]:
     """Return an artifact's whole mapping, with the place that it comes from, and the run that keeps that."""
     legacy = known.legacy
     file = came_from(run) if run == legacy.file else legacy.file  # one that is kept already
@@ -75,12 +75,12 @@ def value_of(draft: Draft, known: Known, run: str | None) -> dict[str, Any]:
     return {"id": draft.id, "version": draft.version} | draft.value | {"x_source": own}
 
 
-def _placed(case: Case) -> Draft | None:
+def _placed(case: LegacyCase) -> ArtifactDraft | None:
     rubric = case.rubric
     return rubric if rubric is None or rubric.pointer else replace(rubric, pointer=case.pointer)
 
 
-def _kept_beside(known: Known) -> dict[str, Any]:
+def _kept_beside(known: SourceContext) -> dict[str, Any]:
     kept = {
         path: folded_root(document.value, [case.pointer for case in known.taken.cases if case.document is document])
         for path, document in known.beside.items()
@@ -88,7 +88,7 @@ def _kept_beside(known: Known) -> dict[str, Any]:
     return {"beside": kept} if kept else {}
 
 
-def _question(case: Case, rubric: Draft | None, known: Known) -> dict[str, Any]:
+def _question(case: LegacyCase, rubric: ArtifactDraft | None, known: SourceContext) -> dict[str, Any]:
     said = {key: item for key, item in case.question.items() if key != "x_source"}
     first = {"id": said["id"], "input": said["input"], **({"rubric_ref": rubric.ref} if rubric else {})}
     own = case.question.get("x_source")
@@ -97,15 +97,15 @@ def _question(case: Case, rubric: Draft | None, known: Known) -> dict[str, Any]:
     return first | said | {"x_source": own}
 
 
-def _unmapped(case: Case, known: Known) -> dict[str, Any]:
+def _unmapped(case: LegacyCase, known: SourceContext) -> dict[str, Any]:
     return _where(case, known) | {"reason": "; ".join(case.reasons), "value": bare(case.raw)}
 
 
-def _where(case: Case, known: Known) -> dict[str, Any]:
+def _where(case: LegacyCase, known: SourceContext) -> dict[str, Any]:
     beside = [path for path, document in known.beside.items() if document is case.document]
     return {**({"beside": beside[0]} if beside else {}), "pointer": json_pointer(case.pointer)}
 
 
-def _unread(broken: Broken) -> dict[str, Any]:
+def _unread(broken: BrokenLine) -> dict[str, Any]:
     line = broken.problem.place.line if broken.problem.place else None
     return {"line": line, "reason": broken.problem.message, "value": broken.text}

@@ -12,12 +12,12 @@ from evalstore.files import read_below, write_below
 from evalstore.migration.gathered import gathered
 from evalstore.migration.kept import kept_runs
 from evalstore.migration.opened import open_source, source_text
-from evalstore.migration.outcome import Exported, Given
+from evalstore.migration.outcome import ExportResult, ExportedFile
 from evalstore.migration.readers import are_runs, give, give_beside, keeps, read
 from evalstore.migration.retold import check_retold
-from evalstore.migration.shelf import Shelf
-from evalstore.migration.table import Table, load_tables
-from evalstore.migration.taken import Legacy
+from evalstore.migration.shelf import ArtifactSource
+from evalstore.migration.table import FormatTable, load_tables
+from evalstore.migration.taken import LegacySource
 from evalstore.model import Kind, Ref, parse_ref
 
 _SAID = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
@@ -31,23 +31,23 @@ def export(
     to: str,
     store: Path | str = ".",
     out: Path | str | None = None,
-) -> Exported:
+) -> ExportResult:
     """Give datasets back in the format `to`: those named, or all on disk that came from it; of runs, the runs.
 
     With `out` the files are written below that folder under the names they came with; one that differs is never
     overwritten. Raises `RefusedError` for a rubric that the format has no words for.
     """
     table = load_tables(to)[0]
-    with Shelf.open(Path(store)) as shelf:
+    with ArtifactSource.open(Path(store)) as shelf:
         named = [refs] if isinstance(refs, str) else refs
         files = kept_runs(named, table, shelf) if are_runs(table) else _told(named, table, shelf)
     _refuse_twins(files)
     if out is not None:
         _write(Path(out), files)
-    return Exported(to, files, None if out is None else str(out))
+    return ExportResult(to, files, None if out is None else str(out))
 
 
-def _told(named: Iterable[str], table: Table, shelf: Shelf) -> tuple[Given, ...]:
+def _told(named: Iterable[str], table: FormatTable, shelf: ArtifactSource) -> tuple[ExportedFile, ...]:
     asked = [_main_ref(text, table) for text in named] or shelf.came_from(table.format)
     if not asked:
         raise RefError(
@@ -59,7 +59,7 @@ def _told(named: Iterable[str], table: Table, shelf: Shelf) -> tuple[Given, ...]
     return (*mains, *(one for key, one in beside.items() if key not in {(main.file, main.text) for main in mains}))
 
 
-def _main_ref(text: str, table: Table) -> Ref:
+def _main_ref(text: str, table: FormatTable) -> Ref:
     ref = parse_ref(text)
     if ref.kind is not Kind.DATASET and not keeps(table):
         raise RefError(f"{text} is a {ref.kind}; an export begins with a dataset", hint="its rubrics come with it")
@@ -71,7 +71,7 @@ def _main_ref(text: str, table: Table) -> Ref:
 _ODD = (AttributeError, LookupError, TypeError, ValueError, StopIteration, RuntimeError)
 
 
-def _checked(ref: Ref, table: Table, shelf: Shelf) -> list[Given]:
+def _checked(ref: Ref, table: FormatTable, shelf: ArtifactSource) -> list[ExportedFile]:
     try:
         given = _given(ref, table, shelf)
     except _ODD:
@@ -82,7 +82,7 @@ def _checked(ref: Ref, table: Table, shelf: Shelf) -> list[Given]:
     return given
 
 
-def _given(ref: Ref, table: Table, shelf: Shelf) -> list[Given]:
+def _given(ref: Ref, table: FormatTable, shelf: ArtifactSource) -> list[ExportedFile]:
     if keeps(table):
         return _kept(ref, table, shelf)
     dataset, questions = shelf.dataset(ref)
@@ -98,10 +98,10 @@ def _given(ref: Ref, table: Table, shelf: Shelf) -> list[Given]:
     unruled = [question.id for question in questions if not question.rubric_ref]
     left_out += [f"{ref.name} {id_}: it has no rubric; there, any answer that is not empty passes" for id_ in unruled]
     file = source.get("file") or f"{dataset.id}/{table.named_by_folder or dataset.id}"
-    return [Given(file, f"{ref.name}@{dataset.version}", text, tuple(left_out))]
+    return [ExportedFile(file, f"{ref.name}@{dataset.version}", text, tuple(left_out))]
 
 
-def _kept(ref: Ref, table: Table, shelf: Shelf) -> list[Given]:
+def _kept(ref: Ref, table: FormatTable, shelf: ArtifactSource) -> list[ExportedFile]:
     """Give back what was kept, and the files that hold cases of it, if reading them still gives what the store says."""
     main, questions = shelf.dataset(ref) if ref.kind is Kind.DATASET else (shelf.artifact(ref), [])
     source = main.value.get("x_source", {})
@@ -113,22 +113,22 @@ def _kept(ref: Ref, table: Table, shelf: Shelf) -> list[Given]:
     text = source_text(give(told, {}, table), source["file"])
     document = open_source(text.encode(), source["file"])
     beside = {path: Document(path, "", value, {}, {}) for path, value in give_beside(told, table).items()}
-    legacy = Legacy(document, source["file"], source["sha256"], beside.get, source["dialect"])
+    legacy = LegacySource(document, source["file"], source["sha256"], beside.get, source["dialect"])
     taken = read(legacy, table)
     check_retold(taken, main, questions, shelf.artifact)
     unread = [item for item in main.value.get("x_unmapped", ()) if "line" in item]
     left_out = tuple(f"{ref.name}: line {item['line']} of the source, {item['reason']}" for item in unread)
     name = f"{ref.name}@{main.version}"
     others = gathered(taken, beside, source["file"]).items()
-    texts = (Given(file, name, source_text(beside[path].value, file)) for file, path in others)
-    return [Given(source["file"], name, text, left_out), *texts]
+    texts = (ExportedFile(file, name, source_text(beside[path].value, file)) for file, path in others)
+    return [ExportedFile(source["file"], name, text, left_out), *texts]
 
 
 def _unsaid(row: Mapping[str, Any]) -> list[str]:
     return [key for key in row if key not in _SAID and not key.startswith("x_")]
 
 
-def _refuse_twins(files: Sequence[Given]) -> None:
+def _refuse_twins(files: Sequence[ExportedFile]) -> None:
     seen: dict[str, str] = {}
     for file in files:
         if file.file in seen:
@@ -137,7 +137,7 @@ def _refuse_twins(files: Sequence[Given]) -> None:
         seen[file.file] = file.ref
 
 
-def _write(out: Path, files: Sequence[Given]) -> None:
+def _write(out: Path, files: Sequence[ExportedFile]) -> None:
     different = [file.file for file in files if _differs(out, file)]
     if different:
         raise RefusedError(f"not overwritten, because they differ: {', '.join(different)}", hint="name another folder")
@@ -149,7 +149,7 @@ def _write(out: Path, files: Sequence[Given]) -> None:
         write_below(out, file.file, file.text.encode())
 
 
-def _differs(out: Path, file: Given) -> bool:
+def _differs(out: Path, file: ExportedFile) -> bool:
     try:
         (out / file.file).lstat()
         return read_below(out, file.file, _LIMIT) != file.text.encode()

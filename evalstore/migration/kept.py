@@ -8,16 +8,16 @@ from pathlib import Path, PurePosixPath
 
 from evalstore.errors import LoadError, RefError, RefusedError
 from evalstore.files import read_below
-from evalstore.migration.outcome import Given
-from evalstore.migration.shelf import Shelf
-from evalstore.migration.table import Table
+from evalstore.migration.outcome import ExportedFile
+from evalstore.migration.shelf import ArtifactSource
+from evalstore.migration.table import FormatTable
 from evalstore.model import Kind, parse_ref
 from evalstore.runs.kept import FOLDER, KEPT, came_from
 
 _LIMIT = 64 << 20
 
 
-def kept_runs(refs: Iterable[str], table: Table, shelf: Shelf) -> tuple[Given, ...]:
+def kept_runs(refs: Iterable[str], table: FormatTable, shelf: ArtifactSource) -> tuple[ExportedFile, ...]:
     """Return the files of runs: those that artifacts came from or that are named by their paths, or all there are.
 
     A run is a record: it is given back as it is, whatever became since of the questions that were taken from it.
@@ -32,7 +32,7 @@ def kept_runs(refs: Iterable[str], table: Table, shelf: Shelf) -> tuple[Given, .
     return tuple(_given(shelf.root, path) for path in dict.fromkeys(paths))
 
 
-def _path_of(text: str, table: Table, shelf: Shelf) -> str:
+def _path_of(text: str, table: FormatTable, shelf: ArtifactSource) -> str:
     if KEPT.fullmatch(text):
         return text
     ref = parse_ref(text)
@@ -45,12 +45,12 @@ def _path_of(text: str, table: Table, shelf: Shelf) -> str:
     return path
 
 
-def _given(root: Path, path: str) -> Given:
+def _given(root: Path, path: str) -> ExportedFile:
     file = came_from(path)
     if "\0" in file or ".." in PurePosixPath(file).parts or file.startswith("/"):
         raise RefusedError(f"{path} is no name that a migration gives", hint="rename it, or name what to export")
     try:
-        return Given(file, path, read_below(root, path, _LIMIT).decode())
+        return ExportedFile(file, path, read_below(root, path, _LIMIT).decode())
     except UnicodeDecodeError:
         raise RefusedError(f"{path} is not UTF-8") from None
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.migration.against import planned, text_there
-from evalstore.migration.outcome import MigrationReport, Planned, State
-from evalstore.migration.plan import Plan
-from evalstore.migration.reading import Read, Terms, read_all
-from evalstore.migration.shelving import Names
-from evalstore.migration.sources import Found, find_sources
-from evalstore.migration.spool import Spool
+from evalstore.migration.outcome import MigrationReport, PlannedFile, FileState
+from evalstore.migration.plan import SourcePlan
+from evalstore.migration.reading import SourceResult, MigrationOptions, read_all
+from evalstore.migration.shelving import ArtifactNames
+from evalstore.migration.sources import LegacyFile, find_sources
+from evalstore.migration.spool import TextSpool
 from evalstore.migration.table import check_dialect, check_taken, load_tables
-from evalstore.migration.write import Stage, staged
+from evalstore.migration.write import StagedWrites, staged
 from evalstore.store.locate import looks_bare
 
 
@@ -30,7 +30,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     dialect: str | None = None,
     dry_run: bool = False,
     force: bool = False,
-    watch: Callable[[Sequence[Found]], Iterable[Found]] = iter,
+    watch: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
 ) -> MigrationReport:
     """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
 
@@ -43,16 +43,16 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     check_dialect(dialect, tables)
     named = [paths] if isinstance(paths, Path | str) else paths  # a text is iterable too: "/" would be its first path
     sources = find_sources(map(Path, named), root)
-    reads: list[Read] = []
-    files: list[Planned] = []
-    waiting: AbstractContextManager[Stage | None] = nullcontext() if dry_run else staged(root)
+    reads: list[SourceResult] = []
+    files: list[PlannedFile] = []
+    waiting: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else staged(root)
     with waiting as stage:
-        diffs = None if stage else Spool()
-        terms = Terms(tables, Names(), partial(text_there, root), forced=format is not None, dialect=dialect)
+        diffs = None if stage else TextSpool()
+        terms = MigrationOptions(tables, ArtifactNames(), partial(text_there, root), forced=format is not None, dialect=dialect)
         for read in read_all(watch(sources), terms):
             files += _files(read.plan, root, stage=stage, diffs=diffs)
             source = replace(read.source, entries=len(read.plan.entries))
-            reads.append(replace(read, source=source, plan=Plan({}, read.plan.entries)))  # the texts wait on the disk
+            reads.append(replace(read, source=source, plan=SourcePlan({}, read.plan.entries)))  # the texts wait on the disk
         reads.sort(key=lambda read: read.source.file)
         check_taken(dialect, {read.source.format for read in reads} - {None}, tables)
         if stage:
@@ -75,16 +75,16 @@ def _store(into: Path | str) -> Path:
     return Path(into)
 
 
-def _files(plan: Plan, root: Path, *, stage: Stage | None, diffs: Spool | None) -> Iterator[Planned]:
+def _files(plan: SourcePlan, root: Path, *, stage: StagedWrites | None, diffs: TextSpool | None) -> Iterator[PlannedFile]:
     for path, text in plan.files.items():
         file = planned(root, path, text, diffs)
-        if stage and file.state is not State.UNCHANGED:
+        if stage and file.state is not FileState.UNCHANGED:
             stage.add(path, text.new.encode())
         yield file
 
 
-def _refuse_changes(files: Iterable[Planned], *, force: bool) -> None:
-    changed = sorted(file.path for file in files if file.state is State.CHANGED)
+def _refuse_changes(files: Iterable[PlannedFile], *, force: bool) -> None:
+    changed = sorted(file.path for file in files if file.state is FileState.CHANGED)
     if changed and not force:
         what = "1 file differs" if len(changed) == 1 else f"{len(changed)} files differ"
         raise RefusedError(
@@ -93,8 +93,8 @@ def _refuse_changes(files: Iterable[Planned], *, force: bool) -> None:
         )
 
 
-def _refuse_late(files: Iterable[Planned], root: Path) -> None:
+def _refuse_late(files: Iterable[PlannedFile], root: Path) -> None:
     """Refuse to take the place of a file that somebody made since the plan looked there."""
-    late = next((file.path for file in files if file.state is State.NEW and os.path.lexists(root / file.path)), None)
+    late = next((file.path for file in files if file.state is FileState.NEW and os.path.lexists(root / file.path)), None)
     if late:
         raise ConflictError(f"{late} was made while the sources were read, so nothing is written", hint="try again")

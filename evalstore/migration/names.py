@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Pointer, json_pointer
-from evalstore.migration.table import Table
+from evalstore.migration.table import FormatTable
 from evalstore.model import is_id
 
 # Short enough for a digest or a number behind it within the 64 characters of an id.
@@ -24,7 +24,7 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:WORDS].strip("_")
 
 
-def dataset_id(file: str, root: Any, table: Table) -> str:
+def dataset_id(file: str, root: Any, table: FormatTable) -> str:
     """Return the id for a suite: its folder's name where the format says so, else the name it gives itself."""
     path = PurePosixPath(file)
     given = root.get(table.name) if table.name else None
@@ -40,7 +40,7 @@ def numbered(name: str) -> Iterator[str]:
 
 
 @dataclass(slots=True)
-class Labels:
+class UniqueLabels:
     """Names that are given once each; a number that was tried is not tried again, however often a name comes.
 
     `taken` are names that no number may make: the ids of all cases of a source, as each keeps its own where it can.

@@ -30,14 +30,14 @@ SUFFIXES = frozenset({".json"}) | _LINES | _YAML
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenLine:
     """A line of JSON Lines that cannot be read: what is wrong, and the line as it stands."""
 
     problem: LoadError
     text: str
 
 
-def opened(data: bytes, file: str) -> tuple[Document, tuple[Broken, ...]]:
+def opened(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...]]:
     """Return a legacy file's document; the rows of JSON Lines are a list, without the broken ones.
 
     Raises `LoadError` with the place. A file of more broken lines than whole ones is no file of such lines.
@@ -72,9 +72,9 @@ def names_key(data: bytes, file: str, key: str) -> bool:
     return re.search(pattern, data.replace(b"\0", b"")) is not None  # in UTF-16, too
 
 
-def _rows(data: bytes, file: str) -> tuple[Document, tuple[Broken, ...]]:
+def _rows(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...]]:
     rows: list[Any] = []
-    broken: list[Broken] = []
+    broken: list[BrokenLine] = []
     marks: dict[Pointer, Mark] = {}
     for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip():
@@ -82,7 +82,7 @@ def _rows(data: bytes, file: str) -> tuple[Document, tuple[Broken, ...]]:
         try:
             row = read_row(line, file, number)
         except LoadError as error:
-            broken.append(Broken(error, line.decode("utf-8", "backslashreplace")))
+            broken.append(BrokenLine(error, line.decode("utf-8", "backslashreplace")))
         else:
             marks[len(rows),] = Mark(number, 1, 0, 0)
             rows.append(row)

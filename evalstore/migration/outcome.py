@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Outcome(StrEnum):
+class MigrationOutcome(StrEnum):
     """What became of an entry, the best first.
 
     migrated: the same verdicts. lossy: a check, but the legacy grader did not do what the file seems to ask.
@@ -20,7 +20,7 @@ class Outcome(StrEnum):
     REFUSED = "refused"
 
 
-class State(StrEnum):
+class FileState(StrEnum):
     """What a planned file is to the store."""
 
     NEW = "new"
@@ -29,7 +29,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
+class FormatGuess:
     """A format that a file may be of: how sure that is, from 0 to 1, and why."""
 
     format: str
@@ -38,7 +38,7 @@ class Guess:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MigrationSource:
     """One file that was read and recognised; `reason` says why it was taken for this, `also` what else it looks like.
 
     `target` is the dataset's file. `entries` of the report are its own, in the order of the sources.
@@ -51,18 +51,18 @@ class Source:
     confidence: float
     reason: str
     target: str | None = None
-    also: tuple[Guess, ...] = ()
+    also: tuple[FormatGuess, ...] = ()
     entries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MigrationEntry:
     """One case of a source, or a source that has none to give; `line` counts from 1, `reasons` are sentences."""
 
     file: str
     pointer: str
     line: int | None
-    outcome: Outcome
+    outcome: MigrationOutcome
     target: str | None = None
     rubric: str | None = None
     reasons: tuple[str, ...] = ()
@@ -74,11 +74,11 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedFile:
     """One file of the store; `shown` gives its `diff`, which only a dry run has."""
 
     path: str
-    state: State
+    state: FileState
     shown: Callable[[], str] = str
 
     @property
@@ -91,10 +91,10 @@ class Planned:
 class MigrationReport:
     """Everything that one migration read, decided and wrote."""
 
-    sources: tuple[Source, ...]
-    entries: tuple[Entry, ...]
-    skipped: tuple[Source, ...]
-    files: tuple[Planned, ...]
+    sources: tuple[MigrationSource, ...]
+    entries: tuple[MigrationEntry, ...]
+    skipped: tuple[MigrationSource, ...]
+    files: tuple[PlannedFile, ...]
     dry_run: bool = False
     recovered: bool = False
 
@@ -107,20 +107,20 @@ class MigrationReport:
     @property
     def written(self) -> tuple[str, ...]:
         """The files that were written, relative to the store."""
-        return () if self.dry_run else tuple(file.path for file in self.files if file.state is not State.UNCHANGED)
+        return () if self.dry_run else tuple(file.path for file in self.files if file.state is not FileState.UNCHANGED)
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: MigrationOutcome) -> int:
         """Return how many entries came out so."""
         return sum(entry.outcome is outcome for entry in self.entries)
 
     @property
     def complete(self) -> bool:
         """Whether every entry is migrated."""
-        return self.count(Outcome.MIGRATED) == len(self.entries)
+        return self.count(MigrationOutcome.MIGRATED) == len(self.entries)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ExportedFile:
     """One file given back: its path, the dataset it comes from, its text, and what the format could not take."""
 
     file: str
@@ -130,14 +130,14 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportResult:
     """The files of one export; `out` is the folder they were written to, None when they were only asked for."""
 
     format: str
-    files: tuple[Given, ...]
+    files: tuple[ExportedFile, ...]
     out: str | None = None
 
 
-def worst(outcomes: Iterable[Outcome]) -> Outcome:
+def find_worst_outcome(outcomes: Iterable[MigrationOutcome]) -> MigrationOutcome:
     """Return the worst of several outcomes; `migrated` when there is none."""
-    return max(outcomes, key=list(Outcome).index, default=Outcome.MIGRATED)
+    return max(outcomes, key=list(MigrationOutcome).index, default=MigrationOutcome.MIGRATED)

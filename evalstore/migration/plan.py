@@ -8,34 +8,34 @@ from typing import Any
 
 from evalstore.documents import Document, Pointer, json_pointer
 from evalstore.errors import EvalstoreError, RefusedError
-from evalstore.migration.drafting import Known, dataset_of, made, shelved, value_of
+from evalstore.migration.drafting import SourceContext, dataset_of, made, shelved, value_of
 from evalstore.migration.fold import same
-from evalstore.migration.outcome import Entry, Outcome
+from evalstore.migration.outcome import MigrationEntry, MigrationOutcome
 from evalstore.migration.readers import give, give_beside
-from evalstore.migration.shelving import Batch, Names
-from evalstore.migration.table import Table
-from evalstore.migration.taken import Case, Draft, Legacy, Taken
-from evalstore.migration.texts import Text, There, as_it_is, parts_of, path_of, text_of
+from evalstore.migration.shelving import ArtifactBatch, ArtifactNames
+from evalstore.migration.table import FormatTable
+from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, Extraction
+from evalstore.migration.texts import PlannedText, There, as_it_is, parts_of, path_of, text_of
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SourcePlan:
     """What one source becomes: texts by path, the path of what stands for the file, and an entry for each case."""
 
-    files: dict[str, Text]
-    entries: tuple[Entry, ...]
+    files: dict[str, PlannedText]
+    entries: tuple[MigrationEntry, ...]
     target: str | None = None
 
 
 def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
-    taken: Taken,
-    legacy: Legacy,
-    table: Table,
-    names: Names,
+    taken: Extraction,
+    legacy: LegacySource,
+    table: FormatTable,
+    names: ArtifactNames,
     *,
     beside: Mapping[str, Document],
     there: There,
-) -> Plan:
+) -> SourcePlan:
     """Return the artifacts of a source that no earlier one brought; no file if there is nothing but refusals.
 
     `beside` are the documents that were read with it, by the path that it names them by. `there` is the text that a
@@ -43,10 +43,10 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
     """
     if not taken.run and not made(taken):
         aside = tuple(_aside(taken, legacy))
-        if taken.dataset is None or any(said.outcome is Outcome.REFUSED for said in aside):
-            return Plan({}, aside)
-    known = Known(taken, legacy, table, beside)
-    batch = Batch(legacy.file, names.trial())
+        if taken.dataset is None or any(said.outcome is MigrationOutcome.REFUSED for said in aside):
+            return SourcePlan({}, aside)
+    known = SourceContext(taken, legacy, table, beside)
+    batch = ArtifactBatch(legacy.file, names.trial())
     try:
         rubrics = shelved(known, batch)
         head = taken.dataset and dataset_of(known, taken.dataset, rubrics)
@@ -60,23 +60,23 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
         files = {path: text_of(path, part, there(path)) for path, part in parts.items()}
         files |= {run: as_it_is(legacy, there(run))} if run else {}
     except EvalstoreError as error:
-        return Plan({}, (entry(legacy.document, (), Outcome.REFUSED, f"cannot be kept: {error.message}"),))
+        return SourcePlan({}, (entry(legacy.document, (), MigrationOutcome.REFUSED, f"cannot be kept: {error.message}"),))
     names.keep(batch.names)
     target = path_of(main) if main and (taken.dataset or not run) else run
     pairs = zip(made(taken), rubrics, strict=True)
     done = (_done(case, rubric, target, known, batch.notes) for case, rubric in pairs)
-    return Plan(files, tuple(sorted([*_aside(taken, legacy, target, run), *done], key=_place)), target)
+    return SourcePlan(files, tuple(sorted([*_aside(taken, legacy, target, run), *done], key=_place)), target)
 
 
-def entry(document: Document, pointer: Pointer, outcome: Outcome, *reasons: str) -> Entry:
+def entry(document: Document, pointer: Pointer, outcome: MigrationOutcome, *reasons: str) -> MigrationEntry:
     """Return an entry about a place that nothing was made of."""
-    return Entry(document.file, json_pointer(pointer), document.place(pointer).line, outcome, reasons=reasons)
+    return MigrationEntry(document.file, json_pointer(pointer), document.place(pointer).line, outcome, reasons=reasons)
 
 
-def _aside(taken: Taken, legacy: Legacy, target: str | None = None, run: str | None = None) -> Iterator[Entry]:
+def _aside(taken: Extraction, legacy: LegacySource, target: str | None = None, run: str | None = None) -> Iterator[MigrationEntry]:
     for broken in legacy.broken:
         line = broken.problem.place.line if broken.problem.place else None
-        yield Entry(legacy.file, "", line, Outcome.REFUSED, reasons=(broken.problem.message,))
+        yield MigrationEntry(legacy.file, "", line, MigrationOutcome.REFUSED, reasons=(broken.problem.message,))
     for note in taken.notes:
         said = entry(note.document or legacy.document, note.pointer, note.outcome, note.reason)
         stands = f"{target}#{note.question}" if note.question else f"{run}#{said.pointer}" if note.kept else None
@@ -88,9 +88,9 @@ def _aside(taken: Taken, legacy: Legacy, target: str | None = None, run: str | N
             yield entry(document, case.pointer, case.outcome, *case.reasons)
 
 
-def _done(case: Case, rubric: Draft | None, target: str | None, known: Known, notes: list[str]) -> Entry:
+def _done(case: LegacyCase, rubric: ArtifactDraft | None, target: str | None, known: SourceContext, notes: list[str]) -> MigrationEntry:
     document = case.document or known.legacy.document
-    return Entry(
+    return MigrationEntry(
         file=document.file,
         pointer=json_pointer(case.pointer),
         line=document.place(case.pointer).line,
@@ -101,11 +101,11 @@ def _done(case: Case, rubric: Draft | None, target: str | None, known: Known, no
     )
 
 
-def _place(said: Entry) -> tuple[str, int]:
+def _place(said: MigrationEntry) -> tuple[str, int]:
     return said.file, said.line or 0
 
 
-def _prove(main: dict[str, Any], rubrics: Mapping[str, Any], known: Known) -> None:
+def _prove(main: dict[str, Any], rubrics: Mapping[str, Any], known: SourceContext) -> None:
     """Give the source back before anything is written: the proof that nothing is lost."""
     given = {"": give(main, rubrics, known.table), **give_beside(main, known.table)}
     files = {"": known.legacy.document, **known.beside}

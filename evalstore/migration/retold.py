@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.errors import RefusedError
 from evalstore.migration.fold import same
 from evalstore.migration.shelving import REFS
-from evalstore.migration.taken import Case, Draft, Taken
+from evalstore.migration.taken import LegacyCase, ArtifactDraft, Extraction
 from evalstore.model import Artifact, Kind, Question, Ref, parse_ref, scoring_part
 
 _HINT = "export an earlier version, or take the edit back"
@@ -16,7 +16,7 @@ Load = Callable[[Ref], Artifact]
 Content = Callable[[str], Any]
 
 
-def check_retold(taken: Taken, main: Artifact, questions: Sequence[Question], load: Load) -> None:
+def check_retold(taken: Extraction, main: Artifact, questions: Sequence[Question], load: Load) -> None:
     """Raise `RefusedError`, naming the first difference, unless the artifacts still say what the source says."""
     drafts = {draft.ref: draft for draft in taken.drafts}
     mine, theirs = _of_store(load), _of_source(drafts)
@@ -34,7 +34,7 @@ def check_retold(taken: Taken, main: Artifact, questions: Sequence[Question], lo
             raise RefusedError(f"{name}: its rubric was edited since it was migrated", hint=_HINT)
 
 
-def _paired(questions: Sequence[Question], cases: Sequence[Case]) -> Sequence[Question]:
+def _paired(questions: Sequence[Question], cases: Sequence[LegacyCase]) -> Sequence[Question]:
     if len(questions) != len(cases):
         raise RefusedError(f"the source has {len(cases)} questions, the dataset {len(questions)}", hint=_HINT)
     for question, case in zip(questions, cases, strict=True):
@@ -43,7 +43,7 @@ def _paired(questions: Sequence[Question], cases: Sequence[Case]) -> Sequence[Qu
     return questions
 
 
-def _said(row: Mapping[str, Any], case: Case) -> dict[str, Any]:
+def _said(row: Mapping[str, Any], case: LegacyCase) -> dict[str, Any]:
     apart = {"x_source", "rubric_ref"} if case.rubric else {"x_source"}  # a rubric is compared by what it says
     return {key: value for key, value in row.items() if key not in apart}
 
@@ -69,7 +69,7 @@ def _of_store(load: Load) -> Content:
     return content
 
 
-def _of_source(drafts: Mapping[str, Draft]) -> Content:
+def _of_source(drafts: Mapping[str, ArtifactDraft]) -> Content:
     def content(ref: str) -> Any:
         draft = drafts.get(ref)
         return _meant(draft.kind, draft.value, content) if draft else ref

@@ -11,24 +11,24 @@ from evalstore.documents import read_row, read_yaml
 from evalstore.errors import GitError, RefError
 from evalstore.files import names_below, read_below
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, questions_of
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import LIMIT, read_artifact
 
 _ROWS_LIMIT = 64 << 20
 
 
 @dataclass(slots=True)
-class Shelf:
+class ArtifactSource:
     """The artifacts of a store, or of a folder that is no repository; a context manager like `Store`."""
 
     root: Path | None
-    store: Store | None
+    store: ArtifactStore | None
 
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open the store of a folder, or the folder itself."""
         try:
-            store = Store.open(path)
+            store = ArtifactStore.open(path)
         except GitError:
             if not path.is_dir():
                 raise
@@ -50,7 +50,7 @@ class Shelf:
         if self.store:
             try:
                 resolved = self.store.resolve(ref)
-                return resolved.artifact, list(self.store.questions(resolved))
+                return resolved.artifact, list(self.store.read_questions(resolved))
             except RefError:
                 if ref.type is not PinType.NONE:
                     raise
@@ -59,7 +59,7 @@ class Shelf:
 
     def artifact(self, ref: Ref) -> Artifact:
         """Return the rubric or judge that something pins: its release, or before the first one the file on disk."""
-        unreleased = self.store is None or not self.store.releases(ref.kind, ref.id)
+        unreleased = self.store is None or not self.store.list_releases(ref.kind, ref.id)
         if self.store and not (unreleased and ref.type in {PinType.EXACT, PinType.NONE}):
             return self.store.load(ref)
         artifact = self._on_disk(ref)

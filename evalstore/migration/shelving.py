@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from evalstore.documents import digest
 from evalstore.errors import RefusedError
 from evalstore.migration.names import numbered
-from evalstore.migration.taken import Draft
+from evalstore.migration.taken import ArtifactDraft
 from evalstore.model import scoring_part
 from evalstore.runs.kept import FOLDER, KEPT, apart_name, kept_name, stem_of
 
@@ -26,14 +26,14 @@ class _Made(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ArtifactNames:
     """The artifacts that one migration has made so far, by `<kind>/<id>`."""
 
     made: ChainMap[str, _Made] = field(default_factory=ChainMap)
 
-    def trial(self) -> Names:
+    def trial(self) -> ArtifactNames:
         """Return these names with a page of their own, for a source that may fail yet."""
-        return Names(self.made.new_child())
+        return ArtifactNames(self.made.new_child())
 
     def run(self, file: str, sha256: str) -> str:
         """Return where a source is kept as it is; a name that another has but for its capitals is spelled out.
@@ -53,22 +53,22 @@ class Names:
             path += f"/{kept_name(part) if first == stem else apart_name(part)}"
         return path
 
-    def keep(self, trial: Names) -> None:
+    def keep(self, trial: ArtifactNames) -> None:
         """Take over what a source made."""
         self.made.update(trial.made.maps[0])
 
 
 @dataclass(slots=True)
-class Batch:
+class ArtifactBatch:
     """The artifacts of one source under their final ids; `fresh` are those that no earlier source has brought."""
 
     file: str
-    names: Names
+    names: ArtifactNames
     notes: list[str] = field(default_factory=list)
-    fresh: list[Draft] = field(default_factory=list)
+    fresh: list[ArtifactDraft] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
 
-    def add(self, draft: Draft, *, own: bool = False) -> Draft:
+    def add(self, draft: ArtifactDraft, *, own: bool = False) -> ArtifactDraft:
         """Return a draft under its final id; an `own` one is never shared. What it refers to is added before it."""
         meant = replace(draft, value=_renamed(draft.value, self.renamed))
         said = [draft.version, scoring_part(draft.kind, meant.value), meant.value.get("x_unmapped")]
@@ -83,7 +83,7 @@ class Batch:
             self.fresh.append(final)
         return final
 
-    def _id(self, draft: Draft, content: str) -> str:
+    def _id(self, draft: ArtifactDraft, content: str) -> str:
         for id_ in numbered(draft.id):
             there = self.names.made.get(_name(replace(draft, id=id_)))
             if there is None or (content and there.content == content):
@@ -91,7 +91,7 @@ class Batch:
         raise AssertionError  # the numbers do not end
 
 
-def _name(draft: Draft) -> str:
+def _name(draft: ArtifactDraft) -> str:
     return f"{draft.kind}/{draft.id}"
 
 

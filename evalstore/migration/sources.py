@@ -21,7 +21,7 @@ _LINK = "a link is followed only when it is named itself"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LegacyFile:
     """A file to read: `name` is what artifacts and reports call it; `walked` if only its folder was named.
 
     One that is passed by has its reason in `aside`.
@@ -60,7 +60,7 @@ class Found:
         return PurePosixPath(self.name).parents[len(PurePosixPath(self.below).parts) - 1]
 
 
-def find_sources(paths: Iterable[Path], store: Path) -> list[Found]:
+def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
     """Return the files that `paths` mean, each once, by name; a link to pass by is no file that is named."""
     meant = sorted((one for path in paths for one in _found(path, store)), key=lambda one: one.walked, reverse=True)
     found = {_absolute(one.path): one for one in meant}
@@ -70,14 +70,14 @@ def find_sources(paths: Iterable[Path], store: Path) -> list[Found]:
     return sorted(told, key=lambda one: one.name)
 
 
-def _found(path: Path, store: Path) -> Iterator[Found]:
+def _found(path: Path, store: Path) -> Iterator[LegacyFile]:
     if not path.is_dir():
-        yield Found(_text(_name(path, store, folder=False)), path.parent, path.name, walked=False)
+        yield LegacyFile(_text(_name(path, store, folder=False)), path.parent, path.name, walked=False)
         return
     name = _name(path, store, folder=True)
     for below in _walk(path):
         aside = _LINK if (path / below).is_symlink() else ""
-        yield Found(_text(name / below), path, below, walked=True, aside=aside)
+        yield LegacyFile(_text(name / below), path, below, walked=True, aside=aside)
 
 
 def _walk(root: Path) -> Iterator[str]:

@@ -9,7 +9,7 @@ from tempfile import TemporaryFile
 from weakref import finalize
 
 
-class Spool:
+class TextSpool:
     """A file without a name, which is gone with the last of its texts."""
 
     def __init__(self) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 
 from evalstore.documents import read_yaml
 from evalstore.errors import UsageError
-from evalstore.migration.outcome import Outcome
+from evalstore.migration.outcome import MigrationOutcome
 from evalstore.resources import folder
 from evalstore.text import nearest
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CheckRow:
     """One key that a legacy grader reads, and what it becomes."""
 
     key: str
@@ -25,12 +25,12 @@ class Row:
     fixed: Mapping[str, Any]
     empty_passes: bool
     limit: int
-    options: tuple[Row, ...]
+    options: tuple[CheckRow, ...]
     called: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class FormatSign:
     """Keys at the root or in a case that speak for the format: any of `keys`, `all` of these, and these `values`."""
 
     at: str
@@ -42,19 +42,19 @@ class Sign:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ForeignShape:
     """The shape of a file that is something else."""
 
     name: str
     root: frozenset[str]
     holder: str | None
     item: Mapping[str, tuple[Any, ...]]
-    outcome: Outcome
+    outcome: MigrationOutcome
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FormatTable:
     """One format."""
 
     format: str
@@ -63,24 +63,24 @@ class Table:
     dialects: tuple[str, ...]
     named_by_folder: str | None
     name: str | None
-    signs: tuple[Sign, ...]
-    not_this: tuple[Shape, ...]
+    signs: tuple[FormatSign, ...]
+    not_this: tuple[ForeignShape, ...]
     root_data: tuple[str, ...]
     root_parts: Mapping[str, tuple[str, ...]]
     id: str
     number: str
     input: str
     data: tuple[str, ...]
-    checks: tuple[Row, ...]
+    checks: tuple[CheckRow, ...]
     scoring: Mapping[str, Any]
     no_check: Mapping[str, Any]
     mirrors: Mapping[str, str | None]
     order: tuple[str, ...]
     judges: tuple[Mapping[str, Any], ...]
     form: Mapping[str, Any]
-    variants: tuple[Table, ...]
+    variants: tuple[FormatTable, ...]
 
-    def of_dialect(self, dialect: str | None) -> Table:
+    def of_dialect(self, dialect: str | None) -> FormatTable:
         """Return the table as a dialect has it."""
         return next((table for table in self.variants if dialect in table.dialects), self)
 
@@ -95,7 +95,7 @@ def formats() -> list[str]:
     return sorted(path.stem for path in folder("migrations").glob("*.yaml"))
 
 
-def load_tables(only: str | None = None) -> list[Table]:
+def load_tables(only: str | None = None) -> list[FormatTable]:
     """Return all tables, or the one of a format; an unknown name is a `UsageError`."""
     names = formats()
     if only is not None and only not in names:
@@ -107,7 +107,7 @@ def load_tables(only: str | None = None) -> list[Table]:
     return [_load(name) for name in names if only in {None, name}]
 
 
-def check_dialect(dialect: str | None, tables: Iterable[Table]) -> None:
+def check_dialect(dialect: str | None, tables: Iterable[FormatTable]) -> None:
     """Raise `UsageError` unless one of the tables has a dialect of this name."""
     names = sorted({name for table in tables for name in table.dialects})
     if dialect is None or dialect in names:
@@ -119,7 +119,7 @@ def check_dialect(dialect: str | None, tables: Iterable[Table]) -> None:
     )
 
 
-def check_taken(dialect: str | None, taken: set[str | None], tables: Iterable[Table]) -> None:
+def check_taken(dialect: str | None, taken: set[str | None], tables: Iterable[FormatTable]) -> None:
     """Raise `UsageError` if all sources were taken for formats that do not have this dialect."""
     names = [table.format for table in tables if dialect in table.dialects]
     if dialect is None or not taken or not taken.isdisjoint(names):
@@ -132,16 +132,16 @@ def check_taken(dialect: str | None, taken: set[str | None], tables: Iterable[Ta
 
 
 @cache
-def _load(name: str) -> Table:
+def _load(name: str) -> FormatTable:
     path = folder("migrations") / f"{name}.yaml"
     return _table(read_yaml(path.read_bytes(), path.name).value)
 
 
-def _table(value: Mapping[str, Any]) -> Table:
+def _table(value: Mapping[str, Any]) -> FormatTable:
     root, case = value.get("root", {}), value.get("case", {})
     variants = tuple(_table({**value, "variants": [], **own}) for own in value.get("variants", ()))
     lists = [*value.get("lists", ()), *(item for own in value.get("variants", ()) for item in own["lists"])]
-    return Table(
+    return FormatTable(
         format=value["format"],
         title=value["title"],
         lists={item["key"]: item["dialect"] for item in value.get("lists", ())},
@@ -167,8 +167,8 @@ def _table(value: Mapping[str, Any]) -> Table:
     )
 
 
-def _row(value: Mapping[str, Any]) -> Row:
-    return Row(
+def _row(value: Mapping[str, Any]) -> CheckRow:
+    return CheckRow(
         key=value["key"],
         read=value["read"],
         kind=value.get("kind", ""),
@@ -181,8 +181,8 @@ def _row(value: Mapping[str, Any]) -> Row:
     )
 
 
-def _sign(value: Mapping[str, Any]) -> Sign:
-    return Sign(
+def _sign(value: Mapping[str, Any]) -> FormatSign:
+    return FormatSign(
         at=value["at"],
         keys=frozenset(value.get("keys", ())),
         all=frozenset(value.get("all", ())),
@@ -192,12 +192,12 @@ def _sign(value: Mapping[str, Any]) -> Sign:
     )
 
 
-def _shape(value: Mapping[str, Any]) -> Shape:
-    return Shape(
+def _shape(value: Mapping[str, Any]) -> ForeignShape:
+    return ForeignShape(
         name=value["name"],
         root=frozenset(value.get("root", ())),
         holder=value.get("list"),
         item={key: tuple(allowed) for key, allowed in value.get("item", {}).items()},
-        outcome=Outcome(value["outcome"]),
+        outcome=MigrationOutcome(value["outcome"]),
         reason=value["reason"],
     )

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalstore.documents import Document, Pointer
-from evalstore.migration.opened import Broken
-from evalstore.migration.outcome import Outcome
+from evalstore.migration.opened import BrokenLine
+from evalstore.migration.outcome import MigrationOutcome
 from evalstore.model import Kind
 
 VERSION = "1.0.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Legacy:
+class LegacySource:
     """One source file: its document, and what lies beside it.
 
     `file` is relative and the same on every machine. `beside` reads a file by its path from the folder of this one, or
@@ -28,11 +28,11 @@ class Legacy:
     sha256: str
     beside: Callable[[str], Document | None]
     dialect: str | None = None
-    broken: tuple[Broken, ...] = ()
+    broken: tuple[BrokenLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ArtifactDraft:
     """An artifact to be: everything but its source. `id` is its natural one; a taken one is numbered in the plan."""
 
     kind: Kind
@@ -47,13 +47,13 @@ class Draft:
         return f"{self.kind}/{self.id}@{self.version}"
 
 
-def judge_draft(judge: Mapping[str, Any]) -> Draft:
+def judge_draft(judge: Mapping[str, Any]) -> ArtifactDraft:
     """Return the draft of a judge that a table has."""
-    return Draft(Kind.JUDGE, judge["id"], {key: item for key, item in judge.items() if key != "id"})
+    return ArtifactDraft(Kind.JUDGE, judge["id"], {key: item for key, item in judge.items() if key != "id"})
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class MigrationNote:
     """A part of a source that has its own outcome: a check that no kind can say, a key that nobody reads.
 
     `question` is the one that stands for it. `kept` says that its part of the run does, which is kept as it is.
@@ -61,7 +61,7 @@ class Note:
     """
 
     pointer: Pointer
-    outcome: Outcome
+    outcome: MigrationOutcome
     reason: str
     question: str = ""
     kept: bool = False
@@ -69,7 +69,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class LegacyCase:
     """One case as read: its question, and the rubric; a refused one has neither.
 
     `rubric` is one to be made; a question of another file's rubric names that itself. `raw` is the case as the file has
@@ -79,11 +79,11 @@ class Case:
 
     pointer: Pointer
     raw: Any
-    outcome: Outcome = Outcome.MIGRATED
+    outcome: MigrationOutcome = MigrationOutcome.MIGRATED
     reasons: tuple[str, ...] = ()
     question: dict[str, Any] = field(default_factory=dict)
-    rubric: Draft | None = None
-    notes: tuple[Note, ...] = ()
+    rubric: ArtifactDraft | None = None
+    notes: tuple[MigrationNote, ...] = ()
     document: Document | None = None
 
     @property
@@ -93,7 +93,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Extraction:
     """One file as read: its dialect, and the head of a dataset with its cases.
 
     Without a dataset the cases are rubrics without a question, and the first of them keeps the file. `drafts` are
@@ -103,8 +103,8 @@ class Taken:
     """
 
     dialect: str
-    dataset: Draft | None = None
-    cases: tuple[Case, ...] = ()
-    drafts: tuple[Draft, ...] = ()
-    notes: tuple[Note, ...] = ()
+    dataset: ArtifactDraft | None = None
+    cases: tuple[LegacyCase, ...] = ()
+    drafts: tuple[ArtifactDraft, ...] = ()
+    notes: tuple[MigrationNote, ...] = ()
     run: bool = False

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from evalstore.documents import LINE_LIMIT, digest, read_yaml, write_row, write_yaml
 from evalstore.errors import LoadError, RefusedError
 from evalstore.migration.fold import same
-from evalstore.migration.taken import Draft, Legacy
+from evalstore.migration.taken import ArtifactDraft, LegacySource
 from evalstore.model import Kind, scoring_part
 
 # A dataset of a larger source keeps its rows in a file beside it: YAML files end at 1 MiB.
@@ -20,19 +20,19 @@ _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n
 There = Callable[[str], str | None]
 
 
-class Text(NamedTuple):
+class PlannedText(NamedTuple):
     """The text that a file shall have, and the one that it has in the store, if that can be read."""
 
     new: str
-    there: str | None
+    current: str | None
 
 
-def path_of(draft: Draft) -> str:
+def path_of(draft: ArtifactDraft) -> str:
     """Return the file of an artifact."""
     return f"{draft.kind}s/{draft.id}.yaml"
 
 
-def parts_of(draft: Draft, value: dict[str, Any], size: int) -> Iterator[tuple[str, Any]]:
+def parts_of(draft: ArtifactDraft, value: dict[str, Any], size: int) -> Iterator[tuple[str, Any]]:
     """Yield the files of an artifact of a source of this size, each with its value; of rows the list."""
     if draft.kind is not Kind.DATASET or size < _ROWS_FROM:
         yield path_of(draft), value
@@ -42,12 +42,12 @@ def parts_of(draft: Draft, value: dict[str, Any], size: int) -> Iterator[tuple[s
     yield path_of(draft), head | {"rows": f"{draft.id}.jsonl"}
 
 
-def text_of(path: str, value: Any, there: str | None) -> Text:
+def text_of(path: str, value: Any, there: str | None) -> PlannedText:
     """Return the text of a file: the one that is there, if it says the same, which costs less than to write it."""
     if path.endswith(".jsonl"):
         return _as_there(_lines(value), there)
     kind = Kind(path.partition("s/")[0])
-    return Text(there if there and _says(there, value, kind) else write_yaml(value, header=_SCHEMA.format(kind)), there)
+    return PlannedText(there if there and _says(there, value, kind) else write_yaml(value, header=_SCHEMA.format(kind)), there)
 
 
 def _lines(rows: Iterable[Any]) -> str:
@@ -61,7 +61,7 @@ def _lines(rows: Iterable[Any]) -> str:
     return "".join(lines)
 
 
-def as_it_is(legacy: Legacy, there: str | None) -> Text:
+def as_it_is(legacy: LegacySource, there: str | None) -> PlannedText:
     """Return the text of the source, which has its very bytes."""
     text = f"{chr(0xFEFF) if legacy.document.bom else ''}{legacy.document.text}"
     if hashlib.sha256(text.encode()).hexdigest() != legacy.sha256:
@@ -69,11 +69,11 @@ def as_it_is(legacy: Legacy, there: str | None) -> Text:
     return _as_there(text, there)
 
 
-def _as_there(new: str, there: str | None) -> Text:
+def _as_there(new: str, there: str | None) -> PlannedText:
     """Return a text of JSON, or the one that is there with other line ends: git may have written those."""
     if there is not None and there.replace("\r\n", "\n") == new.replace("\r\n", "\n"):
-        return Text(there, there)
-    return Text(new, there)
+        return PlannedText(there, there)
+    return PlannedText(new, there)
 
 
 def _says(text: str, value: Any, kind: Kind) -> bool:

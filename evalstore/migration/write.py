@@ -32,7 +32,7 @@ _MADE = re.compile(r"[a-z]+(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]*)*", re.ASCII)
 
 
 @dataclass(slots=True)
-class Stage:
+class StagedWrites:
     """The files of one migration, waiting beside their places; `recovered` says that an earlier one was undone."""
 
     root: Path
@@ -67,7 +67,7 @@ class Stage:
 
 
 @contextmanager
-def staged(root: Path) -> Iterator[Stage]:
+def staged(root: Path) -> Iterator[StagedWrites]:
     """Lock the store, undo what a killed migration left, and clear the stage in the end.
 
     Raises `ConflictError` while another migration writes, `RefusedError` when the store cannot be written.
@@ -78,7 +78,7 @@ def staged(root: Path) -> Iterator[Stage]:
         with _locked(root):
             recovered = _recover(root)
             try:
-                yield Stage(root, recovered)
+                yield StagedWrites(root, recovered)
             finally:
                 _clear(root)
     except OSError as error:

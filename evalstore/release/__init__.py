@@ -3,19 +3,19 @@
 from evalstore.release.bump import bump
 from evalstore.release.identity import VARIABLES
 from evalstore.release.status import status
-from evalstore.release.values import Bumped, Move, Outcome, Pinned, Policy, Push, Released, Standing, State, Status
+from evalstore.release.values import ReleasedVersion, PinMove, PushOutcome, PinnedVersion, VersionRule, Push, Released, ArtifactStatus, ArtifactState, Status
 
 __all__ = [
     "VARIABLES",
-    "Bumped",
-    "Move",
-    "Outcome",
-    "Pinned",
-    "Policy",
+    "ReleasedVersion",
+    "PinMove",
+    "PushOutcome",
+    "PinnedVersion",
+    "VersionRule",
     "Push",
     "Released",
-    "Standing",
-    "State",
+    "ArtifactStatus",
+    "ArtifactState",
     "Status",
     "bump",
     "status",

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import NamedTuple
 
-from evalstore.diff import Accepted, DiffFinding
+from evalstore.diff import AcceptedLevel, DiffFinding
 from evalstore.errors import RefError, RefusedError, UsageError
 from evalstore.files import sweep_below, write_below
-from evalstore.release.acceptances import Acceptance, read_ruling, with_acceptance
+from evalstore.release.acceptances import Acceptance, read_store_terms, insert_acceptance
 from evalstore.release.identity import signature as complete
 from evalstore.release.site import locked
 from evalstore.release.survey import survey
-from evalstore.release.values import Standing, State
-from evalstore.store import Store
+from evalstore.release.values import ArtifactStatus, ArtifactState
+from evalstore.store import ArtifactStore
 from evalstore.validation import ACCEPTED
 from evalstore.versions import Bump, parse_version
 
@@ -23,7 +23,7 @@ _LOWER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH}
 _REASON = 1000  # characters
 
 
-class Wish(NamedTuple):
+class AcceptOptions(NamedTuple):
     """What is asked for: why, down to which level (None: one lower), and until which day (None: the next release)."""
 
     reason: str
@@ -32,61 +32,61 @@ class Wish(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class WrittenAcceptance:
     """An acceptance that was written, in which file, and where its artifact stands with it."""
 
     acceptance: Acceptance
     file: str
-    standing: Standing
+    standing: ArtifactStatus
 
 
-def accept(store: Store, fingerprint: str, wish: Wish, *, today: date, signature: Mapping[str, str]) -> Taken:
+def accept(store: ArtifactStore, fingerprint: str, options: AcceptOptions, *, today: date, signature: Mapping[str, str]) -> WrittenAcceptance:
     """Accept the change with this fingerprint, of a working file since its last release, at a lower level.
 
     `signature` holds git's GIT_AUTHOR_* variables where they should not come from the user's settings. Raises
     `RefError` where there is no such change, and `RefusedError` where its level cannot be lowered so.
     """
-    wish = wish._replace(reason=_reason(wish.reason))
-    if wish.until and wish.until < today:
-        raise UsageError(f"{wish.until} is past, so it would accept nothing", hint="name a day to come, or none")
+    options = options._replace(reason=_check_reason(options.reason))
+    if options.until and options.until < today:
+        raise UsageError(f"{options.until} is past, so it would accept nothing", hint="name a day to come, or none")
     if store.root is None:
         raise RefusedError("a bare repository has no changes to accept", hint="run it in a clone")
     with locked(store, signature) as site:
         # What was accepted before does not count here: whoever looks again looks at the rule's level.
-        ruling = replace(read_ruling(store, today), acceptances=())
-        standing, finding = _find(survey(store, ruling).artifacts, fingerprint)
+        ruling = replace(read_store_terms(store, today), acceptances=())
+        standing, finding = _find_change(survey(store, ruling).artifacts, fingerprint)
         signed = complete(site.git, signature)
         by = f"{signed['GIT_AUTHOR_NAME']} <{signed['GIT_AUTHOR_EMAIL']}>"
-        told = Accepted(_level(finding, wish.level), finding.level, wish.reason, by, today, wish.until)
+        told = AcceptedLevel(_choose_level(finding, options.level), finding.level, options.reason, by, today, options.until)
         since = parse_version(standing.released or "")
         acceptance = Acceptance(standing.ref, since, finding.fingerprint, finding.rule, finding.message, told)
         sweep_below(store.root, ACCEPTED)  # what a killed one left; the lock keeps the living out
-        write_below(store.root, ACCEPTED, with_acceptance(store, acceptance))
-    after = survey(store, read_ruling(store, today)).artifacts
-    return Taken(acceptance, ACCEPTED, next(one for one in after if one.ref == standing.ref))
+        write_below(store.root, ACCEPTED, insert_acceptance(store, acceptance))
+    after = survey(store, read_store_terms(store, today)).artifacts
+    return WrittenAcceptance(acceptance, ACCEPTED, next(one for one in after if one.ref == standing.ref))
 
 
-def _find(standings: Sequence[Standing], fingerprint: str) -> tuple[Standing, DiffFinding]:
+def _find_change(standings: Sequence[ArtifactStatus], fingerprint: str) -> tuple[ArtifactStatus, DiffFinding]:
     found = [(standing, finding) for standing in standings for finding in standing.findings]
     for standing, finding in found:
         if finding.fingerprint == fingerprint:
             return standing, finding
     for standing, finding in found:
-        if any(child.fingerprint == fingerprint for child in _below(finding)):
+        if any(child.fingerprint == fingerprint for child in _list_descendants(finding)):
             message = f"{fingerprint} is a part of {finding.rule} of {standing.ref}, which is accepted as a whole"
             raise RefError(message, hint=f"evalstore accept {finding.fingerprint}")
-    broken = next((standing.ref for standing in standings if standing.state is State.BROKEN), None)
+    broken = next((standing.ref for standing in standings if standing.state is ArtifactState.BROKEN), None)
     hint = f"{broken} cannot be compared: evalstore status" if broken else "evalstore diff REF shows those there are"
     raise RefError(f"no change since a last release has the fingerprint {fingerprint}", hint=hint)
 
 
-def _below(finding: DiffFinding) -> Iterable[DiffFinding]:
+def _list_descendants(finding: DiffFinding) -> Iterable[DiffFinding]:
     for child in finding.children:
         yield child
-        yield from _below(child)
+        yield from _list_descendants(child)
 
 
-def _level(finding: DiffFinding, asked: Bump | None) -> Bump:
+def _choose_level(finding: DiffFinding, asked: Bump | None) -> Bump:
     level = asked or _LOWER.get(finding.level, finding.level)
     if level >= finding.level:
         raise RefusedError(
@@ -96,7 +96,7 @@ def _level(finding: DiffFinding, asked: Bump | None) -> Bump:
     return level
 
 
-def _reason(text: str) -> str:
+def _check_reason(text: str) -> str:
     words = " ".join(text.split())
     if not words or len(words) > _REASON:
         raise UsageError(f"the reason has {len(words)} characters", hint=f"say in 1 to {_REASON} why it may need less")

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from evalstore.diff import Accepted, Profile, Terms, terms_of
+from evalstore.diff import AcceptedLevel, Profile, ComparisonSettings, read_comparison_settings
 from evalstore.documents import Document, encode, read_yaml, write_yaml
 from evalstore.documents.items import put_item
 from evalstore.errors import LoadError
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from evalstore.store.blobs import is_blob
 from evalstore.store.objects import find_file
 from evalstore.store.settings import own_file
@@ -34,71 +34,71 @@ class Acceptance:
     fingerprint: str
     rule: str
     change: str
-    accepted: Accepted
+    accepted: AcceptedLevel
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class StoreTerms:
     """What a store says of changes on a day: its terms, and what its people accepted.
 
     `today` None is no day at all: then what was accepted until some day does not hold.
     """
 
-    terms: Terms
+    terms: ComparisonSettings
     acceptances: tuple[Acceptance, ...]
     today: date | None
 
-    def of(self, artifact: str, since: Version) -> Terms:
+    def for_change(self, artifact: str, since: Version) -> ComparisonSettings:
         """Return the terms for one artifact's change since one release; an acceptance of any other is not in them."""
         mine = (one for one in self.acceptances if one.artifact == artifact and one.since == since)
-        return replace(self.terms, accepted={one.fingerprint: one.accepted for one in mine if self._holds(one)})
+        return replace(self.terms, accepted={one.fingerprint: one.accepted for one in mine if self._is_valid(one)})
 
-    def _holds(self, acceptance: Acceptance) -> bool:
+    def _is_valid(self, acceptance: Acceptance) -> bool:
         until = acceptance.accepted.until
         return until is None or (self.today is not None and self.today <= until)
 
 
-def read_ruling(store: Store, today: date | None, profile: Profile | None = None) -> Ruling:
+def read_store_terms(store: ArtifactStore, today: date | None, profile: Profile | None = None) -> StoreTerms:
     """Read what a store says of changes; `LoadError` for a word, or an entry, that cannot be taken as it stands."""
-    return Ruling(read_terms(store, profile), read_acceptances(store), today)
+    return StoreTerms(read_base_terms(store, profile), read_acceptances(store), today)
 
 
-def read_terms(store: Store, profile: Profile | None = None) -> Terms:
+def read_base_terms(store: ArtifactStore, profile: Profile | None = None) -> ComparisonSettings:
     """Read what a store says of changes beside what was accepted, which is not looked at."""
-    return replace(terms_of(store.settings, profile), locked=frozenset(store.lock.refs))
+    return replace(read_comparison_settings(store.settings, profile), locked=frozenset(store.lock.refs))
 
 
-def read_acceptances(store: Store) -> tuple[Acceptance, ...]:
+def read_acceptances(store: ArtifactStore) -> tuple[Acceptance, ...]:
     """Return the entries of the file; `LoadError` at the first place that is not as its schema says."""
-    document = _read(store)
-    return tuple(map(_acceptance, document.value["accepted"])) if document else ()
+    document = read_accepted_file(store)
+    return tuple(map(_parse_acceptance, document.value["accepted"])) if document else ()
 
 
-def with_acceptance(store: Store, acceptance: Acceptance) -> bytes:
+def insert_acceptance(store: ArtifactStore, acceptance: Acceptance) -> bytes:
     """Return the bytes of the file with one more entry, or with this one in place of an older one of its change.
 
     Entries take several lines each, in order, so that two branches seldom touch the same ones; what else people have
     written there stays as it is.
     """
-    document, entry = _read(store), _entry(acceptance)
+    document, entry = read_accepted_file(store), _format_entry(acceptance)
     if document is None:
         return write_yaml({"accepted": [entry]}, header=_HEADER).encode()
-    orders = [_order(one) for one in document.value["accepted"]]
-    index = sum(one < _order(entry) for one in orders)
-    same = _order(entry) in orders
-    return encode(put_item(document, "accepted", orders.index(_order(entry)) if same else index, entry, replace=same))
+    orders = [_sort_key(one) for one in document.value["accepted"]]
+    index = sum(one < _sort_key(entry) for one in orders)
+    same = _sort_key(entry) in orders
+    return encode(put_item(document, "accepted", orders.index(_sort_key(entry)) if same else index, entry, replace=same))
 
 
-def find_unreviewed(store: Store, tip: str | None) -> frozenset[tuple[str, str]]:
+def find_uncommitted_acceptances(store: ArtifactStore, tip: str | None) -> frozenset[tuple[str, str]]:
     """Return what the file accepts (artifact, release), where it is not committed as it stands."""
-    blob = find_file(store.batch, tip, store.prefix + ACCEPTED) if tip else None
+    blob = find_file(store.objects, tip, store.prefix + ACCEPTED) if tip else None
     if blob and store.root and os.path.lexists(store.root / ACCEPTED) and is_blob(store.root, ACCEPTED, blob):
         return frozenset()
     return frozenset((one.artifact, str(one.since)) for one in read_acceptances(store))
 
 
-def _read(store: Store) -> Document | None:
-    data = own_file(store.repository, store.batch, root=store.root, prefix=store.prefix, name=ACCEPTED)
+def read_accepted_file(store: ArtifactStore) -> Document | None:
+    data = own_file(store.repository, store.objects, root=store.root, prefix=store.prefix, name=ACCEPTED)
     if data is None:
         return None
     document = read_yaml(data, ACCEPTED)
@@ -109,11 +109,11 @@ def _read(store: Store) -> Document | None:
     return document
 
 
-def _order(entry: Mapping[str, Any]) -> tuple[str, Version, str]:
+def _sort_key(entry: Mapping[str, Any]) -> tuple[str, Version, str]:
     return entry["artifact"], parse_version(entry["since"]), entry["fingerprint"]
 
 
-def _acceptance(entry: Mapping[str, Any]) -> Acceptance:
+def _parse_acceptance(entry: Mapping[str, Any]) -> Acceptance:
     until = entry.get("until")
     return Acceptance(
         artifact=entry["artifact"],
@@ -121,7 +121,7 @@ def _acceptance(entry: Mapping[str, Any]) -> Acceptance:
         fingerprint=entry["fingerprint"],
         rule=entry["rule"],
         change=entry.get("change", ""),
-        accepted=Accepted(
+        accepted=AcceptedLevel(
             level=Bump(entry["level"]),
             was=Bump(entry["was"]),
             reason=entry["reason"],
@@ -132,7 +132,7 @@ def _acceptance(entry: Mapping[str, Any]) -> Acceptance:
     )
 
 
-def _entry(acceptance: Acceptance) -> dict[str, str]:
+def _format_entry(acceptance: Acceptance) -> dict[str, str]:
     told = acceptance.accepted
     return {
         "artifact": acceptance.artifact,

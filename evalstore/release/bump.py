@@ -9,7 +9,7 @@ from datetime import date
 from evalstore.errors import RefusedError, UsageError
 from evalstore.files import open_below, write_below
 from evalstore.model import Ref
-from evalstore.release.acceptances import find_unreviewed
+from evalstore.release.acceptances import find_uncommitted_acceptances
 from evalstore.release.checkout import find_checkout
 from evalstore.release.hooks import find_hooks
 from evalstore.release.identity import signature as complete
@@ -23,20 +23,20 @@ from evalstore.release.push import Route, find_cargo, find_route, make_ready, se
 from evalstore.release.settle import recover
 from evalstore.release.site import Site, locked
 from evalstore.release.standing import rows_path
-from evalstore.release.step import Step, Wish
-from evalstore.release.values import Bumped, Move, Released
-from evalstore.store import Store
+from evalstore.release.step import ReleaseStep, BumpOptions
+from evalstore.release.values import ReleasedVersion, PinMove, Released
+from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 
 _AGAIN = "make room, or look at the permissions; the same bump again finishes what this one began"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class BumpRequest:
     """What a bump is asked for: which working files, how versions are chosen, in which words, and a tag or not."""
 
     refs: Sequence[Ref]
-    wish: Wish
+    wish: BumpOptions
     message: str | None
     tag: bool
     sign: bool
@@ -45,7 +45,7 @@ class Request:
 
 
 def bump(  # noqa: PLR0913  # one a word of the command line
-    store: Store,
+    store: ArtifactStore,
     refs: Sequence[str] = (),
     *,
     all_: bool = False,
@@ -80,7 +80,7 @@ def bump(  # noqa: PLR0913  # one a word of the command line
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
     chosen = choose(store, refs, all_=all_)
     route = find_route(store.git, asked=push) if commit else None
-    request = Request(chosen, Wish(level, pre, dependents), message, tag and commit, sign, bool(push), today)
+    request = BumpRequest(chosen, BumpOptions(level, pre, dependents), message, tag and commit, sign, bool(push), today)
     if dry_run or not commit:
         foreseen = _unpublished(store, request, commit=commit, dry_run=dry_run)
         return replace(foreseen, push=make_ready(store, route, foreseen) if push else None)
@@ -90,7 +90,7 @@ def bump(  # noqa: PLR0913  # one a word of the command line
 
 
 def _locked(
-    store: Store, request: Request, route: Route | None, signature: Mapping[str, str]
+    store: ArtifactStore, request: BumpRequest, route: Route | None, signature: Mapping[str, str]
 ) -> tuple[Released, Mapping[str, str]]:
     try:
         with locked(store, signature) as site:
@@ -107,7 +107,7 @@ def _locked(
         raise RefusedError(f"the release cannot be written: {reason}", hint=_AGAIN) from None
 
 
-def _unpublished(store: Store, request: Request, *, commit: bool, dry_run: bool) -> Released:
+def _unpublished(store: ArtifactStore, request: BumpRequest, *, commit: bool, dry_run: bool) -> Released:
     plan = make_plan(store, request.refs, request.wish, request.today)
     unreviewed: tuple[str, ...] = ()
     if commit:
@@ -129,7 +129,7 @@ def _unpublished(store: Store, request: Request, *, commit: bool, dry_run: bool)
     )
 
 
-def _write(store: Store, step: Step) -> None:
+def _write(store: ArtifactStore, step: ReleaseStep) -> None:
     root, rows = store.root, rows_path(step.artifact)
     if root and rows and step.moves:
         with open_below(root, rows) as file:
@@ -138,7 +138,7 @@ def _write(store: Store, step: Step) -> None:
         write_below(root, step.path, step.content)
 
 
-def _published(store: Store, site: Site, request: Request) -> Released:
+def _published(store: ArtifactStore, site: Site, request: BumpRequest) -> Released:
     plan = make_plan(store, request.refs, request.wish, request.today)
     if not plan.steps:
         return Released((), plan.unchanged)
@@ -163,20 +163,20 @@ def _published(store: Store, site: Site, request: Request) -> Released:
     )
 
 
-def _unreviewed(store: Store, plan: Plan, tip: str | None) -> tuple[str, ...]:
-    loose = find_unreviewed(store, tip)
+def _unreviewed(store: ArtifactStore, plan: Plan, tip: str | None) -> tuple[str, ...]:
+    loose = find_uncommitted_acceptances(store, tip)
     return tuple(step.ref for step in plan.steps if (step.name, step.previous) in loose)
 
 
-def _bumped(store: Store, steps: Sequence[Step], commit: str | None, *, tagged: bool) -> tuple[Bumped, ...]:
+def _bumped(store: ArtifactStore, steps: Sequence[ReleaseStep], commit: str | None, *, tagged: bool) -> tuple[ReleasedVersion, ...]:
     return tuple(
-        Bumped(
+        ReleasedVersion(
             step.ref,
             f"{store.tag_prefix}{step.ref}" if tagged else None,
             commit,
             step.previous,
             step.bump,
-            tuple(Move(old, new) for old, new in sorted(step.moves.items())),
+            tuple(PinMove(old, new) for old, new in sorted(step.moves.items())),
         )
         for step in steps
     )

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evalstore.diff import Terms, compare
+from evalstore.diff import ComparisonSettings, compare
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import Ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.release.standing import is_within, releases_by_name
 from evalstore.release.uses import Use, read_uses
-from evalstore.release.values import Moved, Standing, State
+from evalstore.release.values import MovedReference, ArtifactStatus, ArtifactState
 from evalstore.release.web import Web
-from evalstore.store import Release, Store
+from evalstore.store import Release, ArtifactStore
 from evalstore.store.held import held_version
 from evalstore.store.objects import find_file
 from evalstore.store.resolve import meets
@@ -26,13 +26,13 @@ _UNTOLD = "what its references meant when it was released cannot be told"
 class Drifts:
     """Finds what moved under files that did not change; every pair of versions is compared once."""
 
-    store: Store
+    store: ArtifactStore
     releases: Mapping[str, Sequence[Release]]
-    terms: Terms
+    terms: ComparisonSettings
     _levels: dict[tuple[str, Version, Version], Bump] = field(default_factory=dict)
     _locks: dict[str, Lock] = field(default_factory=dict)
 
-    def of(self, base: Release, uses: Sequence[Use]) -> Iterator[Moved]:
+    def of(self, base: Release, uses: Sequence[Use]) -> Iterator[MovedReference]:
         """Yield each reference that a release or a lock after `base`, its holder's own, made mean another version."""
         for use in uses:
             if not use.ref.floating or not use.scores:
@@ -42,7 +42,7 @@ class Drifts:
             was = self._meant(use.ref, self._lock_at(base.commit), before)
             now = self._meant(use.ref, self.store.lock, reversed(meant))
             if was and now and was != now:
-                yield Moved(str(use.ref), was, now, self._level(use.ref, was, now), use.place)
+                yield MovedReference(str(use.ref), was, now, self._level(use.ref, was, now), use.place)
 
     @staticmethod
     def _meant(ref: Ref, lock: Lock, newest: Iterator[Release]) -> Version | None:
@@ -51,9 +51,9 @@ class Drifts:
         return held_version(ref, held) if held else next((one.version for one in newest), None)
 
     def _lock_at(self, commit: str) -> Lock:
-        blob = find_file(self.store.batch, commit, self.store.prefix + LOCK_FILE)
+        blob = find_file(self.store.objects, commit, self.store.prefix + LOCK_FILE)
         if blob and blob not in self._locks:
-            self._locks[blob] = read_lock(self.store.batch.read(blob).data)
+            self._locks[blob] = read_lock(self.store.objects.read(blob).data)
         return self._locks[blob] if blob else NO_LOCK
 
     def _known(self, release: Release, base: Release) -> bool:
@@ -80,17 +80,17 @@ class Drifts:
             return Bump.MAJOR  # fail closed
 
 
-def drifted(drifts: Drifts, web: Web, unchanged: Iterable[Release]) -> Iterator[Standing]:
+def drifted(drifts: Drifts, web: Web, unchanged: Iterable[Release]) -> Iterator[ArtifactStatus]:
     """Yield the standing of each unchanged artifact, by its last release, under which a reference has moved."""
     for base in unchanged:
         if web.mentions[f"{base.name}@worktree"].floating and (found := _drifted(drifts, web, base)):
             said, moved = found
             version = str(base.version)
             message = f"unchanged, but {said}"
-            yield Standing(base.name, State.MOVED, True, message, released=version, working=version, moved=moved)
+            yield ArtifactStatus(base.name, ArtifactState.MOVED, True, message, released=version, working=version, moved=moved)
 
 
-def moved_under(store: Store, name: str, version: Version, terms: Terms) -> tuple[str, ...]:
+def moved_under(store: ArtifactStore, name: str, version: Version, terms: ComparisonSettings) -> tuple[str, ...]:
     """Say which references both a release and the working file hold that mean another version by now."""
     releases = releases_by_name(store)
     base = next(release for release in releases[name] if release.version == version)
@@ -103,7 +103,7 @@ def moved_under(store: Store, name: str, version: Version, terms: Terms) -> tupl
         return (f"{_UNTOLD}: {error}",)
 
 
-def _drifted(drifts: Drifts, web: Web, base: Release) -> tuple[str, tuple[Moved, ...]] | None:
+def _drifted(drifts: Drifts, web: Web, base: Release) -> tuple[str, tuple[MovedReference, ...]] | None:
     try:
         moved = tuple(drifts.of(base, web.read(f"{base.name}@worktree").uses))
     except EvalstoreError as error:

@@ -10,12 +10,12 @@ from evalstore.errors import EvalstoreError
 from evalstore.model import parse_ref
 from evalstore.release.journal import read_journal
 from evalstore.release.site import FOLDER, journal_name
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 _NAMED = 3
 
 
-def find_interrupted(store: Store) -> str | None:
+def find_interrupted(store: ArtifactStore) -> str | None:
     """Say what a killed bump of this working tree left to do; None when there is none, or one is at work."""
     common = store.git.common()
     name = journal_name(store.git, common)

@@ -11,7 +11,7 @@ from typing import Any
 
 from evalstore.errors import LoadError, RefusedError
 from evalstore.files import read_below, write_below
-from evalstore.release.values import Bumped, Move
+from evalstore.release.values import ReleasedVersion, PinMove
 from evalstore.versions import Bump
 
 _LIMIT = 64 << 20
@@ -43,7 +43,7 @@ class Journal:
     commit: str
     tags: Mapping[str, str]
     changes: tuple[Change, ...]
-    released: tuple[Bumped, ...]
+    released: tuple[ReleasedVersion, ...]
 
     @property
     def refs(self) -> dict[str, str]:
@@ -76,5 +76,5 @@ def _journal(data: Any) -> Journal:
     return Journal(**{**data, "changes": changes, "released": released})
 
 
-def _bumped(bump: str, moved: Sequence[Sequence[str]] = (), **rest: Any) -> Bumped:
-    return Bumped(**rest, bump=Bump(bump), moved=tuple(Move(old, new) for old, new in moved))
+def _bumped(bump: str, moved: Sequence[Sequence[str]] = (), **rest: Any) -> ReleasedVersion:
+    return ReleasedVersion(**rest, bump=Bump(bump), moved=tuple(PinMove(old, new) for old, new in moved))

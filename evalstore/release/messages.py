@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evalstore.release.step import Step
+from evalstore.release.step import ReleaseStep
 
 
-def commit_message(steps: Sequence[Step], said: str | None, *, tagged: bool) -> str:
+def commit_message(steps: Sequence[ReleaseStep], said: str | None, *, tagged: bool) -> str:
     """Return the commit's message: what the user said or a summary, and a line an artifact where there are several."""
     verb = "Release" if tagged else "Set the version of"
     summary = f"{verb} {steps[0].ref}" if len(steps) == 1 else f"{verb} {len(steps)} artifacts"
@@ -15,7 +15,7 @@ def commit_message(steps: Sequence[Step], said: str | None, *, tagged: bool) -> 
     return (said or summary) + (f"\n{lines}" if lines else "") + "\n"
 
 
-def tag_message(step: Step, said: str | None) -> str:
+def tag_message(step: ReleaseStep, said: str | None) -> str:
     """Return a tag's message: one line, then the trailers that `log` and `verify` read."""
     summary = said.partition("\n")[0] if said else step.words
     trailers = {

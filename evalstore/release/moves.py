@@ -11,7 +11,7 @@ from evalstore.errors import EvalstoreError
 from evalstore.files import open_below
 from evalstore.model import Artifact, Kind, PinType, parse_ref, pins_of
 from evalstore.release.standing import rows_path
-from evalstore.store import Resolved, Store
+from evalstore.store import Resolved, ArtifactStore
 from evalstore.versions import Version
 
 Moves = Mapping[str, str]
@@ -20,7 +20,7 @@ _KEY = "rubric_ref"
 _ESCAPES = (b"\\/", b"\\u00")  # how JSON may write the letters of a reference otherwise
 
 
-def find_moves(store: Store, found: Resolved, targets: Mapping[str, Version]) -> dict[str, str]:
+def find_moves(store: ArtifactStore, found: Resolved, targets: Mapping[str, Version]) -> dict[str, str]:
     """Return the exact pins of a working file and its rows that are below `targets` (by name), and what they become."""
     moves = ((text, _moved(text, targets)) for text in _pins(store, found, targets))
     return {text: new for text, new in moves if new}
@@ -59,7 +59,7 @@ def _move_line(line: bytes, number: int, moves: Moves) -> bytes:
     return f'{decoded[: mark.start + shift]}"{moves[text]}"{decoded[mark.end + shift :]}'.encode()
 
 
-def _pins(store: Store, found: Resolved, targets: Mapping[str, Version]) -> Iterator[str]:
+def _pins(store: ArtifactStore, found: Resolved, targets: Mapping[str, Version]) -> Iterator[str]:
     # What a judge was validated against is a record of the past, which no release rewrites.
     if found.kind is Kind.JUDGE:
         return

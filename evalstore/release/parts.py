@@ -12,9 +12,9 @@ from evalstore.files import open_below, pieces, read_below
 from evalstore.release.ledger import LIMIT, check_complete, extend
 from evalstore.release.moves import Moves
 from evalstore.release.standing import rows_path
-from evalstore.release.step import Step
-from evalstore.store import Store
-from evalstore.store.batch import blob_id
+from evalstore.release.step import ReleaseStep
+from evalstore.store import ArtifactStore
+from evalstore.store.batch import compute_blob_id
 from evalstore.store.blobs import working_blob
 from evalstore.store.ledger import ledger_path
 from evalstore.store.line_ends import clean, find_cleaned, has_cr
@@ -36,7 +36,7 @@ class Part:
     cleaned: bool = False
 
 
-def parts_of(store: Store, steps: Sequence[Step], tip: str | None, *, tagged: bool) -> Iterator[Part]:
+def parts_of(store: ArtifactStore, steps: Sequence[ReleaseStep], tip: str | None, *, tagged: bool) -> Iterator[Part]:
     """Yield what steps commit; refuses what git holds as a link, and a ledger that somebody else has edited."""
     cleaned = _cleaned(store, steps)
     for step in steps:
@@ -51,7 +51,7 @@ def parts_of(store: Store, steps: Sequence[Step], tip: str | None, *, tagged: bo
             yield _ledger(store, step, tip, clean(step.content) if part.cleaned else step.content)
 
 
-def _cleaned(store: Store, steps: Sequence[Step]) -> frozenset[str]:
+def _cleaned(store: ArtifactStore, steps: Sequence[ReleaseStep]) -> frozenset[str]:
     """Return the files of steps that git keeps with other line ends; most have no CR, and no attribute is asked for."""
     odd = [step.path for step in steps if b"\r\n" in step.content]
     rows = [path for step in steps if (path := rows_path(step.artifact))]
@@ -65,11 +65,11 @@ def _has_cr(root: Path, path: str) -> bool:
         return has_cr(pieces(file))
 
 
-def _ledger(store: Store, step: Step, tip: str | None, content: bytes) -> Part:
+def _ledger(store: ArtifactStore, step: ReleaseStep, tip: str | None, content: bytes) -> Part:
     path = ledger_path(step.name)
     blob = _committed(store, tip, path)
-    ledger = store.batch.read(blob).data if blob else b""
-    versions = [release.version for release in store.releases(step.found.kind, step.found.id)]
+    ledger = store.objects.read(blob).data if blob else b""
+    versions = [release.version for release in store.list_releases(step.found.kind, step.found.id)]
     check_complete(step.name, ledger, versions)
     on_disk, name = _on_disk(store, path), shlex.quote(store.prefix + path)
     if on_disk is not None and ledger not in {on_disk, clean(on_disk)}:
@@ -78,15 +78,15 @@ def _ledger(store: Store, step: Step, tip: str | None, content: bytes) -> Part:
             place=Place(path),
             hint=f"git restore -SW {name}" if blob else f"remove it: git rm -qf --ignore-unmatch {name}; rm -f {name}",
         )
-    before = None if on_disk is None else blob_id(on_disk, store.repository.hex_digits)
+    before = None if on_disk is None else compute_blob_id(on_disk, store.repository.hex_digits)
     return Part(path, extend(ledger, step.version, content), before)
 
 
-def _committed(store: Store, tip: str | None, path: str) -> str | None:
-    return find_file(store.batch, tip, store.prefix + path) if tip else None
+def _committed(store: ArtifactStore, tip: str | None, path: str) -> str | None:
+    return find_file(store.objects, tip, store.prefix + path) if tip else None
 
 
-def _on_disk(store: Store, path: str) -> bytes | None:
+def _on_disk(store: ArtifactStore, path: str) -> bytes | None:
     try:
         return read_below(store.root, path, LIMIT) if store.root else None
     except AbsentError:

@@ -9,14 +9,14 @@ from datetime import date
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.model import Artifact, Kind, PinType, Ref, parse_ref, pins_of
-from evalstore.release.acceptances import read_ruling
+from evalstore.release.acceptances import read_store_terms
 from evalstore.release.moves import find_moves
 from evalstore.release.references import check_pins, loader, references
 from evalstore.release.standing import differing, last_release, releases_by_name
-from evalstore.release.step import Scene, Step, Wish, check_as_released, decide
+from evalstore.release.step import BumpContext, ReleaseStep, BumpOptions, check_as_released, decide
 from evalstore.release.validity import check_tag_name
-from evalstore.release.values import Pinned
-from evalstore.store import Release, Resolved, Store
+from evalstore.release.values import PinnedVersion
+from evalstore.store import Release, Resolved, ArtifactStore
 from evalstore.text import nearest
 from evalstore.versions import Version
 
@@ -27,31 +27,31 @@ _ORDER = (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)  # what is pinned comes before 
 class Plan:
     """The steps of a bump, the names of what stays as it was released, and who still pins what was there before."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ReleaseStep, ...]
     unchanged: tuple[str, ...]
-    pinned: tuple[Pinned, ...]
+    pinned: tuple[PinnedVersion, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
     """A plan while it is made: steps by name, the versions that pins move to, and the pins that stay."""
 
-    steps: dict[str, Step] = field(default_factory=dict)
+    steps: dict[str, ReleaseStep] = field(default_factory=dict)
     targets: dict[str, Version] = field(default_factory=dict)
     artifacts: dict[str, Artifact] = field(default_factory=dict)
     pinned: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
-def choose(store: Store, refs: Sequence[str], *, all_: bool) -> list[Ref]:
+def choose(store: ArtifactStore, refs: Sequence[str], *, all_: bool) -> list[Ref]:
     """Return the working files that a bump is asked for; raises `RefError` for a name that is not among them."""
-    working = {ref.name: ref for ref in store.working()}
+    working = {ref.name: ref for ref in store.list_working_refs()}
     return list(working.values()) if all_ else [_chosen(working, name) for name in dict.fromkeys(refs)]
 
 
-def make_plan(store: Store, refs: Sequence[Ref], wish: Wish, today: date | None) -> Plan:
+def make_plan(store: ArtifactStore, refs: Sequence[Ref], wish: BumpOptions, today: date | None) -> Plan:
     """Decide every version; raises `RefusedError`, `LoadError` or `RefError` for the first that cannot be released."""
     draft, releases = _Draft(), releases_by_name(store)
-    scene = Scene(store, releases, loader(store, draft.artifacts), wish, read_ruling(store, today))
+    scene = BumpContext(store, releases, loader(store, draft.artifacts), wish, read_store_terms(store, today))
     last = {name: release for name, all_ in releases.items() if (release := last_release(all_))}
     changed = {ref.name for ref in differing(store, refs, last)}
     asked = {ref.name: ref.name in changed for ref in refs}
@@ -62,11 +62,11 @@ def make_plan(store: Store, refs: Sequence[Ref], wish: Wish, today: date | None)
     return Plan(
         tuple(draft.steps[name] for name in names if name in draft.steps),
         tuple(name for name in asked if name not in draft.steps),
-        tuple(Pinned(ref, tuple(sorted(by))) for ref, by in sorted(draft.pinned.items())),
+        tuple(PinnedVersion(ref, tuple(sorted(by))) for ref, by in sorted(draft.pinned.items())),
     )
 
 
-def _extend(draft: _Draft, scene: Scene, found: Resolved, asked: Mapping[str, bool]) -> None:
+def _extend(draft: _Draft, scene: BumpContext, found: Resolved, asked: Mapping[str, bool]) -> None:
     name, named = found.name, found.name in asked
     moves = _moves(scene, found, draft.targets, strict=asked.get(name, False))
     # A draft that nobody released and nobody named is left alone, and said to be.
@@ -81,7 +81,7 @@ def _extend(draft: _Draft, scene: Scene, found: Resolved, asked: Mapping[str, bo
     draft.targets.update(_target(scene, name, step, named=named))
 
 
-def _target(scene: Scene, name: str, step: Step | None, *, named: bool) -> dict[str, Version]:
+def _target(scene: BumpContext, name: str, step: ReleaseStep | None, *, named: bool) -> dict[str, Version]:
     """Return the version that pins of this artifact move to: never a pre-release that was not asked for as one."""
     if step is not None:
         return {name: step.version} if scene.wish.pre or not step.version.prerelease else {}
@@ -92,7 +92,7 @@ def _target(scene: Scene, name: str, step: Step | None, *, named: bool) -> dict[
     return {name: last.version} if last else {}
 
 
-def _moves(scene: Scene, found: Resolved, targets: Mapping[str, Version], *, strict: bool) -> dict[str, str]:
+def _moves(scene: BumpContext, found: Resolved, targets: Mapping[str, Version], *, strict: bool) -> dict[str, str]:
     try:
         return find_moves(scene.store, found, targets)
     except EvalstoreError:
@@ -101,8 +101,8 @@ def _moves(scene: Scene, found: Resolved, targets: Mapping[str, Version], *, str
         return {}
 
 
-def _readable(store: Store, wanted: Collection[str]) -> Iterator[Resolved]:
-    for ref in store.working():
+def _readable(store: ArtifactStore, wanted: Collection[str]) -> Iterator[Resolved]:
+    for ref in store.list_working_refs():
         try:
             yield store.resolve(ref)
         except EvalstoreError:  # what is not asked for may be broken, and refers to nothing
@@ -129,7 +129,7 @@ def _ordered(found: Iterable[Resolved]) -> list[Resolved]:
     return sorted(found, key=place)
 
 
-def _check_steps(store: Store, steps: Mapping[str, Step], releases: Mapping[str, Sequence[Release]]) -> None:
+def _check_steps(store: ArtifactStore, steps: Mapping[str, ReleaseStep], releases: Mapping[str, Sequence[Release]]) -> None:
     known = {name: [release.version for release in all_] for name, all_ in releases.items()}
     for name, step in steps.items():
         check_tag_name(f"{store.tag_prefix}{step.ref}")
@@ -139,7 +139,7 @@ def _check_steps(store: Store, steps: Mapping[str, Step], releases: Mapping[str,
         check_pins(references(store, step.found, step.moves), known | planned)
 
 
-def _check_free(step: Step, known: Iterable[Version]) -> None:
+def _check_free(step: ReleaseStep, known: Iterable[Version]) -> None:
     for version in known:
         if version == step.version:
             raise RefusedError(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from evalstore.errors import RefusedError, UsageError
-from evalstore.release.values import Policy
+from evalstore.release.values import VersionRule
 from evalstore.text import excerpt
 from evalstore.versions import Bump, Version, bump_between, next_version
 
@@ -18,7 +18,7 @@ _LABEL = re.compile(r"(?![0-9]+\Z)[0-9A-Za-z][0-9A-Za-z-]{0,31}")  # an option i
 class Judgement(NamedTuple):
     """A rule's answer on one version; no rule means that there is nothing to say against it."""
 
-    rule: Policy | None
+    rule: VersionRule | None
     ok: bool
     message: str
 
@@ -28,19 +28,19 @@ def judge_version(released: Version, working: Version, required: Bump) -> Judgem
     old, new = _precedence(released), _precedence(working)
     needed = next_version(old, required)
     if new < old:
-        return Judgement(Policy.DECREASED, False, f"{working} is below the released {released}")
+        return Judgement(VersionRule.DECREASED, False, f"{working} is below the released {released}")
     if required is Bump.NONE:
         return _unneeded(released, working)
     if new == old:
-        return Judgement(Policy.NOT_BUMPED, False, f"needs {needed}, and is still {working}")
+        return Judgement(VersionRule.NOT_BUMPED, False, f"needs {needed}, and is still {working}")
     if new.prerelease:
         message = f"needs {needed}, and {working} is a pre-release; bump --level {required} makes the final version"
-        return Judgement(Policy.TOO_SMALL, False, message)
+        return Judgement(VersionRule.TOO_SMALL, False, message)
     if bump_between(old, new) < required:
-        return Judgement(Policy.TOO_SMALL, False, f"needs {needed}, and {working} says too little")
+        return Judgement(VersionRule.TOO_SMALL, False, f"needs {needed}, and {working} says too little")
     if new > needed:
         return Judgement(
-            Policy.WITHOUT_CHANGE, True, f"{working} says more than the {needed} it needs; not released yet"
+            VersionRule.WITHOUT_CHANGE, True, f"{working} says more than the {needed} it needs; not released yet"
         )
     return Judgement(None, True, f"{working} says enough; not released yet")
 
@@ -92,7 +92,7 @@ def _covers(released: Version, version: Version, wanted: Bump) -> bool:
 def _unneeded(released: Version, working: Version) -> Judgement:
     if _precedence(working) == _precedence(released):
         return Judgement(None, True, "nothing that anyone could notice")
-    return Judgement(Policy.WITHOUT_CHANGE, True, f"{working} is not released yet, and nothing changed")
+    return Judgement(VersionRule.WITHOUT_CHANGE, True, f"{working} is not released yet, and nothing changed")
 
 
 def _precedence(version: Version) -> Version:

@@ -18,9 +18,9 @@ from evalstore.release.moves import move_lines
 from evalstore.release.parts import Part
 from evalstore.release.settle import clear_locks, settle
 from evalstore.release.site import REASON, Site
-from evalstore.release.values import Bumped
-from evalstore.store import Store
-from evalstore.store.batch import Batch
+from evalstore.release.values import ReleasedVersion
+from evalstore.store import ArtifactStore
+from evalstore.store.batch import ObjectReader
 from evalstore.store.git import CommandError
 from evalstore.store.index import staged
 from evalstore.store.line_ends import clean, cleaned_pieces
@@ -57,7 +57,7 @@ class Words(NamedTuple):
     sign: bool
 
 
-def prepare(site: Site, store: Store, checkout: Checkout, parts: Sequence[Part], words: Words) -> Journal:
+def prepare(site: Site, store: ArtifactStore, checkout: Checkout, parts: Sequence[Part], words: Words) -> Journal:
     """Write the objects of a release, which nothing refers to yet, and return what remains to be done."""
     paths = [store.prefix + part.path for part in parts]
     modes = file_modes(site.git, checkout.tip, paths)
@@ -83,7 +83,7 @@ def _worded(site: Site, tree: str, parents: Sequence[str], words: Words) -> tupl
         return commit, sign_tags(own, commit, words.tags)
 
 
-def publish(site: Site, journal: Journal, released: Sequence[Bumped]) -> None:
+def publish(site: Site, journal: Journal, released: Sequence[ReleasedVersion]) -> None:
     """Move the branch and make the tags, together; `ConflictError` when one of them is not as it was."""
     journal = replace(journal, released=tuple(released))
     write_journal(site.common, site.journal, journal)
@@ -113,7 +113,7 @@ def _conflict(failure: CommandError | None) -> Exception:
     return ConflictError(f"nothing was released: {what}", hint="run the same bump again")
 
 
-def _write(site: Site, store: Store, parts: Sequence[Part]) -> list[str]:
+def _write(site: Site, store: ArtifactStore, parts: Sequence[Part]) -> list[str]:
     with ExitStack() as stack:
         contents = [
             part.content if part.content is not None else stack.enter_context(_opened(store.root or site.top, part))
@@ -139,7 +139,7 @@ def _cleaned(site: Site, worked: Sequence[str], parts: Sequence[Part]) -> list[s
 @contextmanager
 def _cleaned_rows(site: Site, blob: str) -> Iterator[BinaryIO]:
     with TemporaryFile() as file:
-        file.writelines(cleaned_pieces(Batch(site.git).stream(blob)))
+        file.writelines(cleaned_pieces(ObjectReader(site.git).stream(blob)))
         file.seek(0)
         yield file
 

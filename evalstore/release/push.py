@@ -14,8 +14,8 @@ from evalstore.errors import GitError, RefusedError
 from evalstore.model import parse_ref
 from evalstore.release.checkout import find_branch
 from evalstore.release.standing import last_release
-from evalstore.release.values import Outcome, Push, Released
-from evalstore.store import Release, Store, remote
+from evalstore.release.values import PushOutcome, Push, Released
+from evalstore.store import Release, ArtifactStore, remote
 from evalstore.store.git import CommandError, Git
 from evalstore.store.remote import Answer, Remote
 from evalstore.store.revisions import HEADS
@@ -83,7 +83,7 @@ def find_route(git: Git, *, asked: bool | str) -> Route | None:
     return Route(branch, to)
 
 
-def make_ready(store: Store, route: Route | None, released: Released) -> Push | None:
+def make_ready(store: ArtifactStore, route: Route | None, released: Released) -> Push | None:
     """Return the push of what was made, and of what the branch brings along.
 
     A release arrives whole and with its branch: without its tag, its line in the ledger would stop whoever fetches it.
@@ -93,8 +93,8 @@ def make_ready(store: Store, route: Route | None, released: Released) -> Push | 
     made = [one.tag for one in released.done if one.tag]
     named = () if released.done else released.unchanged
     commits = {one.commit for name in named if (one := _current(store, name))} | _new_there(store.git, route)
-    others = (one.tag for one in store.releases() if one.commit in commits)
-    return Push(route.to.name, route.branch, tuple(dict.fromkeys([*made, *others])), Outcome.READY)
+    others = (one.tag for one in store.list_releases() if one.commit in commits)
+    return Push(route.to.name, route.branch, tuple(dict.fromkeys([*made, *others])), PushOutcome.READY)
 
 
 def _new_there(git: Git, route: Route) -> set[str]:
@@ -111,7 +111,7 @@ def find_cargo(git: Git, ready: Push) -> Mapping[str, str]:
     return find_refs(git, [HEADS + ready.branch, *(TAGS + tag for tag in ready.tags)])
 
 
-def send(store: Store, route: Route, ready: Push, cargo: Mapping[str, str]) -> Push:
+def send(store: ArtifactStore, route: Route, ready: Push, cargo: Mapping[str, str]) -> Push:
     """Push, and say what became of it; nothing that happens there undoes what was released here."""
     for left in reversed(range(_TRIES)):
         try:
@@ -126,10 +126,10 @@ def send(store: Store, route: Route, ready: Push, cargo: Mapping[str, str]) -> P
         except (GitError, OSError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             message = f"the push cannot be made: {excerpt(reason.lower())}"
-            return replace(ready, outcome=Outcome.FAILED, message=message, hint=_SETTLED)
+            return replace(ready, outcome=PushOutcome.FAILED, message=message, hint=_SETTLED)
         remote.note(store.git, route.to, cargo)
         same = all(answer.flag == "=" for answer in answers)
-        return replace(ready, outcome=Outcome.UP_TO_DATE if same else Outcome.PUSHED)
+        return replace(ready, outcome=PushOutcome.UP_TO_DATE if same else PushOutcome.PUSHED)
     return ready
 
 
@@ -139,9 +139,9 @@ def _worth_again(failure: CommandError, *, moved: bool) -> bool:
     return ("non-fast-forward" in said and moved) or any(word in said for word in _BUSY)
 
 
-def _current(store: Store, name: str) -> Release | None:
+def _current(store: ArtifactStore, name: str) -> Release | None:
     ref = parse_ref(name)
-    releases = store.releases(ref.kind, ref.id)
+    releases = store.list_releases(ref.kind, ref.id)
     version = store.load(ref.at("worktree")).version
     return next((one for one in releases if str(one.version) == version), None) or last_release(releases)
 
@@ -153,7 +153,7 @@ def _not_sent(ready: Push, failure: CommandError) -> Push:
     if refused:
         return _rejected(ready, refused, facts)
     _, message, hint = next(row for row in _FAILED if row[0] in failure.stderr)
-    return _worded(ready, Outcome.FAILED, (message, hint), facts)
+    return _worded(ready, PushOutcome.FAILED, (message, hint), facts)
 
 
 def _rejected(ready: Push, refused: Sequence[Answer], facts: Mapping[str, str]) -> Push:
@@ -164,14 +164,14 @@ def _rejected(ready: Push, refused: Sequence[Answer], facts: Mapping[str, str]) 
     )
     taken = " ".join(_short(answer.ref) for answer in own if said in answer.words)
     more = {"ref": _short(first.ref), "words": excerpt(first.words), "taken": taken}
-    return _worded(ready, Outcome.REJECTED, (message, hint), {**facts, **more})
+    return _worded(ready, PushOutcome.REJECTED, (message, hint), {**facts, **more})
 
 
 def _short(ref: str) -> str:
     return ref.removeprefix(HEADS).removeprefix(TAGS)
 
 
-def _worded(ready: Push, outcome: Outcome, words: tuple[str, str], facts: Mapping[str, str]) -> Push:
+def _worded(ready: Push, outcome: PushOutcome, words: tuple[str, str], facts: Mapping[str, str]) -> Push:
     message = words[0].format(**facts)
     quoted = {**facts, "remote": shlex.quote(facts["remote"]), "branch": shlex.quote(facts["branch"])}
     hint = words[1].format(**quoted)

@@ -8,16 +8,16 @@ from contextlib import suppress
 from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
 from evalstore.model import Artifact, Ref, parse_ref, pins_of
 from evalstore.release.moves import Moves
-from evalstore.store import Resolved, Store
+from evalstore.store import Resolved, ArtifactStore
 from evalstore.versions import Version, find_version
 
 
-def references(store: Store, resolved: Resolved, moves: Moves | None = None) -> Iterator[tuple[Place, Ref]]:
+def references(store: ArtifactStore, resolved: Resolved, moves: Moves | None = None) -> Iterator[tuple[Place, Ref]]:
     """Yield every reference of an artifact, after its `moves`, and its place; a `RefError` where one cannot be read."""
     document, moved = resolved.artifact.document, moves or {}
     for pointer, text in pins_of(resolved.kind, resolved.artifact.value):
         yield _placed(document.place(pointer), moved.get(text, text))
-    for number, row in enumerate(store.rows(resolved), start=1):
+    for number, row in enumerate(store.read_rows(resolved), start=1):
         ref = row.get("rubric_ref")
         if isinstance(ref, str):
             place = Place(f"{resolved.kind.folder}/{resolved.artifact.value['rows']}", number)
@@ -38,7 +38,7 @@ def check_pins(pins: Iterable[tuple[Place, Ref]], versions: Mapping[str, Iterabl
             )
 
 
-def loader(store: Store, drafts: Mapping[str, Artifact]) -> Callable[[str], Artifact]:
+def loader(store: ArtifactStore, drafts: Mapping[str, Artifact]) -> Callable[[str], Artifact]:
     """Return how references are loaded while `drafts`, by `<kind>/<id>@<version>`, are about to be released."""
 
     def load(text: str) -> Artifact:
@@ -53,7 +53,7 @@ def loader(store: Store, drafts: Mapping[str, Artifact]) -> Callable[[str], Arti
     return load
 
 
-def working_loader(store: Store) -> Callable[[str], Artifact]:
+def working_loader(store: ArtifactStore) -> Callable[[str], Artifact]:
     """Return how the references of working files are loaded: the next version of an artifact is its working file."""
 
     def load(text: str) -> Artifact:

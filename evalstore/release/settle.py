@@ -14,8 +14,8 @@ from evalstore.errors import AbsentError, EvalstoreError, LoadError, RefusedErro
 from evalstore.files import sweep_below, write_below
 from evalstore.release.journal import Journal, read_journal
 from evalstore.release.site import FOLDER, REASON, Site
-from evalstore.release.values import Bumped
-from evalstore.store.batch import Batch
+from evalstore.release.values import ReleasedVersion
+from evalstore.store.batch import ObjectReader
 from evalstore.store.blobs import working_blob
 from evalstore.store.git import Git
 from evalstore.store.index import release, stage, staged
@@ -24,11 +24,11 @@ from evalstore.store.writing import NAMES, RefUpdate, TreeEntry, find_refs, upda
 _PATIENCE = 1.0  # seconds that a live git may hold a lock on a ref; it holds one for milliseconds
 
 
-def recover(site: Site) -> tuple[Bumped, ...]:
+def recover(site: Site) -> tuple[ReleasedVersion, ...]:
     """Finish or undo what killed bumps left behind; returns what this working tree's one has released."""
     release(site.git.directory)
     sweep_below(site.common, site.journal)
-    done: tuple[Bumped, ...] = ()
+    done: tuple[ReleasedVersion, ...] = ()
     for path in sorted((site.common / FOLDER).glob("journal*.json")):
         name = f"{FOLDER}/{path.name}"
         journal = read_journal(site.common, name)
@@ -111,7 +111,7 @@ def _settle_files(site: Site, journal: Journal) -> None:
         if blob == change.before:
             continue
         if _on_disk(site, change.path) == change.before:  # else somebody has written there since
-            write_below(site.top, change.path, Batch(site.git).stream(blob))
+            write_below(site.top, change.path, ObjectReader(site.git).stream(blob))
 
 
 def _on_disk(site: Site, path: str) -> str | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalstore.errors import ConflictError, RefusedError
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from evalstore.store.git import Git
 
 FOLDER = "evalstore"
@@ -43,7 +43,7 @@ def journal_name(git: Git, common: Path) -> str:
 
 
 @contextmanager
-def locked(store: Store, signature: Mapping[str, str]) -> Iterator[Site]:
+def locked(store: ArtifactStore, signature: Mapping[str, str]) -> Iterator[Site]:
     """Hold the repository's lock for a while; `ConflictError` when another bump does not let go of it."""
     top = store.repository.top
     if top is None:

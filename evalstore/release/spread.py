@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from evalstore.model import PinType, Ref
 from evalstore.release.uses import Use
-from evalstore.release.values import Pin, Reached, Standing, State
+from evalstore.release.values import StalePin, ReachCounts, ArtifactStatus, ArtifactState
 from evalstore.release.web import Web
 from evalstore.store.resolve import meets
 from evalstore.versions import Version, find_version
@@ -15,26 +15,26 @@ from evalstore.versions import Version, find_version
 _PINNED = frozenset({PinType.EXACT, PinType.RANGE})
 
 
-def spread(standing: Standing, web: Web) -> Standing:
+def spread(standing: ArtifactStatus, web: Web) -> ArtifactStatus:
     """Return a standing with what refers to its artifact, near and far."""
     users, reach = web.users(standing.ref), web.reach(standing.ref)
     return replace(
         standing,
         dependents=tuple(sorted({use.name for use in users})),
-        reached=Reached(len(reach.rubrics), len(reach.questions), sum(reach.questions.values())),
+        reached=ReachCounts(len(reach.rubrics), len(reach.questions), sum(reach.questions.values())),
         pins=tuple(_behind(standing, users)),
     )
 
 
-def _behind(standing: Standing, users: Iterable[Use]) -> Iterator[Pin]:
+def _behind(standing: ArtifactStatus, users: Iterable[Use]) -> Iterator[StalePin]:
     versions = [find_version(text) for text in (standing.working, standing.next_version) if text]
-    if standing.released is None or standing.state is not State.CHANGED or not standing.required_bump:
+    if standing.released is None or standing.state is not ArtifactState.CHANGED or not standing.required_bump:
         return
     new = max(version for version in versions if version)
     for use in users:
         # What a judge was measured on is a record of the past.
         if use.scores and use.ref.type in _PINNED and not _means(use.ref, new):
-            yield Pin(use.name, str(use.ref), use.place)
+            yield StalePin(use.name, str(use.ref), use.place)
 
 
 def _means(ref: Ref, version: Version) -> bool:

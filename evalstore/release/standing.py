@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.errors import LoadError, RefError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, Ref, is_id
-from evalstore.store import Release, Resolved, Store
+from evalstore.store import Release, Resolved, ArtifactStore
 from evalstore.store.artifacts import LIMIT
 from evalstore.store.blobs import committed_blobs, is_blob
 from evalstore.store.git import Git
@@ -21,7 +21,7 @@ from evalstore.versions import Bump, Version
 
 if TYPE_CHECKING:
     from evalstore.diff import Diff
-    from evalstore.release.acceptances import Ruling
+    from evalstore.release.acceptances import StoreTerms
 
 Load = Callable[[str], Artifact]
 Rows = Iterable[Mapping[str, Any]]
@@ -29,9 +29,9 @@ Rows = Iterable[Mapping[str, Any]]
 _ROWS = ".jsonl"
 
 
-def releases_by_name(store: Store) -> dict[str, tuple[Release, ...]]:
+def releases_by_name(store: ArtifactStore) -> dict[str, tuple[Release, ...]]:
     """Return all releases by `<kind>/<id>`, each ascending, from one listing."""
-    grouped = groupby(store.releases(), key=attrgetter("name"))
+    grouped = groupby(store.list_releases(), key=attrgetter("name"))
     return {name: tuple(group) for name, group in grouped}
 
 
@@ -40,7 +40,7 @@ def last_release(releases: Sequence[Release]) -> Release | None:
     return next((release for release in reversed(releases) if not release.version.prerelease), None)
 
 
-def base_release(store: Store, releases: Sequence[Release], working: Version) -> Release | None:
+def base_release(store: ArtifactStore, releases: Sequence[Release], working: Version) -> Release | None:
     """Return the release that a file began from: the last one, or on a branch that has not seen it the last it has."""
     last = last_release(releases)
     # A shallow clone cannot tell what a branch has seen; there a lower version counts as a step back.
@@ -61,7 +61,7 @@ def find_head(git: Git) -> str | None:
         return None
 
 
-def differing(store: Store, refs: Sequence[Ref], last: Mapping[str, Release]) -> list[Ref]:
+def differing(store: ArtifactStore, refs: Sequence[Ref], last: Mapping[str, Release]) -> list[Ref]:
     """Return the working files that are not, byte for byte, their last release; most never need to be parsed."""
     known = {ref.name: ref for ref in refs if ref.name in last}
     same = _same(store, last, {name: ref.path for name, ref in known.items()})
@@ -71,13 +71,13 @@ def differing(store: Store, refs: Sequence[Ref], last: Mapping[str, Release]) ->
 
 
 def required_bump(  # noqa: PLR0913  # both sides, what they refer to, and by what they are judged
-    store: Store,
+    store: ArtifactStore,
     release: Release,
     new: Resolved,
     load: Load,
     *,
     rows: Rows | None = None,
-    ruling: Ruling | None = None,
+    ruling: StoreTerms | None = None,
 ) -> Bump:
     """Return the bump that the change from a release to a working file needs; `rows` stand for those on disk."""
     diff = difference(store, release, new, load, rows=rows, ruling=ruling)
@@ -85,13 +85,13 @@ def required_bump(  # noqa: PLR0913  # both sides, what they refer to, and by wh
 
 
 def difference(  # noqa: PLR0913  # as above
-    store: Store,
+    store: ArtifactStore,
     release: Release,
     new: Resolved,
     load: Load,
     *,
     rows: Rows | None = None,
-    ruling: Ruling | None = None,
+    ruling: StoreTerms | None = None,
 ) -> Diff | None:
     """Return what changed from a release to a working file as the store rules on it; None where nothing did."""
     old = store.resolve(f"{new.name}@{release.version}")
@@ -100,8 +100,8 @@ def difference(  # noqa: PLR0913  # as above
         return None
     from evalstore.diff import compare
 
-    both = (store.rows(old), store.rows(new) if rows is None else rows) if beside else None
-    terms = ruling.of(new.name, release.version) if ruling else None
+    both = (store.read_rows(old), store.read_rows(new) if rows is None else rows) if beside else None
+    terms = ruling.for_change(new.name, release.version) if ruling else None
     return compare(old.artifact, new.artifact, load=load, rows=both, terms=terms)
 
 
@@ -112,19 +112,19 @@ def rows_path(artifact: Artifact) -> str | None:
     return f"{artifact.kind.folder}/{name}" if named else None
 
 
-def working_rows(store: Store, ref: Ref) -> str | None:
+def working_rows(store: ArtifactStore, ref: Ref) -> str | None:
     """Return where a working dataset keeps its rows, as `rows_path`; one that cannot have any is not parsed."""
     data = read_below(store.root, ref.path, LIMIT) if store.root else b""
     # The key stands in the file as it is, unless an escape hides it.
     return rows_path(store.load(ref)) if b"rows" in data or b"\\" in data else None
 
 
-def is_within(store: Store, commit: str, tip: str) -> bool:
+def is_within(store: ArtifactStore, commit: str, tip: str) -> bool:
     """Whether a commit is in the history of another, or that one itself."""
     return store.git.ask("merge-base", "--is-ancestor", commit, tip) is not None
 
 
-def _same(store: Store, last: Mapping[str, Release], paths: Mapping[str, str]) -> set[str]:
+def _same(store: ArtifactStore, last: Mapping[str, Release], paths: Mapping[str, str]) -> set[str]:
     root = store.root
     if root is None:
         return set()
@@ -140,7 +140,7 @@ def _holds(root: Path, path: str, blob: str) -> bool:
     return False
 
 
-def _rows(store: Store, ref: Ref) -> str | None:
+def _rows(store: ArtifactStore, ref: Ref) -> str | None:
     try:
         return working_rows(store, ref)
     except LoadError:

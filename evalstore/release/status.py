@@ -7,22 +7,22 @@ from datetime import date
 
 from evalstore.diff import Profile
 from evalstore.model import Finding
-from evalstore.release.acceptances import Acceptance, read_ruling
+from evalstore.release.acceptances import Acceptance, read_store_terms
 from evalstore.release.interrupted import find_interrupted
 from evalstore.release.survey import Survey, survey
-from evalstore.release.values import State, Status
-from evalstore.store import Store
+from evalstore.release.values import ArtifactState, Status
+from evalstore.store import ArtifactStore
 from evalstore.validation import ACCEPTED, Known, Pending, file_source, validate
 from evalstore.versions import parse_version
 
 
-def status(store: Store, *, today: date | None = None, profile: Profile | None = None) -> Status:
+def status(store: ArtifactStore, *, today: date | None = None, profile: Profile | None = None) -> Status:
     """Compare every working file with its last release; raises `RefusedError` in a bare repository.
 
     `today` is the day by which acceptances end: without one, those that end at all do not hold. `profile` wins over
     the one that evalstore.yaml names.
     """
-    ruling = read_ruling(store, today, profile)
+    ruling = read_store_terms(store, today, profile)
     found = survey(store, ruling)
     pending = dict(_pending(ruling.acceptances, found))
     findings = _findings(store, pending, today) if pending else ()
@@ -34,7 +34,7 @@ def _pending(acceptances: Iterable[Acceptance], found: Survey) -> Iterator[tuple
     standings = {standing.ref: standing for standing in found.artifacts}
     for one in acceptances:
         standing = standings.get(one.artifact)
-        if standing and standing.state is State.BROKEN:
+        if standing and standing.state is ArtifactState.BROKEN:
             continue  # whatever changed there, nobody can tell
         base = found.last.get(one.artifact)
         if standing and standing.released:
@@ -44,7 +44,7 @@ def _pending(acceptances: Iterable[Acceptance], found: Survey) -> Iterator[tuple
             yield (one.artifact, str(one.since), one.fingerprint), one.since == base and one.fingerprint in prints
 
 
-def _findings(store: Store, pending: Pending, today: date | None) -> tuple[Finding, ...]:
+def _findings(store: ArtifactStore, pending: Pending, today: date | None) -> tuple[Finding, ...]:
     if store.root is None:
         return ()
     sources = [file_source(store.root / ACCEPTED, ACCEPTED)]

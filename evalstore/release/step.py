@@ -9,16 +9,16 @@ from typing import NamedTuple
 from evalstore.documents import encode, replace_scalar
 from evalstore.errors import RefusedError
 from evalstore.model import Artifact
-from evalstore.release.acceptances import Ruling
+from evalstore.release.acceptances import StoreTerms
 from evalstore.release.moves import Moves, move_pins, move_row
 from evalstore.release.policy import choose_version, next_prerelease
 from evalstore.release.standing import Load, base_release, required_bump
 from evalstore.release.validity import check_shape, version_of
-from evalstore.store import Release, Resolved, Store
+from evalstore.store import Release, Resolved, ArtifactStore
 from evalstore.versions import Bump, Version
 
 
-class Wish(NamedTuple):
+class BumpOptions(NamedTuple):
     """What a bump is asked for: at least this bump, as a pre-release of this label, with the dependents."""
 
     level: Bump | None = None
@@ -27,14 +27,14 @@ class Wish(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class BumpContext:
     """Where steps are decided: the store, its releases by name, how references load, what is wished, who rules."""
 
-    store: Store
+    store: ArtifactStore
     releases: Mapping[str, Sequence[Release]]
     load: Load
-    wish: Wish
-    ruling: Ruling
+    wish: BumpOptions
+    ruling: StoreTerms
 
     def known(self, name: str) -> Sequence[Release]:
         """Return the releases of an artifact, ascending."""
@@ -42,7 +42,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReleaseStep:
     """One artifact to release: as it stands in the working tree, and as it will be released."""
 
     found: Resolved
@@ -85,7 +85,7 @@ class Step:
         return (step if self.previous else f"{self.ref} (first release)") + (f", with {followed}" if followed else "")
 
 
-def decide(scene: Scene, found: Resolved, moves: Moves, *, named: bool) -> Step | None:
+def decide(scene: BumpContext, found: Resolved, moves: Moves, *, named: bool) -> ReleaseStep | None:
     """Return the step of a working file once `moves` are made in it; None when that is as it was released."""
     check_shape(found)
     wish, working = scene.wish, version_of(found)
@@ -98,7 +98,7 @@ def decide(scene: Scene, found: Resolved, moves: Moves, *, named: bool) -> Step 
     written = replace(working, prerelease="") if wish.pre or asked or not named else working
     version, bump = written, Bump.NONE
     if last is not None:
-        rows = (move_row(row, moves) for row in scene.store.rows(found)) if moves else None
+        rows = (move_row(row, moves) for row in scene.store.read_rows(found)) if moves else None
         required = required_bump(scene.store, last, moved, scene.load, rows=rows, ruling=scene.ruling)
         if required is Bump.NONE and working <= last.version:
             _check_not_lower(found, working, last.version)
@@ -106,10 +106,10 @@ def decide(scene: Scene, found: Resolved, moves: Moves, *, named: bool) -> Step 
         version, bump = choose_version(last.version, written, required, asked if required else None)
     if wish.pre:
         version = next_prerelease(version, wish.pre, [one.version for one in scene.known(found.name)], working)
-    return Step(found, _at(moved.artifact, version), version, str(last.version) if last else None, bump, moves)
+    return ReleaseStep(found, _at(moved.artifact, version), version, str(last.version) if last else None, bump, moves)
 
 
-def check_as_released(scene: Scene, found: Resolved, moves: Moves) -> None:
+def check_as_released(scene: BumpContext, found: Resolved, moves: Moves) -> None:
     """Refuse to move the pins of a file that nobody named and that has other changes, which would be released too."""
     working = version_of(found)
     if is_prepared(scene, found, working):
@@ -123,7 +123,7 @@ def check_as_released(scene: Scene, found: Resolved, moves: Moves) -> None:
         )
 
 
-def is_prepared(scene: Scene, found: Resolved, working: Version) -> bool:
+def is_prepared(scene: BumpContext, found: Resolved, working: Version) -> bool:
     """Whether a working file is the pre-release that its version says."""
     same = [one for one in scene.known(found.name) if one.version == working and working.prerelease]
     return bool(same) and not required_bump(scene.store, same[0], found, scene.load)

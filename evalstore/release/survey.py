@@ -10,7 +10,7 @@ from pathlib import Path
 from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Ref
-from evalstore.release.acceptances import Ruling
+from evalstore.release.acceptances import StoreTerms
 from evalstore.release.drift import Drifts, drifted
 from evalstore.release.ledger import LIMIT, check_complete
 from evalstore.release.policy import judge_version
@@ -26,9 +26,9 @@ from evalstore.release.standing import (
     releases_by_name,
 )
 from evalstore.release.validity import check_shape, version_of
-from evalstore.release.values import Standing, State
+from evalstore.release.values import ArtifactStatus, ArtifactState
 from evalstore.release.web import working_web
-from evalstore.store import Release, Store
+from evalstore.store import Release, ArtifactStore
 from evalstore.store.blobs import committed_blobs
 from evalstore.store.ledger import ledger_path
 from evalstore.versions import Bump, Version, next_version
@@ -38,7 +38,7 @@ from evalstore.versions import Bump, Version, next_version
 class Survey:
     """Every artifact that differs, how many there are, and the last release of each that has one, by name."""
 
-    artifacts: tuple[Standing, ...]
+    artifacts: tuple[ArtifactStatus, ...]
     total: int
     last: Mapping[str, Version]
 
@@ -47,16 +47,16 @@ class Survey:
 class _Look:
     """How each file is looked at: in which store, how references are loaded, and how changes are ruled on."""
 
-    store: Store
+    store: ArtifactStore
     load: Load
-    ruling: Ruling
+    ruling: StoreTerms
 
 
-def survey(store: Store, ruling: Ruling) -> Survey:
+def survey(store: ArtifactStore, ruling: StoreTerms) -> Survey:
     """Compare every working file with its last release, as a ruling has it."""
     if store.root is None:
         raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
-    releases, refs = releases_by_name(store), store.working()
+    releases, refs = releases_by_name(store), store.list_working_refs()
     last = {name: release for name, all_ in releases.items() if (release := last_release(all_))}
     changed = differing(store, refs, last)
     look = _Look(store, working_loader(store), ruling)
@@ -66,22 +66,22 @@ def survey(store: Store, ruling: Ruling) -> Survey:
     web = working_web(store)
     differ = {ref.name for ref in changed}
     unchanged = [last[ref.name] for ref in refs if ref.name in last and ref.name not in differ]
-    standings += drifted(Drifts(store, releases, ruling.terms.bare), web, unchanged)
+    standings += drifted(Drifts(store, releases, ruling.terms.without_opinions), web, unchanged)
     artifacts = tuple(sorted((spread(one, web) for one in standings), key=lambda standing: standing.ref))
     return Survey(artifacts, len(refs) + len(removed), {name: one.version for name, one in last.items()})
 
 
-def _stand(look: _Look, ref: Ref, releases: Sequence[Release]) -> Standing:
+def _stand(look: _Look, ref: Ref, releases: Sequence[Release]) -> ArtifactStatus:
     try:
         return _judged(look, ref, releases)
     except EvalstoreError as error:
         # What cannot be read or compared counts as major: fail closed.
         last = last_release(releases)
-        broken = Standing(ref.name, State.BROKEN, False, str(error), required_bump=Bump.MAJOR, place=error.place)
+        broken = ArtifactStatus(ref.name, ArtifactState.BROKEN, False, str(error), required_bump=Bump.MAJOR, place=error.place)
         return replace(broken, released=str(last.version)) if last else broken
 
 
-def _judged(look: _Look, ref: Ref, releases: Sequence[Release]) -> Standing:
+def _judged(look: _Look, ref: Ref, releases: Sequence[Release]) -> ArtifactStatus:
     store = look.store
     new = store.resolve(ref)
     check_shape(new)
@@ -89,13 +89,13 @@ def _judged(look: _Look, ref: Ref, releases: Sequence[Release]) -> Standing:
     working = version_of(new)
     last = base_release(store, releases, working)
     if last is None:
-        return Standing(ref.name, State.NEW, True, "new, never released", working=str(working))
+        return ArtifactStatus(ref.name, ArtifactState.NEW, True, "new, never released", working=str(working))
     diff = difference(store, last, new, look.load, ruling=look.ruling)
     required = diff.required_bump if diff else Bump.NONE
     judgement = judge_version(last.version, working, required)
-    return Standing(
+    return ArtifactStatus(
         ref.name,
-        State.CHANGED if required or last == last_release(releases) else State.BEHIND,
+        ArtifactState.CHANGED if required or last == last_release(releases) else ArtifactState.BEHIND,
         judgement.ok,
         judgement.message + ("" if last == last_release(releases) else "; another branch has released since"),
         released=str(last.version),
@@ -108,14 +108,14 @@ def _judged(look: _Look, ref: Ref, releases: Sequence[Release]) -> Standing:
     )
 
 
-def _ledger(store: Store, ref: Ref) -> bytes:
+def _ledger(store: ArtifactStore, ref: Ref) -> bytes:
     try:
         return read_below(store.root, ledger_path(ref.name), LIMIT) if store.root else b""
     except LoadError:
         return b""
 
 
-def _removed(store: Store, present: set[str], last: Mapping[str, Release]) -> Iterator[Standing]:
+def _removed(store: ArtifactStore, present: set[str], last: Mapping[str, Release]) -> Iterator[ArtifactStatus]:
     gone = {name: release for name, release in last.items() if name not in present}
     tip = find_head(store.git) if gone else None
     if tip is None:
@@ -127,10 +127,10 @@ def _removed(store: Store, present: set[str], last: Mapping[str, Release]) -> It
             yield _gone(store.root, name, release)
 
 
-def _gone(root: Path | None, name: str, release: Release) -> Standing:
+def _gone(root: Path | None, name: str, release: Release) -> ArtifactStatus:
     if root and os.path.lexists(root / release.path):
-        said, state, required = f"{release.path} is no regular file, and no link is followed", State.BROKEN, Bump.MAJOR
+        said, state, required = f"{release.path} is no regular file, and no link is followed", ArtifactState.BROKEN, Bump.MAJOR
     else:
-        said, state, required = "removed from the working tree; its releases stay", State.REMOVED, Bump.NONE
+        said, state, required = "removed from the working tree; its releases stay", ArtifactState.REMOVED, Bump.NONE
     released = str(release.version)
-    return Standing(name, state, state is State.REMOVED, said, released=released, required_bump=required)
+    return ArtifactStatus(name, state, state is ArtifactState.REMOVED, said, released=released, required_bump=required)

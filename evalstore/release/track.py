@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from evalstore.diff import Diff, Terms, compare
+from evalstore.diff import Diff, ComparisonSettings, compare
 from evalstore.errors import EvalstoreError
 from evalstore.model import Ref, parse_ref
-from evalstore.release.acceptances import read_terms
+from evalstore.release.acceptances import read_base_terms
 from evalstore.release.uses import read_uses
-from evalstore.store import Resolved, Store
+from evalstore.store import Resolved, ArtifactStore
 from evalstore.store.history import Logged, read_history
 from evalstore.versions import Bump, Version
 
@@ -51,7 +51,7 @@ class Track:
     floating: tuple[str, ...] = ()
 
 
-def track(store: Store, ref: Ref, *, limit: int | None = COMPARED) -> Track:
+def track(store: ArtifactStore, ref: Ref, *, limit: int | None = COMPARED) -> Track:
     """Return the releases that a reference covers, the newest `limit` compared with those before them (None: all).
 
     A release that cannot be read says so, and is passed over. Raises `RefError` when there are none.
@@ -62,7 +62,7 @@ def track(store: Store, ref: Ref, *, limit: int | None = COMPARED) -> Track:
     every = read_history(store, parse_ref(ref.name)).releases if ref.pin else covered.releases
     wanted = {one.version for one in covered.releases}
     places = [place for place, one in enumerate(every) if one.version in wanted]
-    line = _Line(store, covered.name, every, read_terms(store).bare)
+    line = _Line(store, covered.name, every, read_base_terms(store).without_opinions)
     line.compare(places, limit)
     skipped = sum(place not in line.steps and place not in line.problems for place in places)
     return Track(covered.name, tuple(line.told(places)), skipped, tuple(line.floating(places[0])))
@@ -83,10 +83,10 @@ class _Step(NamedTuple):
 class _Line:
     """All releases of an artifact, newest first, and what is known of each by its place in that line."""
 
-    store: Store
+    store: ArtifactStore
     name: str
     releases: Sequence[Logged]
-    terms: Terms
+    terms: ComparisonSettings
     steps: dict[int, _Step] = field(default_factory=dict)
     problems: dict[int, str] = field(default_factory=dict)
     _read: dict[int, Resolved] = field(default_factory=dict)
@@ -157,7 +157,7 @@ class _Line:
         beside = "rows" in {*old.artifact.value, *new.artifact.value}
         if old.digest == new.digest and not beside:
             return None
-        rows = (self.store.rows(old), self.store.rows(new)) if beside else None
+        rows = (self.store.read_rows(old), self.store.read_rows(new)) if beside else None
         return compare(old.artifact, new.artifact, load=self.store.load, rows=rows, terms=self.terms)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from evalstore.errors import Place, RefError
 from evalstore.model import Kind, Ref, parse_ref, pins_of
-from evalstore.store import Resolved, Store
+from evalstore.store import Resolved, ArtifactStore
 
 _NAME = rb"(?:rubric|judge|dataset)/[a-z][a-z0-9_]{0,63}(?![a-z0-9_])"
 _MENTION = re.compile(rb"(%s)(@[0-9])?" % _NAME)
@@ -74,7 +74,7 @@ def read_mentions(pieces: Iterable[bytes]) -> Mentions:
     return Mentions(frozenset(names), floating or hidden, hidden)
 
 
-def read_uses(store: Store, resolved: Resolved, user: str) -> Uses:
+def read_uses(store: ArtifactStore, resolved: Resolved, user: str) -> Uses:
     """Return what an artifact refers to, equal references as one; what cannot be read as a reference is left out."""
     first: dict[str, Place] = {}
     places: Counter[str] = Counter()
@@ -87,7 +87,7 @@ def read_uses(store: Store, resolved: Resolved, user: str) -> Uses:
         asked[text] += pointer[0] == "questions"
     inline = value.get("questions")
     questions = len(inline) if isinstance(inline, list) and "rows" not in value else 0
-    for line, row in enumerate(store.rows(resolved), start=1):
+    for line, row in enumerate(store.read_rows(resolved), start=1):
         questions += 1
         if isinstance(ref := row.get("rubric_ref"), str):
             first.setdefault(ref, Place(f"{resolved.kind.folder}/{value['rows']}", line))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evalstore.diff import DiffFinding
 
 
-class State(StrEnum):
+class ArtifactState(StrEnum):
     """Where an artifact stands against its last release.
 
     Unchanged are two of them: behind was released again on another branch; moved refers to something without an exact
@@ -31,7 +31,7 @@ class State(StrEnum):
     BROKEN = "broken"
 
 
-class Policy(StrEnum):
+class VersionRule(StrEnum):
     """The rules on versions (RULES, part J); each is computed after the diff."""
 
     NOT_BUMPED = "version-not-bumped"
@@ -41,7 +41,7 @@ class Policy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MovedReference:
     """A floating reference: what it meant when its holder was released, what now, and how large that step is."""
 
     ref: str
@@ -58,7 +58,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
+class StalePin:
     """A reference of a working file (`user`) that will not follow the next release by itself, and its first place."""
 
     user: str
@@ -67,7 +67,7 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachCounts:
     """What the scores of an artifact reach through any number of references: how many of each."""
 
     rubrics: int = 0
@@ -76,7 +76,7 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ArtifactStatus:
     """One artifact: its last release, its working file, and whether the step between them has its version.
 
     `dependents` refer to it, `reached` counts what they lead to, too; `pins` would stay behind its next release.
@@ -84,18 +84,18 @@ class Standing:
     """
 
     ref: str
-    state: State
+    state: ArtifactState
     ok: bool
     message: str
     released: str | None = None
     working: str | None = None
     required_bump: Bump = Bump.NONE
     next_version: str | None = None
-    rule: Policy | None = None
+    rule: VersionRule | None = None
     dependents: tuple[str, ...] = ()
-    reached: Reached = Reached()
-    pins: tuple[Pin, ...] = ()
-    moved: tuple[Moved, ...] = ()
+    reached: ReachCounts = ReachCounts()
+    pins: tuple[StalePin, ...] = ()
+    moved: tuple[MovedReference, ...] = ()
     findings: tuple[DiffFinding, ...] = ()
     place: Place | None = None
 
@@ -114,7 +114,7 @@ class Status:
     finished, None where none was.
     """
 
-    artifacts: tuple[Standing, ...]
+    artifacts: tuple[ArtifactStatus, ...]
     total: int
     findings: tuple[Finding, ...] = ()
     pending: Mapping[tuple[str, str, str], bool] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class Status:
         return all(standing.ok for standing in self.artifacts)
 
 
-class Move(NamedTuple):
+class PinMove(NamedTuple):
     """A pin that followed a release, as it was written and as it is now."""
 
     old: str
@@ -135,7 +135,7 @@ class Move(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Bumped:
+class ReleasedVersion:
     """One released version, and the pins in it that moved; tag and commit are None where none was made."""
 
     ref: str
@@ -143,17 +143,17 @@ class Bumped:
     commit: str | None
     previous: str | None
     bump: Bump
-    moved: tuple[Move, ...] = ()
+    moved: tuple[PinMove, ...] = ()
 
 
-class Pinned(NamedTuple):
+class PinnedVersion(NamedTuple):
     """A version that is no longer the last one, and who pins it still."""
 
     ref: str
     by: tuple[str, ...]
 
 
-class Outcome(StrEnum):
+class PushOutcome(StrEnum):
     """What became of a push; ready: nobody asked for it, and the command is there to be run."""
 
     READY = "ready"
@@ -170,7 +170,7 @@ class Push:
     remote: str
     branch: str
     tags: tuple[str, ...]
-    outcome: Outcome
+    outcome: PushOutcome
     message: str | None = None
     hint: str | None = None
     atomic: bool = True
@@ -192,20 +192,20 @@ class Released:
     repository that git would have run; `push` is None where there is nothing to push.
     """
 
-    released: tuple[Bumped, ...]
+    released: tuple[ReleasedVersion, ...]
     unchanged: tuple[str, ...]
-    recovered: tuple[Bumped, ...] = ()
+    recovered: tuple[ReleasedVersion, ...] = ()
     branch: str | None = None
     committed: bool = True
     dry_run: bool = False
     signed: bool = False
-    pinned: tuple[Pinned, ...] = ()
+    pinned: tuple[PinnedVersion, ...] = ()
     followed: bool = False
     unreviewed: tuple[str, ...] = ()
     bypassed: tuple[str, ...] = ()
     push: Push | None = None
 
     @property
-    def done(self) -> tuple[Bumped, ...]:
+    def done(self) -> tuple[ReleasedVersion, ...]:
         """Everything that this run released, the interrupted bump's first."""
         return (*self.recovered, *self.released)

@@ -12,7 +12,7 @@ from evalstore.files import open_below, read_below
 from evalstore.model import Kind, Ref
 from evalstore.release.standing import working_rows
 from evalstore.release.uses import ANYTHING, Mentions, Use, Uses, read_mentions, read_uses
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import LIMIT
 
 _CHUNK = 1 << 20
@@ -34,7 +34,7 @@ class Web:
     One that cannot be read refers to nothing, and `unread` says why.
     """
 
-    store: Store
+    store: ArtifactStore
     mentions: Mapping[str, Mentions]
     unread: dict[str, EvalstoreError] = field(default_factory=dict)
     _read: dict[str, Uses] = field(default_factory=dict)
@@ -83,19 +83,19 @@ class Web:
         return Reach(frozenset(one for one in seen - {name} if one.startswith(Kind.RUBRIC)), dict(questions))
 
 
-def working_web(store: Store) -> Web:
+def working_web(store: ArtifactStore) -> Web:
     """Return the references of the working files, their rows included."""
-    return Web(store, {str(ref): _mentions(store, ref) for ref in store.working()})
+    return Web(store, {str(ref): _mentions(store, ref) for ref in store.list_working_refs()})
 
 
-def _mentions(store: Store, ref: Ref) -> Mentions:
+def _mentions(store: ArtifactStore, ref: Ref) -> Mentions:
     try:
         return read_mentions(_pieces(store, ref))
     except LoadError:
         return ANYTHING
 
 
-def _pieces(store: Store, ref: Ref) -> Iterator[bytes]:
+def _pieces(store: ArtifactStore, ref: Ref) -> Iterator[bytes]:
     if store.root is not None:
         yield read_below(store.root, ref.path, LIMIT)
         yield b"\n"  # what ends one file is no beginning of the next
@@ -103,7 +103,7 @@ def _pieces(store: Store, ref: Ref) -> Iterator[bytes]:
         yield from _file(store, rows)
 
 
-def _file(store: Store, path: str) -> Iterator[bytes]:
+def _file(store: ArtifactStore, path: str) -> Iterator[bytes]:
     if store.root is None:
         return
     with open_below(store.root, path) as file:

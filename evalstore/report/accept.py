@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report.words import wrapped
 
 if TYPE_CHECKING:
-    from evalstore.release.accept import Taken
+    from evalstore.release.accept import WrittenAcceptance
 
 
-def text(taken: Taken) -> str:
+def text(taken: WrittenAcceptance) -> str:
     """Return what was accepted, where that is written, and what its artifact needs with it."""
     one, standing = taken.acceptance, taken.standing
     until = f" until {one.accepted.until}" if one.accepted.until else ""
@@ -22,7 +22,7 @@ def text(taken: Taken) -> str:
     return "\n".join(wrapped(*said, inner="  "))
 
 
-def document(taken: Taken) -> Any:
+def document(taken: WrittenAcceptance) -> Any:
     """Return the JSON document: the entry, and where its artifact stands with it."""
     one = taken.acceptance
     return {

@@ -13,7 +13,7 @@ from evalstore.report.words import counted, listed, wrapped
 from evalstore.text import printable
 
 if TYPE_CHECKING:
-    from evalstore.release import Bumped, Pinned, Push, Released
+    from evalstore.release import ReleasedVersion, PinnedVersion, Push, Released
 
 _SHORT = 12  # characters of a commit id
 _PINS = 4  # as much of a page as one artifact that others pin takes
@@ -90,13 +90,13 @@ def _heading(released: Released) -> str:
     )
 
 
-def _block(heading: str, released: Sequence[Bumped], verb: str, screen: Screen) -> list[str]:
+def _block(heading: str, released: Sequence[ReleasedVersion], verb: str, screen: Screen) -> list[str]:
     lines = columns([_row(one) for one in released]).split("\n")
     moved = ("".join(f"\n{line}" for line in _pins(one, verb, screen)) for one in released)
     return [heading, *screen.first([line + below for line, below in zip(lines, moved, strict=True)])]
 
 
-def _pins(one: Bumped, verb: str, screen: Screen) -> list[str]:
+def _pins(one: ReleasedVersion, verb: str, screen: Screen) -> list[str]:
     return screen.first([f"    {verb} {_instead(*move)}" for move in one.moved])
 
 
@@ -104,7 +104,7 @@ def _instead(old: str, new: str) -> str:
     return printable(f"{new} instead of {old.partition('@')[2]}")
 
 
-def _row(one: Bumped) -> tuple[str, ...]:
+def _row(one: ReleasedVersion) -> tuple[str, ...]:
     name, _, version = one.ref.partition("@")
     step = f"{one.previous} -> {version}" if one.previous else version
     return (f"  {name}", step, str(one.bump) if one.previous else "first", f"tag {one.tag}" if one.tag else "")
@@ -125,7 +125,7 @@ def _left_behind(released: Released, screen: Screen) -> list[str]:
     return [f"{these} at the version before: evalstore bump --all --dependents\n{_listed(by)}"]
 
 
-def _pinned(pinned: Pinned, *, followed: bool) -> str:
+def _pinned(pinned: PinnedVersion, *, followed: bool) -> str:
     kinds = Counter(name.partition("/")[0] for name in pinned.by)
     verb = "pins" if len(pinned.by) == 1 else "pin"
     who = f"{listed(counted(number, kind) for kind, number in kinds.items())} {verb} {printable(pinned.ref)}"

@@ -21,7 +21,7 @@ from evalstore.text import excerpt, printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.diff import Accepted, Diff, DiffFinding, Witness
+    from evalstore.diff import AcceptedLevel, Diff, DiffFinding, Witness
 
 _MARGIN = " " * 7
 _LABEL = 8
@@ -107,7 +107,7 @@ def _entry(finding: DiffFinding) -> dict[str, Any]:
     }
 
 
-def accepted(acceptance: Accepted) -> dict[str, Any]:
+def accepted(acceptance: AcceptedLevel) -> dict[str, Any]:
     """Return the JSON of an acceptance, which status tells too."""
     return {
         "reason": acceptance.reason,

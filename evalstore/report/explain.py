@@ -11,7 +11,7 @@ from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from evalstore.catalogue import Explained, Explanation
-    from evalstore.diff.change import Rule
+    from evalstore.diff.change import ChangeRule
 
 _LABEL = 10
 _COMMANDS = {"change": "diff", "file": "validate", "release": "verify", "version": "status"}
@@ -66,13 +66,13 @@ def _lines(one: Explained) -> Iterator[tuple[str, str]]:
     yield "setting", _setting(one)
 
 
-def _row_lines(row: Rule) -> Iterator[tuple[str, str]]:
+def _row_lines(row: ChangeRule) -> Iterator[tuple[str, str]]:
     headline = ""
     if row.headline:
         of = f" for {row.headline.only}" if row.headline.only else ""
         headline = f"; under the profile headline {row.headline.level}{of}"
     yield "needs", f"{row.level} (rule {row.number} of set {row.since}, for {_ARTICLES[row.artifact]}){headline}"
-    yield "moves", _NEVER if row.law.words == "none" else f"{row.channel}: {row.law.words}"
+    yield "moves", _NEVER if row.direction.words == "none" else f"{row.scope}: {row.direction.words}"
     for decider in row.deciders:
         yield "less if", _claim(decider)
     yield "mirror", row.mirror if row.mirror != row.id else ""
@@ -94,7 +94,7 @@ def _accept(one: Explained) -> str:
 def _setting(one: Explained) -> str:
     if one.row:
         other = _OTHER[one.row.level]
-        some = "" if one.row.law.words == "none" else f"; with :stricter, :looser or :either behind {one.id} for some"
+        some = "" if one.row.direction.words == "none" else f"; with :stricter, :looser or :either behind {one.id} for some"
         return f"rules: {{{one.id}: {other}}} in evalstore.yaml overrides the level{some}; every report shows it"
     if one.fixed:
         return "no setting changes it"

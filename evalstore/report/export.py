@@ -9,10 +9,10 @@ from evalstore.report.screen import PAPER, Screen
 from evalstore.text import printable
 
 if TYPE_CHECKING:
-    from evalstore.migration import Exported, Given
+    from evalstore.migration import ExportResult, ExportedFile
 
 
-def text(exported: Exported, screen: Screen = PAPER) -> str:
+def text(exported: ExportResult, screen: Screen = PAPER) -> str:
     """Return the file itself when it was not written anywhere, else what was written where."""
     if exported.out is None:
         return "".join(file.text for file in exported.files)
@@ -22,7 +22,7 @@ def text(exported: Exported, screen: Screen = PAPER) -> str:
     )
 
 
-def document(exported: Exported) -> Any:
+def document(exported: ExportResult) -> Any:
     """Return the JSON document; the texts are in it when they were not written."""
     return {
         "format": exported.format,
@@ -31,7 +31,7 @@ def document(exported: Exported) -> Any:
     }
 
 
-def _file(file: Given, *, with_text: bool) -> Any:
+def _file(file: ExportedFile, *, with_text: bool) -> Any:
     return {
         "file": file.file,
         "ref": file.ref,

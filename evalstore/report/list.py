@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report.columns import columns
 
 if TYPE_CHECKING:
-    from evalstore.store.catalog import Listed, Listing
+    from evalstore.store.catalog import ArtifactSummary, Listing
 
 _HEAD = ("ARTIFACT", "RELEASED", "RELEASES", "FILE", "")
 
@@ -39,11 +39,11 @@ def document(listing: Listing) -> Any:
     }
 
 
-def _row(one: Listed) -> tuple[str, ...]:
+def _row(one: ArtifactSummary) -> tuple[str, ...]:
     return (one.name, one.latest or "-", str(one.releases), one.working or "-", _state(one))
 
 
-def _state(one: Listed) -> str:
+def _state(one: ArtifactSummary) -> str:
     if one.problem:
         return one.problem
     if one.changed is None:

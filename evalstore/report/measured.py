@@ -13,14 +13,14 @@ from evalstore.report.words import counted, wrapped
 from evalstore.text import excerpt, printable
 
 if TYPE_CHECKING:
-    from evalstore.diff import Measured, MovedOutput
+    from evalstore.diff import RunMeasurement, MovedOutput
 
 _PERCENT = 100
 _PLACES = 4  # of a score in a line of text
 _ID = 40
 
 
-def measured_text(measured: Measured, width: int) -> str:
+def measured_text(measured: RunMeasurement, width: int) -> str:
     """Return one sentence, wrapped, and a line for each example."""
     files = dict.fromkeys(printable(example.place.file) for example in measured.examples)
     lines = wrapped(measured_sentence(measured), width=width, inner="  ")
@@ -31,12 +31,12 @@ def measured_text(measured: Measured, width: int) -> str:
     return "\n".join([*lines, *below, *([f"  and {more:,} more"] if more else [])])
 
 
-def measured_sentence(measured: Measured) -> str:
+def measured_sentence(measured: RunMeasurement) -> str:
     """Return how many outputs of a run move, in a sentence."""
     return f"{measured.run}: {_sentence(measured)}"
 
 
-def measured_document(measured: Measured) -> dict[str, Any]:
+def measured_document(measured: RunMeasurement) -> dict[str, Any]:
     """Return the JSON of one run."""
     return {
         "run": measured.run,
@@ -62,13 +62,13 @@ def _example(example: MovedOutput) -> dict[str, Any]:
     }
 
 
-def _sentence(measured: Measured) -> str:
+def _sentence(measured: RunMeasurement) -> str:
     if not measured.outputs:
         return "none of its outputs is graded by what changed"
     return "; ".join(_parts(measured, measured.outputs - measured.unscored))
 
 
-def _parts(measured: Measured, graded: int) -> Iterator[str]:
+def _parts(measured: RunMeasurement, graded: int) -> Iterator[str]:
     if measured.moved:
         verb = "moves" if measured.moved == 1 else "move"
         yield f"{measured.moved:,} of {counted(graded, 'output')} {verb}, {_verdicts(measured)}"
@@ -80,7 +80,7 @@ def _parts(measured: Measured, graded: int) -> Iterator[str]:
         yield f"{measured.unscored:,} could not be graded under both"
 
 
-def _verdicts(measured: Measured) -> str:
+def _verdicts(measured: RunMeasurement) -> str:
     if not measured.verdict_moved:
         return "no verdict does"
     alike = measured.verdict_moved == measured.moved > 1

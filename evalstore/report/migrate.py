@@ -12,7 +12,7 @@ from evalstore.report.migrate_text import everything
 from evalstore.report.migrate_text import summary as text
 
 if TYPE_CHECKING:
-    from evalstore.migration import Entry, MigrationReport, Source
+    from evalstore.migration import MigrationEntry, MigrationReport, MigrationSource
 
 __all__ = ["document", "everything", "markdown", "text"]
 
@@ -36,7 +36,7 @@ def document(report: MigrationReport) -> Any:
     }
 
 
-def _source_json(source: Source) -> Any:
+def _source_json(source: MigrationSource) -> Any:
     return {
         "file": source.file,
         "sha256": source.sha256,
@@ -50,7 +50,7 @@ def _source_json(source: Source) -> Any:
     }
 
 
-def _entry_json(entry: Entry) -> Any:
+def _entry_json(entry: MigrationEntry) -> Any:
     return {
         "file": entry.file,
         "pointer": entry.pointer,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evalstore.report.words import counted, listed
 
 if TYPE_CHECKING:
-    from evalstore.migration import Entry, MigrationReport, Planned, Source
+    from evalstore.migration import MigrationEntry, MigrationReport, PlannedFile, MigrationSource
 
 OUTCOMES = ("migrated", "lossy", "unmapped", "refused")
 HEAD = ("format", "files", "entries", *OUTCOMES)
@@ -28,7 +28,7 @@ class Remark:
 
     outcome: str
     reason: str
-    entries: tuple[Entry, ...]
+    entries: tuple[MigrationEntry, ...]
 
     def where(self, file: str) -> str:
         """Return the first lines that it is said of; those of another file by its name."""
@@ -41,8 +41,8 @@ class Remark:
 class Group(NamedTuple):
     """A source and its entries."""
 
-    source: Source
-    entries: tuple[Entry, ...]
+    source: MigrationSource
+    entries: tuple[MigrationEntry, ...]
 
     @property
     def quiet(self) -> bool:
@@ -66,9 +66,9 @@ def groups(report: MigrationReport) -> list[Group]:
     return [Group(source, tuple(islice(left, source.entries))) for source in report.sources]
 
 
-def remarks(entries: Iterable[Entry]) -> list[Remark]:
+def remarks(entries: Iterable[MigrationEntry]) -> list[Remark]:
     """Return what is said of entries, each sentence once."""
-    said: dict[tuple[str, str], list[Entry]] = {}
+    said: dict[tuple[str, str], list[MigrationEntry]] = {}
     for entry in entries:
         for reason in dict.fromkeys(entry.reasons):
             said.setdefault((str(entry.outcome), reason), []).append(entry)
@@ -103,7 +103,7 @@ def sentence(report: MigrationReport) -> str:
     return f"{entries}: {', '.join(f'{counts[outcome]:,} {outcome}' for outcome in OUTCOMES)}"
 
 
-def guesses(source: Source) -> Iterator[str]:
+def guesses(source: MigrationSource) -> Iterator[str]:
     """Yield why a source was taken for its format, and what else it looks like."""
     if source.format:
         dialect = f" ({source.dialect})" if source.dialect else ""
@@ -133,7 +133,7 @@ def closing(report: MigrationReport, names: str = "") -> Iterator[str]:
         yield "an earlier migration was interrupted; what it left was undone first"
 
 
-def sizes(file: Planned) -> tuple[int, int]:
+def sizes(file: PlannedFile) -> tuple[int, int]:
     """Return how many lines a planned file adds, and how many it takes away."""
     lines = file.diff.splitlines()[2:]
     return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)

@@ -26,7 +26,7 @@ from evalstore.report.words import counted, wrapped
 from evalstore.text import printable
 
 if TYPE_CHECKING:
-    from evalstore.migration import Entry, MigrationReport, Planned
+    from evalstore.migration import MigrationEntry, MigrationReport, PlannedFile
 
 _REMARKS = 20  # sentences about one source
 _QUIET = 10  # sources that there is nothing to say of
@@ -119,7 +119,7 @@ def _entries(part: Group) -> Iterator[str]:
     yield from columns(rows).splitlines() if rows else ()
 
 
-def _entry(entry: Entry) -> list[str]:
+def _entry(entry: MigrationEntry) -> list[str]:
     place = f"  {entry.file}:{entry.line}" if entry.line else f"  {entry.file}"
     return [place, entry.pointer, str(entry.outcome), entry.target or "", entry.reason]
 
@@ -142,7 +142,7 @@ def _plan(report: MigrationReport) -> Iterator[str]:
         yield f"{counted(len(planned) - len(shown), 'new file')} not shown line by line; {_MORE}"
 
 
-def _folders(planned: Sequence[Planned]) -> Iterator[str]:
+def _folders(planned: Sequence[PlannedFile]) -> Iterator[str]:
     """Yield how many more files there are in each folder of the store."""
     counts = Counter((str(file.state), file.path.partition("/")[0]) for file in planned)
     rows = [(f"  {state}", f"{counted(number, 'file')} in {folder}/") for (state, folder), number in counts.items()]

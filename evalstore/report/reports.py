@@ -21,8 +21,8 @@ from evalstore.versions import Bump
 if TYPE_CHECKING:
     from evalstore.diff import Diff, DiffFinding
     from evalstore.integrity import Verified
-    from evalstore.release import Standing, Status
-    from evalstore.release.values import Moved
+    from evalstore.release import ArtifactStatus, Status
+    from evalstore.release.values import MovedReference
 
 _SEVERITIES = {Bump.MAJOR: Severity.WARNING}  # every other change is a note
 _WORKING = "@worktree"
@@ -82,7 +82,7 @@ def _is_shown(finding: DiffFinding) -> bool:
     return finding.level is Bump.MAJOR or finding.accepted is not None
 
 
-def _standing(standing: Standing) -> Problem:
+def _standing(standing: ArtifactStatus) -> Problem:
     users = listed(standing.dependents, _SHOWN)
     wanted = (("hint", f"evalstore bump {standing.ref}"),) if standing.working and not standing.ok else ()
     return Problem(
@@ -96,7 +96,7 @@ def _standing(standing: Standing) -> Problem:
     )
 
 
-def _followed(standing: Standing, moved: Moved) -> Problem:
+def _followed(standing: ArtifactStatus, moved: MovedReference) -> Problem:
     return Problem(
         "reference-floating",
         _SEVERITIES.get(moved.level, Severity.INFO),

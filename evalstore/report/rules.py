@@ -9,7 +9,7 @@ from evalstore.text import excerpt
 
 if TYPE_CHECKING:
     from evalstore.catalogue import Catalogue
-    from evalstore.diff.change import Rule
+    from evalstore.diff.change import ChangeRule
 
 _ONE_WAY = frozenset({"none", "stricter", "looser", "either"})
 _SHORT = 35  # characters of a message, so that a line has no more than 100
@@ -28,7 +28,7 @@ def document(catalogue: Catalogue) -> Any:
     return {"rule_set": catalogue.rule_set, "rules": [entry(rule) for rule in catalogue.rules]}
 
 
-def entry(rule: Rule) -> dict[str, Any]:
+def entry(rule: ChangeRule) -> dict[str, Any]:
     """Return the JSON of one row."""
     return {
         "id": rule.id,
@@ -37,8 +37,8 @@ def entry(rule: Rule) -> dict[str, Any]:
         "since": rule.since,
         "level": str(rule.level),
         "headline": {"level": str(rule.headline.level), "only": rule.headline.only} if rule.headline else None,
-        "direction": rule.law.words,
-        "moves": str(rule.channel),
+        "direction": rule.direction.words,
+        "moves": str(rule.scope),
         "certainty": str(rule.certainty),
         "mirror": rule.mirror,
         "deciders": [decider.__name__.lstrip("_") for decider in rule.deciders],
@@ -49,9 +49,9 @@ def entry(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _row(rule: Rule) -> tuple[str, ...]:
+def _row(rule: ChangeRule) -> tuple[str, ...]:
     from evalstore.catalogue import shown
 
     level = f"{rule.level}*" if rule.deciders else str(rule.level)
-    moves = rule.law.words if rule.law.words in _ONE_WAY else "as told"
+    moves = rule.direction.words if rule.direction.words in _ONE_WAY else "as told"
     return (rule.number, rule.id, rule.artifact, level, moves, excerpt(shown(rule.message), _SHORT))

@@ -15,7 +15,7 @@ from evalstore.text import printable
 
 if TYPE_CHECKING:
     from evalstore.diff import DiffFinding
-    from evalstore.release import Standing, Status
+    from evalstore.release import ArtifactStatus, Status
 
 _NAMED = 3
 _MARGIN = " " * 4
@@ -90,7 +90,7 @@ def document(status: Status) -> Any:
     }
 
 
-def _row(standing: Standing) -> tuple[str, ...]:
+def _row(standing: ArtifactStatus) -> tuple[str, ...]:
     return (
         "ok" if standing.ok else "NO",
         standing.ref,
@@ -113,7 +113,7 @@ def _told(finding: DiffFinding) -> dict[str, Any]:
     }
 
 
-def _below(standing: Standing) -> Iterator[str]:
+def _below(standing: ArtifactStatus) -> Iterator[str]:
     yield from _essence(standing)
     if standing.dependents:
         yield f"referred to by {listed(standing.dependents, _NAMED)}"
@@ -124,7 +124,7 @@ def _below(standing: Standing) -> Iterator[str]:
         yield f"reaches {told}{stay}"
 
 
-def _essence(standing: Standing) -> Iterator[str]:
+def _essence(standing: ArtifactStatus) -> Iterator[str]:
     """Yield what nobody could know from the line of an artifact."""
     if standing.state == _MOVED:
         yield from (moved.sentence for moved in standing.moved[:_NAMED]) if standing.moved else [standing.message]

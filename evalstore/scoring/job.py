@@ -33,7 +33,7 @@ from evalstore.scoring.pairs import Pairs
 from evalstore.scoring.questions import Questions, indexed
 from evalstore.scoring.tally import Tally
 from evalstore.scoring.used import Ruler, Used, pin
-from evalstore.store import Resolved, Store
+from evalstore.store import Resolved, ArtifactStore
 from evalstore.store.revisions import head
 from evalstore.text import excerpt
 
@@ -123,7 +123,7 @@ def begun(  # noqa: PLR0913  # as `score` has them
     dataset: str,
     outputs: Path,
     *,
-    store: Store,
+    store: ArtifactStore,
     at: datetime,
     model: str | None,
     rubric: str | None,
@@ -160,7 +160,7 @@ def _text(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _begun(resolved: Resolved, samples: Path, *, store: Store, at: datetime, model: str) -> Run:
+def _begun(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: datetime, model: str) -> Run:
     stamp = f"{at.timestamp():.6f}"
     return Run(
         path=Path(),
@@ -193,7 +193,7 @@ def _approximate(run: Run) -> Iterator[str]:
             yield f"some verdicts only come close: {engine} answered for an engine that is not installed"
 
 
-def _head(store: Store) -> str | None:
+def _head(store: ArtifactStore) -> str | None:
     try:
         return head(store.git)
     except RefError:

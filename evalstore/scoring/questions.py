@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from evalstore.errors import RefusedError
 from evalstore.model import Question
-from evalstore.store import Resolved, Store
+from evalstore.store import Resolved, ArtifactStore
 from evalstore.text import excerpt
 
 Found = tuple[int, Question]
@@ -24,9 +24,9 @@ class Questions:
     find: Callable[[str], Found | None]
 
 
-def indexed(resolved: Resolved, store: Store) -> AbstractContextManager[Questions]:
+def indexed(resolved: Resolved, store: ArtifactStore) -> AbstractContextManager[Questions]:
     """Index the questions of a dataset where they fit best."""
-    questions = _checked(store.questions(resolved), str(resolved.ref))
+    questions = _checked(store.read_questions(resolved), str(resolved.ref))
     return on_disk(questions) if "rows" in resolved.artifact.value else nullcontext(in_memory(questions))
 
 

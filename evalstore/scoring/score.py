@@ -9,14 +9,14 @@ from pathlib import Path
 from evalstore.judging import Judges
 from evalstore.runs import LATEST, Run
 from evalstore.scoring.job import begun
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 
 def score(  # noqa: PLR0913  # what a command line can say, each by its name
     dataset: str,
     outputs: Path,
     *,
-    store: Store,
+    store: ArtifactStore,
     out: Path,
     at: datetime,
     model: str | None = None,

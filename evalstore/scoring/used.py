@@ -10,7 +10,7 @@ from evalstore.checks import Reach, prepare
 from evalstore.errors import RefError, RefusedError, SchemaError
 from evalstore.model import MISFITS, Artifact, Call, Kind, PinType, Reply, RubricResult, Sample, parse_ref, rubric_of
 from evalstore.runs import Pinned
-from evalstore.store import Resolved, Store
+from evalstore.store import Resolved, ArtifactStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Ruler:
 class Used:
     """The artifacts of one run so far, by the reference that asked for them."""
 
-    store: Store
+    store: ArtifactStore
     ask: Callable[[Call], Reply]
     model: Mapping[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

@@ -2,7 +2,7 @@
 
 from evalstore.store.objects import Commit
 from evalstore.store.resolve import Resolved
-from evalstore.store.store import Store
+from evalstore.store.store import ArtifactStore
 from evalstore.store.tags import Release
 
-__all__ = ["Commit", "Release", "Resolved", "Store"]
+__all__ = ["Commit", "Release", "Resolved", "ArtifactStore"]

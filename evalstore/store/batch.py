@@ -24,14 +24,14 @@ _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HEADER = re.compile(rb"([0-9a-f]+) (blob|tree|commit|tag) ([0-9]+)\n")
 
 
-class Object(NamedTuple):
+class GitObject(NamedTuple):
     """An object as git stores it, its hash checked."""
 
     type: str
     data: bytes
 
 
-class MissingError(GitError):
+class MissingObjectError(GitError):
     """An object that this clone does not have."""
 
 
@@ -40,32 +40,32 @@ def is_oid(text: str) -> bool:
     return _OID.fullmatch(text) is not None
 
 
-def hasher(type_: str, size: int, hex_digits: int) -> Any:
+def start_object_hash(type_: str, size: int, hex_digits: int) -> Any:
     """Return git's hash of an object, ready for its content."""
     algorithm = hashlib.sha256 if hex_digits == 64 else hashlib.sha1  # noqa: PLR2004  # an id in hex
     return algorithm(f"{type_} {size}\0".encode("ascii"), usedforsecurity=False)
 
 
-def blob_id(data: bytes, hex_digits: int) -> str:
+def compute_blob_id(data: bytes, hex_digits: int) -> str:
     """Return the id that a file's bytes have in a repository, unfiltered."""
-    hash_ = hasher("blob", len(data), hex_digits)
+    hash_ = start_object_hash("blob", len(data), hex_digits)
     hash_.update(data)
     digest: str = hash_.hexdigest()
     return digest
 
 
 @dataclass(slots=True)
-class Batch:
+class ObjectReader:
     """Reads objects through one process of this thread's process; a fork starts its own."""
 
     git: Git
     _process: Any = None
     _pid: int = 0
     _buffer: bytearray = field(default_factory=bytearray)
-    _kept: dict[str, Object] = field(default_factory=dict)
+    _kept: dict[str, GitObject] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def read(self, oid: str) -> Object:
+    def read(self, oid: str) -> GitObject:
         """Return one object; missing, too large or not what its id says is a `GitError`."""
         with self._lock:
             if oid in self._kept:
@@ -76,15 +76,15 @@ class Batch:
             except BaseException:
                 self.close()  # what is left in the pipe belongs to nobody
                 raise
-        _check(oid, hasher(type_, size, len(oid)), data)
-        return self._keep(oid, Object(type_, data))
+        _check(oid, start_object_hash(type_, size, len(oid)), data)
+        return self._keep(oid, GitObject(type_, data))
 
     def stream(self, oid: str) -> Iterator[bytes]:
         """Yield a blob of any size in pieces, by a process of its own; raises after the last when the hash differs."""
-        own = Batch(self.git)
+        own = ObjectReader(self.git)
         try:
             type_, left = own._ask(oid, sys.maxsize)
-            hash_ = hasher(type_, left, len(oid))
+            hash_ = start_object_hash(type_, left, len(oid))
             while left:
                 piece = own._take(min(left, _CHUNK), oid)
                 left -= len(piece)
@@ -107,7 +107,7 @@ class Batch:
             process.kill()
             process.wait()
 
-    def _keep(self, oid: str, found: Object) -> Object:
+    def _keep(self, oid: str, found: GitObject) -> GitObject:
         if found.type in _KEPT_TYPES and len(found.data) <= _KEPT_SIZE:
             with self._lock:
                 self._kept[oid] = found
@@ -177,7 +177,7 @@ class Batch:
 
 
 def _missing(oid: str) -> GitError:
-    return MissingError(f"object {oid[:12]} is missing from this clone", hint=MISSING)
+    return MissingObjectError(f"object {oid[:12]} is missing from this clone", hint=MISSING)
 
 
 def _check(oid: str, hash_: Any, data: bytes = b"") -> None:

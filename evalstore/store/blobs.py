@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evalstore.errors import GitError
 from evalstore.files import open_below, pieces
-from evalstore.store.batch import hasher
+from evalstore.store.batch import start_object_hash
 from evalstore.store.git import Git
 from evalstore.store.line_ends import cleaned_pieces
 
@@ -49,7 +49,7 @@ def working_blob(root: Path, path: str, hex_digits: int) -> str:
 
 
 def _hashed(data: Iterable[bytes], size: int, hex_digits: int) -> str:
-    hash_ = hasher("blob", size, hex_digits)
+    hash_ = start_object_hash("blob", size, hex_digits)
     for piece in data:
         hash_.update(piece)
     digest: str = hash_.hexdigest()

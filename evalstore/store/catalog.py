@@ -13,12 +13,12 @@ from evalstore.model import Kind, Ref
 from evalstore.model.refs import Named
 from evalstore.store.artifacts import LIMIT, read_artifact
 from evalstore.store.blobs import committed_blobs, is_blob
-from evalstore.store.store import Store
+from evalstore.store.store import ArtifactStore
 from evalstore.store.tags import Release
 
 
 @dataclass(frozen=True, slots=True)
-class Listed(Named):
+class ArtifactSummary(Named):
     """One artifact; `changed` is None without a file or a release to compare, `problem` says why a file is unread."""
 
     kind: Kind
@@ -34,34 +34,34 @@ class Listed(Named):
 class Listing:
     """All artifacts, and the tags that stand among theirs and are no versions (name, why)."""
 
-    artifacts: tuple[Listed, ...]
+    artifacts: tuple[ArtifactSummary, ...]
     ignored: tuple[tuple[str, str], ...]
 
 
-def read_listing(store: Store) -> Listing:
+def read_listing(store: ArtifactStore) -> Listing:
     """List a store with one question about tags and one about blobs; a file is parsed only when it has changed."""
     released = {
-        key: list(group) for key, group in groupby(store.releases(), key=lambda release: (release.kind, release.id))
+        key: list(group) for key, group in groupby(store.list_releases(), key=lambda release: (release.kind, release.id))
     }
-    files = {(ref.kind, ref.id): ref for ref in store.working()}
+    files = {(ref.kind, ref.id): ref for ref in store.list_working_refs()}
     blobs = _blobs(store, {key: group[-1] for key, group in released.items() if key in files})
     artifacts = (
         _listed(store, key, released.get(key, []), ref=files.get(key), blob=blobs.get(key))
         for key in sorted(released.keys() | files.keys())
     )
-    return Listing(tuple(artifacts), tuple(store.tags.ignored()))
+    return Listing(tuple(artifacts), tuple(store.tags.list_ignored()))
 
 
 _Key = tuple[Kind, str]
 
 
-def _blobs(store: Store, newest: Mapping[_Key, Release]) -> dict[_Key, str | None]:
+def _blobs(store: ArtifactStore, newest: Mapping[_Key, Release]) -> dict[_Key, str | None]:
     """Return the blob of each artifact at its newest release, by one call to git."""
     files = ((one.commit, store.prefix + one.path) for one in newest.values())
     return dict(zip(newest, committed_blobs(store.git, files), strict=True))
 
 
-def _listed(store: Store, key: _Key, releases: Sequence[Release], *, ref: Ref | None, blob: str | None) -> Listed:
+def _listed(store: ArtifactStore, key: _Key, releases: Sequence[Release], *, ref: Ref | None, blob: str | None) -> ArtifactSummary:
     finals = [release for release in releases if not release.version.prerelease] or releases
     latest = str(finals[-1].version) if finals else None
     working, changed, problem = None, None, None
@@ -72,7 +72,7 @@ def _listed(store: Store, key: _Key, releases: Sequence[Release], *, ref: Ref | 
             working = str(releases[-1].version) if same else _version(store.root, ref)
         except EvalstoreError as error:
             changed, problem = (True if releases else None), str(error)
-    return Listed(*key, latest, len(releases), working, changed, problem)
+    return ArtifactSummary(*key, latest, len(releases), working, changed, problem)
 
 
 def _version(root: Path, ref: Ref) -> str:

@@ -93,7 +93,7 @@ _OWN_KEPT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class GitEnvironment:
     """One way to start git: its settings, its environment, and what of ours is handed on."""
 
     settings: Sequence[str]
@@ -110,8 +110,8 @@ class Door:
         return ["/usr/bin/env", "-i", *pairs, executable, "--no-pager", *words, *argv]
 
 
-SEALED = Door(_CONFIG, _ENVIRONMENT, _KEPT)
-OWN = Door(_OWN_CONFIG, _OWN_ENVIRONMENT, _OWN_KEPT)
+SEALED = GitEnvironment(_CONFIG, _ENVIRONMENT, _KEPT)
+OWN = GitEnvironment(_OWN_CONFIG, _OWN_ENVIRONMENT, _OWN_KEPT)
 
 
 def _kept(name: str) -> str:

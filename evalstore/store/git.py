@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from evalstore.errors import GitError
-from evalstore.store.doors import SEALED, Door
+from evalstore.store.doors import SEALED, GitEnvironment
 from evalstore.text import excerpt
 
 TIMEOUT = 30.0  # seconds; a FIFO in place of a ref would hang git for ever
@@ -66,7 +66,7 @@ class Git:
     directory: Path
     held: tuple[int, ...] = ()
     timeout: float | None = None
-    door: Door = SEALED
+    door: GitEnvironment = SEALED
 
     def run(self, *argv: str, stdin: bytes = b"", env: Mapping[str, str | None] | None = None) -> bytes:
         """Run one git subcommand and return its stdout; raises `CommandError`, or `GitError` when git is missing."""
@@ -100,7 +100,7 @@ def call(  # noqa: PLR0913  # how a process is started, each by its name
     env: Mapping[str, str | None] | None = None,
     held: Sequence[int] = (),
     timeout: float | None = None,
-    door: Door = SEALED,
+    door: GitEnvironment = SEALED,
 ) -> bytes:
     """Run git outside any named repository; `env` adds to the sealed environment, None takes a name out of it."""
     with tempfile.TemporaryFile() as file, _no_watchdog_left():

@@ -13,10 +13,10 @@ from evalstore.store.rows import rows_blob
 from evalstore.versions import Version, find_version
 
 if TYPE_CHECKING:
-    from evalstore.store.store import Store
+    from evalstore.store.store import ArtifactStore
 
 
-def resolve(store: Store, ref: Ref) -> Resolved:
+def resolve(store: ArtifactStore, ref: Ref) -> Resolved:
     """Resolve one reference: as the lock holds it, else as it is today."""
     if ref.type is PinType.WORKTREE:
         return resolve_today(store, ref)
@@ -33,7 +33,7 @@ def held_version(ref: Ref, held: Held) -> Version | None:
     return version if possible else None
 
 
-def _as_held(store: Store, ref: Ref, held: Held) -> Resolved:
+def _as_held(store: ArtifactStore, ref: Ref, held: Held) -> Resolved:
     revision = ref.type is PinType.REVISION
     found = at_commit(store, ref, held.commit) if revision else _at_version(store, ref, held)
     if found.blob != held.blob:
@@ -43,7 +43,7 @@ def _as_held(store: Store, ref: Ref, held: Held) -> Resolved:
     return replace(found, floating=False, locked=True)
 
 
-def _at_version(store: Store, ref: Ref, held: Held) -> Resolved:
+def _at_version(store: ArtifactStore, ref: Ref, held: Held) -> Resolved:
     version = held_version(ref, held)
     if version is None:
         raise _refused(f"{ref} is locked at {held.version or 'no version'}, which it cannot mean", held, ref)

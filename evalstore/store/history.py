@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from evalstore.errors import GitError, RefError
 from evalstore.model import Ref
 from evalstore.store.resolve import unknown
-from evalstore.store.store import Store
-from evalstore.store.tags import FIELDS, TAGS, Tag, patterns
+from evalstore.store.store import ArtifactStore
+from evalstore.store.tags import FIELDS, TAGS, TagRef, patterns
 from evalstore.versions import Version
 
 _TOLD = (
@@ -48,7 +48,7 @@ class History:
     releases: tuple[Logged, ...]
 
 
-def read_history(store: Store, ref: Ref) -> History:
+def read_history(store: ArtifactStore, ref: Ref) -> History:
     """Return the releases that a version or a range covers (no pin, latest: all); `RefError` when there are none."""
     if not ref.names_release:
         raise RefError(f"{ref} names no releases", hint=f"evalstore log {ref.name}")
@@ -65,7 +65,7 @@ def _covers(ref: Ref, version: Version) -> bool:
     return ref.range is None or version in ref.range
 
 
-def _logged(store: Store, listed: bytes) -> list[Logged]:
+def _logged(store: ArtifactStore, listed: bytes) -> list[Logged]:
     fields = listed.decode("utf-8", "surrogateescape").split("\0")
     width = len(FIELDS) + len(_TOLD)
     if len(fields) % width != 1:
@@ -74,8 +74,8 @@ def _logged(store: Store, listed: bytes) -> list[Logged]:
     return [one for record in records if (one := _read(store, record)) is not None]
 
 
-def _read(store: Store, record: list[str]) -> Logged | None:
-    tag = Tag(record[0].lstrip("\n").removeprefix(TAGS), *record[1 : len(FIELDS)])
+def _read(store: ArtifactStore, record: list[str]) -> Logged | None:
+    tag = TagRef(record[0].lstrip("\n").removeprefix(TAGS), *record[1 : len(FIELDS)])
     release = store.tags.grammar.release(tag)
     if release is None:
         return None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from evalstore.errors import RefError
 from evalstore.model import Kind, is_id
-from evalstore.store.batch import Batch
+from evalstore.store.batch import ObjectReader
 from evalstore.store.git import Git
 from evalstore.store.objects import find_file, list_folder
 from evalstore.store.revisions import head
@@ -47,7 +47,7 @@ class Ledgers:
     """The ledgers of one store at HEAD, each read once; none before the first commit."""
 
     git: Git
-    batch: Batch
+    batch: ObjectReader
     prefix: str
     _tip: str | None = None
     _read: dict[str, Ledger] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from evalstore.store.writing import NAMES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evalstore.store.store import Store
+    from evalstore.store.store import ArtifactStore
 
 _AUTO = "auto"
 # What `text` says, or `crlf`, its name of old; else `eol` does.
@@ -22,7 +22,7 @@ _ATTRIBUTES = ("text", "crlf", "eol")
 _ON = frozenset({"true", "yes", "on", "1", "input"})  # values of core.autocrlf
 
 
-def find_cleaned(store: Store, paths: Sequence[str]) -> frozenset[str]:
+def find_cleaned(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str]:
     """Return those of `paths` (from the repository's root) that git would commit with LF for CRLF."""
     top = store.repository.top
     if top is None or not paths:
@@ -36,7 +36,7 @@ def find_cleaned(store: Store, paths: Sequence[str]) -> frozenset[str]:
     how = {path: _how(text, crlf, eol, default) for path, text, crlf, eol in values}
     # What git holds with a CR already it takes for a wish, and a CR alone for no text, unless an attribute says so.
     auto = [path for path in how if how[path] == _AUTO]
-    kept = {path for path, blob in staged(store.git, auto).items() if has_cr(store.batch.stream(blob))}
+    kept = {path for path, blob in staged(store.git, auto).items() if has_cr(store.objects.stream(blob))}
     kept |= {path for path in auto if _has_lone_cr(top, path)}
     return frozenset(path for path in how if how[path] != "never" and path not in kept)
 
@@ -70,6 +70,6 @@ def _has_lone_cr(top: Path, path: str) -> bool:
         return has_cr(cleaned_pieces(pieces(file)))
 
 
-def _autocrlf(store: Store) -> bool:
+def _autocrlf(store: ArtifactStore) -> bool:
     found = find_settings(store.git, "--get-regexp", r"^core\.autocrlf$")
     return bool(found) and found[-1].value.lower() in _ON

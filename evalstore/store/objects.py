@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import NamedTuple
 
 from evalstore.errors import GitError, RefusedError
-from evalstore.store.batch import Batch
+from evalstore.store.batch import ObjectReader
 
 _PERSON = re.compile(rb"(.*?) ?<([^<>\n]*)>(?: (-?[0-9]{1,12}) ([+-])([0-9]{2})([0-9]{2}))?")
 # A tree is entries without a separator, so a name counts only where whole entries end before it.
@@ -38,32 +38,32 @@ class TagObject(NamedTuple):
     name: str
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """One name of a folder."""
 
     mode: str
     oid: str
 
 
-def read_commit(batch: Batch, oid: str) -> Commit:
+def read_commit(batch: ObjectReader, oid: str) -> Commit:
     """Return a commit; an odd author or date is no reason to fail."""
     headers, message = _split(_expect(batch, oid, "commit"))
     author, email, date = _person(headers.get(b"author", b""))
     return Commit(oid, author, email, date, _text(message.strip().partition(b"\n")[0]))
 
 
-def read_tag(batch: Batch, oid: str) -> TagObject:
+def read_tag(batch: ObjectReader, oid: str) -> TagObject:
     """Return the three headers of a tag object that say what it names."""
-    return tag_of(_expect(batch, oid, "tag"))
+    return parse_tag(_expect(batch, oid, "tag"))
 
 
-def tag_of(data: bytes) -> TagObject:
+def parse_tag(data: bytes) -> TagObject:
     """Return the three headers of a tag object from its bytes."""
     headers, _ = _split(data)
     return TagObject(*(_text(headers.get(key, b"")) for key in (b"object", b"type", b"tag")))
 
 
-def find_file(batch: Batch, commit: str, path: str) -> str | None:
+def find_file(batch: ObjectReader, commit: str, path: str) -> str | None:
     """Return the blob of a regular file at a commit; None when it is not there, refused when it is something else."""
     entry = _find(batch, commit, path)
     if entry is not None and not entry.mode.startswith("100"):
@@ -71,7 +71,7 @@ def find_file(batch: Batch, commit: str, path: str) -> str | None:
     return entry.oid if entry else None
 
 
-def list_folder(batch: Batch, commit: str, path: str) -> dict[str, Entry]:
+def list_folder(batch: ObjectReader, commit: str, path: str) -> dict[str, TreeEntry]:
     """Return the entries of a folder at a commit by name; none when it is not there."""
     folder = _find(batch, commit, path)
     if folder is None:
@@ -79,10 +79,10 @@ def list_folder(batch: Batch, commit: str, path: str) -> dict[str, Entry]:
     if folder.mode != "40000":
         raise _odd(path, folder.mode, commit, "a folder")
     entries = _ENTRY[len(folder.oid) // 2].finditer(_expect(batch, folder.oid, "tree"))
-    return {_text(one[2]): Entry(one[1].decode("ascii"), one[3].hex()) for one in entries}
+    return {_text(one[2]): TreeEntry(one[1].decode("ascii"), one[3].hex()) for one in entries}
 
 
-def find_entry(batch: Batch, tree: str, name: str) -> Entry | None:
+def find_entry(batch: ObjectReader, tree: str, name: str) -> TreeEntry | None:
     """Return the entry of a tree with exactly this name."""
     data, size = _expect(batch, tree, "tree"), len(tree) // 2
     needle = b" %s\0" % os.fsencode(name)
@@ -90,12 +90,12 @@ def find_entry(batch: Batch, tree: str, name: str) -> Entry | None:
     while at >= 0:
         if mode := _MODE[size].fullmatch(data, 0, at):
             start = at + len(needle)
-            return Entry(mode[1].decode("ascii"), data[start : start + size].hex())
+            return TreeEntry(mode[1].decode("ascii"), data[start : start + size].hex())
         at = data.find(needle, at + 1)
     return None
 
 
-def _find(batch: Batch, commit: str, path: str) -> Entry | None:
+def _find(batch: ObjectReader, commit: str, path: str) -> TreeEntry | None:
     headers, _ = _split(_expect(batch, commit, "commit"))
     tree = _text(headers.get(b"tree", b""))
     *folders, name = path.split("/")
@@ -109,7 +109,7 @@ def _find(batch: Batch, commit: str, path: str) -> Entry | None:
     return find_entry(batch, tree, name)
 
 
-def _expect(batch: Batch, oid: str, type_: str) -> bytes:
+def _expect(batch: ObjectReader, oid: str, type_: str) -> bytes:
     found = batch.read(oid)
     if found.type != type_:
         raise GitError(f"object {oid[:12]} is a {found.type}, where a {type_} should be")

@@ -19,7 +19,7 @@ _FORMATS = {40: "sha1", 64: "sha256"}  # digits of an object's id
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
 
-class Setting(NamedTuple):
+class ConfigSetting(NamedTuple):
     """A line of git's config; its key has a section, perhaps a name with dots, and a variable."""
 
     key: str
@@ -27,7 +27,7 @@ class Setting(NamedTuple):
 
 
 @contextmanager
-def own_repository(git: Git, hex_digits: int, settings: Iterable[Setting] = ()) -> Iterator[Git]:
+def own_repository(git: Git, hex_digits: int, settings: Iterable[ConfigSetting] = ()) -> Iterator[Git]:
     """Make an empty repository without hooks or refs; objects are read from, and written to, those of `git`.
 
     Its config is what the user's global one says of the repository of `git` in particular (includeIf), and `settings`.
@@ -46,7 +46,7 @@ def own_repository(git: Git, hex_digits: int, settings: Iterable[Setting] = ()) 
         yield replace(own, door=door)
 
 
-def find_settings(git: Git, *words: str) -> list[Setting]:
+def find_settings(git: Git, *words: str) -> list[ConfigSetting]:
     """Return the settings that `git config` finds by `words`, in its order; the user's own are among them."""
     try:
         out = git.run("config", "--includes", "--null", *words, env=OWN_CONFIG)
@@ -55,10 +55,10 @@ def find_settings(git: Git, *words: str) -> list[Setting]:
             return []
         raise
     pairs = (line.partition("\n") for line in out.decode("utf-8", "surrogateescape").split("\0") if line)
-    return [Setting(key, value if stated else "true") for key, stated, value in pairs]
+    return [ConfigSetting(key, value if stated else "true") for key, stated, value in pairs]
 
 
-def _global(git: Git) -> list[Setting]:
+def _global(git: Git) -> list[ConfigSetting]:
     try:
         return find_settings(git, "--global", "--list")
     except CommandError as failure:
@@ -67,7 +67,7 @@ def _global(git: Git) -> list[Setting]:
         raise
 
 
-def _line(setting: Setting) -> str:
+def _line(setting: ConfigSetting) -> str:
     section, _, rest = setting.key.partition(".")
     name, dot, variable = rest.rpartition(".")
     head = f'{section} "{_escaped(name)}"' if dot else section

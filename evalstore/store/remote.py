@@ -11,7 +11,7 @@ from typing import NamedTuple
 from evalstore.errors import GitError
 from evalstore.store.git import Git
 from evalstore.store.locate import Repository
-from evalstore.store.own import Setting, find_settings, own_repository
+from evalstore.store.own import ConfigSetting, find_settings, own_repository
 from evalstore.store.revisions import HEADS
 
 _PATIENCE = 600.0  # seconds: a slow line, or somebody who is asked for a password
@@ -88,7 +88,7 @@ def note(git: Git, remote: Remote, refs: Mapping[str, str]) -> None:
                 git.run("update-ref", f"refs/remotes/{remote.name}/{name.removeprefix(HEADS)}", oid)
 
 
-def _headers(git: Git) -> list[Setting]:
+def _headers(git: Git) -> list[ConfigSetting]:
     # So a build server hands its token to the clone that it makes; like an address it is data, and it runs nothing.
     return find_settings(git, "--local", "--get-regexp", r"^http\..+\.extraheader$")
 

@@ -12,16 +12,16 @@ from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref
 from evalstore.model.refs import Named
 from evalstore.store.artifacts import LIMIT, read_artifact
-from evalstore.store.batch import blob_id
+from evalstore.store.batch import compute_blob_id
 from evalstore.store.ledger import ledger_path
 from evalstore.store.objects import find_file, read_tag
 from evalstore.store.revisions import find_commit
-from evalstore.store.tags import Release, Tag
+from evalstore.store.tags import Release, TagRef
 from evalstore.text import nearest
 from evalstore.versions import Version
 
 if TYPE_CHECKING:
-    from evalstore.store.store import Store
+    from evalstore.store.store import ArtifactStore
 
 _SHOWN = 12
 
@@ -62,22 +62,22 @@ class Resolution:
     resolved: tuple[Resolved, ...]
 
 
-def resolve_today(store: Store, ref: Ref) -> Resolved:
+def resolve_today(store: ArtifactStore, ref: Ref) -> Resolved:
     """Resolve one reference, whatever a lock holds; raises `RefError`, `RefusedError`, `LoadError` or `GitError`."""
     if ref.type is PinType.WORKTREE:
         return _on_disk(store, ref)
     if ref.type is PinType.REVISION:
-        return at_commit(store, ref, find_commit(store.git, store.batch, ref.revision))
+        return at_commit(store, ref, find_commit(store.git, store.objects, ref.revision))
     return at_release(store, ref, _version(store, ref))
 
 
-def at_commit(store: Store, ref: Ref, commit: str) -> Resolved:
+def at_commit(store: ArtifactStore, ref: Ref, commit: str) -> Resolved:
     """Resolve a reference as of a commit."""
     file = read_file(store, ref, commit, label=f"git:{commit[:12]}")
     return _resolved(ref, file.artifact, commit=commit, blob=file.blob)
 
 
-def at_release(store: Store, ref: Ref, version: Version) -> Resolved:
+def at_release(store: ArtifactStore, ref: Ref, version: Version) -> Resolved:
     """Resolve a reference at one released version; refused when its file is not the one that was released."""
     name = store.tags.grammar.name(ref.kind, ref.id, version)
     tag = store.tags.find(name)
@@ -106,26 +106,26 @@ class File(NamedTuple):
     sha256: str
 
 
-def read_file(store: Store, ref: Ref, commit: str, *, label: str) -> File:
+def read_file(store: ArtifactStore, ref: Ref, commit: str, *, label: str) -> File:
     """Read the file that should hold `ref` at a commit; `label` is what places within it begin with."""
     path = store.prefix + ref.path
-    blob = find_file(store.batch, commit, path)
+    blob = find_file(store.objects, commit, path)
     if blob is None:
         raise RefError(
             f"there is no {path} at {commit[:12]}", hint=f"git show --stat {commit[:12]} lists what it holds"
         )
-    data = store.batch.read(blob).data
+    data = store.objects.read(blob).data
     return File(read_artifact(ref, data, f"{label}:{path}"), blob, hashlib.sha256(data).hexdigest())
 
 
-def _on_disk(store: Store, ref: Ref) -> Resolved:
+def _on_disk(store: ArtifactStore, ref: Ref) -> Resolved:
     if store.root is None:
         raise RefError("a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD")
     data = read_below(store.root, ref.path, LIMIT)
-    return _resolved(ref, read_artifact(ref, data, ref.path), blob=blob_id(data, store.repository.hex_digits))
+    return _resolved(ref, read_artifact(ref, data, ref.path), blob=compute_blob_id(data, store.repository.hex_digits))
 
 
-def _check_ledger(store: Store, ref: Ref, tag: str, file: File) -> None:
+def _check_ledger(store: ArtifactStore, ref: Ref, tag: str, file: File) -> None:
     line = store.ledgers.of(ref.name).by_version.get(file.artifact.version)
     if line is not None and line.sha256 != file.sha256:
         raise RefusedError(
@@ -138,11 +138,11 @@ def _check_ledger(store: Store, ref: Ref, tag: str, file: File) -> None:
 _MOVED = "a tag names the commit that set this version; somebody moved it or made it by hand"
 
 
-def _commit_of(store: Store, tag: Tag) -> str:
+def _commit_of(store: ArtifactStore, tag: TagRef) -> str:
     """Return the commit of a tag, after the tag object itself, hashed, has said the same as git's listing."""
     flaw = tag.flaw
     if flaw is None and tag.target:
-        said = read_tag(store.batch, tag.oid)
+        said = read_tag(store.objects, tag.oid)
         if (said.target, said.type, said.name) != (tag.target, tag.target_type, tag.inner_name):
             flaw = "is listed as something else than it holds"
     if flaw:
@@ -150,10 +150,10 @@ def _commit_of(store: Store, tag: Tag) -> str:
     return tag.commit
 
 
-def _version(store: Store, ref: Ref) -> Version:
+def _version(store: ArtifactStore, ref: Ref) -> Version:
     if ref.version is not None:
         return ref.version
-    releases = store.releases(ref.kind, ref.id)
+    releases = store.list_releases(ref.kind, ref.id)
     if not releases:
         raise unknown(store, ref)
     wanted = [release.version for release in releases if meets(ref, release.version)]
@@ -174,22 +174,22 @@ def _resolved(
     return Resolved(str(ref), ref.kind, ref.id, artifact.version, tag, commit, blob, ref.floating, artifact)
 
 
-def unknown(store: Store, ref: Ref) -> RefError:
+def unknown(store: ArtifactStore, ref: Ref) -> RefError:
     """Return the error for an id or version that is not there: the versions there are, and the nearest id."""
-    releases = store.releases(ref.kind, ref.id)
+    releases = store.list_releases(ref.kind, ref.id)
     if releases:
         message = f"{ref.name} has no version {ref.version or ref.pin}"
         return RefError(message, hint=_and_shallow(store, _versions(releases)))
     return _unknown_id(store, ref)
 
 
-def _unknown_id(store: Store, ref: Ref) -> RefError:
+def _unknown_id(store: ArtifactStore, ref: Ref) -> RefError:
     if store.root is not None and (store.root / ref.path).is_file():  # listing all files for each would be quadratic
         hint = f"evalstore bump {ref.name} releases it; @worktree reads the file as it is"
         return RefError(f"{ref.name} has no release yet", hint=_and_shallow(store, hint))
-    everything = store.releases()
+    everything = store.list_releases()
     ids = {release.id for release in everything if release.kind == ref.kind}
-    working = {found.id for found in store.working() if found.kind == ref.kind}
+    working = {found.id for found in store.list_working_refs() if found.kind == ref.kind}
     near = nearest(ref.id, sorted(ids | working))
     if near is None:
         return RefError(f"there is no {ref.name}", hint=_and_shallow(store, "evalstore list shows what there is"))
@@ -204,7 +204,7 @@ def _versions(releases: Sequence[Release]) -> str:
     return f"released: {', '.join(newest[:_SHOWN])}{more}"
 
 
-def _and_shallow(store: Store, hint: str) -> str:
+def _and_shallow(store: ArtifactStore, hint: str) -> str:
     if store.repository.shallow:
         return f"{hint}; this clone is shallow and may lack tags: git fetch --unshallow --tags"
-    return hint if store.releases() else f"{hint}; no release is tagged in this clone: git fetch --tags"
+    return hint if store.list_releases() else f"{hint}; no release is tagged in this clone: git fetch --tags"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from evalstore.errors import GitError, RefError
-from evalstore.store.batch import Batch
+from evalstore.store.batch import ObjectReader
 from evalstore.store.git import CommandError, Git
 from evalstore.store.objects import read_tag
 from evalstore.store.tags import TAGS
@@ -18,7 +18,7 @@ _SPACES = (HEADS, TAGS, "refs/remotes/")
 _NESTED_LIMIT = 5
 
 
-def find_commit(git: Git, batch: Batch, revision: str) -> str:
+def find_commit(git: Git, batch: ObjectReader, revision: str) -> str:
     """Return the commit that a revision names; `RefError` when it names none, or more than one."""
     match = _REVISION.fullmatch(revision)
     if match is None:
@@ -30,7 +30,7 @@ def find_commit(git: Git, batch: Batch, revision: str) -> str:
 _HINT = "name a branch, a tag, a commit or HEAD; ~2 and ^ may follow"
 
 
-def _base(git: Git, batch: Batch, name: str) -> str:
+def _base(git: Git, batch: ObjectReader, name: str) -> str:
     if name == "HEAD":
         return head(git)
     commits = _commits(git, batch, [*_refs(git, name), *_objects(git, name)])
@@ -62,7 +62,7 @@ def _objects(git: Git, name: str) -> list[str]:
     return git.run("rev-parse", f"--disambiguate={name}").decode("ascii").split()
 
 
-def _commits(git: Git, batch: Batch, oids: list[str]) -> set[str]:
+def _commits(git: Git, batch: ObjectReader, oids: list[str]) -> set[str]:
     """Return the commits among objects and behind tag objects."""
     commits: set[str] = set()
     for _ in range(_NESTED_LIMIT):

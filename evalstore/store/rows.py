@@ -15,14 +15,14 @@ from evalstore.store.objects import find_file
 
 if TYPE_CHECKING:
     from evalstore.store.resolve import Resolved
-    from evalstore.store.store import Store
+    from evalstore.store.store import ArtifactStore
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\.jsonl")
 _CHUNK = 1 << 16
 _NEEDED = ("id", "input")
 
 
-def read_rows(store: Store, dataset: Resolved) -> Iterator[Mapping[str, Any]]:
+def read_rows(store: ArtifactStore, dataset: Resolved) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of a resolved dataset; a row without `id` or `input` is a `LoadError` at its line."""
     path = _path(dataset.artifact)
     if path is None:
@@ -33,7 +33,7 @@ def read_rows(store: Store, dataset: Resolved) -> Iterator[Mapping[str, Any]]:
             yield _row(line, file, number)
 
 
-def rows_blob(store: Store, dataset: Artifact, commit: str | None) -> str | None:
+def rows_blob(store: ArtifactStore, dataset: Artifact, commit: str | None) -> str | None:
     """Return the blob of the rows beside a dataset at a commit; None when it has no such file, or on disk."""
     path = _path(dataset)
     return _blob(store, commit, path) if path and commit else None
@@ -49,18 +49,18 @@ def _path(dataset: Artifact) -> str | None:
     return f"{dataset.kind.folder}/{name}"
 
 
-def _pieces(store: Store, dataset: Resolved, path: str) -> Iterator[bytes]:
+def _pieces(store: ArtifactStore, dataset: Resolved, path: str) -> Iterator[bytes]:
     if dataset.commit is None:
         if store.root is None:
             return
         with open_below(store.root, path) as file:
             yield from iter(partial(file.read, _CHUNK), b"")
         return
-    yield from store.batch.stream(_blob(store, dataset.commit, path))
+    yield from store.objects.stream(_blob(store, dataset.commit, path))
 
 
-def _blob(store: Store, commit: str, path: str) -> str:
-    blob = find_file(store.batch, commit, store.prefix + path)
+def _blob(store: ArtifactStore, commit: str, path: str) -> str:
+    blob = find_file(store.objects, commit, store.prefix + path)
     if blob is None:
         raise LoadError(f"there is no {store.prefix}{path} at {commit[:12]}", place=Place(path))
     return blob

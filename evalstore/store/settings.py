@@ -11,7 +11,7 @@ from evalstore.errors import GitError, LoadError, RefError
 from evalstore.files import read_below
 from evalstore.model import Kind
 from evalstore.store.batch import LIMIT as FILE_LIMIT
-from evalstore.store.batch import Batch
+from evalstore.store.batch import ObjectReader
 from evalstore.store.git import Git
 from evalstore.store.locate import SETTINGS_FILE, Repository
 from evalstore.store.objects import find_file
@@ -40,7 +40,7 @@ def bare_prefix(git: Git) -> str:
     return marked[0] if marked else ""
 
 
-def read_settings(repository: Repository, batch: Batch, *, root: Path | None, prefix: str) -> Document:
+def read_settings(repository: Repository, batch: ObjectReader, *, root: Path | None, prefix: str) -> Document:
     """Return the settings of a store; an empty document when it has none."""
     data = own_file(repository, batch, root=root, prefix=prefix, name=SETTINGS_FILE)
     document = read_yaml(data or b"", SETTINGS_FILE)
@@ -61,7 +61,7 @@ def tag_prefix(settings: Document) -> str:
     return prefix
 
 
-def own_file(repository: Repository, batch: Batch, *, root: Path | None, prefix: str, name: str) -> bytes | None:
+def own_file(repository: Repository, batch: ObjectReader, *, root: Path | None, prefix: str, name: str) -> bytes | None:
     """Return a file at the store's root: from the working tree, or of a bare repository from HEAD; None without one."""
     if root is not None:
         # What is there and no file is an error: without its settings a strict store would be a lenient one.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from evalstore.documents import encode
 from evalstore.store.resolve import Resolved
-from evalstore.store.store import Store
+from evalstore.store.store import ArtifactStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Shown:
     data: bytes
 
 
-def read_shown(store: Store, ref: str) -> Shown:
+def read_shown(store: ArtifactStore, ref: str) -> Shown:
     """Return the file that a reference means."""
     resolved = store.resolve(ref)
     return Shown(resolved, store.prefix + resolved.path, encode(resolved.artifact.document))

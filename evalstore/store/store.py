@@ -11,7 +11,7 @@ from typing import Any, Self
 from evalstore.files import names_below
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, parse_ref, questions_of
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
-from evalstore.store.batch import Batch
+from evalstore.store.batch import ObjectReader
 from evalstore.store.git import Git
 from evalstore.store.held import resolve
 from evalstore.store.ledger import Ledgers
@@ -20,11 +20,11 @@ from evalstore.store.objects import Commit, read_commit
 from evalstore.store.resolve import Resolved
 from evalstore.store.rows import read_rows
 from evalstore.store.settings import bare_prefix, own_file, read_settings, tag_prefix
-from evalstore.store.tags import Grammar, Release, Tags
+from evalstore.store.tags import TagGrammar, Release, Tags
 
 
 @dataclass(slots=True)
-class Store:
+class ArtifactStore:
     """One store; a context manager, because it keeps a git process until it is closed.
 
     It sees tags, ledgers and the lock as they were when it first looked: `forget()` after making one.
@@ -33,7 +33,7 @@ class Store:
     repository: Repository
     root: Path | None
     prefix: str
-    batch: Batch
+    objects: ObjectReader
     settings: Mapping[str, Any]
     tags: Tags
     ledgers: Ledgers
@@ -48,9 +48,9 @@ class Store:
         start = existing_folder(path)
         repository = find_repository(start)
         root, prefix = find_root(start, repository.top) if repository.top else (None, bare_prefix(repository.git))
-        batch = Batch(repository.git)
+        batch = ObjectReader(repository.git)
         settings = read_settings(repository, batch, root=root, prefix=prefix)
-        tags = Tags(repository.git, Grammar.of(tag_prefix(settings)))
+        tags = Tags(repository.git, TagGrammar.from_prefix(tag_prefix(settings)))
         ledgers = Ledgers(repository.git, batch, prefix)
         return cls(repository, root, prefix, batch, settings.value or {}, tags, ledgers)
 
@@ -73,7 +73,7 @@ class Store:
     def lock(self) -> Lock:
         """What evalstore.lock holds; `LoadError` when it is in another form than evalstore gave it."""
         if self._lock is None:
-            data = own_file(self.repository, self.batch, root=self.root, prefix=self.prefix, name=LOCK_FILE)
+            data = own_file(self.repository, self.objects, root=self.root, prefix=self.prefix, name=LOCK_FILE)
             self._lock = NO_LOCK if data is None else read_lock(data)
         return self._lock
 
@@ -92,21 +92,21 @@ class Store:
         """Return the artifact that a reference means."""
         return self.resolve(ref).artifact
 
-    def rows(self, dataset: str | Ref | Resolved) -> Iterator[Mapping[str, Any]]:
+    def read_rows(self, dataset: str | Ref | Resolved) -> Iterator[Mapping[str, Any]]:
         """Stream the rows that a dataset keeps in the file beside it, as of the same commit; none if it has no such."""
         return read_rows(self, dataset if isinstance(dataset, Resolved) else self.resolve(dataset))
 
-    def questions(self, dataset: str | Ref | Resolved) -> Iterator[Question]:
+    def read_questions(self, dataset: str | Ref | Resolved) -> Iterator[Question]:
         """Stream a dataset's questions, from its file or from the rows beside it."""
         resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
         value = resolved.artifact.value
-        return questions_of(value, self.rows(resolved) if "rows" in value else None)
+        return questions_of(value, self.read_rows(resolved) if "rows" in value else None)
 
-    def releases(self, kind: Kind | None = None, id: str | None = None) -> list[Release]:  # noqa: A002  # the word
+    def list_releases(self, kind: Kind | None = None, id: str | None = None) -> list[Release]:  # noqa: A002  # the word
         """Return the released versions of one artifact, one kind or all, ascending, by one call to git."""
-        return self.tags.releases(kind, id)
+        return self.tags.list_releases(kind, id)
 
-    def working(self) -> list[Ref]:
+    def list_working_refs(self) -> list[Ref]:
         """Return the artifacts on disk as `@worktree` references; links and odd names are none."""
         if self.root is None:
             return []
@@ -117,9 +117,9 @@ class Store:
             if name.endswith(".yaml") and is_id(name[:-5])
         ]
 
-    def commit(self, oid: str) -> Commit:
+    def read_commit(self, oid: str) -> Commit:
         """Return a commit by its full id."""
-        return read_commit(self.batch, oid)
+        return read_commit(self.objects, oid)
 
     def forget(self) -> None:
         """Look at tags, ledgers and the lock again: this process made some."""
@@ -129,7 +129,7 @@ class Store:
 
     def close(self) -> None:
         """End the git process."""
-        self.batch.close()
+        self.objects.close()
 
     def __enter__(self) -> Self:
         return self

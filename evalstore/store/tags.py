@@ -42,7 +42,7 @@ class Release(NamedTuple):
         return file_of(self.kind, self.id)
 
 
-class Tag(NamedTuple):
+class TagRef(NamedTuple):
     """One tag as git lists it; `name` is without `refs/tags/`."""
 
     name: str
@@ -73,14 +73,14 @@ class Tag(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Grammar:
+class TagGrammar:
     """The names of tags under one prefix, which is taken literally."""
 
     prefix: str
     pattern: re.Pattern[str]
 
     @classmethod
-    def of(cls, prefix: str) -> Grammar:
+    def from_prefix(cls, prefix: str) -> TagGrammar:
         """Compile the one expression that every listed name must match in full."""
         kinds = "|".join(Kind)
         text = rf"{re.escape(prefix)}({kinds})/([a-z][a-z0-9_]{{0,63}})@({FULL.pattern})"
@@ -95,7 +95,7 @@ class Grammar:
         match = self.pattern.fullmatch(name)
         return (_KINDS[match[1]], match[2], _version(match)) if match else None
 
-    def release(self, tag: Tag) -> Release | None:
+    def release(self, tag: TagRef) -> Release | None:
         """Read a tag as a release; None when its name is outside the grammar or it is no version."""
         named = self.read(tag.name)
         if named is None or tag.flaw:
@@ -104,10 +104,10 @@ class Grammar:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class TagListing:
     """One answer of git, sorted: tags by name, releases by artifact (ascending), and what is neither (name, why)."""
 
-    tags: Mapping[str, Tag]
+    tags: Mapping[str, TagRef]
     releases: Mapping[tuple[Kind, str], Sequence[Release]]
     ignored: Sequence[tuple[str, str]]
 
@@ -117,22 +117,22 @@ class Tags:
     """The tags of one repository: asked for one by one at first, and listed all at once when many are asked for."""
 
     git: Git
-    grammar: Grammar
-    _all: Listed | None = None
+    grammar: TagGrammar
+    _all: TagListing | None = None
     _asked: int = 0
 
-    def find(self, name: str) -> Tag | None:
+    def find(self, name: str) -> TagRef | None:
         """Return the tag of exactly this name; a branch, a remote branch or a file of that name is none."""
         return self._listed(TAGS + name).tags.get(name)
 
-    def releases(self, kind: Kind | None = None, id_: str | None = None) -> list[Release]:
+    def list_releases(self, kind: Kind | None = None, id_: str | None = None) -> list[Release]:
         """Return the releases of one artifact, one kind or all, ascending."""
         listed = self._listed(*patterns(self.grammar, kind, id_)).releases
         if kind and id_:
             return list(listed.get((kind, id_), ()))
         return [one for key in sorted(listed) if kind in {None, key[0]} for one in listed[key]]
 
-    def ignored(self) -> Sequence[tuple[str, str]]:
+    def list_ignored(self) -> Sequence[tuple[str, str]]:
         """Return (name, why) of every tag that stands among the releases and is none."""
         return self._listed(*patterns(self.grammar)).ignored
 
@@ -140,14 +140,14 @@ class Tags:
         """Look again at the next question: somebody made or moved a tag."""
         self._all, self._asked = None, 0
 
-    def _listed(self, *refs: str) -> Listed:
+    def _listed(self, *refs: str) -> TagListing:
         self._asked += 1
         if self._all is None and (self._asked > _ONE_BY_ONE or len(refs) > 1):
             self._all = _sorted(self.grammar, _list(self.git, *patterns(self.grammar)))
         return self._all or _sorted(self.grammar, _list(self.git, *refs))
 
 
-def _sorted(grammar: Grammar, tags: Iterable[Tag]) -> Listed:
+def _sorted(grammar: TagGrammar, tags: Iterable[TagRef]) -> TagListing:
     by_name = {tag.name: tag for tag in tags}
     releases: dict[tuple[Kind, str], list[Release]] = {}
     ignored: list[tuple[str, str]] = []
@@ -158,23 +158,23 @@ def _sorted(grammar: Grammar, tags: Iterable[Tag]) -> Listed:
             ignored.append((tag.name, tag.flaw or "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"))
     for group in releases.values():
         group.sort(key=_order)
-    return Listed(by_name, releases, ignored)
+    return TagListing(by_name, releases, ignored)
 
 
-def patterns(grammar: Grammar, kind: Kind | None = None, id_: str | None = None) -> list[str]:
+def patterns(grammar: TagGrammar, kind: Kind | None = None, id_: str | None = None) -> list[str]:
     """Return the ref patterns that cover an artifact, a kind or all kinds."""
     if kind and id_:
         return [f"{TAGS}{grammar.prefix}{kind}/{id_}@*"]
     return [f"{TAGS}{grammar.prefix}{kind}/" for kind in ([kind] if kind else Kind)]
 
 
-def _list(git: Git, *refs: str) -> Iterator[Tag]:
+def _list(git: Git, *refs: str) -> Iterator[TagRef]:
     # Split on line feeds only: U+2028 in a name would make two refs of one for str.splitlines.
     for line in git.run("for-each-ref", _FORMAT, "--", *refs).split(b"\n")[:-1]:
         fields = line.decode("utf-8", "surrogateescape").split("\0")
         if len(fields) != len(FIELDS):
             raise GitError("git listed a tag in a form that cannot be read")
-        yield Tag(fields[0].removeprefix(TAGS), *fields[1:])
+        yield TagRef(fields[0].removeprefix(TAGS), *fields[1:])
 
 
 def _version(match: re.Match[str]) -> Version:

@@ -17,7 +17,7 @@ import pytest
 from evalstore.audits import Audit, Factor, audit
 from evalstore.runs import Run
 from evalstore.scoring import score
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 JUDGE = 'id: tone\nversion: {version}\ntemplate: "{words}: {{{{ output }}}}"\nmodel: {{id: m}}\n'
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_repo"
@@ -70,7 +70,7 @@ class Repo:
 
     def score(self, dataset: str, outputs: Path, model: str = "m", **options: str) -> Run:
         out = self.root.parent / "runs" / f"{model}-{self.minutes}"
-        with Store.open(self.root) as store:
+        with ArtifactStore.open(self.root) as store:
             return score(dataset, outputs, store=store, out=out, at=AT, model=model, **options)
 
     def forget(self) -> None:
@@ -79,7 +79,7 @@ class Repo:
             path.unlink()
 
     def audit(self, a: Run | Path, b: Run | Path, **options: Any) -> Audit:
-        with Store.open(self.root) as store:
+        with ArtifactStore.open(self.root) as store:
             return audit(a, b, store, **options)
 
 

@@ -14,7 +14,7 @@ from evalstore.errors import RefusedError
 from evalstore.judging import Endpoint, Judges
 from evalstore.runs import Run
 from evalstore.scoring import score
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from tests.audit.conftest import AT, JUDGE, Repo
 
 RUBRIC = """id: answer
@@ -53,7 +53,7 @@ def scored(store: Repo, judge_server: Any, tmp_path: Path) -> Scored:
             "".join(json.dumps({"id": i, "output": text}) + "\n" for i, text in zip(ids, outputs, strict=True))
         )
         judges = Judges(Endpoint(judge_server.url), model={"id": model} if model else {})
-        with Store.open(store.root) as opened:
+        with ArtifactStore.open(store.root) as opened:
             return score(f"dataset/small@{version}", path, store=opened, out=tmp_path / "runs", at=AT, judges=judges)
 
     return run
@@ -107,7 +107,7 @@ def test_a_model_that_says_otherwise_now_does_not_change_what_was_recorded(
     assert found.drift == ()
     assert sum(shares(found).values()) == found.delta
     store.forget()
-    with Store.open(store.root) as opened:  # the calls of both runs, asked anew
+    with ArtifactStore.open(store.root) as opened:  # the calls of both runs, asked anew
         for run in (a, b):
             score(
                 run.dataset.ref,

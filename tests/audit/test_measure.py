@@ -13,12 +13,12 @@ import pytest
 
 from evalstore.audits import Subject, measure
 from evalstore.checks import evaluate
-from evalstore.diff import Measured
+from evalstore.diff import RunMeasurement
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.judging import Endpoint, Judges
 from evalstore.runs import Run, read_rows
 from evalstore.scoring import score
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from tests.audit.conftest import AT, JUDGE, Repo
 
 Answers = Callable[..., Path]
@@ -43,17 +43,17 @@ questions: [{{id: one, input: {input}}}, {{id: two, input: b}}, {{id: three, inp
 OUTPUTS = {"one": "please, do", "two": "a long answer without any such word", "three": "thanks"}
 
 
-def subject(store: Store, ref: str) -> Subject:
-    questions = (lambda: store.questions(ref)) if ref.startswith("dataset") else tuple
+def subject(store: ArtifactStore, ref: str) -> Subject:
+    questions = (lambda: store.read_questions(ref)) if ref.startswith("dataset") else tuple
     return Subject(store.load(ref), store.load, questions)
 
 
-def measured(repo: Repo, run: Run, old: str, new: str) -> Measured:
-    with Store.open(repo.root) as store:
+def measured(repo: Repo, run: Run, old: str, new: str) -> RunMeasurement:
+    with ArtifactStore.open(repo.root) as store:
         return measure(run.path, subject(store, old), subject(store, new), store)
 
 
-def counts(found: Measured) -> tuple[int, ...]:
+def counts(found: RunMeasurement) -> tuple[int, ...]:
     return found.outputs, found.moved, found.verdict_moved, found.unscored
 
 
@@ -90,7 +90,7 @@ def test_outputs_are_graded_under_both_versions(store: Repo, run: Run) -> None:
 @pytest.mark.parametrize("old", ["1.0.0", "2.0.0"])
 def test_the_numbers_are_those_of_grading_twice(store: Repo, run: Run, old: str, new: str) -> None:
     found = measured(store, run, f"rubric/answer@{old}", f"rubric/answer@{new}")
-    with Store.open(store.root) as opened:
+    with ArtifactStore.open(store.root) as opened:
         rubrics = [opened.load(f"rubric/answer@{version}") for version in (old, new)]
         pairs = [tuple(evaluate(rubric, row.output) for rubric in rubrics) for row in read_rows(run)]
     moved = [pair for pair in pairs if (pair[0].score, pair[0].verdict) != (pair[1].score, pair[1].verdict)]
@@ -168,7 +168,7 @@ def judged(repo: Repo, judge_server: Any, answers: Answers, tmp_path: Path) -> t
     repo.release("rubrics/judged", JUDGED.format(version="3.0.0", pin="2.0.0", most=4))
     repo.release("datasets/small", ASKED)
     outputs, judges = answers("j", one="thank you", two="no"), Judges(Endpoint(judge_server.url))
-    with Store.open(repo.root) as store:
+    with ArtifactStore.open(repo.root) as store:
         run = score("dataset/small@1.0.0", outputs, store=store, out=tmp_path / "runs", at=AT, judges=judges)
     judge_server.text = "nobody is asked again"
     return repo, run

@@ -13,13 +13,13 @@ from jsonschema import Draft202012Validator
 from evalstore.audits import Audit, Cause, audit
 from evalstore.report import render
 from evalstore.resources import folder
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from tests.audit.conftest import factor
 
 
 @pytest.fixture(scope="module")
 def found(sample: Any) -> Audit:
-    with Store.open(sample.root) as store:
+    with ArtifactStore.open(sample.root) as store:
         return audit(sample.a, sample.b, store)
 
 
@@ -115,7 +115,7 @@ def test_a_run_is_named_as_the_user_named_it(sample: Any, cli: Callable[..., Any
 
 
 def test_the_other_way_round_every_sign_turns(found: Audit, sample: Any) -> None:
-    with Store.open(sample.root) as store:
+    with ArtifactStore.open(sample.root) as store:
         back = audit(sample.b, sample.a, store)
     assert [factor.share for factor in back.factors] == [-factor.share for factor in found.factors]
     assert (back.delta, back.mix.effect) == (-found.delta, -found.mix.effect)
@@ -131,7 +131,7 @@ def test_the_other_way_round_every_sign_turns(found: Audit, sample: Any) -> None
 
 
 def test_a_run_against_itself_says_that_nothing_changed(sample: Any) -> None:
-    with Store.open(sample.root) as store:
+    with ArtifactStore.open(sample.root) as store:
         same = audit(sample.a, sample.a, store)
     assert same.sentence == "The score did not move: nothing changed."
     assert (same.delta, same.mix.effect, [factor.changed for factor in same.factors]) == (0, 0, [0, 0, 0])

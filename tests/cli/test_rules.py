@@ -13,7 +13,7 @@ import pytest
 from evalstore.catalogue import CHANGES, FILES, RELEASES, VERSIONS, Of, explain, shown
 from evalstore.diff.rules import RULE_SETS
 from evalstore.errors import RefError
-from evalstore.release import Policy
+from evalstore.release import VersionRule
 from evalstore.report.explain import document, text
 
 Cli = Callable[..., Any]
@@ -64,7 +64,7 @@ def test_every_rule_of_every_table_is_explained(id_: str) -> None:
 
 
 def test_the_rules_on_versions_are_all_in_words() -> None:
-    assert set(VERSIONS) == set(Policy)
+    assert set(VERSIONS) == set(VersionRule)
 
 
 def test_what_no_setting_changes_says_so() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalstore.diff import DiffFinding, compare
-from evalstore.diff.change import Rule
+from evalstore.diff.change import ChangeRule
 from evalstore.diff.rules import RULE_SETS, RULES
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
@@ -66,7 +66,7 @@ def fixtures(edit: re.Match[str]) -> list[tuple[DiffFinding, ...]]:
 
 
 @each_rule
-def test_the_example_is_an_edit_that_the_rule_finds_at_its_level(rule: Rule) -> None:
+def test_the_example_is_an_edit_that_the_rule_finds_at_its_level(rule: ChangeRule) -> None:
     edit = EDIT.fullmatch(rule.example)
     assert edit, rule.example
     found = {(finding.rule, finding.level) for fixture in fixtures(edit) for finding in fixture}
@@ -74,7 +74,7 @@ def test_the_example_is_an_edit_that_the_rule_finds_at_its_level(rule: Rule) -> 
 
 
 @each_rule
-def test_what_to_do_instead_needs_less(rule: Rule) -> None:
+def test_what_to_do_instead_needs_less(rule: ChangeRule) -> None:
     if rule.level is Bump.PATCH:
         assert rule.instead == ""
         return
@@ -84,21 +84,21 @@ def test_what_to_do_instead_needs_less(rule: Rule) -> None:
 
 
 @each_rule
-def test_a_rule_is_told_in_one_line_each(rule: Rule) -> None:
-    for words in (rule.message, rule.reason, rule.example, rule.instead, rule.law.words):
+def test_a_rule_is_told_in_one_line_each(rule: ChangeRule) -> None:
+    for words in (rule.message, rule.reason, rule.example, rule.instead, rule.direction.words):
         assert "\n" not in words
         assert not words.endswith(".")
     assert rule.since in RULE_SETS
 
 
 @each_rule
-def test_a_decider_says_in_one_sentence_what_it_proves(rule: Rule) -> None:
+def test_a_decider_says_in_one_sentence_what_it_proves(rule: ChangeRule) -> None:
     for decider in rule.deciders:
         assert (decider.__doc__ or "").startswith(("Prove that ", "Show that "))
 
 
 @each_rule
-def test_a_headline_never_asks_for_less(rule: Rule) -> None:
+def test_a_headline_never_asks_for_less(rule: ChangeRule) -> None:
     assert rule.headline is None or rule.headline.level > Bump.PATCH
 
 
@@ -121,10 +121,10 @@ def test_every_number_of_the_catalogue_has_a_row_or_a_reason_why_not() -> None:
     assert all(WAIVED.values())
 
 
-def told(rule: Rule) -> list[Any]:
+def told(rule: ChangeRule) -> list[Any]:
     headline = [str(rule.headline.level), rule.headline.only] if rule.headline else []
     deciders = sorted(decider.__name__ for decider in rule.deciders)
-    law = [rule.law.words, str(rule.channel), str(rule.certainty), deciders]
+    law = [rule.direction.words, str(rule.scope), str(rule.certainty), deciders]
     return [rule.id, str(rule.level), *law, headline, rule.since]
 
 

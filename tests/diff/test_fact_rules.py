@@ -11,7 +11,7 @@ import pytest
 from evalstore.checks import prepare
 from evalstore.diff import Direction, compare
 from evalstore.diff.changes.rubric import rubric_changes
-from evalstore.diff.classify import Judgement, classify
+from evalstore.diff.classify import Classification, classify
 from evalstore.diff.plain import plain
 from evalstore.diff.state import RubricState, read_rubric
 from evalstore.model import Output, RubricResult, Sample, Verdict
@@ -69,7 +69,7 @@ def moves(pairs: list[tuple[Any, Any]]) -> set[Direction]:
     return {Direction.LOOSER if new > old else Direction.STRICTER for old, new in pairs if old != new}
 
 
-def prove(old: Mapping, new: Mapping) -> list[Judgement]:
+def prove(old: Mapping, new: Mapping) -> list[Classification]:
     before, after = read_rubric(plain(old)), read_rubric(plain(new))
     assert before is not None
     assert after is not None
@@ -92,7 +92,7 @@ def prove(old: Mapping, new: Mapping) -> list[Judgement]:
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_claimed_of_facts_holds_on_every_text(seed: int) -> None:
     random = Random(seed)  # noqa: S311  # chance, not secrets
-    claims: list[Judgement] = []
+    claims: list[Classification] = []
     for _ in range(60):
         old = rubric(random)
         claims += prove(old, edited(random, old))

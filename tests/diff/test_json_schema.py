@@ -11,10 +11,10 @@ import pytest
 
 from evalstore.checks.strangers import read_schema
 from evalstore.diff import DiffFinding, compare
-from evalstore.diff.deciders.json_schema import Relation, compare_schemas
 from evalstore.documents import read_yaml
 from evalstore.errors import SchemaError
 from evalstore.model import Artifact, Kind
+from evalstore.schema_inclusion.compare import Relation, compare_schemas
 
 TABLE = Path(__file__).with_name("schema_pairs.yaml")
 PAIRS = [tuple(row) for row in read_yaml(TABLE.read_bytes(), TABLE.name).value]

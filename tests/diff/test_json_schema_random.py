@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from evalstore.checks.strangers import read_schema
-from evalstore.diff.deciders.json_schema import Relation, compare_views
-from evalstore.diff.deciders.json_schema.accepts import accepts
 from evalstore.diff.deciders.json_schema.allowance import Allowance
-from evalstore.diff.deciders.json_schema.domain import domain
-from evalstore.diff.deciders.json_schema.example import examples
-from evalstore.diff.deciders.json_schema.prover import Prover
-from evalstore.diff.deciders.json_schema.view import UnreadError, View, check_readable, read_view
 from evalstore.errors import SchemaError
+from evalstore.schema_inclusion.compare import Relation, compare_views
+from evalstore.schema_inclusion.constraints import domain
+from evalstore.schema_inclusion.evaluation import accepts
+from evalstore.schema_inclusion.examples import examples
+from evalstore.schema_inclusion.normalization import UnreadError, View, check_readable, read_view
+from evalstore.schema_inclusion.prover import Prover
 from tests.diff.fuzz.schemas import DRAFT_07, edited, instance, schema
 
 

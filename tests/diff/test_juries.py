@@ -23,7 +23,7 @@ from evalstore.diff.classify import classify
 from evalstore.diff.deciders.juries import Panel, order_of_ways, other_weights, panel_of, panel_shift, same_voice
 from evalstore.diff.direction import join
 from evalstore.diff.plain import plain
-from evalstore.diff.refs import Load
+from evalstore.diff.refs import ArtifactLoader
 from evalstore.diff.state import read_rubric
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
@@ -69,7 +69,7 @@ def asked(salt: int, replies: list[str]) -> Callable[[Call], Reply]:
     return lambda call: Reply(replies[zlib.crc32(f"{salt} {call.key}".encode()) % len(replies)])
 
 
-def answers(rubric: Any, find: Load = load) -> list[RubricResult]:
+def answers(rubric: Any, find: ArtifactLoader = load) -> list[RubricResult]:
     """Return what a rubric makes of every output under every model, those that never fail first."""
     reaches = [Reach(find, asked(salt, replies), {"id": "m"}) for replies in (ALL_SCORED, SOME_LOST) for salt in _SALTS]
     return [evaluate(rubric, output, reach=reach) for reach in reaches for output in OUTPUTS]
@@ -188,7 +188,7 @@ def erred(*results: RubricResult) -> bool:
     return any(check.unscored is Unscored.ERROR for result in results for check in result.checks)
 
 
-def check_steps(old: Mapping, new: Mapping, find: Load = load) -> None:
+def check_steps(old: Mapping, new: Mapping, find: ArtifactLoader = load) -> None:
     before, after = read_rubric(plain(old)), read_rubric(plain(new))
     assert before is not None
     assert after is not None
@@ -205,7 +205,7 @@ def check_steps(old: Mapping, new: Mapping, find: Load = load) -> None:
                 assert abs((now.score or 0) - (was.score or 0)) <= claim.max_shift, told
 
 
-def check_whole(diff: Diff, old: Mapping, new: Mapping, find: Load = load) -> None:
+def check_whole(diff: Diff, old: Mapping, new: Mapping, find: ArtifactLoader = load) -> None:
     total, shifts = Direction.NONE, [finding.max_shift for finding in diff.findings]
     for finding in diff.findings:
         total = join(total, finding.direction)
@@ -231,7 +231,7 @@ def test_whatever_the_judges_reply_no_proof_moves_and_directions_hold(pair: tupl
     prove(*pair)
 
 
-def prove(old: Mapping, new: Mapping, find: Load = load) -> None:
+def prove(old: Mapping, new: Mapping, find: ArtifactLoader = load) -> None:
     check_steps(old, new, find)
     check_whole(compare(old, new, load=find), old, new, find)
     assert compare(new, new, load=find).findings == ()
@@ -293,7 +293,7 @@ def _rest_of(draw: st.DrawFn, rubric: Mapping) -> None:
         rubric["scoring"]["weights"]["i0"] = draw(WEIGHTS)
 
 
-def beside(inner: Mapping) -> Load:
+def beside(inner: Mapping) -> ArtifactLoader:
     found = Artifact(Kind.RUBRIC, "inner", "1.0.0", read_yaml(json.dumps(inner).encode(), "inner.yaml"))
     return lambda ref: found if ref == "rubric/inner@1.0.0" else load(ref)
 

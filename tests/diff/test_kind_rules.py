@@ -12,7 +12,7 @@ import pytest
 from evalstore.checks import evaluate
 from evalstore.diff import Direction
 from evalstore.diff.changes.rubric import rubric_changes
-from evalstore.diff.classify import Judgement, classify
+from evalstore.diff.classify import Classification, classify
 from evalstore.diff.plain import plain
 from evalstore.diff.state import read_rubric
 from evalstore.model import Verdict
@@ -159,7 +159,7 @@ def answers(state: Any, texts: list[str], said: dict[str, tuple[Any, ...]]) -> t
     return said[key]
 
 
-def hold(claim: Judgement, old: tuple[Any, ...], new: tuple[Any, ...]) -> None:
+def hold(claim: Classification, old: tuple[Any, ...], new: tuple[Any, ...]) -> None:
     told = f"{claim.rule.id} {claim.level} {claim.directions} {claim.message}"
     assert claim.level is Bump.MAJOR or old == new, told
     for channel, claimed in enumerate(claim.directions):

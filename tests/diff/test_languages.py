@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from evalstore.checks import evaluate
 from evalstore.checks.patterns import WORK_LIMIT, compile_pattern, matches
 from evalstore.diff import compare
-from evalstore.diff.deciders.languages import (
-    Budget,
+from evalstore.regex_inclusion import (
+    QUESTION_STEPS,
     Comparison,
     Expression,
     Relation,
@@ -24,13 +24,11 @@ from evalstore.diff.deciders.languages import (
     contains_any,
     language,
 )
-from evalstore.diff.deciders.languages.alphabet import NOTHING, alphabet_of
-from evalstore.diff.deciders.languages.automaton import Automaton
-from evalstore.diff.deciders.languages.formula import literal
-from evalstore.diff.deciders.languages.graph import Graph
-from evalstore.diff.deciders.languages.pace import may_explode
-from evalstore.diff.deciders.languages.sets import members
-from evalstore.diff.deciders.languages.tree import Chars, Folded, Set, Tree
+from evalstore.regex_inclusion.alphabet import NOTHING, alphabet_of, members
+from evalstore.regex_inclusion.automaton import Automaton, literal
+from evalstore.regex_inclusion.backtracking import may_explode
+from evalstore.regex_inclusion.state_graph import Graph
+from evalstore.regex_inclusion.syntax_tree import Chars, Folded, Set, Tree
 
 EQUAL, NARROWER, WIDER, APART, OPEN = Relation
 
@@ -144,7 +142,7 @@ def test_what_the_engine_gets_wrong_is_not_equal_to_what_it_says(pattern: str, t
 @pytest.mark.parametrize("pattern", SLOW)
 def test_what_may_take_exponential_time_is_left_open_and_still_shown(pattern: str) -> None:
     tree = language(Expression(pattern))
-    assert may_explode(tree, alphabet_of([tree], Budget()).masks, Budget())
+    assert may_explode(tree, alphabet_of([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS))
     answer = compare_patterns(Expression(pattern), Expression("zz"))
     assert answer.relation is OPEN
     assert "time" in answer.why
@@ -154,7 +152,7 @@ def test_what_may_take_exponential_time_is_left_open_and_still_shown(pattern: st
 @pytest.mark.parametrize("pattern", CALM)
 def test_ordinary_repeats_are_not_taken_for_slow_ones(pattern: str) -> None:
     tree = language(Expression(pattern))
-    assert not may_explode(tree, alphabet_of([tree], Budget()).masks, Budget())
+    assert not may_explode(tree, alphabet_of([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS))
 
 
 def test_flags_that_no_check_has_are_left_open() -> None:
@@ -171,7 +169,7 @@ def test_a_slow_pattern_that_is_read_alike_is_equal() -> None:
 def test_the_budget_ends_what_explodes_at_the_same_step_every_time(old: str, new: str) -> None:
     answers = set()
     for _ in range(2):
-        budget = Budget(20_000)
+        budget = SharedBudget(20_000)
         answer = compare_patterns(Expression(old), Expression(new), budget)
         assert answer.relation is OPEN
         assert "steps" in answer.why
@@ -182,8 +180,8 @@ def test_the_budget_ends_what_explodes_at_the_same_step_every_time(old: str, new
 def test_a_replay_that_disagrees_leaves_the_question_open() -> None:
     liar = Side(lambda: language(Expression("a")), lambda _: False)
     honest = Side(lambda: language(Expression("b")), lambda text: "b" in text)
-    assert compare_sides(liar, honest, Budget()).relation is OPEN
-    assert compare_sides(honest, liar, Budget()).relation is OPEN
+    assert compare_sides(liar, honest, SharedBudget(QUESTION_STEPS)).relation is OPEN
+    assert compare_sides(honest, liar, SharedBudget(QUESTION_STEPS)).relation is OPEN
 
 
 @pytest.mark.parametrize(
@@ -200,7 +198,7 @@ def test_a_replay_that_disagrees_leaves_the_question_open() -> None:
 def test_an_atom_is_what_the_engine_matches_one_by_one(atom: Any, source: str, flags: str) -> None:
     compiled = compile_pattern(source, flags)
     assert not isinstance(compiled, str)
-    ranges = members([atom], Budget())[atom]
+    ranges = members([atom], SharedBudget(QUESTION_STEPS))[atom]
     held = {code for start, end in ranges for code in range(start, end)}
     codes = {
         0,
@@ -276,7 +274,7 @@ def edited(draw: st.DrawFn) -> tuple[Expression, Expression]:
 
 def reader(tree: Tree, chars: list[str]) -> Callable[[str], bool]:
     """Return a reader of texts of `chars` by the automaton of a tree."""
-    budget = Budget()
+    budget = SharedBudget(QUESTION_STEPS)
     # Each of the characters is a letter of its own.
     alphabet = alphabet_of([tree, *map(Chars, chars)], budget)
     graph = Graph(alphabet.masks, budget)
@@ -364,7 +362,7 @@ def test_a_pattern_that_is_not_slow_by_the_test_is_not_slow(parts: list[str], da
     pattern = "".join(f"(?:{part}){data.draw(counts)}" for part in parts)
     pattern = f"(?:{pattern}){data.draw(counts)}{data.draw(st.sampled_from(['c', '$', 'b', 'c$']))}"
     tree = language(Expression(pattern))
-    assume(not may_explode(tree, alphabet_of([tree], Budget()).masks, Budget()))
+    assume(not may_explode(tree, alphabet_of([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS)))
     for text in ("a" * 60, "ab" * 30, "a" * 60 + "d", "ab" * 30 + "d", "aab" * 20 + "d"):
         assert found(Expression(pattern), text) is not None, pattern
 

@@ -11,7 +11,7 @@ import pytest
 
 from evalstore.checks import combine
 from evalstore.diff.changes.rubric import rubric_changes
-from evalstore.diff.classify import Judgement, classify
+from evalstore.diff.classify import Classification, classify
 from evalstore.diff.plain import plain
 from evalstore.diff.state import CheckState, read_rubric
 from evalstore.model import CheckResult, Combine, RubricResult, Unscored, Verdict
@@ -54,7 +54,7 @@ def answers(check: CheckState) -> Iterator[CheckResult]:
             yield CheckResult(check.token, check.kind, None, Verdict.UNSCORED, unscored=unscored)
 
 
-def hold(claim: Judgement, old: RubricResult, new: RubricResult) -> None:
+def hold(claim: Classification, old: RubricResult, new: RubricResult) -> None:
     told: Any = claim.rule.id, claim.level, claim.directions, claim.reason, old, new
     if claim.level < Bump.MAJOR:
         assert (old.score, old.verdict) == (new.score, new.verdict), told

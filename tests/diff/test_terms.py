@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.diff import LEVELS, Accepted, Certainty, Diff, DiffFinding, Direction, Profile, Terms, compare, terms_of
+from evalstore.diff import LEVELS, AcceptedLevel, Certainty, Diff, DiffFinding, Direction, Profile, ComparisonSettings, compare, read_comparison_settings
 from evalstore.diff.rules import RULE_SETS
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError
@@ -54,7 +54,7 @@ PHRASE = (rubric("foo"), rubric("foo", "bar"))
     ],
 )
 def test_an_override_is_seen_on_the_finding(overrides: Mapping, level: Bump, by: str | None) -> None:
-    diff = compare(*PHRASE, terms=terms_of({"rules": overrides}))
+    diff = compare(*PHRASE, terms=read_comparison_settings({"rules": overrides}))
     finding = only(diff)
     assert (finding.level, finding.level_before, finding.overridden, diff.required_bump) == (
         level,
@@ -69,7 +69,7 @@ def test_a_direction_is_the_verdicts_where_the_score_stays() -> None:
         rubric("foo", "bar", threshold=0.5, combine="weighted_avg"),
         rubric("foo", "bar", threshold=0, combine="weighted_avg"),
     )
-    terms = terms_of({"rules": {"scoring-threshold-changed:looser": "minor"}})
+    terms = read_comparison_settings({"rules": {"scoring-threshold-changed:looser": "minor"}})
     finding = only(compare(*sides, terms=terms))
     assert (finding.direction, finding.verdict_direction) == (Direction.NONE, Direction.LOOSER)
     assert (finding.level, finding.overridden) == (Bump.MINOR, "scoring-threshold-changed:looser")
@@ -77,7 +77,7 @@ def test_a_direction_is_the_verdicts_where_the_score_stays() -> None:
 
 def test_an_override_raises_as_well() -> None:
     sides = rubric("foo"), {**rubric("foo"), "title": "R"}
-    assert compare(*sides, terms=terms_of({"rules": {"metadata-changed": "major"}})).required_bump is Bump.MAJOR
+    assert compare(*sides, terms=read_comparison_settings({"rules": {"metadata-changed": "major"}})).required_bump is Bump.MAJOR
 
 
 def judge(template: str) -> str:
@@ -94,19 +94,19 @@ def test_what_people_think_of_a_judge_proves_nothing_to_who_pins_it() -> None:
         {**rubric(), "checks": [{"kind": "llm_judge", "judge_prompt_ref": f"judge/fair@{pin}"}]}
         for pin in ("1.0.0", "1.1.0")
     ]
-    finding = only(compare(*sides, load=load, terms=terms_of({"rules": {"judge-template-changed": "patch"}})))
+    finding = only(compare(*sides, load=load, terms=read_comparison_settings({"rules": {"judge-template-changed": "patch"}})))
     assert (finding.rule, finding.level, finding.overridden) == ("judge-ref-changed", Bump.MAJOR, None)
     assert [(child.level, child.overridden) for child in finding.children] == [(Bump.MAJOR, None)]
-    overridden = only(compare(*sides, load=load, terms=terms_of({"rules": {"judge-ref-changed": "minor"}})))
+    overridden = only(compare(*sides, load=load, terms=read_comparison_settings({"rules": {"judge-ref-changed": "minor"}})))
     assert (overridden.level, overridden.certainty) == (Bump.MINOR, Certainty.ASSUMED)
 
 
-ACCEPTED = Accepted(Bump.MINOR, Bump.MAJOR, "nobody writes bar", "Ada", date(2026, 11, 1))
+ACCEPTED = AcceptedLevel(Bump.MINOR, Bump.MAJOR, "nobody writes bar", "Ada", date(2026, 11, 1))
 
 
 def test_an_accepted_finding_stays_visible() -> None:
     before = compare(*PHRASE)
-    terms = Terms(accepted={only(before).fingerprint: ACCEPTED})
+    terms = ComparisonSettings(accepted={only(before).fingerprint: ACCEPTED})
     diff = compare(*PHRASE, terms=terms)
     finding = only(diff)
     assert (finding.level, finding.level_before, finding.accepted, finding.adjusted) == (
@@ -120,7 +120,7 @@ def test_an_accepted_finding_stays_visible() -> None:
 
 
 def test_an_acceptance_holds_for_its_own_change_only() -> None:
-    terms = Terms(accepted={only(compare(*PHRASE)).fingerprint: ACCEPTED})
+    terms = ComparisonSettings(accepted={only(compare(*PHRASE)).fingerprint: ACCEPTED})
     assert compare(PHRASE[0], rubric("foo", "baz"), terms=terms).required_bump is Bump.MAJOR
     others = [{**side, "id": "s"} for side in PHRASE]
     assert compare(*others, terms=terms).required_bump is Bump.MAJOR
@@ -129,16 +129,16 @@ def test_an_acceptance_holds_for_its_own_change_only() -> None:
 def test_an_acceptance_never_reaches_above_what_was_looked_at() -> None:
     sides = dataset(question("a")), dataset(question("a"), question("b"))
     print_ = only(compare(*sides)).fingerprint
-    accepted = {print_: Accepted(Bump.PATCH, Bump.MINOR, "more of the same", "Ada", date(2026, 11, 1))}
-    assert compare(*sides, terms=Terms(accepted=accepted)).required_bump is Bump.PATCH
-    headline = only(compare(*sides, terms=Terms(Profile.HEADLINE, accepted=accepted)))
+    accepted = {print_: AcceptedLevel(Bump.PATCH, Bump.MINOR, "more of the same", "Ada", date(2026, 11, 1))}
+    assert compare(*sides, terms=ComparisonSettings(accepted=accepted)).required_bump is Bump.PATCH
+    headline = only(compare(*sides, terms=ComparisonSettings(Profile.HEADLINE, accepted=accepted)))
     assert (headline.level, headline.accepted) == (Bump.MAJOR, None)
 
 
 def test_an_acceptance_never_raises() -> None:
     sides = rubric("foo"), {**rubric("foo"), "title": "R"}
     accepted = {only(compare(*sides)).fingerprint: ACCEPTED}
-    assert compare(*sides, terms=Terms(accepted=accepted)).required_bump is Bump.PATCH
+    assert compare(*sides, terms=ComparisonSettings(accepted=accepted)).required_bump is Bump.PATCH
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_an_acceptance_never_raises() -> None:
 )
 def test_a_declared_key_is_cosmetic(old: Mapping, new: Mapping) -> None:
     assert only(compare(old, new)).level is Bump.MINOR
-    finding = only(compare(old, new, terms=terms_of({"cosmetic": ["reviewed_by"]})))
+    finding = only(compare(old, new, terms=read_comparison_settings({"cosmetic": ["reviewed_by"]})))
     assert (finding.rule, finding.level, finding.certainty) == (
         "extension-field-changed",
         Bump.PATCH,
@@ -161,11 +161,11 @@ def test_a_declared_key_is_cosmetic(old: Mapping, new: Mapping) -> None:
 
 
 def test_a_key_that_scoring_reads_cannot_be_declared_away() -> None:
-    terms = terms_of({"cosmetic": ["values", "combine", "scoring", "threshold"]})
+    terms = read_comparison_settings({"cosmetic": ["values", "combine", "scoring", "threshold"]})
     assert compare(*PHRASE, terms=terms) == compare(*PHRASE)
 
 
-RENAMES = terms_of({"renames": {"dataset/d": {"a": "b", "b": "c"}}})
+RENAMES = read_comparison_settings({"renames": {"dataset/d": {"a": "b", "b": "c"}}})
 
 
 def test_a_declared_name_is_minor() -> None:
@@ -213,7 +213,7 @@ def test_a_declaration_hides_no_other_change(sides: tuple[Mapping, Mapping]) -> 
 
 
 def test_a_circle_of_names_ends() -> None:
-    terms = terms_of({"renames": {"dataset/d": {"a": "b", "b": "a"}}})
+    terms = read_comparison_settings({"renames": {"dataset/d": {"a": "b", "b": "a"}}})
     assert compare(dataset(question("a")), dataset(question("b", asks="a")), terms=terms).required_bump is Bump.MINOR
     assert compare(dataset(question("a")), dataset(question("c", asks="a")), terms=terms).required_bump is Bump.MAJOR
 
@@ -236,15 +236,15 @@ def test_a_circle_of_names_ends() -> None:
 )
 def test_a_headline_asks_for_more(old: Mapping, new: Mapping, score: Bump, headline: Bump) -> None:
     assert (compare(old, new).required_bump, compare(old, new).profile) == (score, Profile.SCORE)
-    diff = compare(old, new, terms=terms_of({"profile": "headline"}))
+    diff = compare(old, new, terms=read_comparison_settings({"profile": "headline"}))
     assert (diff.required_bump, diff.profile) == (headline, Profile.HEADLINE)
-    asked = compare(old, new, terms=terms_of({"profile": "headline"}, Profile.SCORE))
+    asked = compare(old, new, terms=read_comparison_settings({"profile": "headline"}, Profile.SCORE))
     assert asked.required_bump is score
 
 
 def test_a_diff_names_the_rule_set_that_judged() -> None:
     assert compare(*PHRASE).rule_set == RULE_SETS[-1]
-    assert compare(*PHRASE, terms=terms_of({"rule_set": 1})).rule_set == 1
+    assert compare(*PHRASE, terms=read_comparison_settings({"rule_set": 1})).rule_set == 1
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_diff_names_the_rule_set_that_judged() -> None:
 )
 def test_a_word_that_means_nothing_is_not_ignored(settings: Mapping, told: str) -> None:
     with pytest.raises(LoadError, match=told) as raised:
-        terms_of(settings)
+        read_comparison_settings(settings)
     assert str(raised.value.place) == "evalstore.yaml"
     assert raised.value.hint
 

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from evalstore.checks import prepare
 from evalstore.diff import Direction, compare
 from evalstore.diff.changes.rubric import rubric_changes
-from evalstore.diff.classify import Judgement, classify
+from evalstore.diff.classify import Classification, classify
 from evalstore.diff.plain import plain
 from evalstore.diff.state import RubricState, read_rubric
 from evalstore.model import Output, RubricResult, Sample, Verdict
@@ -112,7 +112,7 @@ def moved(old: Fraction | None, new: Fraction | None) -> Direction:
     return Direction.LOOSER if new > old else Direction.STRICTER
 
 
-def hold(claim: Judgement, old: list[RubricResult], new: list[RubricResult]) -> None:
+def hold(claim: Classification, old: list[RubricResult], new: list[RubricResult]) -> None:
     for output, before, after in zip(RECORDS, old, new, strict=True):
         told = f"{claim.rule.id} {claim.level} {claim.directions} {claim.message}: {output} {before} {after}"
         if claim.level < Bump.MAJOR:
@@ -124,7 +124,7 @@ def hold(claim: Judgement, old: list[RubricResult], new: list[RubricResult]) -> 
         assert moved(*passed) in {Direction.NONE, claim.directions[1]} or claim.directions[1] is Direction.EITHER, told
 
 
-def prove(old: Mapping, new: Mapping) -> list[Judgement]:
+def prove(old: Mapping, new: Mapping) -> list[Classification]:
     before, after = states(old, new)
     claims = []
     for step in rubric_changes(before, after):
@@ -149,7 +149,7 @@ def prove(old: Mapping, new: Mapping) -> list[Judgement]:
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_claimed_of_an_edit_holds_on_every_short_record(seed: int) -> None:
     random = Random(seed)  # noqa: S311  # chance, not secrets
-    claims: list[Judgement] = []
+    claims: list[Classification] = []
     for _ in range(60):
         old = rubric(random)
         claims += prove(old, edited(random, old))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evalstore.impact import Impact, impact
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class World:
             self.git("tag", "-a", "-m", "by hand", name)
 
     def impact(self, ref: str) -> Impact:
-        with Store.open(self.top) as store:
+        with ArtifactStore.open(self.top) as store:
             return impact(store, ref)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from evalstore.errors import EvalstoreError
 from evalstore.impact import Impact
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 
 from .conftest import World
@@ -50,8 +50,8 @@ def test_what_the_lock_holds_follows_nothing(world: World, cli: Any) -> None:
 
 def test_only_files_that_mention_it_are_parsed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    resolve = Store.resolve
-    monkeypatch.setattr(Store, "resolve", lambda store, ref: asked.append(str(ref)) or resolve(store, ref))
+    resolve = ArtifactStore.resolve
+    monkeypatch.setattr(ArtifactStore, "resolve", lambda store, ref: asked.append(str(ref)) or resolve(store, ref))
     world.impact("rubric/loose")
     # Whose letters are written as escapes could name anything; rows are found through their YAML.
     assert set(asked) == {"dataset/web@worktree", "dataset/big@worktree"}

@@ -18,7 +18,7 @@ from evalstore.errors import EvalstoreError
 from evalstore.integrity import Verified, check_lock, lock, verify
 from evalstore.model import Finding
 from evalstore.model.lock import NO_LOCK, Lock
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 FORMATS = ("sha1", "sha256", "reftable")
 TONE = "rubric/tone@1.0.0"
@@ -101,8 +101,8 @@ class World:
     def lines(self, name: str) -> list[str]:
         return (self.path / ".evalstore/sums" / name).read_text().splitlines()
 
-    def ask(self, question: Callable[[Store], Any]) -> Any:
-        with Store.open(self.path) as store:
+    def ask(self, question: Callable[[ArtifactStore], Any]) -> Any:
+        with ArtifactStore.open(self.path) as store:
             return question(store)
 
     def lock(self, *refs: str, update: bool = False) -> Any:
@@ -124,7 +124,7 @@ class World:
     def answer(self, ref: str, *, locked: bool = True) -> str:
         """Return the digest that a reference has, or "refused"."""
 
-        def resolve(store: Store) -> str:
+        def resolve(store: ArtifactStore) -> str:
             return (store if locked else store.without_lock()).resolve(ref).digest
 
         try:

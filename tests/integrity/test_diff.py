@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.diff import Terms, compare
-from evalstore.store import Store
+from evalstore.diff import ComparisonSettings, compare
+from evalstore.store import ArtifactStore
 
 from .conftest import JUDGE, World, rubric
 
@@ -17,9 +17,9 @@ RANGE = "judge/accuracy@^1"
 def findings(world: World, new: str, *, locked: bool) -> list[tuple[str, str, str]]:
     """Compare the released rubric with one that refers to the judge in another way."""
 
-    def ask(store: Store) -> Any:
+    def ask(store: ArtifactStore) -> Any:
         world.write("rubrics/other.yaml", rubric("other").replace("judge/accuracy@1.0.0", new))
-        terms = Terms(locked=frozenset(store.lock.refs if locked else ()))
+        terms = ComparisonSettings(locked=frozenset(store.lock.refs if locked else ()))
         return compare(
             store.load("rubric/other@1.0.0"), store.load("rubric/other@worktree"), load=store.load, terms=terms
         )

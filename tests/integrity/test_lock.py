@@ -15,7 +15,7 @@ from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
 from evalstore.model.lock import Held, Lock, Seen, read_lock, write_lock
 from evalstore.resources import folder
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from evalstore.validation import store_sources, validate
 
 from .conftest import DATASET, JUDGE, TONE, World, only, rubric, rules
@@ -45,7 +45,7 @@ def test_what_a_killed_lock_left_is_swept_by_the_next_that_writes(world: World) 
 def findings(world: World, *, strict: bool = False) -> list[str]:
     """Return the rules that validate finds broken."""
 
-    def look(store: Store) -> Any:
+    def look(store: ArtifactStore) -> Any:
         sources = list(store_sources(world.path))
         return validate(sources, load=store.load, today=datetime.now(UTC).date(), strict=strict, locked=store.lock.refs)
 

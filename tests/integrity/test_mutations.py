@@ -12,7 +12,7 @@ import pytest
 
 from evalstore.errors import EvalstoreError
 from evalstore.integrity import verify
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 from .conftest import World, rubric
 
@@ -107,7 +107,7 @@ def redraft(world: World, random: Random) -> None:
 WAYS = (point, retag, evil, delete, invent, forge, damage, lose, replace, set_back, ledger, lock, redraft)
 
 
-def answers(store: Store) -> dict[str, str]:
+def answers(store: ArtifactStore) -> dict[str, str]:
     found = {}
     for pin in PINS:
         try:
@@ -117,7 +117,7 @@ def answers(store: Store) -> dict[str, str]:
     return found
 
 
-def is_found(store: Store) -> bool:
+def is_found(store: ArtifactStore) -> bool:
     try:
         return not verify(store).ok
     except EvalstoreError:  # nothing can be looked at
@@ -138,7 +138,7 @@ def check(template: Path, folder: Path, seed: int) -> tuple[list[str], bool]:
             continue
     names = [way.__name__ for way in ways]
     try:
-        with Store.open(folder) as store:
+        with ArtifactStore.open(folder) as store:
             after, found = answers(store), is_found(store)
     except EvalstoreError:
         return names, True

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from evalstore.errors import EvalstoreError, GitError
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 from .conftest import FORMATS, TONE, World, rubric, rules
 
@@ -258,7 +258,7 @@ def test_a_pin_is_right_or_refused_after_a_fetch(world: World, clone: Callable[.
 
 def answer(world: World, ref: str, *, locked: bool) -> str:
     """Return the digest of a reference, or what is said when it is refused."""
-    with Store.open(world.path) as store:
+    with ArtifactStore.open(world.path) as store:
         try:
             return (store if locked else store.without_lock()).resolve(ref).digest
         except EvalstoreError as error:

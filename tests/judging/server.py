@@ -102,9 +102,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
         self.wfile.flush()
 
-    def complete(self, content: Any, finish: str = "stop", **message: Any) -> None:
+    def complete(
+        self, content: Any, finish: str = "stop", *, headers: dict[str, str] | None = None, **message: Any
+    ) -> None:
         choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content, **message}}
-        self.send(200, json.dumps({"id": "1", "model": f"{self.model}-served", "choices": [choice]}))
+        self.send(200, json.dumps({"id": "1", "model": f"{self.model}-served", "choices": [choice]}), **headers or {})
 
     def fail(self, status: int, message: str, code: str | None = None, **headers: str) -> None:
         self.send(status, json.dumps({"error": {"message": message, "code": code}}), **headers)
@@ -148,6 +150,7 @@ def _answer(handler: Handler) -> None:
 
 BEHAVIOURS: dict[str, Callable[[Handler], None]] = {
     "ok": _answer,
+    "cookie": lambda to: to.complete(TEXT, headers={"Set-Cookie": "session=1; Path=/"}),
     "inject": lambda to: to.complete(INJECTION),
     "length": lambda to: to.complete('{"score": 0.', "length"),
     "length, nothing": lambda to: to.complete(None, "length"),
@@ -189,6 +192,7 @@ BEHAVIOURS: dict[str, Callable[[Handler], None]] = {
     "error in a 200": lambda to: to.send(200, '{"error": {"message": "upstream is down", "code": 502}}'),
     "redirect": lambda to: to.send(307, b"", Location="http://127.0.0.1:9/v1/chat/completions"),
     "redirect here": lambda to: to.send(308, b"", Location=f"{to.state.url}/v1/chat/completions"),
+    "redirect oddly": lambda to: to.send(307, b"", Location="http://xn--/"),
     "endless": lambda to: _endless(to, 200),
     "endless 500": lambda to: _endless(to, 500),
     "packed": _packed,

@@ -105,6 +105,13 @@ def test_nothing_follows_a_redirect(judge_server: Any, endpoint: Callable[..., E
     assert judge_server.calls == 1
 
 
+def test_no_cookie_is_sent_back(judge_server: Any, endpoint: Callable[..., Endpoint], cache: Cache) -> None:
+    judge_server.play("cookie")
+    assert ask_all([Call("j", str(number), {"id": "m"}) for number in range(3)], endpoint(concurrency=1), cache) == {}
+    assert len(judge_server.headers) == 3
+    assert all("cookie" not in headers for headers in judge_server.headers)
+
+
 def test_a_connection_is_used_again(judge_server: Any, endpoint: Callable[..., Endpoint], cache: Cache) -> None:
     calls = [Call("j", str(number), {"id": "m"}) for number in range(20)]
     assert ask_all(calls, endpoint(concurrency=2), cache) == {}
@@ -192,7 +199,7 @@ def test_values_that_make_no_sense(value: dict[str, Any]) -> None:
 def test_without_the_client_a_sentence_says_what_to_install(
     endpoint: Callable[..., Endpoint], cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "openai", None)
+    monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(RefusedError, match="not installed") as caught:
         ask_all([one()], endpoint(), cache)
     assert caught.value.hint == "pip install 'evalstore[judge]'"
@@ -207,7 +214,7 @@ def test_surroundings_that_the_client_does_not_take_are_named(
     name: str, value: str, endpoint: Callable[..., Endpoint], cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)
-    with pytest.raises(RefusedError, match="the openai client does not start: ") as caught:
+    with pytest.raises(RefusedError, match="httpx does not start: ") as caught:
         ask_all([one()], endpoint(), cache)
     assert name in str(caught.value.hint)
 
@@ -215,7 +222,7 @@ def test_surroundings_that_the_client_does_not_take_are_named(
 def test_the_client_is_not_loaded_before_something_is_asked() -> None:
     program = (
         "import json, sys, evalstore.judging as judging; judging.Endpoint('http://x');"
-        "print(json.dumps([name for name in ('openai', 'httpx2', 'httpx', 'pydantic') if name in sys.modules]))"
+        "print(json.dumps([name for name in ('httpx', 'httpcore', 'ssl', 'http.cookiejar') if name in sys.modules]))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []

@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 from evalstore.checks import Reach, evaluate
 from evalstore.checks.patterns import compile_pattern
 from evalstore.documents import Document, read_json, write_json
-from evalstore.migration import Outcome
-from evalstore.migration.detect import detect
+from evalstore.migration import MigrationOutcome
+from evalstore.migration.detect import detect_format
 from evalstore.migration.readers import read
 from evalstore.migration.readers.agentevals.ecmascript import translated
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import Case, Draft, Legacy, Taken
+from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, Extraction
 from evalstore.model import Artifact, Call, Kind, Reply
 from evalstore.resources import folder
 from evalstore.schemas import compile_schema
@@ -61,18 +61,18 @@ def _model() -> ModuleType:
 MODEL = _model()
 
 
-def taken(root: Any, dialect: str | None = None, file: str = "s.eval.json", beside: Any = None) -> Taken:
+def taken(root: Any, dialect: str | None = None, file: str = "s.eval.json", beside: Any = None) -> Extraction:
     document = read_json(write_json(root), file)
-    return read(Legacy(document, file, "", (beside or {}).get, dialect), TABLE)
+    return read(LegacySource(document, file, "", (beside or {}).get, dialect), TABLE)
 
 
-def only(evaluators: list[Any], dialect: str = "D3", **more: Any) -> Case:
+def only(evaluators: list[Any], dialect: str = "D3", **more: Any) -> LegacyCase:
     """The one case of a suite whose evaluators these are."""
     case = {"id": "q", "criteria": "be good", "input": "a task", LISTS[dialect]: evaluators, **more}
     return taken({CASES[dialect]: [case]}, dialect).cases[0]
 
 
-def score(said: Taken, case: Case, text: str, calls: list[Any], ask: Any) -> Any:
+def score(said: Extraction, case: LegacyCase, text: str, calls: list[Any], ask: Any) -> Any:
     artifacts = {draft.ref: artifact(draft) for draft in said.drafts}
     reach = Reach(load=artifacts.__getitem__, ask=ask, model={"id": "m"})
     assert case.rubric
@@ -80,7 +80,7 @@ def score(said: Taken, case: Case, text: str, calls: list[Any], ask: Any) -> Any
     return evaluate(value, {"output": text, "tool_calls": calls}, case.question, reach=reach)
 
 
-def artifact(draft: Draft) -> Artifact:
+def artifact(draft: ArtifactDraft) -> Artifact:
     value = {"id": draft.id, "version": draft.version, **draft.value}
     return Artifact(draft.kind, draft.id, draft.version, Document("", "", value, {}, {}))
 
@@ -249,17 +249,17 @@ def test_a_migrated_case_scores_and_passes_as_in_its_runner(
     try:
         wanted = MODEL.grade(root, root[CASES[dialect]][0], dialect, answer)
     except MODEL.Crash:
-        assert case.outcome is Outcome.REFUSED
+        assert case.outcome is MigrationOutcome.REFUSED
         return
     assert wanted is not None
-    assert case.outcome is not Outcome.REFUSED
-    if case.outcome is Outcome.MIGRATED or all(reason.startswith(ONLY_WORDS) for reason in case.reasons):
+    assert case.outcome is not MigrationOutcome.REFUSED
+    if case.outcome is MigrationOutcome.MIGRATED or all(reason.startswith(ONLY_WORDS) for reason in case.reasons):
         result = score(said, case, text, made, model.reply)
         assert (result.score, result.verdict == "pass") == wanted
 
 
-def passes(case: Case, text: str, made: list[Any] | None = None) -> Any:
-    return score(Taken("D3"), case, text, made or [], lambda _: Reply(problem="nobody")).score
+def passes(case: LegacyCase, text: str, made: list[Any] | None = None) -> Any:
+    return score(Extraction("D3"), case, text, made or [], lambda _: Reply(problem="nobody")).score
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def passes(case: Case, text: str, made: list[Any] | None = None) -> Any:
     ],
 )
 def test_other_things_are_left_alone(value: Any) -> None:
-    match = detect(value, [TABLE])
+    match = detect_format(value, [TABLE])
     assert match.table is None or match.confidence < 0.5
 
 
@@ -312,16 +312,16 @@ def test_other_things_are_left_alone(value: Any) -> None:
     ],
 )
 def test_the_dialect_is_told_by_the_content(root: Any, dialect: str) -> None:
-    assert detect(root, [TABLE]).confidence >= 0.5
+    assert detect_format(root, [TABLE]).confidence >= 0.5
     assert taken(root).dialect == dialect
 
 
 def test_a_dialect_that_is_asked_for_wins_and_one_that_is_not_there_is_refused() -> None:
     root = {"tests": [{"id": "a", "criteria": "x", "input": "y", "assertions": [{"type": "contains", "value": "b"}]}]}
-    assert taken(root).cases[0].outcome is Outcome.MIGRATED
+    assert taken(root).cases[0].outcome is MigrationOutcome.MIGRATED
     (note,) = [note for note in taken(root, "D2").notes if "assertions" in note.reason]
     assert "it is read as D2, but assertions speaks for D3" in note.reason
-    assert [note.outcome for note in taken(root, "D5").notes] == [Outcome.REFUSED]
+    assert [note.outcome for note in taken(root, "D5").notes] == [MigrationOutcome.REFUSED]
 
 
 def test_up_to_d1_a_case_replaces_the_checks_of_its_suite_from_d2_it_adds_to_them() -> None:
@@ -369,7 +369,7 @@ def test_aggregators_that_exist_on_paper_are_read_as_the_paper_says(how: Any, te
     root = {"tests": [{"id": "q", "criteria": "x", "input": "y", "assertions": [group]}]}
     said = taken(root, "D3")
     (case,) = said.cases
-    assert case.outcome is Outcome.LOSSY
+    assert case.outcome is MigrationOutcome.LOSSY
     assert f"never knew the aggregator {how['type']}" in case.reasons[0]
     assert score(said, case, texts, [], None).score == wanted
 
@@ -383,7 +383,7 @@ def test_averages_of_averages_are_one_average_and_other_groups_in_a_group_are_se
 
     average = {"type": "weighted_average"}
     shares = only([group(average, group(share, leaf, text), leaf, required=True), text])
-    assert shares.outcome is Outcome.MIGRATED  # the share of what passes is an average, too
+    assert shares.outcome is MigrationOutcome.MIGRATED  # the share of what passes is an average, too
     plain = only([group(average, group(least, leaf, text), leaf), text])
     assert plain.rubric
     assert [check["kind"] for check in plain.rubric.value["checks"]] == ["composite", "must_contain_any", "regex"]
@@ -413,10 +413,10 @@ def test_what_the_runner_skips_is_out_of_the_score_and_said() -> None:
         {"name": "nothing"},
     ]
     case = only([{"type": "contains", "value": "a"}, *odd])
-    assert case.outcome is Outcome.MIGRATED
+    assert case.outcome is MigrationOutcome.MIGRATED
     assert case.rubric
     assert len(case.rubric.value["checks"]) == 1
-    assert [note.outcome for note in case.notes] == [Outcome.UNMAPPED] * len(odd)
+    assert [note.outcome for note in case.notes] == [MigrationOutcome.UNMAPPED] * len(odd)
     assert all("the runner skips it" in note.reason for note in case.notes)
     assert passes(case, "a") == 1
 
@@ -424,11 +424,11 @@ def test_what_the_runner_skips_is_out_of_the_score_and_said() -> None:
 def test_what_no_check_can_say_makes_the_rubric_partial_and_alone_leaves_it_unscored() -> None:
     code = {"type": "code-grader", "command": ["run", "it"], "weight": 2}
     case = only([{"type": "contains", "value": "a"}, code])
-    assert case.outcome is Outcome.LOSSY
+    assert case.outcome is MigrationOutcome.LOSSY
     assert case.rubric
     assert case.rubric.value["x_unmapped"][0]["raw"] == code
     alone = only([code])
-    assert alone.outcome is Outcome.LOSSY
+    assert alone.outcome is MigrationOutcome.LOSSY
     assert passes(alone, "anything") is None
 
 
@@ -453,7 +453,7 @@ def test_the_threshold_is_that_of_the_test_then_that_of_the_suite_and_only_where
     root["tests"][0]["threshold"] = 1  # type: ignore[index]
     assert bar(root, "D3") == 1
     root["tests"][0]["threshold"] = 80  # type: ignore[index]
-    assert taken(root, "D3").cases[0].outcome is Outcome.REFUSED
+    assert taken(root, "D3").cases[0].outcome is MigrationOutcome.REFUSED
 
 
 def test_criteria_of_a_row_are_a_check_since_the_last_dialect_and_a_judge_of_their_own_before() -> None:
@@ -518,8 +518,8 @@ def test_braces_around_a_placeholder_stay(prompt: str, asked: str) -> None:
 )
 def test_bounds_that_no_check_says_are_set_aside(value: Any) -> None:
     case = only([{"type": "trajectory:tool-used", "value": value}], "D4")
-    assert case.outcome is Outcome.LOSSY
-    assert [note.outcome for note in case.notes[:1]] == [Outcome.UNMAPPED]
+    assert case.outcome is MigrationOutcome.LOSSY
+    assert [note.outcome for note in case.notes[:1]] == [MigrationOutcome.UNMAPPED]
 
 
 @pytest.mark.parametrize(
@@ -535,7 +535,7 @@ def test_members_that_versions_leave_out_make_a_case_lossy(dialect: str, member:
     members = [member | {"prompt": "Grade {{answer}}"}]
     group = {"name": "g", "type": "composite", "aggregator": {"type": "weighted_average"}, LISTS[dialect]: members}
     case = only([group], dialect)
-    assert (case.outcome is Outcome.MIGRATED) == sure
+    assert (case.outcome is MigrationOutcome.MIGRATED) == sure
     assert any(reason.startswith("versions of the runner leave out") for reason in case.reasons) != sure
 
 
@@ -606,7 +606,7 @@ RANGES += [
 @pytest.mark.parametrize("ranges", RANGES, ids=str)
 def test_ranges_at_which_the_runner_stops_are_refused(ranges: Any) -> None:
     assert (
-        only([{"type": "rubrics", "criteria": [{"outcome": "x", "score_ranges": ranges}]}]).outcome is Outcome.REFUSED
+        only([{"type": "rubrics", "criteria": [{"outcome": "x", "score_ranges": ranges}]}]).outcome is MigrationOutcome.REFUSED
     )
 
 
@@ -633,7 +633,7 @@ EXPECTED = {"sum": "four", "lines": [{"price": 10}, {"price": 20}]}
 def test_fields_are_weighed_where_nothing_is_left_out(output: Any, wanted: Any) -> None:
     said = taken({"tests": [{"id": "a", "criteria": "x", "input": "y", "expected_output": EXPECTED,
                              "assertions": [{"type": "field-accuracy", "fields": FIELDS}]}]})  # fmt: skip
-    assert said.cases[0].outcome is Outcome.LOSSY
+    assert said.cases[0].outcome is MigrationOutcome.LOSSY
     assert score(said, said.cases[0], json.dumps(output), [], None).score == wanted
 
 
@@ -642,13 +642,13 @@ ODD_PATTERNS = ["(?i)a", "a.b", "(a)\\1", "(?<=a)b", "\\a", "a{,3}", "[[:alpha:]
 
 @pytest.mark.parametrize("pattern", [*ODD_PATTERNS, "[", "(", "a{2}{3}"])
 def test_a_pattern_that_the_languages_read_otherwise_is_never_called_migrated(pattern: str) -> None:
-    assert only([{"type": "regex", "value": pattern}]).outcome is Outcome.LOSSY
+    assert only([{"type": "regex", "value": pattern}]).outcome is MigrationOutcome.LOSSY
 
 
 @pytest.mark.parametrize("flags", ["g", "y", "u", "gi", "x", "ii"])
 def test_flags_that_are_not_known_here_are_said(flags: str) -> None:
     case = only([{"type": "regex", "value": "a", "flags": flags}])
-    assert case.outcome is Outcome.LOSSY
+    assert case.outcome is MigrationOutcome.LOSSY
 
 
 ATOMS = [
@@ -756,7 +756,7 @@ def test_no_file_ends_in_a_traceback_or_in_a_rubric_that_cannot_be_graded(root: 
         assert [*SCHEMAS[draft.kind].violations(artifact(draft).value)] == []
     for case in said.cases:
         assert [*SCHEMAS[Kind.DATASET].violations({"questions": [case.question] if case.rubric else []})] == []
-        assert (case.rubric is None) == (case.outcome in {Outcome.UNMAPPED, Outcome.REFUSED})
-        assert case.reasons or case.outcome is Outcome.MIGRATED
+        assert (case.rubric is None) == (case.outcome in {MigrationOutcome.UNMAPPED, MigrationOutcome.REFUSED})
+        assert case.reasons or case.outcome is MigrationOutcome.MIGRATED
         if case.rubric:
             score(said, case, "an answer", [{"name": "Skill", "args": {}}], lambda _: Reply('{"score": 1}'))

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from evalstore.checks import evaluate
 from evalstore.documents import read_json, write_json, write_yaml
-from evalstore.migration import Outcome
+from evalstore.migration import MigrationOutcome
 from evalstore.migration.readers import read
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import Case, Legacy
+from evalstore.migration.taken import LegacyCase, LegacySource
 from evalstore.model import Verdict
 
 TABLE = load_tables("ai_agents_test")[0]
@@ -29,21 +29,21 @@ def passes(rules: list[dict[str, Any]], calls: list[str]) -> bool:
     return all((rule["tool"] in calls) == (rule["tool_rules"] == "should_be_run") for rule in rules)
 
 
-def migrated(rules: Any) -> Case:
+def migrated(rules: Any) -> LegacyCase:
     test = {
         "id": [{"value": "1"}],
         "triggering_instructions": [{"value": "Go"}],
         "rules": [{"value": write_yaml(rules)}],
     }
     document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": [test]}), "g.json")
-    return read(Legacy(document, "g.json", "", lambda _: None), TABLE).cases[0]
+    return read(LegacySource(document, "g.json", "", lambda _: None), TABLE).cases[0]
 
 
 @settings(max_examples=300)
 @given(st.lists(RULE, min_size=1, max_size=4), st.lists(st.sampled_from([*TOOLS, "other"]), max_size=4))
 def test_rules_without_parameters_keep_their_verdict(rules: list[dict[str, Any]], calls: list[str]) -> None:
     case = migrated({f"rule_{number}": rule for number, rule in enumerate(rules, start=1)} | {"add_rule": None})
-    assert case.outcome is Outcome.MIGRATED
+    assert case.outcome is MigrationOutcome.MIGRATED
     assert case.rubric
     output = {"output": "done", "tool_calls": [{"name": name, "args": {}} for name in calls]}
     result = evaluate({"id": "r", "version": "1.0.0"} | case.rubric.value, output)
@@ -56,8 +56,8 @@ def test_rules_without_parameters_keep_their_verdict(rules: list[dict[str, Any]]
 )
 def test_what_no_check_can_say_is_said_to_be_lost(rule: dict[str, Any], more: dict[str, Any]) -> None:
     case = migrated({"rule_1": rule | more})
-    assert case.outcome is Outcome.LOSSY
-    assert [note.outcome for note in case.notes] == [Outcome.UNMAPPED]
+    assert case.outcome is MigrationOutcome.LOSSY
+    assert [note.outcome for note in case.notes] == [MigrationOutcome.UNMAPPED]
     assert case.rubric
     assert case.rubric.value["x_unmapped"]
 
@@ -75,8 +75,8 @@ def test_what_no_check_can_say_is_said_to_be_lost(rule: dict[str, Any], more: di
 def test_rules_in_another_shape_are_refused_and_not_taken_for_none(field: Any, said: str) -> None:
     test = {"id": "1", "triggering_instructions": "Go", "rules": field}
     document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": [test]}), "g.json")
-    (case,) = read(Legacy(document, "g.json", "", lambda _: None), TABLE).cases
-    assert case.outcome is Outcome.REFUSED
+    (case,) = read(LegacySource(document, "g.json", "", lambda _: None), TABLE).cases
+    assert case.outcome is MigrationOutcome.REFUSED
     assert case.reasons[0].startswith(said)
 
 
@@ -84,30 +84,30 @@ def test_rules_in_another_shape_are_refused_and_not_taken_for_none(field: Any, s
 def test_a_field_without_rules_asks_for_nothing(field: Any) -> None:
     test = {"id": "1", "triggering_instructions": "Go", "rules": field}
     document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": [test]}), "g.json")
-    (case,) = read(Legacy(document, "g.json", "", lambda _: None), TABLE).cases
-    assert case.outcome is Outcome.MIGRATED
+    (case,) = read(LegacySource(document, "g.json", "", lambda _: None), TABLE).cases
+    assert case.outcome is MigrationOutcome.MIGRATED
 
 
 @pytest.mark.parametrize("wanted", [["should_be_run"], {"a": 1}, None, 7])
 def test_a_rule_that_wants_no_word_is_said_to_be_lost(wanted: Any) -> None:
     case = migrated({"rule_1": {"tool": "a", "tool_rules": wanted}})
-    assert case.outcome is Outcome.LOSSY
+    assert case.outcome is MigrationOutcome.LOSSY
     assert case.reasons == ("a is neither wanted nor forbidden",)
 
 
 def test_the_share_of_a_group_and_keys_that_nobody_knows_are_said() -> None:
     test = {"id": "1", "triggering_instructions": "Go", "weight": "2", "rules": []}
     document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": [test]}), "g.json")
-    said = read(Legacy(document, "g.json", "", lambda _: None), TABLE)
-    assert [(note.pointer, note.outcome) for note in said.notes] == [(("approval_percentage",), Outcome.UNMAPPED)]
+    said = read(LegacySource(document, "g.json", "", lambda _: None), TABLE)
+    assert [(note.pointer, note.outcome) for note in said.notes] == [(("approval_percentage",), MigrationOutcome.UNMAPPED)]
     assert said.cases[0].reasons[-1] == "no grader reads 'weight': kept as data"
     case = migrated({"rule_1": {"tool": "a", "tool_rules": "should_be_run", "times": 2}})
-    assert case.outcome is Outcome.LOSSY
+    assert case.outcome is MigrationOutcome.LOSSY
     assert case.reasons == ("no grader reads 'times': kept as data",)
 
 
 def test_an_id_that_a_later_test_has_is_given_to_no_twin() -> None:
     tests = [{"id": id_, "triggering_instructions": "Go"} for id_ in ("1", "1", "1_2")]
     document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": tests}), "g.json")
-    said = read(Legacy(document, "g.json", "", lambda _: None), TABLE)
+    said = read(LegacySource(document, "g.json", "", lambda _: None), TABLE)
     assert [case.question["id"] for case in said.cases] == ["1", "1_3", "1_2"]

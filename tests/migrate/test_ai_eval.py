@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from evalstore.checks import Reach, evaluate
 from evalstore.documents import read_json, write_json
-from evalstore.migration import Outcome, export, migrate
+from evalstore.migration import MigrationOutcome, export, migrate
 from evalstore.migration.readers import read
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import Draft, Legacy, Taken
+from evalstore.migration.taken import ArtifactDraft, LegacySource, Extraction
 from evalstore.model import Artifact, Call, Reply, Verdict
 
 TABLE = load_tables("ai_eval")[0]
@@ -48,11 +48,11 @@ def graded(root: dict[str, Any], output: str) -> Fraction | None:
     return Fraction(sum(weight for weight, answer in known if answer)) / Fraction(total) if known else None
 
 
-def taken(root: dict[str, Any], dialect: str | None = None) -> Taken:
-    return read(Legacy(read_json(write_json(root), "a.json"), "a.json", "", lambda _: None, dialect), TABLE)
+def taken(root: dict[str, Any], dialect: str | None = None) -> Extraction:
+    return read(LegacySource(read_json(write_json(root), "a.json"), "a.json", "", lambda _: None, dialect), TABLE)
 
 
-def artifact(draft: Draft) -> Artifact:
+def artifact(draft: ArtifactDraft) -> Artifact:
     value = {"id": draft.id, "version": draft.version} | draft.value
     return Artifact(draft.kind, draft.id, draft.version, read_json(write_json(value), "judge"))
 
@@ -72,7 +72,7 @@ def test_a_rubric_scores_as_the_shipped_executors_do(
     root = {"id": "r", "version": "1.0", "applicable_bundles": [], "checks": named, "scoring": scoring}
     (case,) = taken(root).cases
     expected = graded(root, output)
-    assert case.outcome is (Outcome.LOSSY if expected is None else Outcome.MIGRATED)
+    assert case.outcome is (MigrationOutcome.LOSSY if expected is None else MigrationOutcome.MIGRATED)
     assert case.rubric
     if expected is not None:
         result = evaluate({"id": "r", "version": "1.0.0"} | case.rubric.value, output)
@@ -89,7 +89,7 @@ GRADERS = ["relevance_grader", "completeness_grader", "actionability_grader", "g
 def test_a_target_is_the_mean_of_its_graders_on_one_scale(names: list[str], data: st.DataObject, dialect: str) -> None:
     said = taken({"id": "t", "mode": "chat", "dataset_ref": "d.yaml", "graders": names}, dialect)
     (case,) = said.cases
-    assert case.outcome is Outcome.MIGRATED
+    assert case.outcome is MigrationOutcome.MIGRATED
     low = 1 if dialect == "alpha" else 0
     grades = {
         name: data.draw(st.integers(0 if name == GRADERS[3] else low, 1 if name == GRADERS[3] else 5)) for name in names
@@ -135,7 +135,7 @@ def test_weights_that_are_left_with_nothing_are_a_loss() -> None:
     checks = [{"id": "a", "kind": "must_contain_any", "values": ["x"]}, {"id": "b", "kind": "php_lint"}]
     scoring = {"combine": "weighted_avg", "weights": {"a": 0, "b": 1}}
     (case,) = taken({"id": "r", "version": "1.0", "applicable_bundles": [], "checks": checks, "scoring": scoring}).cases
-    assert case.outcome is Outcome.LOSSY
+    assert case.outcome is MigrationOutcome.LOSSY
     assert "add up to 0" in case.reasons[0]
 
 
@@ -152,9 +152,9 @@ def test_weights_that_are_left_with_nothing_are_a_loss() -> None:
 )
 def test_a_target_never_loses_a_grader_without_a_word(graders: Any, said: str) -> None:
     (case,) = taken({"id": "t", "mode": "chat", "dataset_ref": "d.yaml", "graders": graders}).cases
-    assert case.outcome is Outcome.LOSSY
+    assert case.outcome is MigrationOutcome.LOSSY
     assert case.reasons[0].startswith(said)
-    assert [note.outcome for note in case.notes] == [Outcome.UNMAPPED]
+    assert [note.outcome for note in case.notes] == [MigrationOutcome.UNMAPPED]
     assert case.rubric
     assert case.rubric.value["x_unmapped"]
 
@@ -162,7 +162,7 @@ def test_a_target_never_loses_a_grader_without_a_word(graders: Any, said: str) -
 def test_what_a_row_is_graded_by_is_pinned_with_three_parts() -> None:
     (case,) = taken({"questions": [{"id": "a", "input": "?", "rubric_ref": "rubric/x@1.2"}]}).cases
     assert case.question["rubric_ref"] == "rubric/x@1.2.0"
-    assert case.outcome is Outcome.MIGRATED
+    assert case.outcome is MigrationOutcome.MIGRATED
 
 
 @pytest.mark.parametrize("format_", [{}, [], ["json"], 1])
@@ -186,7 +186,7 @@ def test_a_check_that_is_none_here_is_refused_at_its_place(change: Any, pointer:
     checks = [{"id": "s", "kind": "regex"}, {"id": "a", "kind": "must_contain_any", "values": ["x"]} | change]
     root = {"id": "r", "version": "1.0", "applicable_bundles": [], "checks": checks, "scoring": {"combine": "all_pass"}}
     (note,) = taken(root).notes
-    assert (note.outcome, note.pointer) == (Outcome.REFUSED, pointer)
+    assert (note.outcome, note.pointer) == (MigrationOutcome.REFUSED, pointer)
     assert note.reason.startswith(said)
 
 
@@ -202,7 +202,7 @@ def test_a_scoring_that_is_none_here_is_refused(scoring: Any) -> None:
     checks = [{"id": "a", "kind": "must_contain_any", "values": ["x"]}]
     root = {"id": "r", "version": "1.0", "applicable_bundles": [], "checks": checks, "scoring": scoring}
     (note,) = taken(root).notes
-    assert (note.outcome, note.pointer[0]) == (Outcome.REFUSED, "scoring")
+    assert (note.outcome, note.pointer[0]) == (MigrationOutcome.REFUSED, "scoring")
 
 
 def test_ids_that_are_none_here_keep_their_weights() -> None:
@@ -218,7 +218,7 @@ def test_ids_that_are_none_here_keep_their_weights() -> None:
     assert case.reasons[0].startswith("no grader reads 'nojquery': kept as data; did you mean no")
     assert case.reasons[1:] == ("the check 'no-jquery' is no_jquery here", "the check 'no jquery' is no_jquery_2 here")
     root["checks"][1]["id"] = "no-jquery"  # type: ignore[index]
-    assert taken(root).cases[0].outcome is Outcome.LOSSY
+    assert taken(root).cases[0].outcome is MigrationOutcome.LOSSY
 
 
 @pytest.mark.parametrize("dialect", ["current", "alpha"])

@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 from evalstore.documents import Document
 from evalstore.errors import LoadError
 from evalstore.migration import export, migrate
-from evalstore.migration.detect import detect, variant
+from evalstore.migration.detect import detect_format, select_variant
 from evalstore.migration.fold import same
 from evalstore.migration.opened import SUFFIXES, open_source, source_text
 from evalstore.migration.readers import read
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import Legacy, Taken
+from evalstore.migration.taken import LegacySource, Extraction
 
 CASES = Path(__file__).resolve().parents[1] / "cases/migrations"
 Place = tuple[Any, ...]
@@ -213,7 +213,7 @@ def test_a_reader_meets_any_sort_of_value_at_any_place(path: Path) -> None:
                 assert taken is None or taken.cases or taken.notes or taken.dataset, (place, odd)
 
 
-def taken_of(text: str, path: Path) -> Taken | None:
+def taken_of(text: str, path: Path) -> Extraction | None:
     document = open_source(text.encode(), path.name)
-    table = detect(document.value, load_tables(path.relative_to(CASES).parts[0])).table
-    return read(Legacy(document, path.name, "", lambda _: None), variant(document.value, table)) if table else None
+    table = detect_format(document.value, load_tables(path.relative_to(CASES).parts[0])).table
+    return read(LegacySource(document, path.name, "", lambda _: None), select_variant(document.value, table)) if table else None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evalstore.documents import write_yaml
-from evalstore.migration import Outcome, State, export, formats, migrate
+from evalstore.migration import MigrationOutcome, FileState, export, formats, migrate
 from evalstore.migration.fold import same
 from evalstore.migration.opened import open_source
 from evalstore.migration.texts import text_of
@@ -53,14 +53,14 @@ def test_the_second_time_changes_nothing(case: Path, tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
     assert second.written == ()
     assert second.entries == first.entries
-    assert {file.state for file in second.files} <= {State.UNCHANGED}
+    assert {file.state for file in second.files} <= {FileState.UNCHANGED}
 
 
 def test_other_line_ends_change_nothing(tmp_path: Path) -> None:
     legacy = CASES / "every_eval_ever/quirk_o24_labels_that_lie/legacy"
     for path in migrate([legacy], into=tmp_path).written:
         (tmp_path / path).write_bytes((tmp_path / path).read_bytes().replace(b"\n", b"\r\n"))
-    assert {file.state for file in migrate([legacy], into=tmp_path).files} == {State.UNCHANGED}
+    assert {file.state for file in migrate([legacy], into=tmp_path).files} == {FileState.UNCHANGED}
     there = '{"id":"a","input":"x"}\r\n'
     assert text_of("datasets/d.jsonl", [{"id": "a", "input": "x"}], there).new == there
 
@@ -104,7 +104,7 @@ def test_every_question_names_a_rubric_that_is_there(case: Path, tmp_path: Path)
     report = migrate([case / "legacy"], into=tmp_path)
     files = tree(tmp_path)
     for entry in report.entries:
-        made = entry.outcome in {Outcome.MIGRATED, Outcome.LOSSY}
+        made = entry.outcome in {MigrationOutcome.MIGRATED, MigrationOutcome.LOSSY}
         assert (entry.target is not None) == made
         assert entry.rubric is None or made  # a question may have none: a target grades it
         if entry.rubric:
@@ -135,7 +135,7 @@ def test_what_is_nested_too_deep_for_a_store_is_refused_not_cut(tmp_path: Path) 
     source = tmp_path / "evals.json"
     source.write_text(json.dumps({"evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"], "deep": deep}]}))
     report = migrate([source], into=tmp_path / "store")
-    assert [entry.outcome for entry in report.entries] == [Outcome.REFUSED]
+    assert [entry.outcome for entry in report.entries] == [MigrationOutcome.REFUSED]
     assert "nested deeper than 64 levels" in report.entries[0].reason
     assert not (tmp_path / "store").exists()
     assert write_yaml({"deep": deep})

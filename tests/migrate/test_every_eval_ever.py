@@ -20,10 +20,10 @@ from evalstore.checks import Reach, evaluate
 from evalstore.documents import read_json, read_yaml, write_json
 from evalstore.errors import RefusedError
 from evalstore.files import move_below
-from evalstore.migration import Outcome, export, migrate, write
+from evalstore.migration import MigrationOutcome, export, migrate, write
 from evalstore.migration.readers import read
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import Draft, Legacy, Taken
+from evalstore.migration.taken import ArtifactDraft, LegacySource, Extraction
 from evalstore.model import Artifact, Call, Reply, Verdict
 from evalstore.runs import read_outputs, read_rows, read_run
 from evalstore.runs.kept import apart_name, came_from, kept_name
@@ -58,16 +58,16 @@ def judged(metric: dict[str, Any], **scoring: Any) -> dict[str, Any]:
     }
 
 
-def taken(root: Any) -> Taken:
-    return read(Legacy(read_json(write_json(root), "run.json"), "run.json", "", lambda _: None), TABLE)
+def taken(root: Any) -> Extraction:
+    return read(LegacySource(read_json(write_json(root), "run.json"), "run.json", "", lambda _: None), TABLE)
 
 
-def artifact(draft: Draft) -> Artifact:
+def artifact(draft: ArtifactDraft) -> Artifact:
     value = {"id": draft.id, "version": draft.version} | draft.value
     return Artifact(draft.kind, draft.id, draft.version, read_json(write_json(value), "judge"))
 
 
-def score(said: Taken, ask: Callable[[Call], Reply]) -> Fraction | None:
+def score(said: Extraction, ask: Callable[[Call], Reply]) -> Fraction | None:
     (case,) = said.cases
     assert case.rubric
     judges = {draft.ref: artifact(draft) for draft in said.drafts}
@@ -90,7 +90,7 @@ def lines(tmp_path: Path) -> Callable[..., Path]:
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_version_keeps_its_bytes_scores_and_verdicts(folder: Path, tmp_path: Path) -> None:
     report = migrate([folder], into=tmp_path / "store")
-    assert {entry.outcome for entry in report.entries} <= {Outcome.MIGRATED, Outcome.UNMAPPED}
+    assert {entry.outcome for entry in report.entries} <= {MigrationOutcome.MIGRATED, MigrationOutcome.UNMAPPED}
     for path in sorted(folder.iterdir()):
         kept = tmp_path / "store/runs" / folder.name / path.name
         assert kept.read_bytes() == path.read_bytes()
@@ -223,7 +223,7 @@ def test_what_cannot_be_a_judge_is_set_aside_and_stays_in_the_run(scoring: Any, 
     root["evaluation_results"][0]["metric_config"]["llm_scoring"] = scoring
     said = taken(root)
     assert said.run
-    assert [(note.outcome, word in note.reason) for note in said.notes] == [(Outcome.UNMAPPED, True)]
+    assert [(note.outcome, word in note.reason) for note in said.notes] == [(MigrationOutcome.UNMAPPED, True)]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_what_cannot_be_a_judge_is_set_aside_and_stays_in_the_run(scoring: Any, 
 def test_an_answer_without_a_scale_is_no_judge(metric: dict[str, Any]) -> None:
     said = taken(judged(metric, judges=[{"model_info": {"id": "j"}}]))
     assert (said.cases, said.drafts) == ((), ())
-    assert said.notes[0].outcome is Outcome.UNMAPPED
+    assert said.notes[0].outcome is MigrationOutcome.UNMAPPED
 
 
 @pytest.mark.parametrize(
@@ -270,12 +270,12 @@ def test_lines_that_cannot_be_read_are_entries_and_stay_in_the_run(lines: Callab
     source = lines(row("a"), twice, b'{"sample_id": NaN}\n', b"\n", row("b"), row("c"), b"7\n")
     report = migrate([source], into=tmp_path / "store")
     assert [(entry.line, entry.outcome) for entry in report.entries] == [
-        (1, Outcome.MIGRATED),
-        (2, Outcome.REFUSED),
-        (3, Outcome.REFUSED),
-        (5, Outcome.MIGRATED),
-        (6, Outcome.MIGRATED),
-        (7, Outcome.REFUSED),
+        (1, MigrationOutcome.MIGRATED),
+        (2, MigrationOutcome.REFUSED),
+        (3, MigrationOutcome.REFUSED),
+        (5, MigrationOutcome.MIGRATED),
+        (6, MigrationOutcome.MIGRATED),
+        (7, MigrationOutcome.REFUSED),
     ]
     (given,) = export(to="every_eval_ever", store=tmp_path / "store").files
     assert given.text.encode() == source.read_bytes()
@@ -284,14 +284,14 @@ def test_lines_that_cannot_be_read_are_entries_and_stay_in_the_run(lines: Callab
 @pytest.mark.parametrize("junk", [b"\xff\n", b'{"sample_id": "b", "input": {"raw": "\xe9"}}\n'])
 def test_a_run_that_is_no_text_is_refused(lines: Callable[..., Path], tmp_path: Path, junk: bytes) -> None:
     report = migrate([lines(row("a"), row("b"), junk)], into=tmp_path / "store")
-    assert [entry.outcome for entry in report.entries] == [Outcome.REFUSED]
+    assert [entry.outcome for entry in report.entries] == [MigrationOutcome.REFUSED]
     assert "not UTF-8" in report.entries[0].reason
     assert not (tmp_path / "store").exists()
 
 
 def test_nothing_is_kept_of_a_file_of_refusals(lines: Callable[..., Path], tmp_path: Path) -> None:
     report = migrate([lines(row(None), row(True), row(1.5), row(""))], into=tmp_path / "store")
-    assert [entry.outcome for entry in report.entries] == [Outcome.REFUSED] * 4
+    assert [entry.outcome for entry in report.entries] == [MigrationOutcome.REFUSED] * 4
     assert not (tmp_path / "store").exists()
 
 
@@ -301,7 +301,7 @@ def test_rows_stand_in_lines_and_an_aggregate_in_one_object(tmp_path: Path, name
     text = json.dumps(value) if name.endswith(".json") else "".join(json.dumps(one) + "\n" for one in value)
     path.write_text(text)
     report = migrate([path], into=tmp_path / "store", dry_run=True)
-    assert report.entries[-1].outcome is Outcome.REFUSED
+    assert report.entries[-1].outcome is MigrationOutcome.REFUSED
 
 
 @pytest.mark.parametrize("results", [None, "x", {}, [7], [None], [], [{"metric_config": 7, "score_details": []}]])
@@ -342,7 +342,7 @@ def test_two_sources_of_one_name_are_not_one_run(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(row(path.parts[-3])) + "\n")
     report = migrate(paths, into=tmp_path / "store")
-    assert [entry.outcome for entry in report.entries] == [Outcome.MIGRATED, Outcome.REFUSED]
+    assert [entry.outcome for entry in report.entries] == [MigrationOutcome.MIGRATED, MigrationOutcome.REFUSED]
     assert "another source is called data/run.jsonl, too" in report.entries[1].reason
 
 
@@ -351,7 +351,7 @@ def test_a_run_that_lies_in_the_store_stays_where_it_is(lines: Callable[..., Pat
     migrate([lines(row())], into=store)
     before = {path: path.stat().st_mtime_ns for path in store.rglob("*")}
     report = migrate([store], into=store)
-    assert (report.written, report.count(Outcome.MIGRATED)) == ((), 1)
+    assert (report.written, report.count(MigrationOutcome.MIGRATED)) == ((), 1)
     assert {path: path.stat().st_mtime_ns for path in store.rglob("*")} == before
 
 
@@ -433,7 +433,7 @@ def test_five_megabytes_of_rows_take_seconds_and_some_copies_of_the_file(
     start = time.process_time()
     report = migrate([source], into=tmp_path / "store")
     assert time.process_time() - start < 60
-    assert report.count(Outcome.MIGRATED) == 9_000
+    assert report.count(MigrationOutcome.MIGRATED) == 9_000
     tracemalloc.start()
     migrate([source], into=tmp_path / "store")
     peak = tracemalloc.get_traced_memory()[1]
@@ -458,5 +458,5 @@ def test_numbers_keep_their_digits() -> None:
 )
 def test_a_judge_that_is_asked_otherwise_is_said_to_be(judge: dict[str, Any], said: str) -> None:
     (case,) = taken(judged({"score_type": "binary"}, judges=[judge], input_prompt="Right?")).cases
-    assert case.outcome is Outcome.LOSSY
+    assert case.outcome is MigrationOutcome.LOSSY
     assert case.reasons[1:] == (said,)

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from evalstore.checks import Reach, evaluate
 from evalstore.documents import read_json, write_json
-from evalstore.migration import Outcome
+from evalstore.migration import MigrationOutcome
 from evalstore.migration.readers import read
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import Draft, Legacy, Taken
+from evalstore.migration.taken import ArtifactDraft, LegacySource, Extraction
 from evalstore.model import Artifact, Call, Reply, RubricResult, Verdict
 
 TABLE = load_tables("legal_eval_v1")[0]
@@ -46,16 +46,16 @@ def row(**said: Any) -> dict[str, Any]:
     return {"schema_version": "legal_eval_v1", "id": "r", "dataset": "d", "prompt": "A question?"} | said
 
 
-def taken(*rows: dict[str, Any]) -> Taken:
-    return read(Legacy(read_json(write_json(list(rows)), "rows.json"), "rows.json", "", lambda _: None), TABLE)
+def taken(*rows: dict[str, Any]) -> Extraction:
+    return read(LegacySource(read_json(write_json(list(rows)), "rows.json"), "rows.json", "", lambda _: None), TABLE)
 
 
-def artifact(draft: Draft) -> Artifact:
+def artifact(draft: ArtifactDraft) -> Artifact:
     value = {"id": draft.id, "version": draft.version} | draft.value
     return Artifact(draft.kind, draft.id, draft.version, read_json(write_json(value), "judge"))
 
 
-def scored(said: Taken, output: str, ask: Callable[[Call], Reply]) -> RubricResult:
+def scored(said: Extraction, output: str, ask: Callable[[Call], Reply]) -> RubricResult:
     (case,) = said.cases
     judges = {draft.ref: artifact(draft) for draft in said.drafts}
     assert case.rubric
@@ -80,7 +80,7 @@ def test_criteria_are_weighed_by_the_same_formula(
         for index, weight in enumerate(weights)
     ]
     said = taken(row(task_type="rubric_qa", rubric=rubric, metadata={"policy_id": policy} if policy else {}))
-    assert said.cases[0].outcome is Outcome.MIGRATED
+    assert said.cases[0].outcome is MigrationOutcome.MIGRATED
 
     def ask(call: Call) -> Reply:
         index = re.search(r"#(\d+)#", call.prompt)
@@ -101,7 +101,7 @@ IDS = st.sampled_from(["A", "B", "CHOICE_28", "CHOICE_2", "b2", "(c)", "k"])
 def test_a_choice_is_right_for_both(ids: list[str], data: st.DataObject) -> None:
     correct = data.draw(st.lists(st.sampled_from(ids), min_size=1, unique=True))
     said = taken(row(task_type="mcq", choices=[{"id": id_, "text": "?"} for id_ in ids], correct_choice_ids=correct))
-    assert said.cases[0].outcome is Outcome.LOSSY
+    assert said.cases[0].outcome is MigrationOutcome.LOSSY
     word = data.draw(st.sampled_from([*ids, "AB", "", "\u212a", "C"]))
     answer = data.draw(st.sampled_from([word, word.lower(), f" ({word}).", f"{word})", [word], [word, ids[0]]]))
     output = json.dumps({"why": "because", "answer": answer}, ensure_ascii=False)
@@ -135,7 +135,7 @@ def test_the_letters_of_a_choice_are_not_enough() -> None:
 def test_a_description_that_is_no_text_is_no_criterion() -> None:
     criterion = {"id": "1", "title": "Cites the law", "weight": 1, "description": ["Article 5"]}
     (case,) = taken(row(task_type="rubric_qa", rubric=[criterion], metadata={"policy_id": "apexv1_extended_v1"})).cases
-    assert case.outcome is Outcome.REFUSED
+    assert case.outcome is MigrationOutcome.REFUSED
     assert case.reasons == ("the description of 'Cites the law' is a list",)
 
 
@@ -149,14 +149,14 @@ def test_a_description_that_is_no_text_is_no_criterion() -> None:
 def test_parts_that_the_program_does_not_take_are_refused(more: dict[str, Any], said: str) -> None:
     criterion = {"id": "1", "title": "Cites the law"}
     (case,) = taken(row(task_type="rubric_qa", rubric=[criterion], **more)).cases
-    assert case.outcome is Outcome.REFUSED
+    assert case.outcome is MigrationOutcome.REFUSED
     assert case.reasons == (said,)
 
 
 def test_keys_that_nobody_knows_are_said_with_what_they_may_mean() -> None:
     criterion = {"id": "1", "title": "Cites the law", "wieght": 5}
     (case,) = taken(row(task_type="rubric_qa", rubric=[criterion], contxt="It rains.")).cases
-    assert case.outcome is Outcome.MIGRATED
+    assert case.outcome is MigrationOutcome.MIGRATED
     assert case.reasons == (
         "no grader reads 'contxt': kept as data; did you mean context by 'contxt'?",
         "no grader reads 'wieght': kept as data; did you mean weight by 'wieght'?",

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from evalstore.checks import evaluate
 from evalstore.documents import read_json
-from evalstore.migration import Outcome, export, migrate
+from evalstore.migration import MigrationOutcome, export, migrate
 from evalstore.migration.readers import read
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import Case, Legacy
+from evalstore.migration.taken import LegacyCase, LegacySource
 
 TABLE = load_tables("ai_best_practices")[0]
 MODES = ["recipe", "introspection", "execution"]
@@ -44,12 +44,12 @@ def crashes(case: Mapping[str, Any], *responses: str) -> bool:
     return False
 
 
-def migrated(case: dict[str, Any], dialect: str | None = None) -> Case:
+def migrated(case: dict[str, Any], dialect: str | None = None) -> LegacyCase:
     document = read_json(json.dumps({"evals": [{"id": "a", "prompt": "?", **case}]}), "evals.json")
-    return read(Legacy(document, "evals.json", "", lambda _: None, dialect), TABLE).cases[0]
+    return read(LegacySource(document, "evals.json", "", lambda _: None, dialect), TABLE).cases[0]
 
 
-def passes(case: Case, response: str) -> bool:
+def passes(case: LegacyCase, response: str) -> bool:
     assert case.rubric
     return evaluate(case.rubric.value, response).score == 1
 
@@ -75,8 +75,8 @@ RESPONSES = st.lists(WORD | st.just("```php\necho (;\n```"), max_size=6).map("".
 def test_any_case_and_any_output(case: dict[str, Any], response: str) -> None:
     said = migrated(case)
     if by_script(case):
-        assert (said.outcome, said.rubric, said.question) == (Outcome.UNMAPPED, None, {})
-    elif said.outcome is Outcome.REFUSED:
+        assert (said.outcome, said.rubric, said.question) == (MigrationOutcome.UNMAPPED, None, {})
+    elif said.outcome is MigrationOutcome.REFUSED:
         # It crashes on some answer, unless an empty text stands before what it cannot read.
         values = [case.get(key) for key in ("must_contain_any", "must_not_contain")]
         assert crashes(case, response, "") or ["", 5] in values
@@ -88,7 +88,7 @@ def test_any_case_and_any_output(case: dict[str, Any], response: str) -> None:
         else:
             assert grade(response, case)
             assert passes(said, response) == bool(response.strip())
-            assert said.outcome is Outcome.LOSSY
+            assert said.outcome is MigrationOutcome.LOSSY
 
 
 @pytest.mark.parametrize(("dialect", "banned"), [(None, False), ("module_docs", False), ("agentskills", True)])
@@ -121,7 +121,7 @@ def test_no_script_is_run_and_all_come_back(tmp_path: Path) -> None:
     source.parent.mkdir()
     source.write_text(json.dumps(value))
     report = migrate([source], into=tmp_path / "store")
-    assert [entry.outcome for entry in report.entries] == [Outcome.UNMAPPED, Outcome.MIGRATED]
+    assert [entry.outcome for entry in report.entries] == [MigrationOutcome.UNMAPPED, MigrationOutcome.MIGRATED]
     given_back = export(to="ai_best_practices", store=tmp_path / "store").files[0].text
     assert json.loads(given_back) == value
     assert not (tmp_path / "sprung").exists()

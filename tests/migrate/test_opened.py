@@ -14,13 +14,13 @@ from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError
 from evalstore.migration.fold import same
 from evalstore.migration.opened import open_source, opened, source_text
-from evalstore.migration.outcome import Outcome
-from evalstore.migration.plan import Plan, plan_source
+from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.plan import SourcePlan, plan_source
 from evalstore.migration.readers import give, give_beside
-from evalstore.migration.shelving import Names
+from evalstore.migration.shelving import ArtifactNames
 from evalstore.migration.sources import find_sources
-from evalstore.migration.table import Table, load_tables
-from evalstore.migration.taken import Case, Draft, Legacy, Taken
+from evalstore.migration.table import FormatTable, load_tables
+from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, Extraction
 from evalstore.model import Kind
 
 
@@ -119,15 +119,15 @@ def test_beside_a_file_that_was_named_alone_is_its_folder(tmp_path: Path) -> Non
     assert only.beside("../up.json") is None
 
 
-def taken(document: Document, rows: Document) -> Taken:
-    rubric = Draft(Kind.RUBRIC, "r", {"checks": [{"kind": "format", "format": "text"}]})
-    return Taken(
+def taken(document: Document, rows: Document) -> Extraction:
+    rubric = ArtifactDraft(Kind.RUBRIC, "r", {"checks": [{"kind": "format", "format": "text"}]})
+    return Extraction(
         "d",
-        Draft(Kind.DATASET, "x", {"title": "t"}),
+        ArtifactDraft(Kind.DATASET, "x", {"title": "t"}),
         (
-            Case(("own", 0), document.value["own"][0], question={"id": "a", "input": "?"}, rubric=rubric),
-            Case((1,), rows.value[1], question={"id": "b", "input": "!"}, rubric=rubric, document=rows),
-            Case((0,), rows.value[0], Outcome.REFUSED, ("why",), document=rows),
+            LegacyCase(("own", 0), document.value["own"][0], question={"id": "a", "input": "?"}, rubric=rubric),
+            LegacyCase((1,), rows.value[1], question={"id": "b", "input": "!"}, rubric=rubric, document=rows),
+            LegacyCase((0,), rows.value[0], MigrationOutcome.REFUSED, ("why",), document=rows),
         ),
     )
 
@@ -136,8 +136,8 @@ def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> Non
     document = open_source(b'{"own": [{"q": 1}], "more": "rows.jsonl"}', "eval.json")
     rows, broken = opened(b'{"q": 2}\n{"q": 3, "note": 1}\n', "rows.jsonl")
     table = replace(load_tables("openrubricrl")[0], mirrors={})
-    legacy = Legacy(document, "eval.json", "0", {"rows.jsonl": rows}.get, None, broken)
-    plan = plan_source(taken(document, rows), legacy, table, Names(), beside={"rows.jsonl": rows}, there=lambda _: None)
+    legacy = LegacySource(document, "eval.json", "0", {"rows.jsonl": rows}.get, None, broken)
+    plan = plan_source(taken(document, rows), legacy, table, ArtifactNames(), beside={"rows.jsonl": rows}, there=lambda _: None)
     assert [(entry.file, entry.line, entry.outcome) for entry in plan.entries] == [
         ("eval.json", 1, "migrated"),
         ("rows.jsonl", 1, "refused"),
@@ -150,24 +150,24 @@ def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> Non
     assert same(give_beside(main, table)["rows.jsonl"], rows.value)
 
 
-def alone(read: Taken, legacy: Legacy, table: Table) -> Plan:
-    return plan_source(read, legacy, table, Names(), beside={}, there=lambda _: None)
+def alone(read: Extraction, legacy: LegacySource, table: FormatTable) -> SourcePlan:
+    return plan_source(read, legacy, table, ArtifactNames(), beside={}, there=lambda _: None)
 
 
 def test_a_broken_line_is_kept_as_it_stands(tmp_path: Path) -> None:
     document, broken = opened(b'{"q": 2}\n{"q": \n{"q": 3}\n', "rows.jsonl")
-    rubric = Draft(Kind.RUBRIC, "r", {"checks": [{"kind": "format", "format": "text"}]})
+    rubric = ArtifactDraft(Kind.RUBRIC, "r", {"checks": [{"kind": "format", "format": "text"}]})
     cases = tuple(
-        Case((index,), row, question={"id": f"q{index}", "input": "?"}, rubric=rubric)
+        LegacyCase((index,), row, question={"id": f"q{index}", "input": "?"}, rubric=rubric)
         for index, row in enumerate(document.value)
     )
     table = replace(load_tables("openrubricrl")[0], mirrors={})
-    legacy = Legacy(document, "rows.jsonl", "0", lambda _: None, None, broken)
-    plan = alone(Taken("d", Draft(Kind.DATASET, "x", {}), cases), legacy, table)
+    legacy = LegacySource(document, "rows.jsonl", "0", lambda _: None, None, broken)
+    plan = alone(Extraction("d", ArtifactDraft(Kind.DATASET, "x", {}), cases), legacy, table)
     assert [(entry.line, entry.outcome) for entry in plan.entries] == [(1, "migrated"), (2, "refused"), (3, "migrated")]
     main = read_yaml(plan.files["datasets/x.yaml"].new, "x").value
     assert [(item["line"], item["value"]) for item in main["x_unmapped"]] == [(2, '{"q": ')]
     assert same(give(main, {}, table), json.loads('[{"q": 2}, {"q": 3}]'))
-    without = alone(Taken("d", None, cases), legacy, table)
+    without = alone(Extraction("d", None, cases), legacy, table)
     assert without.files == {}
     assert "not JSON" in without.entries[0].reason

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from evalstore.checks import Reach, evaluate
 from evalstore.documents import read_json, write_json
-from evalstore.migration import Outcome
+from evalstore.migration import MigrationOutcome
 from evalstore.migration.readers import read
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import Draft, Legacy, Taken
+from evalstore.migration.taken import ArtifactDraft, LegacySource, Extraction
 from evalstore.model import Artifact, Call, Reply
 
 TABLE = load_tables("openrubricrl")[0]
@@ -35,12 +35,12 @@ def reward(scale: dict[str, Any], reply: Any) -> Fraction:
     return (Fraction(grade) - low) / (high - low)
 
 
-def taken(root: dict[str, Any], dialect: str | None = None) -> Taken:
+def taken(root: dict[str, Any], dialect: str | None = None) -> Extraction:
     document = read_json(write_json(root), "r.json")
-    return read(Legacy(document, "r.json", "", lambda _: None, dialect), TABLE)
+    return read(LegacySource(document, "r.json", "", lambda _: None, dialect), TABLE)
 
 
-def score(said: Taken, ask: Any) -> Fraction | None:
+def score(said: Extraction, ask: Any) -> Fraction | None:
     (case,) = said.cases
     (judge,) = said.drafts
     assert case.rubric
@@ -50,7 +50,7 @@ def score(said: Taken, ask: Any) -> Fraction | None:
     ).score
 
 
-def artifact(draft: Draft) -> Artifact:
+def artifact(draft: ArtifactDraft) -> Artifact:
     value = {"id": draft.id, "version": draft.version} | draft.value
     return Artifact(draft.kind, draft.id, draft.version, read_json(write_json(value), "judge"))
 
@@ -86,7 +86,7 @@ def test_the_score_is_the_reward(root: dict[str, Any], step: Any, data: st.DataO
     if isinstance(grade, Decimal):
         assert found == reward(root["scale"], Decimal(str(float(grade))))
     else:
-        lossless = said.cases[0].outcome is Outcome.MIGRATED
+        lossless = said.cases[0].outcome is MigrationOutcome.MIGRATED
         assert found == 0
         assert lossless == (low == 0) == (reward(root["scale"], grade) == 0)
 
@@ -119,7 +119,7 @@ def test_one_check_a_criterion_where_that_is_asked_for() -> None:
         ],
     }
     said = taken(root, "exploded")
-    assert said.cases[0].outcome is Outcome.LOSSY
+    assert said.cases[0].outcome is MigrationOutcome.LOSSY
     assert score(said, lambda call: Reply('{"score": 4}' if "Kind?" in call.prompt else '{"score": 2}')) == Fraction(
         7, 8
     )
@@ -143,10 +143,10 @@ def test_one_check_a_criterion_where_that_is_asked_for() -> None:
 )
 def test_what_the_program_would_not_load_is_refused(more: dict[str, Any], said: str) -> None:
     root = {"name": "r", "version": "1.0.0", "scale": {"min": 0, "max": 4}, "criteria": [CRITERION]}
-    assert taken(root).cases[0].outcome is Outcome.MIGRATED
+    assert taken(root).cases[0].outcome is MigrationOutcome.MIGRATED
     refused = taken(root | more)
     assert not refused.cases
-    assert [note.outcome for note in refused.notes] == [Outcome.REFUSED]
+    assert [note.outcome for note in refused.notes] == [MigrationOutcome.REFUSED]
     assert refused.notes[0].reason.startswith(said)
 
 

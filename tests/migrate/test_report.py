@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.migration import Guess, migrate
-from evalstore.migration.detect import detect
+from evalstore.migration import FormatGuess, migrate
+from evalstore.migration.detect import detect_format
 from evalstore.migration.table import load_tables
 from evalstore.report import render
 from evalstore.schemas import compile_schema
@@ -124,8 +124,8 @@ def test_totals_are_by_format(tmp_path: Path, suite: Suite) -> None:
 def test_what_else_a_file_looks_like_is_said(suite: Suite, tmp_path: Path) -> None:
     tables = load_tables("ai_best_practices")
     value = {"evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"]}]}
-    match = detect(value, [*tables, *tables])
-    guess = Guess("ai_best_practices", 0.95, "its cases have a key that only this grader reads")
+    match = detect_format(value, [*tables, *tables])
+    guess = FormatGuess("ai_best_practices", 0.95, "its cases have a key that only this grader reads")
     assert match.also == (guess,)
     report = migrate([suite({"must_contain_any": ["a"]})], into=tmp_path / "store")
     told = render(_with_guess(report, guess), "text")
@@ -135,7 +135,7 @@ def test_what_else_a_file_looks_like_is_said(suite: Suite, tmp_path: Path) -> No
     ) in " ".join(told.split())
 
 
-def _with_guess(report: Any, guess: Guess) -> Any:
+def _with_guess(report: Any, guess: FormatGuess) -> Any:
     from dataclasses import replace
 
     return replace(report, sources=tuple(replace(source, also=(guess,)) for source in report.sources))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalstore.documents import read_json, read_row, read_yaml, write_json
-from evalstore.migration import Outcome, export, migrate
+from evalstore.migration import MigrationOutcome, export, migrate
 from evalstore.migration.fold import same
 
 KNOWN = [
@@ -96,7 +96,7 @@ def test_nothing_is_lost(raw: dict[str, Any], canaries: bool) -> None:  # noqa: 
         report = migrate([source], into=store, format="ai_best_practices")
         assert not any("cannot be kept" in entry.reason for entry in report.entries)
         if not report.files:
-            assert Outcome.REFUSED in {entry.outcome for entry in report.entries}
+            assert MigrationOutcome.REFUSED in {entry.outcome for entry in report.entries}
             return
         assert set(texts(value)) - {"evals", "behavioral_cases"} <= kept(store) | set(KNOWN)
         given_back = export(to="ai_best_practices", store=store).files[0].text

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.migration import Outcome, export, formats, migrate
+from evalstore.migration import MigrationOutcome, export, formats, migrate
 from evalstore.migration.fold import same
 from evalstore.migration.opened import open_source
 
@@ -40,7 +40,7 @@ def test_every_file_is_said_something_about(format: str, tmp_path: Path) -> None
     said = {entry.file for entry in report.entries} | {source.file for source in report.skipped}
     files = {path.relative_to(SAMPLES).as_posix() for path in (SAMPLES / format).rglob("*.json*") if path.is_file()}
     assert files <= said
-    assert all(entry.line and (entry.reason or entry.outcome is Outcome.MIGRATED) for entry in report.entries)
+    assert all(entry.line and (entry.reason or entry.outcome is MigrationOutcome.MIGRATED) for entry in report.entries)
 
 
 @each_format

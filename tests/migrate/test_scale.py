@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evalstore.documents import write_legacy_yaml
-from evalstore.migration import State, export, migrate
+from evalstore.migration import FileState, export, migrate
 
 Suite = Callable[..., Path]
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +40,7 @@ def test_a_file_that_says_the_same_stays_as_somebody_wrote_it(forms: Path, tmp_p
     dataset.write_text("# ours\n" + dataset.read_text("utf-8").replace("id: forms", '"id":   forms'), encoding="utf-8")
     before = dataset.read_bytes()
     report = migrate([forms], into=tmp_path)
-    assert {file.state for file in report.files} == {State.UNCHANGED}
+    assert {file.state for file in report.files} == {FileState.UNCHANGED}
     assert dataset.read_bytes() == before
 
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from evalstore.checks import Reach, evaluate
 from evalstore.documents import Document, read_json, write_json
-from evalstore.migration import Outcome
-from evalstore.migration.detect import detect
+from evalstore.migration import MigrationOutcome
+from evalstore.migration.detect import detect_format
 from evalstore.migration.plan import plan_source
 from evalstore.migration.readers import read
-from evalstore.migration.shelving import Names
+from evalstore.migration.shelving import ArtifactNames
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import Draft, Legacy, Taken
+from evalstore.migration.taken import ArtifactDraft, LegacySource, Extraction
 from evalstore.model import Artifact, Call, Reply, RubricResult, Verdict
 
 TABLE = load_tables("skill_creator")[0]
@@ -46,11 +46,11 @@ def document(value: Any) -> Document:
     return read_json(write_json(value), "evals.json")
 
 
-def taken(value: Any) -> Taken:
-    return read(Legacy(document(value), "evals.json", "", lambda _: None), TABLE)
+def taken(value: Any) -> Extraction:
+    return read(LegacySource(document(value), "evals.json", "", lambda _: None), TABLE)
 
 
-def graded(said: Taken, ask: Callable[[Call], Reply]) -> RubricResult:
+def graded(said: Extraction, ask: Callable[[Call], Reply]) -> RubricResult:
     (case,) = said.cases
     assert case.rubric
     judges = {draft.ref: artifact(draft) for draft in said.drafts}
@@ -59,7 +59,7 @@ def graded(said: Taken, ask: Callable[[Call], Reply]) -> RubricResult:
     return evaluate(rubric, "an answer", case.question, reach=reach)
 
 
-def artifact(draft: Draft) -> Artifact:
+def artifact(draft: ArtifactDraft) -> Artifact:
     value = {"id": draft.id, "version": draft.version} | draft.value
     return Artifact(draft.kind, draft.id, draft.version, document(value))
 
@@ -89,7 +89,7 @@ def test_the_score_is_the_pass_rate(
         return Reply(json.dumps({"verdict": "yes" if holds(seen[-1]) else "no"}))
 
     said = taken({"skill_name": "s", root: [case]} if root else [case])
-    assert said.cases[0].outcome is Outcome.MIGRATED
+    assert said.cases[0].outcome is MigrationOutcome.MIGRATED
     result = graded(said, ask)
     texts = [text for _, text in statements]
     assert sorted(seen) == sorted(texts)
@@ -109,8 +109,8 @@ def test_a_statement_about_files_is_left_and_said(kind: str) -> None:
     typed = {"type": kind, "path": "../out.txt", "pattern": "(", "text": "It is there."}
     for statements in ([typed], [typed, "It is short."]):
         (case,) = taken([{"prompt": "Go", "assertions": statements}]).cases
-        assert case.outcome is Outcome.LOSSY
-        assert [(note.outcome, note.pointer) for note in case.notes] == [(Outcome.UNMAPPED, (0, "assertions", 0))]
+        assert case.outcome is MigrationOutcome.LOSSY
+        assert [(note.outcome, note.pointer) for note in case.notes] == [(MigrationOutcome.UNMAPPED, (0, "assertions", 0))]
         assert case.rubric
         assert [item["value"] for item in case.rubric.value["x_unmapped"]] == [typed]
         assert len(case.rubric.value["checks"]) == 1
@@ -132,7 +132,7 @@ def test_criteria_have_the_weights_of_the_file(criteria: Any, weights: Any, scor
         "scoring": {"pass_threshold": 1, "weights": weights},
     }
     said = taken(root)
-    assert said.cases[0].outcome is Outcome.LOSSY
+    assert said.cases[0].outcome is MigrationOutcome.LOSSY
     result = graded(said, lambda call: Reply('{"verdict": "%s"}' % ("no" if "two: b" in call.prompt else "yes")))
     assert result.score == score
 
@@ -155,7 +155,7 @@ def test_weights_that_are_none_of_a_criterion_are_said() -> None:
         {"test_cases": cases, "scoring": {"weights": {"one": 2, "two": 1, "three": "x"}}, "triggers": TRIGGERS}
     )
     at = [("triggers",), ("scoring", "weights", "two"), ("scoring", "weights", "three")]
-    assert [(note.pointer, note.outcome) for note in said.notes] == [(pointer, Outcome.UNMAPPED) for pointer in at]
+    assert [(note.pointer, note.outcome) for note in said.notes] == [(pointer, MigrationOutcome.UNMAPPED) for pointer in at]
 
 
 def test_an_id_used_very_often_costs_no_more_than_others() -> None:
@@ -187,8 +187,8 @@ def test_no_value_is_a_crash_and_every_case_is_spoken_of(rows: list[Any], key: s
     assert all(case.reasons for case in said.cases)
     names = [case.question["id"] for case in said.cases if not case.refused]
     assert len(names) == len(set(names))
-    legacy = Legacy(document(root), "evals.json", "", lambda _: None)
-    plan = plan_source(said, legacy, TABLE, Names(), beside={}, there=lambda _: None)
+    legacy = LegacySource(document(root), "evals.json", "", lambda _: None)
+    plan = plan_source(said, legacy, TABLE, ArtifactNames(), beside={}, there=lambda _: None)
     assert not [entry.reason for entry in plan.entries if "cannot be kept" in entry.reason]
 
 
@@ -206,7 +206,7 @@ def test_no_value_is_a_crash_and_every_case_is_spoken_of(rows: list[Any], key: s
     ],
 )
 def test_a_suite_is_known_by_its_content(value: Any, format_: str) -> None:
-    match = detect(document(value).value, load_tables())
+    match = detect_format(document(value).value, load_tables())
     assert match.table
     assert match.table.format == format_
 
@@ -221,5 +221,5 @@ def test_a_suite_is_known_by_its_content(value: Any, format_: str) -> None:
 )
 def test_what_another_key_came_before_is_said(more: dict[str, Any], said: str) -> None:
     (case,) = taken([{"id": 1, "prompt": "Go", "assertions": ["a"]} | more]).cases
-    assert case.outcome is Outcome.MIGRATED
+    assert case.outcome is MigrationOutcome.MIGRATED
     assert case.reasons[-1] == said

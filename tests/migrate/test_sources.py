@@ -13,7 +13,7 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError, UsageError
-from evalstore.migration import Outcome, formats, migrate
+from evalstore.migration import MigrationOutcome, formats, migrate
 from evalstore.migration.names import slug
 from evalstore.migration.table import load_tables
 from evalstore.model import is_id
@@ -116,8 +116,8 @@ def test_a_suite_with_something_else_beside_its_cases_is_one_all_the_same(
     path = put(tmp_path / "evals.json", json.dumps(json.loads(SUITE) | {key: [item]}))
     report = migrate([path], into=tmp_path)
     assert [(entry.pointer, entry.outcome) for entry in report.entries] == [
-        (f"/{key}", Outcome.UNMAPPED),
-        ("/evals/0", Outcome.MIGRATED),
+        (f"/{key}", MigrationOutcome.UNMAPPED),
+        ("/evals/0", MigrationOutcome.MIGRATED),
     ]
 
 
@@ -151,8 +151,8 @@ def test_a_folder_that_cannot_be_listed_is_an_entry_and_stops_nothing(
     monkeypatch.setattr(os, "scandir", scandir)
     report = migrate([tmp_path / "in"], into=tmp_path / "store")
     assert [(entry.file, entry.outcome) for entry in report.entries] == [
-        ("in/open/evals.json", Outcome.MIGRATED),
-        ("in/shut", Outcome.REFUSED),
+        ("in/open/evals.json", MigrationOutcome.MIGRATED),
+        ("in/shut", MigrationOutcome.REFUSED),
     ]
     with pytest.raises(LoadError, match="cannot be listed"):
         migrate([shut], into=tmp_path / "store")
@@ -180,7 +180,7 @@ def test_a_named_file_of_no_known_format_is_refused_and_a_walked_one_counted(tmp
     other = put(tmp_path / "site/package.json", '{"name": "site"}')
     report = migrate([other], into=tmp_path)
     assert [(entry.outcome, entry.reason) for entry in report.entries] == [
-        (Outcome.REFUSED, "this is no format that evalstore migrates")
+        (MigrationOutcome.REFUSED, "this is no format that evalstore migrates")
     ]
     walked = migrate([other.parent], into=tmp_path)
     assert walked.entries == ()
@@ -201,7 +201,7 @@ def test_a_store_that_lies_in_what_is_walked_is_no_source(tmp_path: Path) -> Non
     }
     named = migrate([tmp_path / "datasets/forms.yaml"], into=tmp_path)
     assert [(entry.outcome, entry.reason) for entry in named.entries] == [
-        (Outcome.REFUSED, "a migration has made this")
+        (MigrationOutcome.REFUSED, "a migration has made this")
     ]
 
 
@@ -220,7 +220,7 @@ def test_a_store_that_lies_in_what_is_walked_is_no_source(tmp_path: Path) -> Non
 def test_a_broken_file_is_an_entry_beside_the_good_ones(tmp_path: Path, text: str, said: str) -> None:
     broken, good = put(tmp_path / "a/evals.json", text), put(tmp_path / "b/evals.json")
     report = migrate([broken, good], into=tmp_path)
-    assert [entry.outcome for entry in report.entries] == [Outcome.REFUSED, Outcome.MIGRATED]
+    assert [entry.outcome for entry in report.entries] == [MigrationOutcome.REFUSED, MigrationOutcome.MIGRATED]
     assert said in report.entries[0].reason
     assert "datasets/b.yaml" in report.written
 
@@ -238,14 +238,14 @@ def test_a_suite_in_another_encoding_is_refused_and_not_passed_by(tmp_path: Path
     path.parent.mkdir()
     path.write_text(SUITE.replace("given", "\xe9"), encoding)
     (entry,) = migrate([path.parent], into=tmp_path).entries
-    assert (entry.outcome, entry.reason) == (Outcome.REFUSED, "not UTF-8; save the file as UTF-8")
+    assert (entry.outcome, entry.reason) == (MigrationOutcome.REFUSED, "not UTF-8; save the file as UTF-8")
 
 
 def test_what_hardly_looks_like_it_is_taken_when_told(tmp_path: Path) -> None:
     path = put(tmp_path / "evals.json", json.dumps({"evals": [{"id": 1, "prompt": "?"}]}))
-    assert [entry.outcome for entry in migrate([path], into=tmp_path).entries] == [Outcome.UNMAPPED]
+    assert [entry.outcome for entry in migrate([path], into=tmp_path).entries] == [MigrationOutcome.UNMAPPED]
     told = migrate([path], into=tmp_path, format="ai_best_practices")
-    assert [(entry.outcome, entry.rubric) for entry in told.entries] == [(Outcome.MIGRATED, "rubric/any_answer@1.0.0")]
+    assert [(entry.outcome, entry.rubric) for entry in told.entries] == [(MigrationOutcome.MIGRATED, "rubric/any_answer@1.0.0")]
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from evalstore.checks import evaluate
 from evalstore.documents import read_json, read_yaml
-from evalstore.migration import Outcome, migrate
+from evalstore.migration import MigrationOutcome, migrate
 from evalstore.migration.readers import read
-from evalstore.migration.table import Table, load_tables
-from evalstore.migration.taken import Case, Legacy
+from evalstore.migration.table import FormatTable, load_tables
+from evalstore.migration.taken import LegacyCase, LegacySource
 
 VECTORS = Path(__file__).resolve().parents[3] / "shared/vectors/legacy_grader_vectors.json"
 SAMPLES = Path(__file__).resolve().parents[3] / "shared/samples/ai_best_practices"
@@ -29,19 +29,19 @@ TABLE = load_tables("ai_best_practices")[0]
 needs_php = pytest.mark.skipif(not HAS_PHP, reason="the legacy grader asks `php -l`")
 
 
-def migrated(case: dict[str, Any], table: Table = TABLE) -> Case:
+def migrated(case: dict[str, Any], table: FormatTable = TABLE) -> LegacyCase:
     document = read_json(json.dumps({"evals": [{"id": 1, "prompt": "?", **case}]}), "evals.json")
-    return read(Legacy(document, "evals.json", "", lambda _: None), table).cases[0]
+    return read(LegacySource(document, "evals.json", "", lambda _: None), table).cases[0]
 
 
-def passes(case: Case, response: str) -> bool:
+def passes(case: LegacyCase, response: str) -> bool:
     assert case.rubric
     score = evaluate(case.rubric.value, response).score
     assert score in {Fraction(0), Fraction(1)}
     return score == 1
 
 
-def asks(case: Case) -> bool:
+def asks(case: LegacyCase) -> bool:
     return bool(case.rubric and case.rubric.value["checks"] != TABLE.no_check["checks"])
 
 
@@ -68,7 +68,7 @@ def test_the_model_agrees_with_what_was_measured(legacy: ModuleType, vector: dic
 @pytest.mark.parametrize("vector", MEASURED, ids=lambda vector: str(vector["name"]))
 def test_every_measured_case_keeps_its_verdict_or_is_refused(vector: dict[str, Any]) -> None:
     case = migrated(vector["case"])
-    assert (case.outcome is Outcome.REFUSED) == ("error" in vector)
+    assert (case.outcome is MigrationOutcome.REFUSED) == ("error" in vector)
     if "outcome" in vector:
         assert passes(case, vector["response"]) == vector["outcome"]["passed"]
         assert case.rubric
@@ -136,8 +136,8 @@ RESPONSES = st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text
 def test_any_case_and_any_output(legacy: ModuleType, case: dict[str, Any], response: str) -> None:
     read = migrated(case)
     # Some values crash only when there is a heading to compare them with.
-    assert (read.outcome is Outcome.REFUSED) == (crashes(legacy, response, case) or crashes(legacy, "# a", case))
-    if read.outcome is Outcome.REFUSED:
+    assert (read.outcome is MigrationOutcome.REFUSED) == (crashes(legacy, response, case) or crashes(legacy, "# a", case))
+    if read.outcome is MigrationOutcome.REFUSED:
         return
     graded = legacy.grade_case(response, case)["passed"] if asks(read) else legacy.run_case(response, case)
     assert passes(read, response) == graded

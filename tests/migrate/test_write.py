@@ -17,7 +17,7 @@ import pytest
 
 from evalstore.errors import ConflictError, LoadError, RefusedError
 from evalstore.migration import migrate
-from evalstore.migration.sources import Found
+from evalstore.migration.sources import LegacyFile
 from evalstore.migration.texts import text_of
 from evalstore.migration.write import STAGE, staged
 
@@ -53,7 +53,7 @@ def test_a_file_that_differs_is_never_overwritten(suite: Suite, store: Path) -> 
 def test_a_file_that_somebody_makes_meanwhile_is_not_overwritten(suite: Suite, tmp_path: Path) -> None:
     mine = tmp_path / "store/datasets/forms.yaml"
 
-    def watch(sources: Sequence[Found]) -> Iterator[Found]:
+    def watch(sources: Sequence[LegacyFile]) -> Iterator[LegacyFile]:
         yield from sources
         mine.parent.mkdir()
         mine.write_text("mine")

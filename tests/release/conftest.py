@@ -13,7 +13,7 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.release import Released, Status, bump, status
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 JUDGE = """\
 id: accuracy
@@ -62,11 +62,11 @@ class Shop:
         return (self.root / path).read_bytes()
 
     def bump(self, *refs: str, **options: Any) -> Released:
-        with Store.open(self.root) as store:
+        with ArtifactStore.open(self.root) as store:
             return bump(store, refs, all_=not refs, **options)
 
     def status(self) -> Status:
-        with Store.open(self.root) as store:
+        with ArtifactStore.open(self.root) as store:
             return status(store)
 
     def tags(self) -> list[str]:

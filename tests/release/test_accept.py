@@ -18,10 +18,10 @@ from jsonschema import Draft202012Validator
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError
 from evalstore.release import bump, status
-from evalstore.release.accept import Wish, accept
+from evalstore.release.accept import AcceptOptions, accept
 from evalstore.report.status import document
 from evalstore.resources import folder
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 FILE = ".evalstore/accepted.yaml"
 JUDGE = """\
@@ -72,11 +72,11 @@ class Shop:
 
     def status(self) -> Any:
         """Return what `evalstore status --format json` prints, without a process of its own."""
-        with Store.open(self.root) as store:
+        with ArtifactStore.open(self.root) as store:
             return document(status(store, today=datetime.now(UTC).date()))
 
     def prints(self, ref: str) -> list[str]:
-        with Store.open(self.root) as store:
+        with ArtifactStore.open(self.root) as store:
             artifacts = status(store).artifacts
         return [finding.fingerprint for one in artifacts if one.ref == ref for finding in one.findings]
 
@@ -87,8 +87,8 @@ class Shop:
     def take(self, ref: str = "judge/accuracy") -> None:
         """Accept the one change of an artifact without a process of its own."""
         (print_,) = self.prints(ref)
-        with Store.open(self.root) as store:
-            accept(store, print_, Wish("200 replies are the same"), today=datetime.now(UTC).date(), signature={})
+        with ArtifactStore.open(self.root) as store:
+            accept(store, print_, AcceptOptions("200 replies are the same"), today=datetime.now(UTC).date(), signature={})
 
     def standing(self, ref: str = "judge/accuracy") -> Any:
         return next(one for one in self.status()["artifacts"] if one["ref"] == ref)
@@ -125,7 +125,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shop.rubric()
     shop.rubric("style")
     who = {f"GIT_{role}_{part}": "a" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
-    with Store.open(root) as store:
+    with ArtifactStore.open(root) as store:
         bump(store, all_=True, signature=who)
     return root
 
@@ -181,7 +181,7 @@ def test_an_acceptance_that_is_committed_is_as_good_as_a_rule(shop: Shop) -> Non
     shop.git("add", ".evalstore")
     shop.git("commit", "-q", "-m", "Accept")
     shop.rubric("tone", title="The tone")
-    with Store.open(shop.root) as store:
+    with ArtifactStore.open(shop.root) as store:
         assert bump(store, ["judge/accuracy"], dry_run=True).unreviewed == ()
         shop.write(FILE, (shop.root / FILE).read_text("utf-8") + "# reviewed\n")
         released = bump(store, ["judge/accuracy", "rubric/tone"], dry_run=True)
@@ -278,7 +278,7 @@ def test_it_ends_after_its_day(shop: Shop) -> None:
 )
 def test_its_last_day_is_the_last_day_everywhere(shop: Shop, today: date | None, needed: str, found: list[str]) -> None:
     shop.accept("judge/accuracy", "--until", "2999-12-31")
-    with Store.open(shop.root) as store:
+    with ArtifactStore.open(shop.root) as store:
         seen = status(store, today=today)
         released = bump(store, ["judge/accuracy"], dry_run=True, today=today).released
     assert [str(one.required_bump) for one in seen.artifacts] == [str(one.bump) for one in released] == [needed]

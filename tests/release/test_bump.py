@@ -9,8 +9,8 @@ import pytest
 
 from evalstore.errors import LoadError, RefError, RefusedError, UsageError
 from evalstore.model import parse_ref
-from evalstore.release import Bumped
-from evalstore.store import Store
+from evalstore.release import ReleasedVersion
+from evalstore.store import ArtifactStore
 from evalstore.store.history import read_history
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
@@ -20,7 +20,7 @@ def test_the_first_release_has_the_version_of_the_file(shop: Shop) -> None:
     shop.write("rubrics/tone.yaml", rubric(version="0.3.0"))
     released = shop.bump()
     commit = shop.git("rev-parse", "main")
-    assert released.released == (Bumped("rubric/tone@0.3.0", "rubric/tone@0.3.0", commit, None, Bump.NONE),)
+    assert released.released == (ReleasedVersion("rubric/tone@0.3.0", "rubric/tone@0.3.0", commit, None, Bump.NONE),)
     assert shop.committed() == [".evalstore/sums/rubric/tone", "rubrics/tone.yaml"]
     assert shop.git("rev-list", "--count", "HEAD") == "1"
     assert shop.git("status", "--porcelain") == ""
@@ -36,7 +36,7 @@ def test_the_tag_of_a_first_release_has_all_three_trailers(shop: Shop) -> None:
         "Evalstore-Bump",
         "Evalstore-Previous",
     ]
-    with Store.open(shop.root) as store:
+    with ArtifactStore.open(shop.root) as store:
         assert read_history(store, parse_ref("rubric/tone")).releases[0].previous is None
 
 
@@ -51,7 +51,7 @@ def test_a_change_is_released_as_what_it_needs(released: Shop) -> None:
 def test_the_tag_is_annotated_and_says_what_log_reads(released: Shop) -> None:
     released.write("rubrics/tone.yaml", rubric(ban="simply, just"))
     released.bump(message="No filler words\n\nThey add nothing.")
-    with Store.open(released.root) as store:
+    with ArtifactStore.open(released.root) as store:
         digest = store.resolve("rubric/tone@2.0.0").digest
     head, _, message = released.git("cat-file", "tag", "rubric/tone@2.0.0").partition("\n\n")
     commit = released.git("rev-parse", "HEAD")
@@ -103,10 +103,10 @@ def test_every_byte_but_the_version_stays(shop: Shop, before: bytes, after: byte
 
 
 def check_sound_bytes(shop: Shop, tag: str, expected: bytes) -> None:
-    with Store.open(shop.root) as store:
+    with ArtifactStore.open(shop.root) as store:
         blob = store.resolve(tag).blob
         assert blob
-        assert store.batch.read(blob).data == expected
+        assert store.objects.read(blob).data == expected
 
 
 def test_a_version_that_says_enough_is_kept(released: Shop) -> None:
@@ -289,7 +289,7 @@ def test_what_cannot_be_bumped_is_said(shop: Shop, refs: tuple[str, ...], error:
 def test_names_or_all_and_not_both(shop: Shop) -> None:
     from evalstore.release import bump
 
-    with Store.open(shop.root) as store:
+    with ArtifactStore.open(shop.root) as store:
         for refs, all_ in ((["rubric/tone"], True), ([], False)):
             with pytest.raises(UsageError, match="name the artifacts to release, or say --all"):
                 bump(store, refs, all_=all_)
@@ -305,7 +305,7 @@ def test_dry_run_writes_nothing(released: Shop) -> None:
     before = released.snapshot()
     foreseen = released.bump(dry_run=True)
     assert released.snapshot() == before
-    assert foreseen.released == (Bumped("rubric/tone@2.0.0", "rubric/tone@2.0.0", None, "1.0.0", Bump.MAJOR),)
+    assert foreseen.released == (ReleasedVersion("rubric/tone@2.0.0", "rubric/tone@2.0.0", None, "1.0.0", Bump.MAJOR),)
     assert foreseen.dry_run
 
 

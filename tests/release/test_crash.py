@@ -18,7 +18,7 @@ from evalstore.errors import ConflictError, RefusedError
 from evalstore.release import publish, settle
 from evalstore.release.site import locked
 from evalstore.report.status import text as told
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 from tests.release.conftest import Shop, check_sound, rubric
 
@@ -292,7 +292,7 @@ def test_status_names_a_bump_that_was_killed_until_it_is_finished(released: Shop
     released.write(".git/evalstore/journal.json", json.dumps({**journal, "released": journal["released"] * 4}))
     assert released.status().interrupted == "a bump of 4 artifacts was interrupted: the same bump again finishes it"
     released.write(".git/evalstore/journal.json", json.dumps(journal))
-    with Store.open(released.root) as store, locked(store, {}):
+    with ArtifactStore.open(released.root) as store, locked(store, {}):
         assert released.status().interrupted is None  # it is at work
     released.bump("rubric/tone")
     assert released.status().interrupted is None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.release import Pinned
+from evalstore.release import PinnedVersion
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 
@@ -60,7 +60,7 @@ def test_what_pins_a_judge_is_named_and_left_alone(chain: Shop) -> None:
     change_judge(chain)
     done = chain.bump("judge/accuracy")
     assert [one.ref for one in done.released] == ["judge/accuracy@2.0.0"]
-    assert done.pinned == (Pinned("judge/accuracy@1.0.0", ("rubric/reviewed",)),)
+    assert done.pinned == (PinnedVersion("judge/accuracy@1.0.0", ("rubric/reviewed",)),)
     assert chain.read("rubrics/reviewed.yaml").decode() == judged()
     assert chain.git("status", "--porcelain") == ""
 
@@ -189,7 +189,7 @@ def test_a_draft_that_was_never_released_stays_a_draft(chain: Shop) -> None:
     change_judge(chain)
     chain.write("rubrics/draft.yaml", judged("draft"))
     done = chain.bump("judge/accuracy", dependents=True)
-    assert done.pinned == (Pinned("judge/accuracy@1.0.0", ("rubric/draft",)),)
+    assert done.pinned == (PinnedVersion("judge/accuracy@1.0.0", ("rubric/draft",)),)
     assert chain.read("rubrics/draft.yaml").decode() == judged("draft")
     assert chain.bump("rubric/draft", "judge/accuracy", dependents=True).released[0].ref == "rubric/draft@1.0.0"
     assert b"judge/accuracy@2.0.0" in chain.read("rubrics/draft.yaml")

@@ -10,7 +10,7 @@ import pytest
 
 from evalstore.errors import RefusedError
 from evalstore.integrity import Verified, check_lock, lock, verify
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from evalstore.store.catalog import read_listing
 from evalstore.store.line_ends import cleaned_pieces
 from tests.release.conftest import JUDGE, Shop, rubric
@@ -41,8 +41,8 @@ def fresh(shop: Shop) -> Shop:
     return shop
 
 
-def looked(shop: Shop, question: Callable[[Store], Verified]) -> Verified:
-    with Store.open(shop.root) as store:
+def looked(shop: Shop, question: Callable[[ArtifactStore], Verified]) -> Verified:
+    with ArtifactStore.open(shop.root) as store:
         return question(store)
 
 
@@ -55,7 +55,7 @@ def check_as_git_has_it(shop: Shop, name: str, path: str, *, lf: bool) -> None:
     assert shop.git("status", "--porcelain") == ""
     assert looked(shop, verify).findings == ()
     assert shop.status().artifacts == ()
-    with Store.open(shop.root) as store:
+    with ArtifactStore.open(shop.root) as store:
         assert not any(one.changed for one in read_listing(store).artifacts)
 
 
@@ -68,7 +68,7 @@ def test_a_release_holds_the_bytes_that_git_would_commit(fresh: Shop, way: str) 
     fresh.git("add", ".gitattributes")
     fresh.git("commit", "-q", "-m", "Line ends")
     fresh.bump()
-    with Store.open(fresh.root) as store:
+    with ArtifactStore.open(fresh.root) as store:
         lock(store)
     fresh.git("add", "evalstore.lock")
     fresh.git("commit", "-q", "-m", "Lock")

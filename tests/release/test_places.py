@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import ConflictError, GitError, RefusedError
-from evalstore.release import Policy, State, bump, web
-from evalstore.store import Store, blobs, index
+from evalstore.release import VersionRule, ArtifactState, bump, web
+from evalstore.store import ArtifactStore, blobs, index
 from evalstore.store.artifacts import LIMIT
 from evalstore.store.catalog import read_listing
 from tests.release.conftest import Shop, check_sound, rubric
@@ -143,13 +143,13 @@ def test_a_branch_that_has_not_seen_a_release_begins_from_the_one_it_has(release
     released.bump()
     released.git("checkout", "-q", "side")
     (one,) = released.status().artifacts
-    assert (one.state, one.ok, one.released) == (State.BEHIND, True, "1.0.0")
+    assert (one.state, one.ok, one.released) == (ArtifactState.BEHIND, True, "1.0.0")
     assert released.bump().released == ()
     released.write("rubrics/tone.yaml", rubric(title="Voice"))
     assert released.bump().released[0].ref == "rubric/tone@1.0.1"
     released.write("rubrics/tone.yaml", rubric(version="1.0.1", ban="only"))
     (one,) = released.status().artifacts
-    assert (one.state, one.ok, one.next_version) == (State.CHANGED, False, "2.0.0")
+    assert (one.state, one.ok, one.next_version) == (ArtifactState.CHANGED, False, "2.0.0")
     with pytest.raises(RefusedError, match=r"rubric/tone@2\.0\.0 is released already, with other content"):
         released.bump()
 
@@ -159,7 +159,7 @@ def test_a_step_back_on_the_same_branch_is_a_new_release(released: Shop) -> None
     released.bump()
     released.write("rubrics/tone.yaml", rubric())
     (one,) = released.status().artifacts
-    assert (one.rule, one.ok) == (Policy.DECREASED, False)
+    assert (one.rule, one.ok) == (VersionRule.DECREASED, False)
     assert released.bump().released[0].ref == "rubric/tone@3.0.0"
 
 
@@ -248,7 +248,7 @@ def test_a_submodule_beside_the_store_and_a_store_in_a_submodule(
     assert (one.ref, one.commit) == ("rubric/tone@2.0.0", inner.git("rev-parse", "HEAD"))
     assert inner.git("status", "--porcelain") == ""
     assert outer.git("status", "--porcelain") == "M lib"
-    assert [ref.name for ref in Store.open(outer.root).working()] == ["rubric/voice"]
+    assert [ref.name for ref in ArtifactStore.open(outer.root).list_working_refs()] == ["rubric/voice"]
 
 
 @pytest.mark.parametrize("where", ["unborn", "orphan"])
@@ -266,7 +266,7 @@ def test_a_branch_without_a_commit(shop: Shop, where: str) -> None:
 
 def test_a_bare_repository_has_nothing_to_release(released: Shop, tmp_path: Path) -> None:
     released.git("clone", "-q", "--bare", ".", str(tmp_path / "bare.git"))
-    with Store.open(tmp_path / "bare.git") as store, pytest.raises(RefusedError, match="a bare repository"):
+    with ArtifactStore.open(tmp_path / "bare.git") as store, pytest.raises(RefusedError, match="a bare repository"):
         bump(store, all_=True)
 
 
@@ -381,7 +381,7 @@ def test_a_folder_may_have_a_name_that_is_no_text(shop: Shop) -> None:
     assert odd.status().artifacts == ()
     odd.write("rubrics/tone.yaml", rubric(ban="just"))
     assert [one.ref for one in odd.bump().done] == ["rubric/tone@2.0.0"]
-    with Store.open(odd.root) as store:
+    with ArtifactStore.open(odd.root) as store:
         assert store.load("rubric/tone@1.0.0").version == "1.0.0"
 
 
@@ -393,8 +393,8 @@ def test_a_file_that_is_too_large_to_be_an_artifact_is_not_read_to_its_end(
     monkeypatch.setattr(blobs, "pieces", None)
     monkeypatch.setattr(web, "read_mentions", lambda pieces: pytest.fail(str(sum(map(len, pieces)))))
     assert {(one.ref, one.state) for one in released.status().artifacts} == {
-        ("rubric/new", State.BROKEN),
-        ("rubric/tone", State.BROKEN),
+        ("rubric/new", ArtifactState.BROKEN),
+        ("rubric/tone", ArtifactState.BROKEN),
     }
-    with Store.open(released.root) as store:
+    with ArtifactStore.open(released.root) as store:
         assert all("larger than" in str(one.problem) for one in read_listing(store).artifacts)

@@ -5,7 +5,7 @@ import pytest
 from evalstore.errors import RefusedError
 from evalstore.release.ledger import check_complete, extend, versions_in
 from evalstore.release.policy import choose_version, judge_version
-from evalstore.release.values import Policy
+from evalstore.release.values import VersionRule
 from evalstore.versions import Bump, parse_version
 
 
@@ -13,34 +13,34 @@ from evalstore.versions import Bump, parse_version
     ("released", "working", "required", "rule", "ok"),
     [
         ("1.2.3", "1.2.3", "none", None, True),
-        ("1.2.3", "1.2.3", "patch", Policy.NOT_BUMPED, False),
+        ("1.2.3", "1.2.3", "patch", VersionRule.NOT_BUMPED, False),
         ("1.2.3", "1.2.4", "patch", None, True),
-        ("1.2.3", "1.2.4", "minor", Policy.TOO_SMALL, False),
+        ("1.2.3", "1.2.4", "minor", VersionRule.TOO_SMALL, False),
         ("1.2.3", "1.3.0", "minor", None, True),
-        ("1.2.3", "1.3.0", "major", Policy.TOO_SMALL, False),
-        ("1.2.3", "1.9.9", "major", Policy.TOO_SMALL, False),
+        ("1.2.3", "1.3.0", "major", VersionRule.TOO_SMALL, False),
+        ("1.2.3", "1.9.9", "major", VersionRule.TOO_SMALL, False),
         ("1.2.3", "2.0.0", "major", None, True),
-        ("1.2.3", "2.0.0", "minor", Policy.WITHOUT_CHANGE, True),
-        ("1.2.3", "3.0.0", "major", Policy.WITHOUT_CHANGE, True),
-        ("1.2.3", "1.2.4", "none", Policy.WITHOUT_CHANGE, True),
-        ("1.2.3", "1.2.2", "none", Policy.DECREASED, False),
-        ("1.2.3", "1.0.0", "major", Policy.DECREASED, False),
-        ("1.2.3", "1.2.3-rc.1", "patch", Policy.DECREASED, False),
+        ("1.2.3", "2.0.0", "minor", VersionRule.WITHOUT_CHANGE, True),
+        ("1.2.3", "3.0.0", "major", VersionRule.WITHOUT_CHANGE, True),
+        ("1.2.3", "1.2.4", "none", VersionRule.WITHOUT_CHANGE, True),
+        ("1.2.3", "1.2.2", "none", VersionRule.DECREASED, False),
+        ("1.2.3", "1.0.0", "major", VersionRule.DECREASED, False),
+        ("1.2.3", "1.2.3-rc.1", "patch", VersionRule.DECREASED, False),
         # A pre-release satisfies no bump, and what stands after the + is no step.
-        ("1.2.3", "2.0.0-rc.1", "major", Policy.TOO_SMALL, False),
-        ("1.2.3", "1.2.4-rc.1", "patch", Policy.TOO_SMALL, False),
-        ("1.2.3", "1.2.3+build", "patch", Policy.NOT_BUMPED, False),
+        ("1.2.3", "2.0.0-rc.1", "major", VersionRule.TOO_SMALL, False),
+        ("1.2.3", "1.2.4-rc.1", "patch", VersionRule.TOO_SMALL, False),
+        ("1.2.3", "1.2.3+build", "patch", VersionRule.NOT_BUMPED, False),
         ("1.2.3", "1.2.3+build", "none", None, True),
         # 0.y.z: y carries major, z the rest.
         ("0.1.0", "0.1.1", "minor", None, True),
         ("0.1.0", "0.1.1", "patch", None, True),
-        ("0.1.0", "0.1.1", "major", Policy.TOO_SMALL, False),
+        ("0.1.0", "0.1.1", "major", VersionRule.TOO_SMALL, False),
         ("0.1.0", "0.2.0", "major", None, True),
-        ("0.1.0", "1.0.0", "major", Policy.WITHOUT_CHANGE, True),
+        ("0.1.0", "1.0.0", "major", VersionRule.WITHOUT_CHANGE, True),
     ],
 )
 def test_a_version_is_judged_by_the_change(
-    released: str, working: str, required: str, rule: Policy | None, *, ok: bool
+    released: str, working: str, required: str, rule: VersionRule | None, *, ok: bool
 ) -> None:
     judgement = judge_version(parse_version(released), parse_version(working), Bump(required))
     assert (judgement.rule, judgement.ok) == (rule, ok)

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from evalstore.errors import GitError, RefusedError, UsageError
-from evalstore.release import Outcome, Push
+from evalstore.release import PushOutcome, Push
 from evalstore.resources import folder
 from evalstore.schemas import compile_schema
-from evalstore.store import Store, remote
-from evalstore.store.own import Setting, own_repository
+from evalstore.store import ArtifactStore, remote
+from evalstore.store.own import ConfigSetting, own_repository
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 from tests.release.line import Line, serving
@@ -79,7 +79,7 @@ def test_the_branch_and_the_tags_made_arrive_and_nothing_else(released: Shop, fa
     released.write("rubrics/reviewed.yaml", judged())
     change(released)
     push = push_of(released)
-    assert (push.outcome, push.remote, push.branch, len(push.tags)) == (Outcome.PUSHED, "origin", "main", 3)
+    assert (push.outcome, push.remote, push.branch, len(push.tags)) == (PushOutcome.PUSHED, "origin", "main", 3)
     assert far.git("for-each-ref", "--format=%(refname:short)").split() == [
         "main",
         "judge/accuracy@1.0.0",
@@ -99,7 +99,7 @@ def test_twice_is_once_and_again_is_up_to_date(released: Shop, far: Far) -> None
     push_of(released)
     before = far.refs()
     again = released.bump("rubric/tone", push=True)
-    assert (again.released, again.push and again.push.outcome) == ((), Outcome.UP_TO_DATE)
+    assert (again.released, again.push and again.push.outcome) == ((), PushOutcome.UP_TO_DATE)
     assert far.refs() == before
 
 
@@ -107,7 +107,7 @@ def test_a_tag_that_is_there_already_as_it_is_here_is_no_reason_to_stop(released
     change(released)
     released.bump()
     released.git("push", "-q", "origin", "refs/tags/rubric/tone@2.0.0")
-    assert released.bump("rubric/tone", push=True).push == replace(push_of(released), outcome=Outcome.PUSHED)
+    assert released.bump("rubric/tone", push=True).push == replace(push_of(released), outcome=PushOutcome.PUSHED)
     assert far.git("rev-parse", "main") == released.git("rev-parse", "main")
 
 
@@ -115,11 +115,11 @@ def test_what_was_released_before_is_pushed_when_it_is_named(released: Shop, far
     change(released)
     first = released.bump().push
     assert (first and first.outcome, first and first.command) == (
-        Outcome.READY,
+        PushOutcome.READY,
         "git push --atomic origin main refs/tags/rubric/tone@2.0.0",
     )
     assert "rubric/tone@2.0.0" not in far.refs()
-    assert push_of(released) == replace(first, outcome=Outcome.PUSHED) if first else False
+    assert push_of(released) == replace(first, outcome=PushOutcome.PUSHED) if first else False
     assert "rubric/tone@2.0.0" in far.refs()
 
 
@@ -132,7 +132,7 @@ def test_a_tag_that_is_there_already(released: Shop, far: Far) -> None:
     change(released)
     push = push_of(released)
     assert (push.outcome, push.message) == (
-        Outcome.REJECTED,
+        PushOutcome.REJECTED,
         "rubric/tone@2.0.0 is there already, and it is another one",
     )
     assert push.hint
@@ -166,7 +166,7 @@ def test_a_version_that_somebody_else_was_first_with(
     again = released.bump(push=True)
     assert [one.tag for one in again.released] == [f"rubric/tone@{version}"]
     assert again.push
-    assert again.push.outcome is Outcome.PUSHED
+    assert again.push.outcome is PushOutcome.PUSHED
     assert far.git("rev-parse", "rubric/tone@2.0.0") == theirs.git("rev-parse", "rubric/tone@2.0.0")
 
 
@@ -189,7 +189,7 @@ def test_a_branch_that_has_moved_on_there(released: Shop, far: Far, tmp_path: Pa
     before = far.refs()
     change(released)
     push = push_of(released)
-    assert (push.outcome, push.message) == (Outcome.REJECTED, "main has moved on there")
+    assert (push.outcome, push.message) == (PushOutcome.REJECTED, "main has moved on there")
     assert push.hint
     assert push.hint.startswith("git pull --no-rebase origin main joins both")
     check_stands(released, far, before)
@@ -233,7 +233,7 @@ def test_a_hook_there_that_refuses(released: Shop, far: Far, hook: str, text: st
     before = far.refs()
     change(released)
     push = push_of(released)
-    assert (push.outcome, push.message) == (Outcome.REJECTED, f"a hook there refuses {ref}: releases need a ticket")
+    assert (push.outcome, push.message) == (PushOutcome.REJECTED, f"a hook there refuses {ref}: releases need a ticket")
     check_stands(released, far, before)
 
 
@@ -243,7 +243,7 @@ def test_a_tag_there_that_leaves_no_room(released: Shop, far: Far) -> None:
     change(released)
     push = push_of(released)
     assert push.message
-    assert (push.outcome, "is refused there" in push.message) == (Outcome.REJECTED, True)
+    assert (push.outcome, "is refused there" in push.message) == (PushOutcome.REJECTED, True)
     assert "'refs/tags/rubric/tone@2.0.0/x' exists" in push.message
     check_stands(released, far, before)
 
@@ -256,11 +256,11 @@ def test_what_was_refused_arrives_whole_with_the_same_bump_again(released: Shop,
     far.hook("pre-receive", "exit 1")
     push = released.bump("judge/accuracy", dependents=True, push=True).push
     assert push
-    assert push.outcome is Outcome.REJECTED
+    assert push.outcome is PushOutcome.REJECTED
     (far.path / "hooks/pre-receive").unlink()
     push = released.bump("judge/accuracy", dependents=True, push=True).push
     assert push
-    assert (push.outcome, push.tags) == (Outcome.PUSHED, ("judge/accuracy@2.0.0", "rubric/reviewed@2.0.0"))
+    assert (push.outcome, push.tags) == (PushOutcome.PUSHED, ("judge/accuracy@2.0.0", "rubric/reviewed@2.0.0"))
     assert "refs/tags/rubric/reviewed@2.0.0" in far.refs()
 
 
@@ -271,7 +271,7 @@ def test_releases_that_the_branch_brings_along_arrive_with_their_tags(released: 
     change(released)
     push = released.bump("rubric/tone", push=True).push
     assert push
-    assert (push.outcome, push.tags) == (Outcome.PUSHED, ("rubric/tone@2.0.0", "judge/accuracy@1.0.0"))
+    assert (push.outcome, push.tags) == (PushOutcome.PUSHED, ("rubric/tone@2.0.0", "judge/accuracy@1.0.0"))
     assert "refs/tags/mine" not in far.refs()
     theirs = clone_of(released, far, tmp_path)
     theirs.write("judges/accuracy.yaml", JUDGE.replace("right?", "so?"))
@@ -282,13 +282,13 @@ def test_a_remote_that_is_gone(released: Shop, far: Far) -> None:
     far.path.rename(far.path.with_name("moved.git"))
     change(released)
     push = push_of(released)
-    assert push.outcome is Outcome.FAILED
+    assert push.outcome is PushOutcome.FAILED
     assert push.message
     assert push.message.startswith("it cannot be reached: '")
     moved = replace(far, path=far.path.with_name("moved.git"))
     check_stands(released, moved, moved.refs())
     moved.path.rename(far.path)
-    assert push_of(released).outcome is Outcome.PUSHED
+    assert push_of(released).outcome is PushOutcome.PUSHED
 
 
 def test_a_remote_that_cannot_take_all_at_once(released: Shop, far: Far) -> None:
@@ -296,7 +296,7 @@ def test_a_remote_that_cannot_take_all_at_once(released: Shop, far: Far) -> None
     before = far.refs()
     change(released)
     push = push_of(released)
-    assert (push.outcome, push.message) == (Outcome.FAILED, "it cannot take a branch and tags at once")
+    assert (push.outcome, push.message) == (PushOutcome.FAILED, "it cannot take a branch and tags at once")
     assert push.command == "git push origin main refs/tags/rubric/tone@2.0.0"
     check_stands(released, far, before)
     released.git(*push.command.split()[1:])
@@ -310,7 +310,7 @@ def test_a_branch_that_is_checked_out_there(released: Shop, far: Far, tmp_path: 
     before = tree.refs()
     change(released)
     push = push_of(released)
-    assert (push.outcome, push.message) == (Outcome.REJECTED, "main is checked out there")
+    assert (push.outcome, push.message) == (PushOutcome.REJECTED, "main is checked out there")
     check_stands(released, tree, before)
 
 
@@ -323,7 +323,7 @@ def test_a_remote_whose_disk_is_full_or_read_only(released: Shop, far: Far) -> N
     objects.write_text("")
     change(released)
     push = push_of(released)
-    assert push.outcome is Outcome.FAILED
+    assert push.outcome is PushOutcome.FAILED
     objects.unlink()
     (far.path / "kept").rename(objects)
     check_stands(released, far, far.refs())
@@ -337,7 +337,7 @@ def test_a_way_that_is_not_taken(released: Shop, far: Far, url: str, tmp_path: P
     change(released)
     push = push_of(released)
     assert (push.outcome, push.message) == (
-        Outcome.FAILED,
+        PushOutcome.FAILED,
         "evalstore pushes over https and ssh and to folders, and nothing else",
     )
     assert not list(tmp_path.rglob("ran"))
@@ -346,9 +346,9 @@ def test_a_way_that_is_not_taken(released: Shop, far: Far, url: str, tmp_path: P
 def test_an_address_that_begins_like_an_option(released: Shop, far: Far, tmp_path: Path) -> None:
     released.git("config", "remote.origin.url", "--receive-pack=touch ran;")
     change(released)
-    assert push_of(released).outcome is Outcome.FAILED
+    assert push_of(released).outcome is PushOutcome.FAILED
     released.git("config", "remote.origin.url", "ssh://-oProxyCommand=touch ran/x")
-    assert push_of(released).outcome is Outcome.FAILED
+    assert push_of(released).outcome is PushOutcome.FAILED
     assert not list(tmp_path.rglob("ran"))
 
 
@@ -396,7 +396,7 @@ def test_the_remote_of_the_branch_or_the_one_that_is_named(released: Shop, far: 
     assert push_of(released).remote == "origin"
     change(released, "only")
     done = released.bump(push="second").push
-    assert (done and done.remote, done and done.outcome) == ("second", Outcome.PUSHED)
+    assert (done and done.remote, done and done.outcome) == ("second", PushOutcome.PUSHED)
     assert "rubric/tone@3.0.0" in replace(far, path=tmp_path / "second.git").refs()
     released.git("config", "branch.main.pushRemote", "second")
     assert push_of(released).remote == "second"
@@ -464,7 +464,7 @@ def test_a_disk_that_is_full_before_the_push_undoes_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(remote, "own_repository", full)
         push = push_of(released)
-    assert (push.outcome, push.message) == (Outcome.FAILED, "the push cannot be made: no space left on device")
+    assert (push.outcome, push.message) == (PushOutcome.FAILED, "the push cannot be made: no space left on device")
     check_stands(released, far, before)
 
 
@@ -472,7 +472,7 @@ def test_a_dry_run_pushes_nothing(released: Shop, far: Far) -> None:
     change(released)
     before = far.refs()
     done = released.bump(push=True, dry_run=True).push
-    assert done == Push("origin", "main", ("rubric/tone@2.0.0",), Outcome.READY)
+    assert done == Push("origin", "main", ("rubric/tone@2.0.0",), PushOutcome.READY)
     assert far.refs() == before
     assert released.bump(dry_run=True).push is None
 
@@ -480,7 +480,7 @@ def test_a_dry_run_pushes_nothing(released: Shop, far: Far) -> None:
 def test_without_a_tag_the_branch_alone_is_pushed(released: Shop, far: Far) -> None:
     change(released)
     push = push_of(released, tag=False)
-    assert (push.outcome, push.tags) == (Outcome.PUSHED, ())
+    assert (push.outcome, push.tags) == (PushOutcome.PUSHED, ())
     assert far.git("rev-parse", "main") == released.git("rev-parse", "main")
     assert "rubric/tone@2.0.0" not in far.refs()
 
@@ -495,7 +495,7 @@ def test_from_a_sha256_repository(tmp_path: Path, git: Callable[..., str]) -> No
     shop = Shop(tmp_path / "repo", git)
     shop.git("remote", "add", "origin", str(tmp_path / "far.git"))
     shop.write("rubrics/tone.yaml", rubric())
-    assert push_of(shop).outcome is Outcome.PUSHED
+    assert push_of(shop).outcome is PushOutcome.PUSHED
     assert len(git("rev-parse", "main", cwd=tmp_path / "far.git")) == 64
 
 
@@ -509,7 +509,7 @@ def test_from_a_shallow_or_partial_clone(released: Shop, far: Far, tmp_path: Pat
     clone = replace(released, top=tmp_path / "clone")
     clone.git("fetch", "-q", "--tags")
     change(clone)
-    assert push_of(clone).outcome is Outcome.PUSHED
+    assert push_of(clone).outcome is PushOutcome.PUSHED
     assert far.git("rev-parse", "main") == clone.git("rev-parse", "main")
     far.git("fsck", "--strict")
 
@@ -519,7 +519,7 @@ def test_from_a_linked_worktree_and_a_subfolder(released: Shop, far: Far, tmp_pa
     side = replace(released, top=tmp_path / "side")
     change(side)
     push = push_of(side)
-    assert (push.branch, push.outcome) == ("side", Outcome.PUSHED)
+    assert (push.branch, push.outcome) == ("side", PushOutcome.PUSHED)
     assert far.git("rev-parse", "side") == side.git("rev-parse", "HEAD")
 
 
@@ -527,10 +527,10 @@ def test_a_token_that_a_build_server_put_into_the_clone_goes_along(released: Sho
     header = 'AUTHORIZATION: basic "x\\y" # ; é'
     released.git("config", "http.https://example.org/.extraheader", header)
     change(released)
-    assert push_of(released).outcome is Outcome.PUSHED
-    headers = [Setting("http.https://example.org/.extraheader", header)]
-    odd = [Setting("http.a.extraheader", "x\ny\t]"), Setting("a.b c.d", "\n[core]\n")]
-    with Store.open(released.root) as store:
+    assert push_of(released).outcome is PushOutcome.PUSHED
+    headers = [ConfigSetting("http.https://example.org/.extraheader", header)]
+    odd = [ConfigSetting("http.a.extraheader", "x\ny\t]"), ConfigSetting("a.b c.d", "\n[core]\n")]
+    with ArtifactStore.open(released.root) as store:
         with own_repository(store.git, 40, headers) as own:
             asked = ("config", "--get-urlmatch", "http.extraheader", "https://example.org/far.git")
             assert own.run(*asked).decode() == f"{header}\n"
@@ -540,7 +540,7 @@ def test_a_token_that_a_build_server_put_into_the_clone_goes_along(released: Sho
                 assert own.run("config", "--null", "--get", key).decode() == f"{value}\0"
         with (
             pytest.raises(GitError, match="control character"),
-            own_repository(store.git, 40, [Setting("a.b", "\x1b")]),
+            own_repository(store.git, 40, [ConfigSetting("a.b", "\x1b")]),
         ):
             pass
 
@@ -560,7 +560,7 @@ def line(
 
 def test_over_ssh_as_the_user_has_it(released: Shop, far: Far, line: Line) -> None:
     change(released)
-    assert push_of(released).outcome is Outcome.PUSHED
+    assert push_of(released).outcome is PushOutcome.PUSHED
     assert far.git("rev-parse", "rubric/tone@2.0.0") == released.git("rev-parse", "rubric/tone@2.0.0")
 
 
@@ -572,9 +572,9 @@ def test_a_line_that_is_cut(released: Shop, far: Far, line: Line) -> None:
         line.budget = budget
         done = released.bump("rubric/tone", push=True).push
         assert done
-        assert (done.outcome, far.refs()) == (Outcome.FAILED, before), budget
+        assert (done.outcome, far.refs()) == (PushOutcome.FAILED, before), budget
     line.budget = None
-    assert push_of(released).outcome is Outcome.PUSHED
+    assert push_of(released).outcome is PushOutcome.PUSHED
     assert line.carried > 1000
     far.git("fsck", "--strict")
     check_sound(released)
@@ -584,7 +584,7 @@ def test_nobody_to_let_us_in(released: Shop, far: Far, line: Line) -> None:
     line.ssh.write_text("#!/bin/sh\necho 'far: Permission denied (publickey).' >&2\nexit 255\n")
     change(released)
     push = push_of(released)
-    assert (push.outcome, push.message) == (Outcome.FAILED, "it does not let you in")
+    assert (push.outcome, push.message) == (PushOutcome.FAILED, "it does not let you in")
     assert push.hint
     assert push.hint.startswith("only your global config is asked for passwords and keys")
 
@@ -639,7 +639,7 @@ def test_a_password_in_an_address_is_not_shown(released: Shop, far: Far) -> None
     released.git("remote", "set-url", "origin", "https://ada:s3cret@127.0.0.1:9/far.git")
     change(released)
     push = push_of(released)
-    assert push.outcome is Outcome.FAILED
+    assert push.outcome is PushOutcome.FAILED
     assert "s3cret" not in f"{push.message} {push.hint} {push.command}"
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import RefusedError, UsageError
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 
 Cli = Callable[..., Any]
@@ -68,7 +68,7 @@ def test_a_signed_tag_says_what_an_unsigned_one_says(shop: Shop, key: Key) -> No
     stamp = {f"GIT_{role}_DATE": "2026-09-08T09:00:00+02:00" for role in ("AUTHOR", "COMMITTER")}
     shop.bump(sign=True, signature=stamp, message="No filler wörds")
     text = shop.git("cat-file", "tag", "rubric/tone@1.0.0").partition("-----BEGIN SSH SIGNATURE-----")[0]
-    with Store.open(shop.root) as store:
+    with ArtifactStore.open(shop.root) as store:
         digest = store.resolve("rubric/tone@1.0.0").digest
     assert text == (
         f"object {shop.git('rev-parse', 'HEAD')}\ntype commit\ntag rubric/tone@1.0.0\n"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.release import Policy, State, status
-from evalstore.store import Store
+from evalstore.release import VersionRule, ArtifactState, status
+from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, judged, rubric
 
@@ -18,28 +18,28 @@ def test_what_is_as_released_is_not_listed(released: Shop) -> None:
 
 
 def test_what_is_as_released_is_not_even_parsed(released: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Store, "resolve", None)
+    monkeypatch.setattr(ArtifactStore, "resolve", None)
     assert released.status().ok
 
 
 def test_what_was_never_released_is_new_and_no_fault(shop: Shop) -> None:
     found = shop.status()
     (one,) = found.artifacts
-    assert (one.ref, one.state, one.released, one.working, one.ok) == ("rubric/tone", State.NEW, None, "1.0.0", True)
+    assert (one.ref, one.state, one.released, one.working, one.ok) == ("rubric/tone", ArtifactState.NEW, None, "1.0.0", True)
 
 
 @pytest.mark.parametrize(
     ("version", "title", "ban", "required", "next_", "rule"),
     [
-        ("1.0.0", "Tone", "just", Bump.MAJOR, "2.0.0", Policy.NOT_BUMPED),
-        ("1.1.0", "Tone", "just", Bump.MAJOR, "2.0.0", Policy.TOO_SMALL),
-        ("2.0.0-rc.1", "Tone", "just", Bump.MAJOR, "2.0.0", Policy.TOO_SMALL),
-        ("0.9.0", "Tone", "just", Bump.MAJOR, "2.0.0", Policy.DECREASED),
-        ("1.0.0", "Voice", "simply", Bump.PATCH, "1.0.1", Policy.NOT_BUMPED),
+        ("1.0.0", "Tone", "just", Bump.MAJOR, "2.0.0", VersionRule.NOT_BUMPED),
+        ("1.1.0", "Tone", "just", Bump.MAJOR, "2.0.0", VersionRule.TOO_SMALL),
+        ("2.0.0-rc.1", "Tone", "just", Bump.MAJOR, "2.0.0", VersionRule.TOO_SMALL),
+        ("0.9.0", "Tone", "just", Bump.MAJOR, "2.0.0", VersionRule.DECREASED),
+        ("1.0.0", "Voice", "simply", Bump.PATCH, "1.0.1", VersionRule.NOT_BUMPED),
     ],
 )
 def test_a_version_that_does_not_say_enough_fails(
-    released: Shop, version: str, title: str, ban: str, required: Bump, next_: str, rule: Policy
+    released: Shop, version: str, title: str, ban: str, required: Bump, next_: str, rule: VersionRule
 ) -> None:
     released.write("rubrics/tone.yaml", rubric(version=version, title=title, ban=ban))
     found = released.status()
@@ -59,18 +59,18 @@ def test_a_version_that_does_not_say_enough_fails(
     ("version", "title", "ban", "rule"),
     [
         ("2.0.0", "Tone", "just", None),
-        ("3.0.0", "Tone", "just", Policy.WITHOUT_CHANGE),
+        ("3.0.0", "Tone", "just", VersionRule.WITHOUT_CHANGE),
         ("1.0.1", "Voice", "simply", None),
-        ("1.1.0", "Voice", "simply", Policy.WITHOUT_CHANGE),
-        ("1.1.0", "Tone", "simply", Policy.WITHOUT_CHANGE),
+        ("1.1.0", "Voice", "simply", VersionRule.WITHOUT_CHANGE),
+        ("1.1.0", "Tone", "simply", VersionRule.WITHOUT_CHANGE),
     ],
 )
 def test_a_version_that_says_enough_passes_before_it_is_released(
-    released: Shop, version: str, title: str, ban: str, rule: Policy | None
+    released: Shop, version: str, title: str, ban: str, rule: VersionRule | None
 ) -> None:
     released.write("rubrics/tone.yaml", rubric(version=version, title=title, ban=ban))
     (one,) = released.status().artifacts
-    assert (one.ok, one.rule, one.state) == (True, rule, State.CHANGED)
+    assert (one.ok, one.rule, one.state) == (True, rule, ArtifactState.CHANGED)
 
 
 def test_a_comment_needs_nothing(released: Shop) -> None:
@@ -93,7 +93,7 @@ def test_what_stands_in_the_place_of_a_released_file_is_no_removal(released: Sho
     path.symlink_to(released.top / "elsewhere.yaml")
     found = released.status()
     (one,) = found.artifacts
-    assert (one.ref, one.state, one.ok, one.released, found.total) == ("rubric/tone", State.BROKEN, False, "1.0.0", 1)
+    assert (one.ref, one.state, one.ok, one.released, found.total) == ("rubric/tone", ArtifactState.BROKEN, False, "1.0.0", 1)
 
 
 def test_a_removed_file_is_named_until_its_removal_is_committed(released: Shop) -> None:
@@ -103,7 +103,7 @@ def test_a_removed_file_is_named_until_its_removal_is_committed(released: Shop) 
     assert found.total == 1
     assert (one.ref, one.state, one.released, one.working, one.ok) == (
         "rubric/tone",
-        State.REMOVED,
+        ArtifactState.REMOVED,
         "1.0.0",
         None,
         True,
@@ -135,7 +135,7 @@ def test_a_broken_file_fails_closed_and_hides_no_other(released: Shop, text: str
     released.write("rubrics/other.yaml", rubric("other"))
     other, tone = released.status().artifacts
     assert (tone.state, tone.released, tone.working, tone.required_bump, tone.ok) == (
-        State.BROKEN,
+        ArtifactState.BROKEN,
         "1.0.0",
         None,
         Bump.MAJOR,
@@ -162,7 +162,7 @@ def test_changed_rows_count_as_a_change(released: Shop) -> None:
     assert (one.ref, one.required_bump, one.ok) == ("dataset/web", Bump.MAJOR, False)
     (released.top / "datasets/web.jsonl").unlink()
     (one,) = released.status().artifacts
-    assert (one.state, one.ok) == (State.BROKEN, False)
+    assert (one.state, one.ok) == (ArtifactState.BROKEN, False)
 
 
 def test_dependents_are_who_refers_to_it(shop: Shop) -> None:
@@ -233,7 +233,7 @@ def test_an_unchanged_file_whose_reference_means_another_version_is_named(shop: 
     (moved,) = one.moved
     assert (one.ref, one.state, one.ok, one.required_bump, found.ok) == (
         "rubric/loose",
-        State.MOVED,
+        ArtifactState.MOVED,
         True,
         Bump.NONE,
         True,
@@ -309,7 +309,7 @@ def test_a_tag_that_is_not_valid_fails_closed(released: Shop) -> None:
     released.write("rubrics/tone.yaml", rubric(ban="just"))
     released.git("tag", "rubric/tone@3.0.0")
     (one,) = released.status().artifacts
-    assert (one.state, one.ok) == (State.BROKEN, False)
+    assert (one.state, one.ok) == (ArtifactState.BROKEN, False)
     assert "the tag rubric/tone@3.0.0 is not valid" in one.message
 
 
@@ -323,7 +323,7 @@ def test_status_writes_nothing(released: Shop) -> None:
 def test_the_order_is_that_of_the_names(shop: Shop) -> None:
     shop.write("judges/accuracy.yaml", JUDGE)
     shop.write("rubrics/alpha.yaml", rubric("alpha"))
-    with Store.open(shop.root) as store:
+    with ArtifactStore.open(shop.root) as store:
         assert [one.ref for one in status(store).artifacts] == ["judge/accuracy", "rubric/alpha", "rubric/tone"]
 
 

@@ -11,7 +11,7 @@ from evalstore.model import parse_ref
 from evalstore.release.track import Track, track
 from evalstore.resources import folder
 from evalstore.schemas import compile_schema
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, judged, rubric
 
@@ -24,7 +24,7 @@ def release(shop: Shop, text: str, path: str = "rubrics/tone.yaml", **options: A
 
 
 def tracked(shop: Shop, ref: str = "rubric/tone", **options: Any) -> Track:
-    with Store.open(shop.root) as store:
+    with ArtifactStore.open(shop.root) as store:
         return track(store, parse_ref(ref), **options)
 
 
@@ -69,7 +69,7 @@ def test_a_limit_says_how_far_it_looked(long: Shop) -> None:
 
 
 def test_a_limit_of_none_at_all_reads_no_file(long: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Store, "resolve", None)
+    monkeypatch.setattr(ArtifactStore, "resolve", None)
     assert [str(one.logged.version) for one in tracked(long, limit=0).releases][::4] == ["2.0.2", "1.0.0"]
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from evalstore.runs import Run
 from evalstore.scoring import score
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 FILES = {
     "rubrics/tone.yaml": """\
@@ -84,8 +84,8 @@ def release(git: Callable[..., str], tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def store(release: Callable[..., Path]) -> Iterator[Store]:
-    with Store.open(release(FILES)) as opened:
+def store(release: Callable[..., Path]) -> Iterator[ArtifactStore]:
+    with ArtifactStore.open(release(FILES)) as opened:
         yield opened
 
 
@@ -103,7 +103,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def scored(store: Store, tmp_path: Path) -> Callable[..., Run]:
+def scored(store: ArtifactStore, tmp_path: Path) -> Callable[..., Run]:
     """Score outputs in the store; a run lands in `tmp_path/runs`."""
     return partial(score, store=store, out=tmp_path / "runs", at=AT)
 

@@ -15,14 +15,14 @@ from jsonschema import Draft202012Validator
 
 from evalstore.resources import folder
 from evalstore.runs import read_rows, read_run
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 Cli = Callable[..., Any]
 Write = Callable[..., Path]
 
 
 @pytest.fixture
-def repo(store: Store) -> Path:
+def repo(store: ArtifactStore) -> Path:
     assert store.root is not None
     return store.root
 
@@ -134,7 +134,7 @@ def test_outside_a_repository_it_says_so(cli: Cli, tmp_path: Path, write: Write)
 
 
 def test_killed_half_way_no_run_is_left_and_the_next_one_is_whole(
-    cli: Cli, repo: Path, tmp_path: Path, store: Store
+    cli: Cli, repo: Path, tmp_path: Path, store: ArtifactStore
 ) -> None:
     rows, runs = repo / "datasets" / "many.jsonl", repo / "runs"
     ids = [f"q{number}" for number in range(8_000)]

@@ -12,7 +12,7 @@ import pytest
 
 from evalstore.errors import RefusedError, UsageError
 from evalstore.runs import Run, read_rows
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 Cli = Callable[..., Any]
 Write = Callable[..., Path]
@@ -113,7 +113,7 @@ def test_a_file_of_nothing_but_failures_holds_no_output(scored: Callable[..., Ru
     ],
 )
 def test_the_command_says_what_there_is_to_choose(
-    argv: tuple[str, ...], code: int, sentences: list[str], cli: Cli, store: Store, tmp_path: Path
+    argv: tuple[str, ...], code: int, sentences: list[str], cli: Cli, store: ArtifactStore, tmp_path: Path
 ) -> None:
     rows = [result(id_, text, prompt=prompt) for prompt in ("short", "long") for id_, text in SAID.items()]
     (tmp_path / "given").write_text(json.dumps({"evalId": "e", "results": {"version": 3, "results": rows}}))
@@ -123,7 +123,7 @@ def test_the_command_says_what_there_is_to_choose(
         assert sentence in ran.err
 
 
-def test_the_command_names_the_place_in_an_archive(cli: Cli, store: Store, tmp_path: Path) -> None:
+def test_the_command_names_the_place_in_an_archive(cli: Cli, store: ArtifactStore, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "log.eval", "w") as file:
         file.writestr("header.json", "{}")
         file.writestr("samples/\x1b[31mq_epoch_1.json", "{")

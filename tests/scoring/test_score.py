@@ -13,7 +13,7 @@ from evalstore.model import Reply, Verdict
 from evalstore.runs import CheckSummary, Run, read_rows, read_run
 from evalstore.scoring import score
 from evalstore.scoring.used import Used
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 Scored = Callable[..., Run]
 Write = Callable[..., Path]
@@ -36,7 +36,7 @@ def test_a_run_says_what_came_out_and_what_measured_it(scored: Scored, write: Wr
     assert run.notes == ()
 
 
-def test_what_is_pinned_is_what_the_store_resolves(scored: Scored, write: Write, store: Store) -> None:
+def test_what_is_pinned_is_what_the_store_resolves(scored: Scored, write: Write, store: ArtifactStore) -> None:
     run = scored("dataset/small@1.0.0", write())
     for pinned in (run.dataset, *run.rubrics):
         assert pinned is not None
@@ -163,10 +163,10 @@ def test_a_floating_reference_is_noted_with_what_it_means_today(
     ("settings", "answer"), [("unpinned: forbid\n", "floats"), ("strict: true\n", "floats"), ("unpinned: allow\n", "")]
 )
 def test_the_settings_say_what_floating_means(
-    settings: str, answer: str, release: Callable[..., Path], store: Store, write: Write, tmp_path: Path
+    settings: str, answer: str, release: Callable[..., Path], store: ArtifactStore, write: Write, tmp_path: Path
 ) -> None:
     repo = release({"evalstore.yaml": settings})
-    with Store.open(repo) as strict:
+    with ArtifactStore.open(repo) as strict:
         at = datetime(2026, 1, 1, tzinfo=UTC)
         if answer:
             with pytest.raises(RefusedError, match=answer):
@@ -175,7 +175,7 @@ def test_the_settings_say_what_floating_means(
             assert score("dataset/small@latest", write(), store=strict, out=tmp_path / "runs", at=at).notes == ()
 
 
-def test_a_partial_rubric_is_noted(release: Callable[..., Path], scored: Scored, write: Write, store: Store) -> None:
+def test_a_partial_rubric_is_noted(release: Callable[..., Path], scored: Scored, write: Write, store: ArtifactStore) -> None:
     text = (store.root or Path()).joinpath("rubrics/tone.yaml").read_text("utf-8")
     release({"rubrics/partial.yaml": text.replace("tone", "partial") + "x_unmapped: [{kind: telepathy}]\n"})
     store.forget()
@@ -184,11 +184,11 @@ def test_a_partial_rubric_is_noted(release: Callable[..., Path], scored: Scored,
 
 
 def test_a_reference_is_resolved_once_however_many_questions_name_it(
-    store: Store, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: ArtifactStore, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    resolve = Store.resolve
-    monkeypatch.setattr(Store, "resolve", lambda self, ref: asked.append(str(ref)) or resolve(self, ref))
+    resolve = ArtifactStore.resolve
+    monkeypatch.setattr(ArtifactStore, "resolve", lambda self, ref: asked.append(str(ref)) or resolve(self, ref))
     run = score("dataset/small@1.0.0", write(), store=store, out=tmp_path, at=datetime.now(UTC))
     assert sorted(asked) == ["dataset/small@1.0.0", *(pinned.ref for pinned in run.rubrics)]
 
@@ -213,7 +213,7 @@ def test_a_judge_or_a_dataset_grades_nothing_and_a_rubric_asks_nothing(scored: S
     ],
 )
 def test_a_broken_dataset_is_one_sentence(
-    broken: str, sentence: str, store: Store, scored: Scored, write: Write, tmp_path: Path
+    broken: str, sentence: str, store: ArtifactStore, scored: Scored, write: Write, tmp_path: Path
 ) -> None:
     (store.root or Path()).joinpath("datasets/small.yaml").write_text(f"id: small\nversion: 1.0.0\n{broken}\n")
     with pytest.raises(RefusedError, match=sentence):
@@ -221,7 +221,7 @@ def test_a_broken_dataset_is_one_sentence(
     assert_nothing_in(tmp_path / "runs")
 
 
-def test_a_question_twice_in_a_file_of_rows_is_refused(store: Store, scored: Scored, write: Write) -> None:
+def test_a_question_twice_in_a_file_of_rows_is_refused(store: ArtifactStore, scored: Scored, write: Write) -> None:
     row = '{"id": "a", "input": "A?"}\n'
     (store.root or Path()).joinpath("datasets/many.jsonl").write_text(row + row)
     with pytest.raises(RefusedError, match="'a' stands twice"):
@@ -237,7 +237,7 @@ def test_a_question_twice_in_a_file_of_rows_is_refused(store: Store, scored: Sco
     ],
 )
 def test_a_broken_rubric_is_one_sentence_that_names_it(
-    broken: str, sentence: str, store: Store, scored: Scored, write: Write, tmp_path: Path
+    broken: str, sentence: str, store: ArtifactStore, scored: Scored, write: Write, tmp_path: Path
 ) -> None:
     (store.root or Path()).joinpath("rubrics/tone.yaml").write_text(f"id: tone\nversion: 1.0.0\n{broken}\n")
     with pytest.raises(EvalstoreError, match=sentence):
@@ -296,7 +296,7 @@ def test_recorded_tool_calls_survive_a_run(scored: Scored, write: Write) -> None
     assert list(read_rows(again)) == list(read_rows(run))
 
 
-def test_what_was_used_is_read_once(store: Store) -> None:
+def test_what_was_used_is_read_once(store: ArtifactStore) -> None:
     used = Used(store, ask=lambda _: Reply())
     assert used.ruler("rubric/tone@1.0.0") is used.ruler("rubric/tone@1.0.0")
     assert used.load("rubric/tone@1.0.0") is used.resolve("rubric/tone@1.0.0").artifact

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 Git = Callable[..., str]
 Save = Callable[..., str]
@@ -53,6 +53,6 @@ def commits(save: Save) -> dict[str, str]:
 
 
 @pytest.fixture
-def store(commits: dict[str, str], repo: Path) -> Iterator[Store]:
-    with Store.open(repo) as store:
+def store(commits: dict[str, str], repo: Path) -> Iterator[ArtifactStore]:
+    with ArtifactStore.open(repo) as store:
         yield store

@@ -11,7 +11,7 @@ import pytest
 
 from evalstore.errors import GitError, LoadError
 from evalstore.store import batch as module
-from evalstore.store.batch import Batch, blob_id
+from evalstore.store.batch import ObjectReader, compute_blob_id
 from evalstore.store.git import Git
 
 
@@ -20,20 +20,20 @@ def write(git: Callable[..., str], text: str) -> str:
 
 
 @pytest.fixture
-def batch(git: Callable[..., str], repo: Path) -> Iterator[Batch]:
+def batch(git: Callable[..., str], repo: Path) -> Iterator[ObjectReader]:
     git("status")
-    batch = Batch(Git(repo / ".git"))
+    batch = ObjectReader(Git(repo / ".git"))
     yield batch
     batch.close()
 
 
-def test_objects_are_read_by_id_in_any_order(git: Callable[..., str], batch: Batch) -> None:
+def test_objects_are_read_by_id_in_any_order(git: Callable[..., str], batch: ObjectReader) -> None:
     oids = [write(git, text) for text in ("", "one", "two\n", "x" * 300_000)]
     for oid, text in zip(reversed(oids), ("x" * 300_000, "two\n", "one", ""), strict=True):
         assert batch.read(oid) == ("blob", text.encode())
 
 
-def test_missing_object_is_said_and_the_next_is_read(git: Callable[..., str], batch: Batch) -> None:
+def test_missing_object_is_said_and_the_next_is_read(git: Callable[..., str], batch: ObjectReader) -> None:
     oid = write(git, "here")
     with pytest.raises(GitError, match="0000 is missing from this clone"):
         batch.read("0" * 40)
@@ -41,13 +41,13 @@ def test_missing_object_is_said_and_the_next_is_read(git: Callable[..., str], ba
 
 
 @pytest.mark.parametrize("name", ["HEAD", "main", "-p", "0" * 39, "0" * 40 + "\nHEAD", "A" * 40, "0" * 40 + ":x"])
-def test_only_full_ids_are_asked_for(batch: Batch, name: str) -> None:
+def test_only_full_ids_are_asked_for(batch: ObjectReader, name: str) -> None:
     with pytest.raises(GitError, match="is no object id"):
         batch.read(name)
 
 
 def test_object_over_the_limit_is_refused_before_its_content(
-    git: Callable[..., str], batch: Batch, monkeypatch: pytest.MonkeyPatch
+    git: Callable[..., str], batch: ObjectReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     big, small = write(git, "x" * 5000), write(git, "small")
     monkeypatch.setattr(module, "LIMIT", 4096)
@@ -56,7 +56,7 @@ def test_object_over_the_limit_is_refused_before_its_content(
     assert batch.read(small).data == b"small"
 
 
-def test_other_bytes_under_an_id_are_refused(git: Callable[..., str], batch: Batch, repo: Path) -> None:
+def test_other_bytes_under_an_id_are_refused(git: Callable[..., str], batch: ObjectReader, repo: Path) -> None:
     oid = write(git, "honest")
     path = repo / ".git/objects" / oid[:2] / oid[2:]
     path.chmod(0o644)
@@ -67,7 +67,7 @@ def test_other_bytes_under_an_id_are_refused(git: Callable[..., str], batch: Bat
         list(batch.stream(oid))
 
 
-def test_broken_object_is_said(git: Callable[..., str], batch: Batch, repo: Path) -> None:
+def test_broken_object_is_said(git: Callable[..., str], batch: ObjectReader, repo: Path) -> None:
     oid = write(git, "honest")
     path = repo / ".git/objects" / oid[:2] / oid[2:]
     path.chmod(0o644)
@@ -77,7 +77,7 @@ def test_broken_object_is_said(git: Callable[..., str], batch: Batch, repo: Path
 
 
 def test_stream_yields_a_blob_of_any_size(
-    git: Callable[..., str], batch: Batch, monkeypatch: pytest.MonkeyPatch
+    git: Callable[..., str], batch: ObjectReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LIMIT", 4096)
     oid = write(git, "y" * 1_000_000)
@@ -86,7 +86,7 @@ def test_stream_yields_a_blob_of_any_size(
     assert max(map(len, pieces)) <= 1 << 16
 
 
-def test_threads_share_one_process_without_mixing_answers(git: Callable[..., str], batch: Batch) -> None:
+def test_threads_share_one_process_without_mixing_answers(git: Callable[..., str], batch: ObjectReader) -> None:
     texts = {write(git, f"text {n}" * (n + 1)): f"text {n}" * (n + 1) for n in range(20)}
     wrong: list[str] = []
 
@@ -101,7 +101,7 @@ def test_threads_share_one_process_without_mixing_answers(git: Callable[..., str
     assert wrong == []
 
 
-def test_a_fork_reads_through_a_process_of_its_own(git: Callable[..., str], batch: Batch) -> None:
+def test_a_fork_reads_through_a_process_of_its_own(git: Callable[..., str], batch: ObjectReader) -> None:
     one, two = write(git, "one"), write(git, "two")
     assert batch.read(one).data == b"one"
     child = os.fork()
@@ -112,7 +112,7 @@ def test_a_fork_reads_through_a_process_of_its_own(git: Callable[..., str], batc
 
 
 def test_silent_git_is_given_up(
-    git: Callable[..., str], batch: Batch, repo: Path, monkeypatch: pytest.MonkeyPatch
+    git: Callable[..., str], batch: ObjectReader, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     oid = write(git, "x")
     path = repo / ".git/objects" / oid[:2] / oid[2:]
@@ -124,18 +124,18 @@ def test_silent_git_is_given_up(
 
 
 def test_answer_for_another_id_is_refused(
-    git: Callable[..., str], batch: Batch, monkeypatch: pytest.MonkeyPatch
+    git: Callable[..., str], batch: ObjectReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, other = write(git, "asked"), write(git, "other")
 
-    def line(self: Batch, oid: str) -> bytes:
+    def line(self: ObjectReader, oid: str) -> bytes:
         return f"{other} blob 5\n".encode()
 
-    monkeypatch.setattr(Batch, "_line", line)
+    monkeypatch.setattr(ObjectReader, "_line", line)
     with pytest.raises(GitError, match="another object"):
         batch.read(asked)
 
 
 def test_blob_id_is_gits(git: Callable[..., str]) -> None:
-    assert blob_id(b"text\n", 40) == git("hash-object", "--stdin", stdin="text\n")
-    assert blob_id(b"text\n", 64) == hashlib.sha256(b"blob 5\0text\n").hexdigest()
+    assert compute_blob_id(b"text\n", 40) == git("hash-object", "--stdin", stdin="text\n")
+    assert compute_blob_id(b"text\n", 64) == hashlib.sha256(b"blob 5\0text\n").hexdigest()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import EvalstoreError, GitError, LoadError, RefError, RefusedError
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 from .conftest import rubric
 
@@ -22,19 +22,19 @@ NAME = "rubric/tone@9.0.0"
 
 
 @pytest.fixture
-def evil(store: Store, save: Save) -> str:
+def evil(store: ArtifactStore, save: Save) -> str:
     """Return a commit that holds other content as version 9.0.0."""
     return save("rubrics/tone.yaml", rubric(version="9.0.0", word="evil"))
 
 
 @pytest.mark.parametrize("ref", ["refs/heads/", "refs/remotes/", "refs/", "refs/notes/", "refs/tags/refs/tags/"])
-def test_no_other_ref_stands_in_for_a_tag(store: Store, git: Git, evil: str, ref: str) -> None:
+def test_no_other_ref_stands_in_for_a_tag(store: ArtifactStore, git: Git, evil: str, ref: str) -> None:
     git("update-ref", ref + NAME, evil)
     with pytest.raises(RefError, match=r"has no version 9\.0\.0"):
         store.resolve(NAME)
 
 
-def test_no_file_in_the_git_folder_stands_in_for_a_tag(store: Store, repo: Path, evil: str) -> None:
+def test_no_file_in_the_git_folder_stands_in_for_a_tag(store: ArtifactStore, repo: Path, evil: str) -> None:
     (repo / ".git/rubric").mkdir()
     (repo / ".git" / NAME).write_text(evil + "\n")
     with pytest.raises(RefError, match=r"has no version 9\.0\.0"):
@@ -42,25 +42,25 @@ def test_no_file_in_the_git_folder_stands_in_for_a_tag(store: Store, repo: Path,
 
 
 @pytest.mark.parametrize("ref", ["refs/heads/", "refs/"])
-def test_no_other_ref_shadows_a_tag(store: Store, git: Git, commits: dict[str, str], evil: str, ref: str) -> None:
+def test_no_other_ref_shadows_a_tag(store: ArtifactStore, git: Git, commits: dict[str, str], evil: str, ref: str) -> None:
     git("update-ref", f"{ref}rubric/tone@1.0.0", evil)
     assert store.resolve("rubric/tone@1.0.0").commit == commits["1.0.0"]
 
 
-def test_missing_tag_that_looks_like_describe_is_missing(store: Store, evil: str) -> None:
+def test_missing_tag_that_looks_like_describe_is_missing(store: ArtifactStore, evil: str) -> None:
     with pytest.raises(RefError, match="has no version"):
         store.resolve(f"rubric/tone@9.0.0-g{evil[:7]}")
 
 
 @pytest.mark.parametrize("what", ["commit", "blob", "tag"])
-def test_replace_refs_change_nothing(store: Store, git: Git, commits: dict[str, str], what: str) -> None:
+def test_replace_refs_change_nothing(store: ArtifactStore, git: Git, commits: dict[str, str], what: str) -> None:
     honest = store.resolve("rubric/tone@1.0.0")
     names = {"commit": "{}", "blob": "{}:rubrics/tone.yaml"}
     if what == "tag":
         git("replace", "-f", git("rev-parse", "rubric/tone@1.0.0"), git("rev-parse", "rubric/tone@2.0.0"))
     else:
         git("replace", "-f", *(names[what].format(commits[version]) for version in ("1.0.0", "2.0.0")))
-    with Store.open(store.root or "") as again:
+    with ArtifactStore.open(store.root or "") as again:
         assert again.resolve("rubric/tone@1.0.0") == honest
 
 
@@ -76,7 +76,7 @@ def test_replace_refs_change_nothing(store: Store, git: Git, commits: dict[str, 
     ],
 )
 def test_tag_that_is_no_version_is_refused_and_never_the_latest(
-    store: Store, git: Git, evil: str, make: tuple[str, ...], reason: str
+    store: ArtifactStore, git: Git, evil: str, make: tuple[str, ...], reason: str
 ) -> None:
     git(*make)
     with pytest.raises(RefusedError, match=rf"the tag rubric/tone@9\.0\.0 is not valid: it {reason}"):
@@ -87,7 +87,7 @@ def test_tag_that_is_no_version_is_refused_and_never_the_latest(
 @pytest.mark.parametrize(
     ("mode", "what"), [("120000", "a symbolic link"), ("160000", "a submodule"), ("040000", "a folder")]
 )
-def test_only_a_file_is_read_as_a_file(store: Store, git: Git, evil: str, mode: str, what: str) -> None:
+def test_only_a_file_is_read_as_a_file(store: ArtifactStore, git: Git, evil: str, mode: str, what: str) -> None:
     oids = {
         "120000": git("rev-parse", "HEAD:rubrics/tone.yaml"),
         "160000": evil,
@@ -103,7 +103,7 @@ def test_only_a_file_is_read_as_a_file(store: Store, git: Git, evil: str, mode: 
         store.resolve(NAME)
 
 
-def test_linked_folder_in_a_tree_is_refused(store: Store, git: Git, evil: str) -> None:
+def test_linked_folder_in_a_tree_is_refused(store: ArtifactStore, git: Git, evil: str) -> None:
     blob = git("hash-object", "-w", "--stdin", stdin="elsewhere")
     tree = git("mktree", stdin=f"120000 blob {blob}\trubrics\n")
     git("tag", "-a", "-m", "x", NAME, git("commit-tree", "-m", "x", tree))
@@ -115,7 +115,7 @@ def test_linked_folder_in_a_tree_is_refused(store: Store, git: Git, evil: str) -
     "what", ["rubric/tone@1.0.0", "{commit}^{{commit}}", "{commit}^{{tree}}", "{commit}:rubrics/tone.yaml"]
 )
 def test_forged_loose_objects_are_refused(
-    store: Store, git: Git, repo: Path, commits: dict[str, str], what: str
+    store: ArtifactStore, git: Git, repo: Path, commits: dict[str, str], what: str
 ) -> None:
     oid = git("rev-parse", what.format(commit=commits["1.0.0"]))
     path = repo / ".git/objects" / oid[:2] / oid[2:]
@@ -126,18 +126,18 @@ def test_forged_loose_objects_are_refused(
         store.resolve("rubric/tone@1.0.0")
 
 
-def test_a_bomb_is_refused_before_it_is_read(store: Store, git: Git, save: Save) -> None:
+def test_a_bomb_is_refused_before_it_is_read(store: ArtifactStore, git: Git, save: Save) -> None:
     save("rubrics/tone.yaml", "\0" * (8 << 20), tag=NAME)
     with pytest.raises((LoadError, RefusedError), match="is larger than 4,194,304 bytes"):
         store.resolve(NAME)
 
 
-def test_dangerous_names_in_packed_refs_stop_every_listing(store: Store, git: Git, repo: Path, evil: str) -> None:
+def test_dangerous_names_in_packed_refs_stop_every_listing(store: ArtifactStore, git: Git, repo: Path, evil: str) -> None:
     git("pack-refs", "--all")
     with (repo / ".git/packed-refs").open("a") as file:
         file.write(f"{evil} refs/tags/rubric/../../evil@1.0.0\n")
     with pytest.raises(GitError):
-        store.releases()
+        store.list_releases()
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,13 @@ def test_dangerous_names_in_packed_refs_stop_every_listing(store: Store, git: Gi
         "@",
     ],
 )
-def test_refs_that_look_like_options_or_paths_are_refused(store: Store, ref: str) -> None:
+def test_refs_that_look_like_options_or_paths_are_refused(store: ArtifactStore, ref: str) -> None:
     with pytest.raises(RefError):
         store.resolve(ref)
 
 
 @pytest.mark.parametrize("what", ["link", "folder link", "pipe", "folder", "missing"])
-def test_working_files_are_regular_files_below_the_store(store: Store, repo: Path, tmp_path: Path, what: str) -> None:
+def test_working_files_are_regular_files_below_the_store(store: ArtifactStore, repo: Path, tmp_path: Path, what: str) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/tone.yaml").write_text(rubric(word="secret"))
     file = repo / "rubrics/tone.yaml"
@@ -182,7 +182,7 @@ def test_working_files_are_regular_files_below_the_store(store: Store, repo: Pat
         os.mkfifo(file)
     elif what == "folder":
         file.mkdir()
-    assert store.working() == []
+    assert store.list_working_refs() == []
     with pytest.raises(LoadError):
         store.resolve("rubric/tone@worktree")
 
@@ -223,7 +223,7 @@ def booby_trap(repo: Path, git: Git, marker: Path) -> None:
 
 
 @pytest.fixture
-def trapped(store: Store, repo: Path, git: Git, tmp_path: Path) -> Path:
+def trapped(store: ArtifactStore, repo: Path, git: Git, tmp_path: Path) -> Path:
     marker = tmp_path / "marker"
     booby_trap(repo, git, marker)
     marker.unlink(missing_ok=True)
@@ -266,7 +266,7 @@ def test_the_traps_are_real(git: Git, repo: Path, trapped: Path) -> None:
     assert trapped.exists()
 
 
-def test_lost_object_is_not_fetched(git: Git, repo: Path, store: Store, trapped: Path) -> None:
+def test_lost_object_is_not_fetched(git: Git, repo: Path, store: ArtifactStore, trapped: Path) -> None:
     oid = git("rev-parse", "rubric/tone@1.0.0:rubrics/tone.yaml")
     (repo / ".git/objects" / oid[:2] / oid[2:]).unlink()
     with pytest.raises(GitError, match="is missing from this clone"):
@@ -276,7 +276,7 @@ def test_lost_object_is_not_fetched(git: Git, repo: Path, store: Store, trapped:
 
 @pytest.mark.parametrize("stand_in", ["link", "fifo", "folder"])
 def test_settings_that_are_no_file_are_an_error_and_no_empty_settings(
-    cli: Callable[..., Any], store: Store, repo: Path, tmp_path: Path, stand_in: str
+    cli: Callable[..., Any], store: ArtifactStore, repo: Path, tmp_path: Path, stand_in: str
 ) -> None:
     (tmp_path / "outside.yaml").write_text("unpinned: allow\n")
     settings = repo / "evalstore.yaml"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import LoadError, RefError, RefusedError
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 from .conftest import rubric
 
@@ -31,7 +31,7 @@ Git = Callable[..., str]
         ("", "2.0.0", True),
     ],
 )
-def test_pins_of_releases(store: Store, commits: dict[str, str], pin: str, version: str, floating: bool) -> None:  # noqa: FBT001
+def test_pins_of_releases(store: ArtifactStore, commits: dict[str, str], pin: str, version: str, floating: bool) -> None:  # noqa: FBT001
     found = store.resolve(f"rubric/tone{pin}")
     assert (found.version, found.floating, found.commit) == (version, floating, commits[version])
     assert found.tag == f"rubric/tone@{version}"
@@ -39,7 +39,7 @@ def test_pins_of_releases(store: Store, commits: dict[str, str], pin: str, versi
     assert found.artifact.version == version
 
 
-def test_worktree_is_the_file_on_disk(store: Store, repo: Path, git: Git) -> None:
+def test_worktree_is_the_file_on_disk(store: ArtifactStore, repo: Path, git: Git) -> None:
     (repo / "rubrics/tone.yaml").write_text(rubric(version="3.0.0", word="new"))
     found = store.resolve("rubric/tone@worktree")
     assert (found.version, found.tag, found.commit, found.floating) == ("3.0.0", None, None, False)
@@ -62,7 +62,7 @@ def test_worktree_is_the_file_on_disk(store: Store, repo: Path, git: Git) -> Non
         ("origin/main", "1.0.0"),
     ],
 )
-def test_revisions(store: Store, git: Git, commits: dict[str, str], revision: str, version: str) -> None:
+def test_revisions(store: ArtifactStore, git: Git, commits: dict[str, str], revision: str, version: str) -> None:
     git("branch", "side/branch", commits["1.2.0"])
     git("update-ref", "refs/remotes/origin/main", commits["1.0.0"])
     found = store.resolve(f"rubric/tone@git:{revision}")
@@ -70,11 +70,11 @@ def test_revisions(store: Store, git: Git, commits: dict[str, str], revision: st
 
 
 @pytest.mark.parametrize("digits", [7, 12, 40])
-def test_revision_by_id(store: Store, commits: dict[str, str], digits: int) -> None:
+def test_revision_by_id(store: ArtifactStore, commits: dict[str, str], digits: int) -> None:
     assert store.resolve(f"rubric/tone@git:{commits['1.0.0'][:digits]}").version == "1.0.0"
 
 
-def test_revision_by_id_of_a_tag_object(store: Store, git: Git) -> None:
+def test_revision_by_id_of_a_tag_object(store: ArtifactStore, git: Git) -> None:
     assert store.resolve(f"rubric/tone@git:{git('rev-parse', 'rubric/tone@1.2.0')}").version == "1.2.0"
 
 
@@ -91,12 +91,12 @@ def test_revision_by_id_of_a_tag_object(store: Store, git: Git) -> None:
         ("v1-0-gabcdef", "no branch, tag or commit is named"),
     ],
 )
-def test_revisions_that_name_nothing(store: Store, revision: str, message: str) -> None:
+def test_revisions_that_name_nothing(store: ArtifactStore, revision: str, message: str) -> None:
     with pytest.raises(RefError, match=message.replace("^", r"\^").replace("{", r"\{")):
         store.resolve(f"rubric/tone@git:{revision}")
 
 
-def test_revision_with_two_meanings_is_refused(store: Store, git: Git, commits: dict[str, str]) -> None:
+def test_revision_with_two_meanings_is_refused(store: ArtifactStore, git: Git, commits: dict[str, str]) -> None:
     git("branch", "twice", commits["1.0.0"])
     git("tag", "twice", commits["2.0.0"])
     with pytest.raises(RefError, match="'twice' names 2 commits") as caught:
@@ -104,13 +104,13 @@ def test_revision_with_two_meanings_is_refused(store: Store, git: Git, commits: 
     assert caught.value.hint == "write the full name, as in refs/heads/main"
 
 
-def test_branch_named_like_a_commit_is_refused(store: Store, git: Git, commits: dict[str, str]) -> None:
+def test_branch_named_like_a_commit_is_refused(store: ArtifactStore, git: Git, commits: dict[str, str]) -> None:
     git("branch", commits["1.0.0"][:8], commits["2.0.0"])
     with pytest.raises(RefError, match="names 2 commits"):
         store.resolve(f"rubric/tone@git:{commits['1.0.0'][:8]}")
 
 
-def test_file_missing_at_a_commit_is_said(store: Store, commits: dict[str, str]) -> None:
+def test_file_missing_at_a_commit_is_said(store: ArtifactStore, commits: dict[str, str]) -> None:
     with pytest.raises(RefError, match=r"there is no judges/tone\.yaml at "):
         store.resolve(f"judge/tone@git:{commits['1.0.0']}")
 
@@ -126,7 +126,7 @@ def test_file_missing_at_a_commit_is_said(store: Store, commits: dict[str, str])
         ("rubric/zebra", "there is no rubric/zebra", "evalstore list shows what there is"),
     ],
 )
-def test_what_is_not_there_is_said_with_what_is(store: Store, ref: str, message: str, hint: str) -> None:
+def test_what_is_not_there_is_said_with_what_is(store: ArtifactStore, ref: str, message: str, hint: str) -> None:
     with pytest.raises(RefError) as caught:
         store.resolve(ref)
     assert caught.value.message == message
@@ -137,12 +137,12 @@ def test_long_lists_of_versions_are_cut(save: Save, git: Git, repo: Path) -> Non
     save("a", "a")
     for minor in range(20):
         git("tag", f"rubric/tone@1.{minor}.0")
-    with Store.open(repo) as store, pytest.raises(RefError) as caught:
+    with ArtifactStore.open(repo) as store, pytest.raises(RefError) as caught:
         store.resolve("rubric/tone@2.0.0")
     assert str(caught.value.hint).endswith("1.8.0 and 8 older")
 
 
-def test_file_without_release_is_told_apart(store: Store, repo: Path) -> None:
+def test_file_without_release_is_told_apart(store: ArtifactStore, repo: Path) -> None:
     (repo / "rubrics/fresh.yaml").write_text(rubric("fresh"))
     with pytest.raises(RefError, match="rubric/fresh has no release yet") as caught:
         store.resolve("rubric/fresh@1.0.0")
@@ -151,13 +151,13 @@ def test_file_without_release_is_told_apart(store: Store, repo: Path) -> None:
 
 def test_only_pre_releases_are_no_latest(save: Save, repo: Path) -> None:
     save("rubrics/tone.yaml", rubric(version="1.0.0-rc.1"), tag="rubric/tone@1.0.0-rc.1")
-    with Store.open(repo) as store, pytest.raises(RefError, match="has no release that is no pre-release"):
+    with ArtifactStore.open(repo) as store, pytest.raises(RefError, match="has no release that is no pre-release"):
         store.resolve("rubric/tone@latest")
 
 
 def test_two_part_version_in_a_file_reads_as_three(save: Save, repo: Path) -> None:
     save("rubrics/tone.yaml", rubric(version="1.0"), tag="rubric/tone@1.0.0")
-    with Store.open(repo) as store:
+    with ArtifactStore.open(repo) as store:
         assert store.resolve("rubric/tone@1.0").artifact.version == "1.0.0"
 
 
@@ -185,7 +185,7 @@ def test_tag_of_a_file_that_is_not_that_version_is_refused(
 ) -> None:
     save("rubrics/tone.yaml", text, tag="rubric/tone@1.0.0")
     with (
-        Store.open(repo) as store,
+        ArtifactStore.open(repo) as store,
         pytest.raises(RefusedError, match=r"the tag rubric/tone@1\.0\.0 is not valid: ") as caught,
     ):
         store.resolve("rubric/tone@1.0.0")
@@ -196,7 +196,7 @@ def test_tag_of_a_file_that_is_not_that_version_is_refused(
 def test_tag_of_a_commit_without_the_file_is_refused(save: Save, repo: Path) -> None:
     save("README", "x", tag="rubric/tone@1.0.0")
     with (
-        Store.open(repo) as store,
+        ArtifactStore.open(repo) as store,
         pytest.raises(RefusedError, match=r"is not valid: there is no rubrics/tone\.yaml at"),
     ):
         store.resolve("rubric/tone@latest")
@@ -204,7 +204,7 @@ def test_tag_of_a_commit_without_the_file_is_refused(save: Save, repo: Path) -> 
 
 def test_number_as_version_is_hinted(save: Save, repo: Path) -> None:
     save("rubrics/tone.yaml", "id: tone\nversion: 1.10\n")
-    with Store.open(repo) as store, pytest.raises(LoadError) as caught:
+    with ArtifactStore.open(repo) as store, pytest.raises(LoadError) as caught:
         store.resolve("rubric/tone@worktree")
     assert str(caught.value) == "rubrics/tone.yaml:2:10: the version 1.10 is not a version"
     assert caught.value.hint == 'quote it, as in version: "1.2.0"'
@@ -213,14 +213,14 @@ def test_number_as_version_is_hinted(save: Save, repo: Path) -> None:
 def test_digests_ignore_version_and_comments(save: Save, repo: Path) -> None:
     save("rubrics/tone.yaml", rubric(), tag="rubric/tone@1.0.0")
     save("rubrics/tone.yaml", "# a comment\n" + rubric(version="1.0.1"), tag="rubric/tone@1.0.1")
-    with Store.open(repo) as store:
+    with ArtifactStore.open(repo) as store:
         first, second = store.resolve("rubric/tone@1.0.0"), store.resolve("rubric/tone@1.0.1")
     assert (first.digest, first.scoring_digest) == (second.digest, second.scoring_digest)
     assert first.blob != second.blob
 
 
-def test_commit_tells_author_and_date(store: Store, commits: dict[str, str]) -> None:
-    commit = store.commit(commits["1.0.0"])
+def test_commit_tells_author_and_date(store: ArtifactStore, commits: dict[str, str]) -> None:
+    commit = store.read_commit(commits["1.0.0"])
     assert (commit.author, commit.email, commit.summary) == ("Ada Tester", "ada@example.org", "Change the ruler")
     assert commit.date.startswith("2025-10-09T08:")
 
@@ -239,11 +239,11 @@ def test_commit_tells_author_and_date(store: Store, commits: dict[str, str]) -> 
     ],
 )
 def test_odd_authors_are_told_as_far_as_they_go(
-    store: Store, git: Git, author: str, told: tuple[str, str, str]
+    store: ArtifactStore, git: Git, author: str, told: tuple[str, str, str]
 ) -> None:
     tree = git("rev-parse", "HEAD^{tree}")
     text = f"tree {tree}\nauthor {author}\ncommitter C <c@x> 0 +0000\n\nOdd\n\nbody\n"
     oid = git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", stdin=text)
-    commit = store.commit(oid)
+    commit = store.read_commit(oid)
     assert (commit.author, commit.email, commit.date) == told
     assert commit.summary == "Odd"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
-from typing import Any, Protocol, cast
+from types import ModuleType
+from typing import Any, Protocol, TypeVar, cast
 
 from evalstore.checks.reach import Grade, Reach
 from evalstore.documents import Pointer
+
+Entry = TypeVar("Entry")
 
 
 class KindModule(Protocol):
@@ -21,16 +24,18 @@ class KindModule(Protocol):
         """Yield (pointer within the check, message, hint) for what a schema cannot see."""
 
 
-class _Kinds(Mapping[str, KindModule]):
-    """Kind name to module; knows the names without importing any module."""
+class KindTable(Mapping[str, Entry]):
+    """What the modules of a package say of the kinds they are named after; knows the names without importing any."""
 
-    def __init__(self) -> None:
-        self._names = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+    def __init__(self, package: str, path: Iterable[str], entry_of: Callable[[ModuleType], Entry]) -> None:
+        """Look for the modules in `path`; `entry_of` takes from a module what it says of its kind."""
+        self._package, self._entry_of = package, entry_of
+        self._names = tuple(sorted(module.name for module in pkgutil.iter_modules(path)))
 
-    def __getitem__(self, kind: str) -> KindModule:
+    def __getitem__(self, kind: str) -> Entry:
         if kind not in self._names:
             raise KeyError(kind)
-        return cast("KindModule", import_module(f"{__name__}.{kind}"))
+        return self._entry_of(import_module(f"{self._package}.{kind}"))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -39,4 +44,4 @@ class _Kinds(Mapping[str, KindModule]):
         return len(self._names)
 
 
-KINDS: Mapping[str, KindModule] = _Kinds()
+KINDS: Mapping[str, KindModule] = KindTable(__name__, __path__, lambda module: cast("KindModule", module))

@@ -28,7 +28,7 @@ _INHERITED = {"rubric_ref": "question-rubric-ref-changed", "bundle": "question-b
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
+class QuestionSet:
     """The questions of one side by id, with their places; `own` are the rows as written, `rows` have the defaults."""
 
     own: Mapping[str, Row]
@@ -37,7 +37,7 @@ class Questions:
     defaults: Mapping[str, Any]
 
 
-def read_questions(value: Row) -> Questions | None:
+def read_question_set(value: Row) -> QuestionSet | None:
     """Read a dataset's questions, or the rows that stand in their place; None when its schema would refuse them."""
     where = "rows" if isinstance(value.get("rows"), list) else "questions"
     items, defaults = value.get(where, []), value.get("defaults", {})
@@ -49,7 +49,7 @@ def read_questions(value: Row) -> Questions | None:
     if len(set(map(canonical, ids))) < len(ids) or not all(isinstance(id_, str) for id_ in ids):
         return None
     inherited = {key: item for key, item in defaults.items() if key in _INHERITED}
-    return Questions(
+    return QuestionSet(
         own=dict(zip(ids, items, strict=True)),
         rows={row["id"]: {**inherited, **row} for row in items},
         places={row["id"]: (where, index) for index, row in enumerate(items)},
@@ -57,7 +57,7 @@ def read_questions(value: Row) -> Questions | None:
     )
 
 
-def question_changes(old: Questions, new: Questions, renames: Mapping[str, str]) -> Iterator[Change]:
+def find_question_changes(old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]) -> Iterator[Change]:
     """Yield the edits between two sides' questions; `renames` are the names that are declared to be one question's."""
     renamed = _declared(old, new, renames)
     yield from _default_changes(old, new, {**{id_: id_ for id_ in _common(old, new)}, **renamed})
@@ -78,7 +78,7 @@ def question_changes(old: Questions, new: Questions, renames: Mapping[str, str])
     yield from _order_changes(old, new)
 
 
-def later_names(renames: Mapping[str, str], id_: str) -> list[str]:
+def follow_renames(renames: Mapping[str, str], id_: str) -> list[str]:
     """Return what a question is called after `id_`, one declared name after the other; names in a circle end it."""
     names = [id_]
     while (after := renames.get(names[-1])) is not None and after not in names:
@@ -86,16 +86,16 @@ def later_names(renames: Mapping[str, str], id_: str) -> list[str]:
     return names[1:]
 
 
-def _declared(old: Questions, new: Questions, renames: Mapping[str, str]) -> dict[str, str]:
+def _declared(old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for id_ in (id_ for id_ in old.rows if id_ not in new.rows):
-        free = (name for name in later_names(renames, id_) if name in new.rows and name not in old.rows)
+        free = (name for name in follow_renames(renames, id_) if name in new.rows and name not in old.rows)
         if (name := next(free, None)) and name not in found.values():
             found[id_] = name
     return found
 
 
-def _renamed(old: Questions, new: Questions, known: Mapping[str, str]) -> dict[str, str]:
+def _renamed(old: QuestionSet, new: QuestionSet, known: Mapping[str, str]) -> dict[str, str]:
     gone = {_content(row): id_ for id_, row in old.rows.items() if id_ not in new.rows and id_ not in known}
     come = {_content(row): id_ for id_, row in new.rows.items() if id_ not in old.rows and id_ not in known.values()}
     return {gone[content]: come[content] for content in gone if content in come}
@@ -105,7 +105,7 @@ def _content(row: Row) -> str:
     return canonical({key: item for key, item in row.items() if key != "id"})
 
 
-def _default_changes(old: Questions, new: Questions, pairs: Mapping[str, str]) -> Iterator[Change]:
+def _default_changes(old: QuestionSet, new: QuestionSet, pairs: Mapping[str, str]) -> Iterator[Change]:
     for key, before, after in key_changes(old.defaults, new.defaults):
         at: Pointer = ("defaults", key)
         users = [id_ for id_, now in pairs.items() if key not in old.own[id_] and key not in new.own[now]]
@@ -115,7 +115,7 @@ def _default_changes(old: Questions, new: Questions, pairs: Mapping[str, str]) -
         yield Change(rule, before, after, at, at, name=key, words=words)
 
 
-def _row_changes(old: Questions, new: Questions, ids: tuple[str, str]) -> Iterator[Change]:
+def _row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
     at = (old.places[ids[0]], new.places[ids[1]])
     mine, theirs = old.own[ids[0]], new.own[ids[1]]
     yield from _own_changes(old, new, ids)
@@ -128,7 +128,7 @@ def _row_changes(old: Questions, new: Questions, ids: tuple[str, str]) -> Iterat
         yield replace(change, words={"question": ids[1]})
 
 
-def _own_changes(old: Questions, new: Questions, ids: tuple[str, str]) -> Iterator[Change]:
+def _own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
     """Yield the edits of what a question itself says, each with the question just before and just after it."""
     at = (old.places[ids[0]], new.places[ids[1]])
     mine, theirs = old.own[ids[0]], new.own[ids[1]]
@@ -148,17 +148,17 @@ def _own_changes(old: Questions, new: Questions, ids: tuple[str, str]) -> Iterat
         here = there
 
 
-def _graded(side: Questions, id_: str, row: Row) -> Row:
+def _graded(side: QuestionSet, id_: str, row: Row) -> Row:
     """Return a row on the way from old to new with what grades it on this side."""
     return {**row, **{key: item for key, item in side.rows[id_].items() if key in _INHERITED}}
 
 
-def _order_changes(old: Questions, new: Questions) -> Iterator[Change]:
+def _order_changes(old: QuestionSet, new: QuestionSet) -> Iterator[Change]:
     common = _common(old, new)
     before, after = ([id_ for id_ in side.rows if id_ in common] for side in (old, new))
     if before != after:
         yield Change("list-reordered", before, after, ("questions",), ("questions",), name="questions")
 
 
-def _common(old: Questions, new: Questions) -> frozenset[str]:
+def _common(old: QuestionSet, new: QuestionSet) -> frozenset[str]:
     return frozenset(old.rows) & frozenset(new.rows)

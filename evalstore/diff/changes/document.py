@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.changes.dataset import question_changes, read_questions
+from evalstore.diff.changes.dataset import find_question_changes, read_question_set
 from evalstore.diff.changes.judge import judge_changes
 from evalstore.diff.changes.loose import key_changes, loose_changes
 from evalstore.diff.changes.rubric import rubric_changes
 from evalstore.diff.changes.spelling import spelling_changes
-from evalstore.diff.document import Document
+from evalstore.diff.document import ComparedDocument
 from evalstore.diff.plain import plain, same
-from evalstore.diff.refs import Load
+from evalstore.diff.refs import ArtifactLoader
 from evalstore.diff.state import read_rubric
 from evalstore.model import Kind, is_cosmetic
 
@@ -24,7 +24,7 @@ _DATASET = frozenset({"id", "version", "questions", "rows", "defaults"})
 
 
 def document_changes(
-    sides: tuple[Document, Document], rows: Rows | None, renames: Mapping[str, str], load: Load | None
+    sides: tuple[ComparedDocument, ComparedDocument], rows: Rows | None, renames: Mapping[str, str], load: ArtifactLoader | None
 ) -> Iterator[Change]:
     """Yield the edits between two sides; `rows` are those of datasets that keep them in a file beside them."""
     old, new = (side.value for side in sides)
@@ -38,7 +38,7 @@ def document_changes(
     return _unread(old, new)
 
 
-def _rubric(old: dict[str, Any], new: dict[str, Any], load: Load | None) -> Iterator[Change]:
+def _rubric(old: dict[str, Any], new: dict[str, Any], load: ArtifactLoader | None) -> Iterator[Change]:
     before, after = read_rubric(old), read_rubric(new)
     if before is None or after is None:
         yield from _unread(old, new)
@@ -50,9 +50,9 @@ def _rubric(old: dict[str, Any], new: dict[str, Any], load: Load | None) -> Iter
     yield from spelling_changes(old, new, (before, after))
 
 
-def _dataset(sides: tuple[Document, Document], rows: Rows | None, renames: Mapping[str, str]) -> Iterator[Change]:
+def _dataset(sides: tuple[ComparedDocument, ComparedDocument], rows: Rows | None, renames: Mapping[str, str]) -> Iterator[Change]:
     old, new = (_with_rows(side.value, rows and rows[index]) for index, side in enumerate(sides))
-    before, after = read_questions(old), read_questions(new)
+    before, after = read_question_set(old), read_question_set(new)
     if before is None or after is None:
         yield from _unread(old, new)
         return
@@ -61,7 +61,7 @@ def _dataset(sides: tuple[Document, Document], rows: Rows | None, renames: Mappi
         if key in whole:
             yield Change("unclassified-change", mine, theirs, (key,), (key,), name=key)
     yield from loose_changes(old, new, known=_DATASET)
-    yield from question_changes(before, after, renames)
+    yield from find_question_changes(before, after, renames)
 
 
 def _with_rows(value: dict[str, Any], rows: Iterable[Mapping[str, Any]] | None) -> dict[str, Any]:
@@ -76,8 +76,8 @@ def _unread(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
             yield Change(rule, before, after, (key,), (key,), name=key)
 
 
-def respelled(sides: tuple[Document, Document]) -> Iterator[Change]:
+def respelled(sides: tuple[ComparedDocument, ComparedDocument]) -> Iterator[Change]:
     """Yield the edit that is left where no other is: another digest under one version would be a second ruler."""
-    old, new = (side.said for side in sides)
+    old, new = (side.content for side in sides)
     if not same(old, new):
         yield Change("spelling-changed", old, new, (), ())

@@ -10,7 +10,7 @@ from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.inlining import same_score
 from evalstore.diff.pair import content
 from evalstore.diff.plain import plain, same
-from evalstore.diff.refs import Load, pinned
+from evalstore.diff.refs import ArtifactLoader, is_pinned
 from evalstore.diff.state import CheckState, RubricState, read_rubric
 from evalstore.documents import canonical
 from evalstore.errors import EvalstoreError
@@ -24,7 +24,7 @@ _NOWHERE = 1_000_000
 _COMPOSITES = 4
 
 
-def taken_apart(rubric: RubricState, other: RubricState, load: Load | None) -> Iterator[Change]:
+def taken_apart(rubric: RubricState, other: RubricState, load: ArtifactLoader | None) -> Iterator[Change]:
     """Yield, as one edit each, the composites of `rubric` whose checks `other` has in their place; each is proved."""
     here = rubric
     gone = [
@@ -58,10 +58,10 @@ def _stays(check: CheckState, other: CheckState) -> bool:
     return other.kind == _KIND and (other.id == check.id or other.params == check.params)
 
 
-def _inner(ref: str, load: Load | None) -> RubricState | None:
+def _inner(ref: str, load: ArtifactLoader | None) -> RubricState | None:
     """Return the rubric that a pin names, if it has no key that somebody may read."""
     try:
-        value = plain(load(ref).value) if load and pinned(parse_ref(ref)) else {}
+        value = plain(load(ref).value) if load and is_pinned(parse_ref(ref)) else {}
     except EvalstoreError:
         return None
     inner = read_rubric(value) if all(key in _ROOT or is_cosmetic(key) for key in value) else None
@@ -108,5 +108,5 @@ def _step(here: RubricState, check: CheckState, parts: list[CheckState], why: st
         after=replace(here, checks=(*here.checks[:at], *parts, *here.checks[at + 1 :])),
         words={"check": check.id, "ref": ref, "stands": "stands here check by check"},
         proof=Proof(why),
-        more=canonical([content(check), *map(content, parts)]),
+        discriminator=canonical([content(check), *map(content, parts)]),
     )

@@ -53,7 +53,7 @@ def _key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Cha
     for key, (mine, theirs) in differ.items():
         set_of_names = key == "variables" and _as_set(mine) == _as_set(theirs)
         rule = "list-reordered" if set_of_names else RULES[key]
-        yield Change(rule, mine, theirs, (key,), (key,), name=key, sides=(old, new))
+        yield Change(rule, mine, theirs, (key,), (key,), name=key, judges=(old, new))
 
 
 def _as_set(names: Any) -> Any:
@@ -78,7 +78,7 @@ def _validation_changes(old: Any, new: Any, edits: list[Change]) -> Iterator[Cha
     moved = [edit.name.partition("/")[0] for edit in edits if _can_move(edit)]
     if measured[1] and same(*measured) and moved:
         words = {"moved": " and ".join(dict.fromkeys(moved))}
-        yield Change("judge-validation-stale", None, None, at, at, name="validation", words=words, more=moved)
+        yield Change("judge-validation-stale", None, None, at, at, name="validation", words=words, discriminator=moved)
 
 
 def _can_move(edit: Change) -> bool:

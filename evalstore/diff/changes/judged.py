@@ -8,10 +8,10 @@ from typing import Any
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.loose import key_changes
-from evalstore.diff.changes.walk import Walk, with_param
+from evalstore.diff.changes.walk import EditScript, with_param
 from evalstore.diff.deciders.judges import names_of, unread
 from evalstore.diff.deciders.juries import panel_of
-from evalstore.diff.refs import Load, pinned
+from evalstore.diff.refs import ArtifactLoader, is_pinned
 from evalstore.errors import EvalstoreError
 from evalstore.model import is_cosmetic, parse_ref
 
@@ -27,17 +27,17 @@ def model_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tupl
         yield "metadata-changed" if is_cosmetic(key) else rule, key, mine, theirs
 
 
-def model_changes(walk: Walk, token: str) -> Iterator[Change]:
+def model_changes(walk: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits of what a check says of its judges' model, key by key."""
     goal = walk.goal[token].params["model"]
-    for rule, key, mine, theirs in model_edits(walk.here[token].params["model"], goal):
+    for rule, key, mine, theirs in model_edits(walk.current[token].params["model"], goal):
         yield _edit(walk, token, "model", (rule, key, mine, theirs))
-    walk.settle(with_param(walk.here[token], "model", goal))
+    walk.adopt_check(with_param(walk.current[token], "model", goal))
 
 
-def variable_changes(walk: Walk, token: str) -> Iterator[Change]:
+def variable_changes(walk: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits of the texts that a check gives its judges, one by one."""
-    check, goal = walk.here[token], walk.goal[token]
+    check, goal = walk.current[token], walk.goal[token]
     panel = panel_of(check.params)
     read = [_names(ref, walk.load) for ref in panel.said] if panel else [None]
     for name, mine, theirs in key_changes(check.params["variables"], goal.params["variables"]):
@@ -45,19 +45,19 @@ def variable_changes(walk: Walk, token: str) -> Iterator[Change]:
         yield replace(change, proof=_UNREAD) if all(unread(name, names) for names in read) else change
 
 
-def _edit(walk: Walk, token: str, of: str, facts: tuple[str, str, Any, Any]) -> Change:
+def _edit(walk: EditScript, token: str, of: str, facts: tuple[str, str, Any, Any]) -> Change:
     rule, key, mine, theirs = facts
-    check = walk.here[token]
+    check = walk.current[token]
     left = {name: item for name, item in check.params[of].items() if name != key}
     done = with_param(check, of, left if theirs is None else {**left, key: theirs})
     at = (None if mine is None else (of, key), None if theirs is None else (of, key))
     return walk.edit_check(rule, f"{of}/{key}", done, old=mine, new=theirs, at=at, words={"variable": key})
 
 
-def _names(ref: str, load: Load | None) -> tuple[str, ...] | None:
+def _names(ref: str, load: ArtifactLoader | None) -> tuple[str, ...] | None:
     """Return what the template of the judge that a pin names reads; None where that is not known for good."""
     try:
-        found = load(ref).value if load and pinned(parse_ref(ref)) else {}
+        found = load(ref).value if load and is_pinned(parse_ref(ref)) else {}
     except EvalstoreError:
         return None
     return names_of(found.get("template"))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from evalstore.checks.jury import WEIGHED
 from evalstore.diff.change import Change
-from evalstore.diff.changes.walk import Paths, Walk, with_param
+from evalstore.diff.changes.walk import Paths, EditScript, with_param
 from evalstore.diff.deciders.juries import ALONE, panel_of, voice
 from evalstore.diff.pair import paired
 from evalstore.diff.plain import same
@@ -37,9 +37,9 @@ class _Seat(NamedTuple):
         return str(self.member[_ONE])
 
 
-def jury_changes(walk: Walk, token: str) -> Edits:
+def jury_changes(walk: EditScript, token: str) -> Edits:
     """Yield the edits of who judges a check; one judge is a jury of one."""
-    check, goal = walk.here[token], walk.goal[token]
+    check, goal = walk.current[token], walk.goal[token]
     if all(same(check.params[name], goal.params[name]) for name in (_ONE, _JURY)):
         return
     panels = [panel_of(side.params) for side in (check, goal)]
@@ -57,7 +57,7 @@ def jury_changes(walk: Walk, token: str) -> Edits:
 class _Bench:
     """The members on the way from one jury to another."""
 
-    walk: Walk
+    walk: EditScript
     check: CheckState
     goal: CheckState
     seats: tuple[_Seat, ...] = ()
@@ -71,7 +71,7 @@ class _Bench:
         edits = [*self._moved(new["members"]), *self._noted(old, new), *self._joined(new)]
         # The same said otherwise: one judge is written as a jury of one, or back.
         yield from edits or [self._aggregate(new["aggregate"])]
-        self.walk.settle(_judged_as(self.walk.here[self.goal.token], self.goal.params))
+        self.walk.adopt_check(_judged_as(self.walk.current[self.goal.token], self.goal.params))
 
     def _moved(self, members: Sequence[Member]) -> Edits:
         for place, seat in enumerate(self.seats):
@@ -82,11 +82,11 @@ class _Bench:
 
     def _noted(self, old: Member, new: Member) -> Edits:
         token = self.goal.token
-        yield from self.walk.notes(token, (old, new), at=((_JURY,), (_JURY,)), known=_OF_JURY)
+        yield from self.walk.edit_extra_keys(token, (old, new), at=((_JURY,), (_JURY,)), known=_OF_JURY)
         for seat in self.seats:
             if seat.new is not None:
                 sides = (seat.member, new["members"][seat.new])
-                yield from self.walk.notes(token, sides, at=self._places(seat), known=_OF_MEMBER)
+                yield from self.walk.edit_extra_keys(token, sides, at=self._places(seat), known=_OF_MEMBER)
 
     def _joined(self, new: Member) -> Edits:
         mine, theirs = sorted(seat.ref for seat in self.seats), sorted(_refs(new["members"]))
@@ -151,11 +151,11 @@ class _Bench:
 
     def _edit(self, rule: str, seats: tuple[_Seat, ...], way: str = "", **facts: Any) -> Change:
         self.seats, self.way = seats, way or self.way
-        done = _judged_as(self.walk.here[self.goal.token], _seated(seats, self.way))
+        done = _judged_as(self.walk.current[self.goal.token], _seated(seats, self.way))
         return self.walk.edit_check(rule, _JURY, done, **{"at": self._roots("members"), **facts})
 
     def _says_as_much(self, seats: tuple[_Seat, ...], way: str) -> bool:
-        here = self.walk.here[self.goal.token].params
+        here = self.walk.current[self.goal.token].params
         before, after = (panel_of({**here, **_seated(*side)}) for side in ((self.seats, self.way), (seats, way)))
         return bool(before and after and (said := voice(before)) and said == voice(after))
 
@@ -165,7 +165,7 @@ class _Bench:
         if written or not self._says_as_much(seats, way):
             return False
         self.seats, self.way = seats, way
-        self.walk.settle(_judged_as(self.walk.here[self.goal.token], _seated(seats, way)))
+        self.walk.adopt_check(_judged_as(self.walk.current[self.goal.token], _seated(seats, way)))
         return True
 
     def _sides(self, *values: Any) -> Iterator[tuple[CheckState, Any]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from evalstore.diff.change import Change, Decided, Proof
-from evalstore.diff.changes.walk import Walk
-from evalstore.diff.deciders.languages import Comparison, Relation
+from evalstore.diff.change import Change, Decision, Proof
+from evalstore.diff.changes.walk import EditScript
 from evalstore.diff.deciders.texts import compare_checks
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, flip
 from evalstore.diff.findings import Certainty
 from evalstore.diff.state import CheckState
+from evalstore.regex_inclusion import Comparison, Relation
 
 _PARAMS = ("pattern", "flags", "mode")
 _CHANGED = "regex-pattern-changed"
@@ -27,20 +27,20 @@ _REASONS = {
 _EQUAL = Proof("the two languages are equal: the same outputs pass before and after, all that the engine gets through")
 
 
-def pattern_changes(walk: Walk, token: str) -> Iterator[Change]:
+def pattern_changes(walk: EditScript, token: str) -> Iterator[Change]:
     """Yield the edit of a regex check: its pattern, flags and mode together say what it matches."""
-    check, goal = walk.here[token], walk.goal[token]
+    check, goal = walk.current[token], walk.goal[token]
     changed = [name for name in _PARAMS if check.params[name] != goal.params[name]]
     if changed:
         done = replace(check, params=goal.params)
-        compared = compare_checks(check, done, walk.purse)
+        compared = compare_checks(check, done, walk.pattern_budget)
         change = decided(_edit(walk, done, changed), compared)
         yield change if change.rule in _ALONE.values() else replace(change, rule=_rule(change))
 
 
-def _edit(walk: Walk, done: CheckState, changed: list[str]) -> Change:
+def _edit(walk: EditScript, done: CheckState, changed: list[str]) -> Change:
     name, *more = changed
-    old, new = ({name: one.params[name] for name in changed} for one in (walk.here[done.token], done))
+    old, new = ({name: one.params[name] for name in changed} for one in (walk.current[done.token], done))
     if more:
         return walk.edit_check(_CHANGED, name, done, old=old, new=new)
     unset = {side: "none" for side, value in (("old", old[name]), ("new", new[name])) if name == "flags" and not value}
@@ -48,18 +48,18 @@ def _edit(walk: Walk, done: CheckState, changed: list[str]) -> Change:
 
 
 def _rule(change: Change) -> str:
-    if change.decided is None:
+    if change.decision is None:
         return "regex-pattern-equivalent"
-    direction = change.decided.direction
+    direction = change.decision.direction
     return change.rule if direction is None else _RULES.get(direction, change.rule)
 
 
-def kind_decided(walk: Walk, change: Change) -> Change:
+def kind_decided(walk: EditScript, change: Change) -> Change:
     """Return a change of kind with what is known of the outputs that both kinds pass."""
     before, after = change.checks
     if not (before.binary and after.binary):
         return change
-    compared = compare_checks(before, after, walk.purse)
+    compared = compare_checks(before, after, walk.pattern_budget)
     return change if compared.relation is Relation.OPEN else decided(change, compared)
 
 
@@ -71,8 +71,8 @@ def decided(change: Change, compared: Comparison) -> Change:
     if compared.relation is Relation.OPEN:
         # Where a match may lie has an order of its own.
         by = Certainty.BY_DEFINITION if change.rule == _ALONE["mode"] else Certainty.ASSUMED
-        return replace(change, decided=Decided(by, f"undecided: {compared.why}", outputs))
+        return replace(change, decided=Decision(by, f"undecided: {compared.why}", outputs))
     direction = _DIRECTIONS[compared.relation]
     # A rule's direction is that of what is found; `negate` is taken into account with it.
     found = flip(direction) if change.checks[1].negate else direction
-    return replace(change, decided=Decided(Certainty.PROVED, _REASONS[compared.relation], outputs, found))
+    return replace(change, decided=Decision(Certainty.PROVED, _REASONS[compared.relation], outputs, found))

@@ -10,11 +10,11 @@ from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.checks import check_changes
 from evalstore.diff.changes.inlined import put_together, taken_apart
 from evalstore.diff.changes.loose import key_changes
-from evalstore.diff.changes.walk import Walk, pointer_of
+from evalstore.diff.changes.walk import EditScript, pointer_of
 from evalstore.diff.direction import LOWEST, VERDICT_MODES
 from evalstore.diff.pair import content, demand, pair
 from evalstore.diff.plain import same, shown
-from evalstore.diff.refs import Load
+from evalstore.diff.refs import ArtifactLoader
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.documents import Pointer
 from evalstore.model import Combine
@@ -23,20 +23,20 @@ Edits = Iterator[Change]
 _NOBODYS = Proof("no check has this id, so nothing reads it")
 
 
-def rubric_changes(old: RubricState, new: RubricState, load: Load | None = None) -> Edits:
+def rubric_changes(old: RubricState, new: RubricState, load: ArtifactLoader | None = None) -> Edits:
     """Yield the edits that lead from `old` to `new`, checks and scoring; `load` reads what they refer to."""
     apart, together = list(taken_apart(old, new, load)), list(taken_apart(new, old, load))
     yield from apart
     start, end = (changes[-1].states[1] if changes else side for changes, side in ((apart, old), (together, new)))
-    yield from _walked(Walk(start, pair(start, end), load=load))
+    yield from _walked(EditScript(start, pair(start, end), load=load))
     yield from put_together(together)
 
 
-def _walked(walk: Walk) -> Edits:
+def _walked(walk: EditScript) -> Edits:
     for stage in _STAGES:
         yield from stage(walk)
-    if not same(_facts(walk.here), _facts(walk.goal)):
-        yield walk.edit("unclassified-change", walk.goal, old=_facts(walk.here), new=_facts(walk.goal))
+    if not same(_facts(walk.current), _facts(walk.goal)):
+        yield walk.edit_rubric("unclassified-change", walk.goal, old=_facts(walk.current), new=_facts(walk.goal))
 
 
 def _facts(rubric: RubricState) -> list[Any]:
@@ -48,15 +48,15 @@ def _facts(rubric: RubricState) -> list[Any]:
     return [scoring, checks]
 
 
-def _removed(walk: Walk) -> Edits:
-    for check in walk.here.checks:
+def _removed(walk: EditScript) -> Edits:
+    for check in walk.current.checks:
         if check.token not in walk.goal.tokens:
-            left = tuple(other for other in walk.here.checks if other.token != check.token)
-            yield _whole_check(walk, "check-removed", replace(walk.here, checks=left), check)
+            left = tuple(other for other in walk.current.checks if other.token != check.token)
+            yield _whole_check(walk, "check-removed", replace(walk.current, checks=left), check)
 
 
-def _renamed(walk: Walk) -> Edits:
-    for check in walk.here.checks:
+def _renamed(walk: EditScript) -> Edits:
+    for check in walk.current.checks:
         goal = walk.goal[check.token]
         follows_kind = check.kind != goal.kind and not (check.named or goal.named)
         if check.id != goal.id and not follows_kind:
@@ -64,53 +64,53 @@ def _renamed(walk: Walk) -> Edits:
             yield walk.edit_check("check-renamed", "id", done, old=check.id, new=goal.id)
 
 
-def _reordered(walk: Walk) -> Edits:
-    order = [token for token in walk.goal.tokens if token in walk.here.tokens]
-    if walk.here.tokens != order:
-        ids = [check.id for check in walk.here.checks]
-        after = replace(walk.here, checks=tuple(walk.here[token] for token in order))
+def _reordered(walk: EditScript) -> Edits:
+    order = [token for token in walk.goal.tokens if token in walk.current.tokens]
+    if walk.current.tokens != order:
+        ids = [check.id for check in walk.current.checks]
+        after = replace(walk.current, checks=tuple(walk.current[token] for token in order))
         new = [check.id for check in after.checks]
         at: Pointer = ("checks",)
-        yield walk.edit("check-reordered", after, old=ids, new=new, old_pointer=at, new_pointer=at)
+        yield walk.edit_rubric("check-reordered", after, old=ids, new=new, old_pointer=at, new_pointer=at)
 
 
-def _edited(walk: Walk) -> Edits:
-    for token in walk.here.tokens:
+def _edited(walk: EditScript) -> Edits:
+    for token in walk.current.tokens:
         yield from check_changes(walk, token)
 
 
-def _before_combine(walk: Walk) -> Edits:
+def _before_combine(walk: EditScript) -> Edits:
     # Where one of the two modes does not read a part, that part is changed under that mode.
-    if walk.here.combine is not Combine.WEIGHTED_AVG:
+    if walk.current.combine is not Combine.WEIGHTED_AVG:
         yield from _weights(walk)
-    if walk.here.combine not in VERDICT_MODES:
+    if walk.current.combine not in VERDICT_MODES:
         yield from _bars(walk)
-    if walk.here.combine in LOWEST:
+    if walk.current.combine in LOWEST:
         yield from _gates(walk)
 
 
-def _combine(walk: Walk) -> Edits:
-    old, new = walk.here.combine, walk.goal.combine
+def _combine(walk: EditScript) -> Edits:
+    old, new = walk.current.combine, walk.goal.combine
     if old is not new:
         yield _setting(walk, "scoring-combine-changed", "combine", old=str(old), new=str(new))
 
 
-def _after_combine(walk: Walk) -> Edits:
+def _after_combine(walk: EditScript) -> Edits:
     yield from _weights(walk)
     yield from _bars(walk)
     yield from _gates(walk)
 
 
-def _weights(walk: Walk) -> Edits:
-    moved = [check for check in walk.here.checks if check.weight != walk.goal[check.token].weight]
+def _weights(walk: EditScript) -> Edits:
+    moved = [check for check in walk.current.checks if check.weight != walk.goal[check.token].weight]
     if not moved:
         return
     weights = {check.token: walk.goal[check.token].weight for check in moved}
-    after = tuple(replace(check, weight=weights.get(check.token, check.weight)) for check in walk.here.checks)
+    after = tuple(replace(check, weight=weights.get(check.token, check.weight)) for check in walk.current.checks)
     at: Pointer = ("scoring", "weights", *((moved[0].id,) if len(moved) == 1 else ()))
-    yield walk.edit(
+    yield walk.edit_rubric(
         "check-weight-changed",
-        replace(walk.here, checks=after),
+        replace(walk.current, checks=after),
         old={check.id: shown(check.weight) for check in moved},
         new={check.id: shown(weights[check.token]) for check in moved},
         old_pointer=at,
@@ -119,8 +119,8 @@ def _weights(walk: Walk) -> Edits:
     )
 
 
-def _bars(walk: Walk) -> Edits:
-    for check in walk.here.checks:
+def _bars(walk: EditScript) -> Edits:
+    for check in walk.current.checks:
         old, new = check.threshold, walk.goal[check.token].threshold
         if old != new:
             yield walk.edit_check(
@@ -138,16 +138,16 @@ def _bar_rule(old: Any, new: Any) -> str:
     return "check-threshold-raised" if new > old else "check-threshold-lowered"
 
 
-def _gates(walk: Walk) -> Edits:
-    for check in walk.here.checks:
+def _gates(walk: EditScript) -> Edits:
+    for check in walk.current.checks:
         gated = walk.goal[check.token].gated
         if check.gated is not gated:
-            yield walk.edit(
+            yield walk.edit_rubric(
                 "scoring-required-changed",
-                walk.here.put(replace(check, gated=gated)),
+                walk.current.put(replace(check, gated=gated)),
                 old=check.gated,
                 new=gated,
-                old_pointer=_gate(walk.here, check.id),
+                old_pointer=_gate(walk.current, check.id),
                 new_pointer=_gate(walk.goal, check.id),
                 token=check.token,
                 words={"check": check.id, "gate": "becomes" if gated else "is no longer"},
@@ -159,41 +159,41 @@ def _gate(rubric: RubricState, id_: str) -> Pointer:
     return (*at, rubric.gates.index(id_)) if id_ in rubric.gates else at
 
 
-def _policies(walk: Walk) -> Edits:
+def _policies(walk: EditScript) -> Edits:
     for rule, name in (("scoring-missing-policy-changed", "missing"), ("scoring-errors-policy-changed", "errors")):
-        old, new = getattr(walk.here, name), getattr(walk.goal, name)
+        old, new = getattr(walk.current, name), getattr(walk.goal, name)
         if old != new:
             yield _setting(walk, rule, name, old=old, new=new)
 
 
-def _threshold(walk: Walk) -> Edits:
-    old, new = walk.here.threshold, walk.goal.threshold
+def _threshold(walk: EditScript) -> Edits:
+    old, new = walk.current.threshold, walk.goal.threshold
     if old != new:
         yield _setting(walk, "scoring-threshold-changed", "threshold", old=shown(old), new=shown(new))
 
 
-def _added(walk: Walk) -> Edits:
+def _added(walk: EditScript) -> Edits:
     for check in walk.goal.checks:
-        if check.token not in walk.here.tokens:
-            present = {*walk.here.tokens, check.token}
+        if check.token not in walk.current.tokens:
+            present = {*walk.current.tokens, check.token}
             checks = tuple(
-                check if goal.token == check.token else walk.here[goal.token]
+                check if goal.token == check.token else walk.current[goal.token]
                 for goal in walk.goal.checks
                 if goal.token in present
             )
-            yield _whole_check(walk, "check-added", replace(walk.here, checks=checks), check)
+            yield _whole_check(walk, "check-added", replace(walk.current, checks=checks), check)
 
 
-def _rest(walk: Walk) -> Edits:
-    for key, old, new in key_changes(walk.here.rest, walk.goal.rest):
+def _rest(walk: EditScript) -> Edits:
+    for key, old, new in key_changes(walk.current.rest, walk.goal.rest):
         at: Pointer = ("scoring", *key.split("/"))
         rule = "metadata-changed" if key.startswith("x_") else "unclassified-change"
         proof = _NOBODYS if key.startswith(("weights/", "required/")) else None
-        yield walk.edit(rule, walk.here, old=old, new=new, old_pointer=at, new_pointer=at, name=key, proof=proof)
-    walk.here = replace(walk.here, rest=walk.goal.rest)
+        yield walk.edit_rubric(rule, walk.current, old=old, new=new, old_pointer=at, new_pointer=at, name=key, proof=proof)
+    walk.current = replace(walk.current, rest=walk.goal.rest)
 
 
-_STAGES: tuple[Callable[[Walk], Edits], ...] = (
+_STAGES: tuple[Callable[[EditScript], Edits], ...] = (
     _removed,
     _renamed,
     _reordered,
@@ -208,16 +208,16 @@ _STAGES: tuple[Callable[[Walk], Edits], ...] = (
 )
 
 
-def _setting(walk: Walk, rule: str, name: str, *, old: Any, new: Any) -> Change:
+def _setting(walk: EditScript, rule: str, name: str, *, old: Any, new: Any) -> Change:
     at: Pointer = ("scoring", name)
-    after = replace(walk.here, **{name: getattr(walk.goal, name)})
-    return walk.edit(rule, after, old=old, new=new, old_pointer=at, new_pointer=at, name=name)
+    after = replace(walk.current, **{name: getattr(walk.goal, name)})
+    return walk.edit_rubric(rule, after, old=old, new=new, old_pointer=at, new_pointer=at, name=name)
 
 
-def _whole_check(walk: Walk, rule: str, after: RubricState, check: CheckState) -> Change:
+def _whole_check(walk: EditScript, rule: str, after: RubricState, check: CheckState) -> Change:
     added = rule == "check-added"
     whole = [check.id, content(check), str(check.weight), check.gated, dict(check.loose)]
-    return walk.edit(
+    return walk.edit_rubric(
         rule,
         after,
         old=None if added else whole,

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from evalstore.diff.change import Change, Decided, Proof
-from evalstore.diff.changes.walk import Walk
-from evalstore.diff.deciders.json_schema import Comparison, Relation, compare_schemas
-from evalstore.diff.deciders.json_schema.dialects import dialect
-from evalstore.diff.deciders.json_schema.edits import edits
-from evalstore.diff.deciders.json_schema.outputs import outputs_of
+from evalstore.diff.change import Change, Decision, Proof
+from evalstore.diff.changes.walk import EditScript
+from evalstore.diff.deciders.schema_edits import edits, outputs_of
 from evalstore.diff.findings import Certainty
 from evalstore.diff.plain import same
 from evalstore.diff.state import CheckState
 from evalstore.documents import Pointer, json_pointer
+from evalstore.schema_inclusion.compare import Comparison, Relation, compare_schemas
+from evalstore.schema_inclusion.normalization import dialect
 
 _SCHEMA, _FIELDS = "schema", "expected_fields"
 _LISTED = 2
@@ -41,9 +40,9 @@ _DECISIONS = {
 }
 
 
-def schema_changes(walk: Walk, token: str) -> Iterator[Change]:
+def schema_changes(walk: EditScript, token: str) -> Iterator[Change]:
     """Yield the edit of what a check asks of JSON; its schema and its fields change together, as one takes turns."""
-    check, goal = walk.here[token], walk.goal[token]
+    check, goal = walk.current[token], walk.goal[token]
     if all(same(check.params[name], goal.params[name]) for name in (_SCHEMA, _FIELDS)):
         return
     asks = {_asks(check), _asks(goal)}
@@ -65,19 +64,19 @@ def _asks(check: CheckState) -> str:
     return _FIELDS if check.params[_SCHEMA] is None else ""
 
 
-def _of_schemas(walk: Walk, check: CheckState, goal: CheckState) -> Change:
+def _of_schemas(walk: EditScript, check: CheckState, goal: CheckState) -> Change:
     old, new = check.params[_SCHEMA], goal.params[_SCHEMA]
     if dialect(old) != dialect(new):
         at: Pointer = (_SCHEMA, "$schema")
         facts: dict[str, Any] = {"old": dialect(old), "new": dialect(new), "at": (at, at), "more": [old, new]}
         return _edit(walk, goal, "check-engine-changed", _SCHEMA, **facts)
-    compared = compare_schemas(old, new, walk.allowance)
+    compared = compare_schemas(old, new, walk.schema_budget)
     decision = _DECISIONS[compared.relation]
     told = edits(old, new)
     at = (_SCHEMA, *told[0])
     ways = dict.fromkeys((check.params["extract"], goal.params["extract"]))
     outputs = tuple(text for value in compared.shown for way in ways for text in outputs_of(value, way))
-    decided = Decided(decision.certainty, _reason(decision, compared), tuple(dict.fromkeys(outputs)))
+    decided = Decision(decision.certainty, _reason(decision, compared), tuple(dict.fromkeys(outputs)))
     facts = {"old": old, "new": new, "at": (at, at), "proof": decision.proof, "decided": decided}
     return _edit(walk, goal, decision.rule, _SCHEMA, keywords=_listed(told), **facts)
 
@@ -93,7 +92,7 @@ def _listed(pointers: list[Pointer]) -> str:
     return f"{told} and {more} more" if more > 0 else told
 
 
-def _of_fields(walk: Walk, check: CheckState, goal: CheckState) -> Change:
+def _of_fields(walk: EditScript, check: CheckState, goal: CheckState) -> Change:
     old, new = check.params[_FIELDS], goal.params[_FIELDS]
     more, less = ([name for name in one if name not in other] for one, other in ((new, old), (old, new)))
     if not (more or less):
@@ -103,14 +102,14 @@ def _of_fields(walk: Walk, check: CheckState, goal: CheckState) -> Change:
         rule = "json-schema-tightened" if more else "json-schema-loosened"
     at = ((_FIELDS, *([old.index(less[0])] if less else [])), (_FIELDS, *([new.index(more[0])] if more else [])))
     keywords = ", ".join([*(f"+{name}" for name in more), *(f"-{name}" for name in less)])
-    decided = Decided(Certainty.BY_DEFINITION, "each named field has to be as the question expects it")
+    decided = Decision(Certainty.BY_DEFINITION, "each named field has to be as the question expects it")
     return _edit(walk, goal, rule, _FIELDS, keywords=keywords, old=old, new=new, at=at, decided=decided)
 
 
 def _edit(
-    walk: Walk, goal: CheckState, rule: str, name: str, *, keywords: str = "a schema, or fields", **facts: Any
+    walk: EditScript, goal: CheckState, rule: str, name: str, *, keywords: str = "a schema, or fields", **facts: Any
 ) -> Change:
-    check = walk.here[goal.token]
+    check = walk.current[goal.token]
     asked = {name: goal.params[name] for name in (_SCHEMA, _FIELDS)}
     done = replace(check, params={**check.params, **asked})
     return walk.edit_check(rule, name, done, words={"keywords": keywords}, **facts)

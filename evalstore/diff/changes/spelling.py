@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.changes.checks import WHOLE
+from evalstore.diff.kinds import KINDS
 from evalstore.diff.pair import pair
 from evalstore.diff.plain import same
 from evalstore.diff.state import CheckState, RubricState
@@ -30,7 +30,7 @@ def _respelled(
 ) -> Iterator[Change]:
     mine, theirs = written
     for name, value in check.params.items():
-        rule = WHOLE.get((goal.kind, name))
+        rule = KINDS[goal.kind].params[name].rule
         alike = (name in mine) is (name in theirs) and same(mine.get(name), theirs.get(name))
         if rule and not alike and same(value, goal.params[name]):
             yield Change(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.changes.walk import Walk, with_param
+from evalstore.diff.changes.walk import EditScript, with_param
 from evalstore.diff.pair import paired
 from evalstore.diff.plain import same, told
 from evalstore.diff.state import CheckState
@@ -23,12 +23,12 @@ _ASKED = (("min",), ("max",), ("args", "args_match"))
 _LISTED = 100
 
 
-def tool_changes(walk: Walk, token: str) -> Iterator[Change]:
+def tool_changes(walk: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits of a check's `tools`: demands of one entry, entries that come and go, and their order."""
-    old, new = (side[token].params[_NAME] for side in (walk.here, walk.goal))
+    old, new = (side[token].params[_NAME] for side in (walk.current, walk.goal))
     if old is None or new is None or len(old) + len(new) > _LISTED:
         item = "tools of its own" if old is None or new is None else "another list"
-        done = with_param(walk.here[token], _NAME, new)
+        done = with_param(walk.current[token], _NAME, new)
         yield walk.edit_check("tool-required-changed", _NAME, done, old=old, new=new, words={"item": item})
         return
     pairs = paired(old, new, same, _mean_the_same, _have_one_name)
@@ -49,23 +49,23 @@ def _have_one_name(one: Entry, other: Entry) -> bool:
     return bool(one["name"] == other["name"])
 
 
-def _entry_changes(walk: Walk, token: str, places: tuple[int, int]) -> Iterator[Change]:
+def _entry_changes(walk: EditScript, token: str, places: tuple[int, int]) -> Iterator[Change]:
     goal: Entry = walk.goal[token].params[_NAME][places[1]]
     for keys in _ASKED:
-        entry: Entry = walk.here[token].params[_NAME][places[0]]
+        entry: Entry = walk.current[token].params[_NAME][places[0]]
         if all((key in entry) is (key in goal) and same(entry.get(key), goal.get(key)) for key in keys):
             continue
         edited = {**{key: item for key, item in entry.items() if key not in keys}, **_part(goal, keys)}
         old, new = (_told(one, keys) for one in (entry, goal))
-        done = _with(walk.here[token], places[0], edited)
+        done = _with(walk.current[token], places[0], edited)
         key = next(key for key in reversed(keys) if not same(entry.get(key), goal.get(key)))
         at = ((_NAME, places[0], key), (_NAME, places[1], key))
         words = {"name": f"{key} of {told(goal['name'])}"}
         yield walk.edit_check("tool-constraint-changed", key, done, old=old, new=new, at=at, words=words)
-    check = walk.here[token]
+    check = walk.current[token]
     entries = (check.params[_NAME][places[0]], goal)
-    yield from walk.notes(token, entries, at=((_NAME, places[0]), (_NAME, places[1])), known=_READ)
-    walk.settle(_with(check, places[0], goal))
+    yield from walk.edit_extra_keys(token, entries, at=((_NAME, places[0]), (_NAME, places[1])), known=_READ)
+    walk.adopt_check(_with(check, places[0], goal))
 
 
 def _told(entry: Entry, keys: tuple[str, ...]) -> Any:
@@ -84,7 +84,7 @@ def _with(check: CheckState, place: int, entry: Entry) -> CheckState:
     return with_param(check, _NAME, [*tools[:place], entry, *tools[place + 1 :]])
 
 
-def _added(walk: Walk, token: str, seats: list[Seat]) -> Iterator[Change]:
+def _added(walk: EditScript, token: str, seats: list[Seat]) -> Iterator[Change]:
     # What is added comes before what is removed: then lists that are equal are proved equal, whatever was exchanged.
     goal: list[Entry] = walk.goal[token].params[_NAME]
     for at, entry in enumerate(goal):
@@ -93,30 +93,30 @@ def _added(walk: Walk, token: str, seats: list[Seat]) -> Iterator[Change]:
             continue
         place = next((seated[before] + 1 for before in reversed(range(at)) if before in seated), 0)
         seats.insert(place, (None, at))
-        tools = walk.here[token].params[_NAME]
-        done = with_param(walk.here[token], _NAME, [*tools[:place], entry, *tools[place:]])
+        tools = walk.current[token].params[_NAME]
+        done = with_param(walk.current[token], _NAME, [*tools[:place], entry, *tools[place:]])
         yield _one(walk, done, entry, new=entry, at=(None, (_NAME, at)))
 
 
-def _removed(walk: Walk, token: str, seats: list[Seat]) -> Iterator[Change]:
+def _removed(walk: EditScript, token: str, seats: list[Seat]) -> Iterator[Change]:
     while (place := next((place for place, (_, after) in enumerate(seats) if after is None), None)) is not None:
         before, _ = seats.pop(place)
-        tools = walk.here[token].params[_NAME]
-        done = with_param(walk.here[token], _NAME, [*tools[:place], *tools[place + 1 :]])
+        tools = walk.current[token].params[_NAME]
+        done = with_param(walk.current[token], _NAME, [*tools[:place], *tools[place + 1 :]])
         yield _one(walk, done, tools[place], old=tools[place], at=((_NAME, before), None))
 
 
-def _one(walk: Walk, done: CheckState, entry: Entry, **facts: Any) -> Change:
+def _one(walk: EditScript, done: CheckState, entry: Entry, **facts: Any) -> Change:
     more = {key: item for key, item in entry.items() if key != "name" and not same(item, _PLAIN.get(key))}
     item = told(entry["name"]) + (f" ({told(more)})" if more else "")
     return walk.edit_check("tool-required-changed", _NAME, done, words={"item": item}, **facts)
 
 
-def _ordered(walk: Walk, token: str, seats: list[Seat]) -> Iterator[Change]:
+def _ordered(walk: EditScript, token: str, seats: list[Seat]) -> Iterator[Change]:
     order = [after for _, after in seats]
     if order == sorted(order, key=lambda after: -1 if after is None else after):
         return
-    check, goal = walk.here[token], walk.goal[token].params[_NAME]
+    check, goal = walk.current[token], walk.goal[token].params[_NAME]
     rule = "list-reordered" if _queue(check, check.params[_NAME]) == _queue(check, goal) else "tool-order-mode-changed"
     names = [[entry["name"] for entry in tools] for tools in (check.params[_NAME], goal)]
     yield walk.edit_check(rule, _NAME, with_param(check, _NAME, goal), old=names[0], new=names[1], more=goal)

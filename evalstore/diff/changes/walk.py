@@ -6,11 +6,11 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from evalstore import regex_inclusion, schema_inclusion
+from evalstore.budget import SharedBudget
 from evalstore.diff.change import Change
 from evalstore.diff.changes.loose import loose_changes
-from evalstore.diff.deciders.json_schema.allowance import Allowance
-from evalstore.diff.deciders.languages import Purse
-from evalstore.diff.refs import Load
+from evalstore.diff.refs import ArtifactLoader
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.documents import Pointer
 
@@ -20,32 +20,32 @@ Ends = tuple[Pointer | None, Pointer | None]
 
 
 @dataclass(slots=True)
-class Walk:
+class EditScript:
     """Where the walk stands (`here`) and where it leads (`goal`, whose checks have the tokens of the old ones).
 
-    All patterns that are compared on the way are paid from one `purse`, and all schemas from one `allowance`; what a
+    All patterns that are compared on the way spend steps of one budget, and all schemas of another; what a
     check refers to is read by `load`.
     """
 
-    here: RubricState
+    current: RubricState
     goal: RubricState
-    purse: Purse = field(default_factory=Purse)
-    allowance: Allowance = field(default_factory=Allowance)
-    load: Load | None = None
+    pattern_budget: SharedBudget = field(default_factory=lambda: SharedBudget(regex_inclusion.TOTAL_STEPS))
+    schema_budget: SharedBudget = field(default_factory=lambda: SharedBudget(schema_inclusion.TOTAL_STEPS))
+    load: ArtifactLoader | None = None
 
-    def edit(self, rule: str, after: RubricState, **facts: Any) -> Change:
+    def edit_rubric(self, rule: str, after: RubricState, **facts: Any) -> Change:
         """Make one edit of the rubric."""
-        before, self.here = self.here, after
+        before, self.current = self.current, after
         return Change(rule, before=before, after=after, **facts)
 
     def edit_check(self, rule: str, name: str, done: CheckState, *, at: Ends | None = None, **facts: Any) -> Change:
         """Make one edit of a check; `at` are the paths within its old and its new mapping, None for absent."""
         old, new = at or ((name,), (name,))
         words: Mapping[str, str] = facts.pop("words", {})
-        check, goal = self.here[done.token], self.goal[done.token]
-        return self.edit(
+        check, goal = self.current[done.token], self.goal[done.token]
+        return self.edit_rubric(
             rule,
-            self.here.put(done),
+            self.current.put(done),
             token=done.token,
             name=name,
             old_pointer=None if old is None else pointer_of(check, *old),
@@ -54,7 +54,7 @@ class Walk:
             **facts,
         )
 
-    def notes(
+    def edit_extra_keys(
         self,
         token: str,
         sides: tuple[Mapping[str, Any], Mapping[str, Any]],
@@ -63,14 +63,14 @@ class Walk:
         known: Container[str] = (),
     ) -> Iterator[Change]:
         """Yield the edits of what a part of a check says beside the `known` keys, old and new: scoring reads none."""
-        places = pointer_of(self.here[token], *at[0]), pointer_of(self.goal[token], *at[1])
+        places = pointer_of(self.current[token], *at[0]), pointer_of(self.goal[token], *at[1])
         for change in loose_changes(*sides, at=places, known=known):
             words = {"check": self.goal[token].id}
-            yield replace(change, before=self.here, after=self.here, token=token, words=words)
+            yield replace(change, before=self.current, after=self.current, token=token, words=words)
 
-    def settle(self, check: CheckState) -> None:
+    def adopt_check(self, check: CheckState) -> None:
         """Take a check as it is now, where the difference is none: the order of what was added to a set."""
-        self.here = self.here.put(check)
+        self.current = self.current.put(check)
 
 
 def pointer_of(check: CheckState, *path: str | int) -> Pointer:

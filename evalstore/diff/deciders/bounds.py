@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from math import inf
-
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.kinds import DEEPEST_HEADING
+from evalstore.diff.kinds import KINDS, Limit
 from evalstore.diff.state import CheckState
 from evalstore.text import excerpt
 
 
 def not_binding(change: Change) -> Proof | None:
     """Prove that the old and the new bound let the same outputs through."""
-    if change.name == "format":
+    limit = find_limit(change)
+    if limit is None:
         return None
     before, after = change.checks
-    same = effective(before, change.name) == effective(after, change.name)
-    if not same or before.may_miss is not after.may_miss:
+    if limit.of(before.params) != limit.of(after.params) or before.may_miss is not after.may_miss:
         return None
     return Proof("the bound does not bind: what it asks for holds anyway, before and after")
 
 
-def effective(check: CheckState, name: str) -> float:
-    """Return the bound that counts: no count is below 0, a required section is a heading, no text is empty."""
-    value = check.params[name]
-    if name == "max_heading_level":
-        return min(value, DEEPEST_HEADING)  # type: ignore[no-any-return]  # a count, read by the kind's table
-    if name == "max_chars":
-        return inf if value is None else value
-    implied = {"min_headings": "required_sections", "min_chars": "format"}
-    at_least_one = bool(check.params.get(implied.get(name, "")))
-    return max(value or 0, int(at_least_one))
+def find_limit(change: Change) -> Limit | None:
+    """Return the limit that the changed parameter of a check is; None for any other parameter."""
+    return KINDS[change.checks[1].kind].params[change.name].limit
 
 
 def demand_implied(change: Change) -> Proof | None:

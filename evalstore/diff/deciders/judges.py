@@ -13,10 +13,10 @@ from evalstore.checks.patterns import difference
 from evalstore.checks.reply import pattern_problem
 from evalstore.checks.template import Template, compile_template
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.deciders.languages import Expression, UndecidedError, language
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join
 from evalstore.diff.findings import Direction
 from evalstore.model import Judge, ScoreType, judge_of
+from evalstore.regex_inclusion import Expression, UndecidedError, language
 from evalstore.versions import Bump
 
 _TEXT = "text"
@@ -131,9 +131,9 @@ def _read(pattern: Any) -> tuple[str, int] | None:
 
 
 def _sides(change: Change) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    if change.sides is None:
+    if change.judges is None:
         raise LookupError(f"{change.rule} is no change of a judge")
-    return change.sides
+    return change.judges
 
 
 def _judges(change: Change) -> tuple[Judge | None, Judge | None]:

@@ -14,7 +14,7 @@ from evalstore.checks.jury import WEIGHED
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, bounded, distance, flip, join, left_out, shares
 from evalstore.diff.findings import Direction
-from evalstore.diff.refs import imported_shift
+from evalstore.diff.refs import bound_imported_shift
 from evalstore.model import fraction
 
 # How the scores of one judge alone are joined, too.
@@ -125,7 +125,7 @@ def panel_shift(change: Change) -> Fraction | None:
 
 def member_shift(change: Change) -> Fraction | None:
     """Return how far a judge's own change moves what its panel says; by a majority, a little can turn all."""
-    shift = imported_shift(change.imported) if change.imported else None
+    shift = bound_imported_shift(change.imported_diff) if change.imported_diff else None
     panel = panel_of(change.checks[1].params) if change.checks[1].kind == "llm_judge" else None
     if panel is None or panel.silent or panel.aggregate == "majority":
         return None if panel else shift

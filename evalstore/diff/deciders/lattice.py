@@ -8,7 +8,7 @@ from itertools import product
 from math import prod
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.kinds import required_tools
+from evalstore.diff.kinds import KINDS
 from evalstore.diff.pair import demand
 from evalstore.diff.plain import same
 from evalstore.diff.state import CheckState, RubricState
@@ -43,12 +43,7 @@ def scores_of(check: CheckState) -> tuple[Fraction, ...]:
     """Return every score that a check can have, or nothing where these are not known to be few."""
     if check.two_valued:
         return _TWO
-    params = check.params
-    parts = 0
-    if check.kind == "fact_match" and params["facts"] and params["judge_prompt_ref"] is None:
-        parts = len(params["facts"])
-    elif check.kind == "tool_usage":
-        parts = required_tools(params) or 0
+    parts = KINDS[check.kind].score_parts(check.params)
     return tuple(Fraction(part, parts) for part in range(parts + 1)) if 0 < parts < _SCORES else ()
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+from evalstore.budget import SharedBudget
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.deciders.languages import (
+from evalstore.diff.state import CheckState
+from evalstore.model import Output, Sample
+from evalstore.regex_inclusion import (
+    QUESTION_STEPS,
     Comparison,
     Expression,
-    Purse,
     Side,
     UndecidedError,
     compare_sides,
@@ -16,16 +19,14 @@ from evalstore.diff.deciders.languages import (
     language,
     room_of,
 )
-from evalstore.diff.deciders.languages.tree import Ahead, Tree
-from evalstore.diff.state import CheckState
-from evalstore.model import Output, Sample
+from evalstore.regex_inclusion.syntax_tree import Ahead, Tree
 
 
-def compare_checks(old: CheckState, new: CheckState, purse: Purse) -> Comparison:
+def compare_checks(old: CheckState, new: CheckState, budget: SharedBudget) -> Comparison:
     """Return what the outputs that `new` passes are beside those of `old`; open for kinds that do not look for text."""
-    budget = purse.budget()
-    compared = compare_sides(_side(old), _side(new), budget)
-    purse.pay(budget)
+    question = SharedBudget(min(QUESTION_STEPS, budget.left))
+    compared = compare_sides(_side(old), _side(new), question)
+    budget.spend(question.spent)
     return compared
 
 

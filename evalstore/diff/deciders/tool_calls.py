@@ -11,7 +11,7 @@ from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.bars import full_only
 from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip
 from evalstore.diff.findings import Direction
-from evalstore.diff.kinds import required_tools
+from evalstore.diff.kinds.tool_usage import count_required_tools
 from evalstore.diff.state import CheckState
 from evalstore.model import ToolCall
 from evalstore.versions import Bump
@@ -89,7 +89,7 @@ def share_unread(change: Change) -> Proof | None:
 
 def all_or_fail(check: CheckState) -> bool:
     """Whether the check's verdict tells only a full share from all others."""
-    bar, number = check.threshold, required_tools(check.params)
+    bar, number = check.threshold, count_required_tools(check.params)
     if bar is None or number is None:
         return bar == 1 and not check.negate
     return full_only(check, number)
@@ -97,7 +97,7 @@ def all_or_fail(check: CheckState) -> bool:
 
 def _orders(check: CheckState) -> bool:
     """Whether more than one tool may be required."""
-    return required_tools(check.params) not in {0, 1}
+    return count_required_tools(check.params) not in {0, 1}
 
 
 def _shares(change: Change) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from evalstore.diff.change import OF_CHECKS, Rule
+from evalstore.diff.change import CHECK_SCOPES, ChangeRule
 from evalstore.diff.deciders.weights import weightless
 from evalstore.diff.rules import dataset, judge, jury, kinds, patterns, references, rubric, schemas, shared, text
 
@@ -14,13 +14,13 @@ from evalstore.diff.rules import dataset, judge, jury, kinds, patterns, referenc
 RULE_SETS = (1,)
 
 
-def _whole(rule: Rule) -> Rule:
+def _whole(rule: ChangeRule) -> ChangeRule:
     """Return a row with its mirror, and with the proof that all rules of checks share, the last to be tried."""
-    shared_by_all = (weightless,) if rule.channel in OF_CHECKS else ()
+    shared_by_all = (weightless,) if rule.scope in CHECK_SCOPES else ()
     return replace(rule, mirror=rule.mirror or rule.id, deciders=(*rule.deciders, *shared_by_all))
 
 
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, ChangeRule] = {
     rule.id: _whole(rule)
     for area in (shared, rubric, text, patterns, schemas, kinds, references, judge, jury, dataset)
     for rule in area.ROWS

@@ -2,104 +2,104 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Channel, Headline, Rule
+from evalstore.diff.change import Scope, HeadlineLevel, ChangeRule
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN
-from evalstore.diff.readers import compared
-from evalstore.diff.refs import unused
+from evalstore.diff.readers import prove_readers_unmoved
+from evalstore.diff.refs import prove_default_unused
 from evalstore.versions import Bump
 
 ROWS = (
-    Rule(
+    ChangeRule(
         id="question-added",
         number="73",
         artifact="dataset",
         level=Bump.MINOR,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="{question} is a new question",
         reason="every other question keeps its score; compare means on common questions",
         mirror="question-removed",
         example="nothing → {id: q2, input: What is a cache context?}",
         instead="a dataset of its own, where a mean must not move",
-        headline=Headline(Bump.MAJOR),
+        headline=HeadlineLevel(Bump.MAJOR),
     ),
-    Rule(
+    ChangeRule(
         id="question-removed",
         number="74",
         artifact="dataset",
         level=Bump.MAJOR,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="the question {question} is gone",
         reason="others compare on it",
         mirror="question-added",
         example="{id: q2, input: What is a cache context?} → nothing",
         instead="nothing → tags: [retired] (others go on comparing on it)",
     ),
-    Rule(
+    ChangeRule(
         id="question-id-renamed",
         number="75",
         artifact="dataset",
         level=Bump.MAJOR,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="the question {old} is now called {new}",
         reason="runs are paired by the id",
         example="id: q2 → id: q3",
         instead="renames: {dataset/d: {q2: q3}} in evalstore.yaml, which makes it minor",
     ),
-    Rule(
+    ChangeRule(
         id="question-input-changed",
         number="76",
         artifact="dataset",
         level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.SCORE,
+        direction=UNKNOWN,
+        scope=Scope.SCORE,
         message="{question} asks something else ({key})",
         reason="the model sees another text, and stored outputs no longer answer it",
         example="What is a cache tag? → What is a cache bin?",
         instead="nothing → {id: q2, input: What is a cache context?} (a new question beside it)",
         certainty=Certainty.ASSUMED,
     ),
-    Rule(
+    ChangeRule(
         id="question-reference-changed",
         number="77",
         artifact="dataset",
         level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.SCORE,
+        direction=UNKNOWN,
+        scope=Scope.SCORE,
         message="{question} has another {key}{why}",
         reason="it feeds the graders",
         example="expected_facts: [x] → expected_facts: [y]",
         instead="expected: Tags → expected: Tags and contexts (where no check and no judge of its rubric reads it)",
-        deciders=(compared,),
+        deciders=(prove_readers_unmoved,),
         certainty=Certainty.ASSUMED,
     ),
-    Rule(
+    ChangeRule(
         id="question-reference-unread",
         number="78",
         artifact="dataset",
         level=Bump.PATCH,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="{question} has another {key}, which nothing that grades it reads",
         reason="no check and no judge of its rubric reads what changes",
         example="expected: Tags → expected: Tags and contexts",
         certainty=Certainty.PROVED,
     ),
-    Rule(
+    ChangeRule(
         id="question-bundle-changed",
         number="80",
         artifact="dataset",
         level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.SCORE,
+        direction=UNKNOWN,
+        scope=Scope.SCORE,
         message="{question} belongs to the bundle {new} (was {old})",
         reason="another schema for its extra fields applies",
         example="bundle: chat → bundle: agent",
         instead="severity: low → severity: high (extra keys alone, which are minor)",
-        deciders=(unused,),
+        deciders=(prove_default_unused,),
         certainty=Certainty.ASSUMED,
     ),
 )

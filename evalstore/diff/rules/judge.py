@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalstore.diff.change import Change, Channel, Headline, Proof, Rule
+from evalstore.diff.change import Change, Scope, HeadlineLevel, Proof, ChangeRule
 from evalstore.diff.deciders import judges
 from evalstore.diff.deciders.rates import refreshed
 from evalstore.diff.deciders.weights import weightless
@@ -28,19 +28,19 @@ def _advisory(change: Change) -> Proof | None:
     return weightless(change) if change.token else None
 
 
-def _row(id_: str, number: str, **facts: Any) -> Rule:
-    common = {"artifact": "judge", "level": Bump.MAJOR, "law": UNKNOWN, "channel": Channel.SCORE, "instead": _BESIDE}
-    return Rule(**{"id": id_, "number": number, **common, "certainty": Certainty.ASSUMED, **facts})
+def _row(id_: str, number: str, **facts: Any) -> ChangeRule:
+    common = {"artifact": "judge", "level": Bump.MAJOR, "law": UNKNOWN, "channel": Scope.SCORE, "instead": _BESIDE}
+    return ChangeRule(**{"id": id_, "number": number, **common, "certainty": Certainty.ASSUMED, **facts})
 
 
 ROWS = (
-    Rule(
+    ChangeRule(
         id="judge-id-changed",
         number="59",
         artifact="judge",
         level=Bump.MAJOR,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="the id changes from {old} to {new}",
         reason="every pin on the old id breaks",
         example="id: tone → id: taste",
@@ -55,13 +55,13 @@ ROWS = (
         instead="{{ output }} → {{{output}}} (other braces, the same text)",
         deciders=(judges.template_alike,),
     ),
-    Rule(
+    ChangeRule(
         id="judge-template-equivalent",
         number="61",
         artifact="judge",
         level=Bump.PATCH,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="the template is written otherwise, and asks the same",
         reason="blanks within tags, three braces for two, and comments reach no model",
         example="{{ output }} → {{{output}}}",
@@ -141,53 +141,53 @@ ROWS = (
         instead="model: {id: small, seed: 1} → model: {id: small, seed: 2} (the same law, drawn again)",
         deciders=(_seed_only, _advisory),
         # The law of the scores stays, but the draw that a headline rests on does not.
-        headline=Headline(Bump.MAJOR, only=_SEED),
+        headline=HeadlineLevel(Bump.MAJOR, only=_SEED),
     ),
-    Rule(
+    ChangeRule(
         id="judge-validation-changed",
         number="69",
         artifact="judge",
         level=Bump.MINOR,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="the validation changes: {changes}",
         reason="scores stay, but the judge is known to be worse, or no longer known",
         example="tpr: 0.93, tnr: 0.9} → tpr: 0.91, tnr: 0.92}",
         instead="tpr: 0.93, tnr: 0.9} → tpr: 0.93, tnr: 0.92} (measured again, and no rate is lower)",
         deciders=(refreshed,),
     ),
-    Rule(
+    ChangeRule(
         id="judge-validation-stale",
         number="70",
         artifact="judge",
         level=Bump.MINOR,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="the validation still speaks of the judge before its {moved} changed",
         reason="how well this judge agrees with people, nobody has measured",
         example="Is it kind? → Is it kind, and calm?",
         instead="evalstore judge validate, which measures it again",
     ),
-    Rule(
+    ChangeRule(
         id="judge-applicable-to-widened",
         number="71",
         artifact="judge",
         level=Bump.MINOR,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="the judge also claims {item}{backing}",
         reason="one more domain; no score moves",
         mirror="judge-applicable-to-narrowed",
         example="applicable_to: [drupal] → applicable_to: [drupal, web]",
         instead="a note under x_…, where it is no claim",
     ),
-    Rule(
+    ChangeRule(
         id="judge-applicable-to-narrowed",
         number="72",
         artifact="judge",
         level=Bump.MAJOR,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="the judge no longer claims {item}",
         reason="rubrics that use it there no longer validate",
         mirror="judge-applicable-to-widened",

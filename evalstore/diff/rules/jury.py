@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Channel, Rule
+from evalstore.diff.change import Scope, ChangeRule
 from evalstore.diff.deciders.juries import panel_shift, same_voice
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import BY_PANEL, BY_VOTES, BY_WAYS, UNKNOWN
 from evalstore.versions import Bump
 
 ROWS = (
-    Rule(
+    ChangeRule(
         id="check-variables-changed",
         number="-",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.CHECK,
+        direction=UNKNOWN,
+        scope=Scope.CHECK,
         message="{check} tells its judges {variable} {new} (was {old})",
         reason="a model reads the text where the judge's template has it",
         example="nothing → variables: {criterion: kind}",
         instead="variables: {mood: calm} → nothing (one that no template of the judges reads)",
         certainty=Certainty.ASSUMED,
     ),
-    Rule(
+    ChangeRule(
         id="jury-member-changed",
         number="54",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=BY_PANEL,
-        channel=Channel.CHECK,
+        direction=BY_PANEL,
+        scope=Scope.CHECK,
         message="{check} {asks}",
         reason="one judge more or less has a say, and all must answer for a score",
         example="nothing → {judge_prompt_ref: judge/taste@1.0.0}",
@@ -37,13 +37,13 @@ ROWS = (
         deciders=(same_voice,),
         shift=panel_shift,
     ),
-    Rule(
+    ChangeRule(
         id="jury-weight-changed",
         number="55",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=BY_VOTES,
-        channel=Channel.CHECK,
+        direction=BY_VOTES,
+        scope=Scope.CHECK,
         message="in the jury of {check} the weights change from {old} to {new}",
         reason="the judges have other shares of the vote",
         example="weight: 1} → weight: 3}",
@@ -52,13 +52,13 @@ ROWS = (
         deciders=(same_voice,),
         shift=panel_shift,
     ),
-    Rule(
+    ChangeRule(
         id="jury-aggregation-changed",
         number="56",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=BY_WAYS,
-        channel=Channel.CHECK,
+        direction=BY_WAYS,
+        scope=Scope.CHECK,
         message="the jury of {check} is joined by {new} (was {old})",
         reason="the same answers of the judges give another score",
         example="aggregate: mean → aggregate: min",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Channel, Rule
+from evalstore.diff.change import Scope, ChangeRule
 from evalstore.diff.deciders import facts
 from evalstore.diff.deciders.bounds import demand_implied, not_binding
 from evalstore.diff.deciders.tool_calls import idle, one_order, share_unread
@@ -10,103 +10,103 @@ from evalstore.diff.laws import BOUND, DEMAND, FACTS, FORMAT, TOOLS, ordered
 from evalstore.versions import Bump
 
 ROWS = (
-    Rule(
+    ChangeRule(
         id="php-lint-options-changed",
         number="43",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=ordered("pass", "fail"),
-        channel=Channel.CHECK,
+        direction=ordered("pass", "fail"),
+        scope=Scope.CHECK,
         message="{check} gives an output without php code {new} (was {old})",
         reason="outputs without code are graded otherwise",
         example="on_no_code: pass → on_no_code: fail",
         instead="nothing → on_no_code: pass (it is the default)",
     ),
-    Rule(
+    ChangeRule(
         id="markdown-requirement-changed",
         number="44",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=DEMAND,
-        channel=Channel.CHECK,
+        direction=DEMAND,
+        scope=Scope.CHECK,
         message="{check} {came} the demand {demand}",
         reason="one structural demand more, or less",
         example="required_sections: [Usage] → required_sections: [Usage, Limits]",
         instead="required_sections: [Usage notes] → required_sections: [Usage notes, usage] (one implies the other)",
         deciders=(demand_implied,),
     ),
-    Rule(
+    ChangeRule(
         id="markdown-bound-changed",
         number="45",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=BOUND,
-        channel=Channel.CHECK,
+        direction=BOUND,
+        scope=Scope.CHECK,
         message="{check} has {name} {new} (was {old})",
         reason="the bound lets other outputs through",
         example="min_paragraphs: 1 → min_paragraphs: 2",
         instead="nothing → min_headings: 1 (a required section is a heading)",
         deciders=(not_binding,),
     ),
-    Rule(
+    ChangeRule(
         id="format-changed",
         number="46",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=FORMAT,
-        channel=Channel.CHECK,
+        direction=FORMAT,
+        scope=Scope.CHECK,
         message="{check} has {name} {new} (was {old})",
         reason="another format, or another length, is asked for",
         example="format: json → format: text",
         instead="format: text} → format: text, min_chars: 1} (text is never empty)",
         deciders=(not_binding,),
     ),
-    Rule(
+    ChangeRule(
         id="tool-required-changed",
         number="47",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=TOOLS,
-        channel=Channel.CHECK,
+        direction=TOOLS,
+        scope=Scope.CHECK,
         message="{check} {came} the tool {item}",
         reason="one demand on the calls more, or less",
         example="tools: [{name: search}] → tools: [{name: search}, {name: read}]",
         instead="tools: [{name: search, min: 2}] → tools: [{name: search, min: 2}, {name: search}] (implied)",
         deciders=(idle, share_unread),
     ),
-    Rule(
+    ChangeRule(
         id="tool-constraint-changed",
         number="48",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=TOOLS,
-        channel=Channel.CHECK,
+        direction=TOOLS,
+        scope=Scope.CHECK,
         message="{check} has {name} {new} (was {old})",
         reason="other calls are allowed, or other numbers of them",
         example="nothing → forbidden: [drop]",
         instead="nothing → forbidden: [drop] (in mode exact, where nothing else may be called anyway)",
         deciders=(idle, share_unread),
     ),
-    Rule(
+    ChangeRule(
         id="tool-order-mode-changed",
         number="49",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=ordered("any_order", "in_order", "exact"),
-        channel=Channel.CHECK,
+        direction=ordered("any_order", "in_order", "exact"),
+        scope=Scope.CHECK,
         message="{check} wants the calls {new} (was {old})",
         reason="another order is demanded",
         example="nothing → mode: exact",
         instead="nothing → mode: in_order (one required tool has no order)",
         deciders=(one_order,),
     ),
-    Rule(
+    ChangeRule(
         id="fact-changed",
         number="50",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=FACTS,
-        channel=Channel.CHECK,
+        direction=FACTS,
+        scope=Scope.CHECK,
         message="the facts that {check} looks for change ({what})",
         reason="the share of facts found is counted over another list",
         example="facts: [8 MB] → facts: [8 MB, 30 s]",

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Channel, Rule
+from evalstore.diff.change import Scope, ChangeRule
 from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN, always, ordered
 from evalstore.versions import Bump
 
 ROWS = (
-    Rule(
+    ChangeRule(
         id="regex-pattern-narrowed",
         number="33",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=always(STRICTER),
-        channel=Channel.CHECK,
+        direction=always(STRICTER),
+        scope=Scope.CHECK,
         message="{check} matches less: {new} (was {old})",
         reason="all outputs that match now matched before, and some that matched do not",
         mirror="regex-pattern-widened",
@@ -23,13 +23,13 @@ ROWS = (
         instead="pattern: 'drush (?:cr|cim|cex)' → pattern: 'drush c(?:r|im|ex)' (the same texts match)",
         certainty=Certainty.PROVED,
     ),
-    Rule(
+    ChangeRule(
         id="regex-pattern-widened",
         number="34",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=always(LOOSER),
-        channel=Channel.CHECK,
+        direction=always(LOOSER),
+        scope=Scope.CHECK,
         message="{check} matches more: {new} (was {old})",
         reason="all outputs that matched before match now, and some that did not do",
         mirror="regex-pattern-narrowed",
@@ -37,51 +37,51 @@ ROWS = (
         instead="pattern: 'drush (?:cr|cim|cex)' → pattern: 'drush c(?:r|im|ex)' (the same texts match)",
         certainty=Certainty.PROVED,
     ),
-    Rule(
+    ChangeRule(
         id="regex-pattern-equivalent",
         number="35",
         artifact="rubric",
         level=Bump.PATCH,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="{check} says the same with {new} (was {old})",
         reason="both match the same outputs",
         example="pattern: 'cache[ ]tag' → pattern: 'cache tag'",
         certainty=Certainty.PROVED,
     ),
-    Rule(
+    ChangeRule(
         id="regex-pattern-changed",
         number="36",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.CHECK,
+        direction=UNKNOWN,
+        scope=Scope.CHECK,
         message="{check} has another pattern, {new} (was {old})",
         reason="each matches outputs that the other does not, or nobody knows",
         example="pattern: 'cim' → pattern: 'deploy'",
         instead="pattern: 'cache[ ]tag' → pattern: 'cache tag' (the same texts match)",
         certainty=Certainty.ASSUMED,
     ),
-    Rule(
+    ChangeRule(
         id="regex-flags-changed",
         number="37",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.CHECK,
+        direction=UNKNOWN,
+        scope=Scope.CHECK,
         message="{check} has flags {new} (was {old})",
         reason="flags change what a pattern matches",
         example="nothing → flags: i",
         instead="pattern: '^\\d+ [%€]$' → pattern: '^\\d+ [%€]$', flags: i (no letters)",
         certainty=Certainty.ASSUMED,
     ),
-    Rule(
+    ChangeRule(
         id="regex-mode-changed",
         number="38",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=ordered("search", "match", "fullmatch"),
-        channel=Channel.CHECK,
+        direction=ordered("search", "match", "fullmatch"),
+        scope=Scope.CHECK,
         message="{check} has mode {new} (was {old})",
         reason="the match may lie elsewhere",
         example="nothing → mode: fullmatch",

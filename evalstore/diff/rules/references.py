@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Channel, Rule
+from evalstore.diff.change import Scope, ChangeRule
 from evalstore.diff.deciders.juries import member_shift
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN
-from evalstore.diff.refs import harmless, held, same_content, unused
+from evalstore.diff.refs import prove_harmless, prove_locked_harmless, prove_same_content, prove_default_unused
 from evalstore.versions import Bump
 
 ROWS = (
-    Rule(
+    ChangeRule(
         id="judge-ref-changed",
         number="51",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.CHECK,
+        direction=UNKNOWN,
+        scope=Scope.CHECK,
         message="{check} is judged by {new} (was {old}){why}",
         reason="the pin imports what changed in the judge",
         example="judge/tone@1.0.0 → judge/tone@2.0.0",
         instead="judge/tone@1.0.0 → judge/tone@1.1.0 (a release that needed no more than minor)",
-        deciders=(held, same_content, harmless),
+        deciders=(prove_locked_harmless, prove_same_content, prove_harmless),
         shift=member_shift,
         certainty=Certainty.ASSUMED,
     ),
-    Rule(
+    ChangeRule(
         id="ref-unpinned",
         number="52",
         artifact="any",
         level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.SCORE,
+        direction=UNKNOWN,
+        scope=Scope.SCORE,
         message="{where} follows {new} (was {old})",
         reason="what it means can change tomorrow without any diff",
         mirror="judge-ref-changed",
@@ -39,54 +39,54 @@ ROWS = (
         instead="judge/tone@1.0.0 → judge/tone@1.1.0 (an exact pin; evalstore bump --dependents moves it)",
         certainty=Certainty.ASSUMED,
     ),
-    Rule(
+    ChangeRule(
         id="ref-repinned-same-content",
         number="53",
         artifact="any",
         level=Bump.PATCH,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="{where} is pinned to {new} (was {old}), the same content",
         reason="the version differs, what it holds does not",
         example="judge/tone@1.0.0 → judge/tone@1.0.1",
     ),
-    Rule(
+    ChangeRule(
         id="composite-ref-changed",
         number="57",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.CHECK,
+        direction=UNKNOWN,
+        scope=Scope.CHECK,
         message="{check} is the rubric {new} (was {old}){why}",
         reason="the pin imports what changed in the rubric",
         example="rubric/inner@1.0.0 → rubric/inner@2.0.0",
         instead="rubric/inner@1.0.0 → rubric/inner@2.0.0 (in a check of weight 0)",
-        deciders=(held, same_content, harmless),
+        deciders=(prove_locked_harmless, prove_same_content, prove_harmless),
         certainty=Certainty.ASSUMED,
     ),
-    Rule(
+    ChangeRule(
         id="composite-inlined",
         number="58",
         artifact="rubric",
         level=Bump.PATCH,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="{check}, the rubric {ref}, {stands}",
         reason="the score of the whole is the same, checks apart or together",
         example="kind: composite, rubric_ref: rubric/inner@1.0.0} → {id: x, kind: must_contain_any, values: [foo]}",
     ),
-    Rule(
+    ChangeRule(
         id="question-rubric-ref-changed",
         number="79",
         artifact="dataset",
         level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.SCORE,
+        direction=UNKNOWN,
+        scope=Scope.SCORE,
         message="{question}: graded by {new} (was {old}){why}",
         reason="the pin imports what changed in the rubric",
         example="rubric_ref: rubric/inner@1.0.0 → rubric_ref: rubric/inner@2.0.0",
         instead="rubric_ref: rubric/inner@1.0.0 → rubric_ref: rubric/other@2.0.0 (a default that no question reads)",
-        deciders=(held, same_content, harmless, unused),
+        deciders=(prove_locked_harmless, prove_same_content, prove_harmless, prove_default_unused),
         certainty=Certainty.ASSUMED,
     ),
 )

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Channel, Rule
+from evalstore.diff.change import Scope, ChangeRule
 from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN, asking
 from evalstore.versions import Bump
 
 ROWS = (
-    Rule(
+    ChangeRule(
         id="json-schema-tightened",
         number="39",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=asking(STRICTER),
-        channel=Channel.CHECK,
+        direction=asking(STRICTER),
+        scope=Scope.CHECK,
         message="{check} asks more of the JSON ({keywords})",
         reason="all JSON that passes now passed before, and some that passed does not",
         mirror="json-schema-loosened",
@@ -23,13 +23,13 @@ ROWS = (
         instead="title: Route → title: The route (title, description and examples are read by nobody)",
         certainty=Certainty.PROVED,
     ),
-    Rule(
+    ChangeRule(
         id="json-schema-loosened",
         number="40",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=asking(LOOSER),
-        channel=Channel.CHECK,
+        direction=asking(LOOSER),
+        scope=Scope.CHECK,
         message="{check} asks less of the JSON ({keywords})",
         reason="all JSON that passed before passes now, and some that did not does",
         mirror="json-schema-tightened",
@@ -37,25 +37,25 @@ ROWS = (
         instead="title: Route → title: The route (title, description and examples are read by nobody)",
         certainty=Certainty.PROVED,
     ),
-    Rule(
+    ChangeRule(
         id="json-schema-annotation-changed",
         number="41",
         artifact="rubric",
         level=Bump.PATCH,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="{check} has its schema written otherwise ({keywords})",
         reason="nothing that decides differs: notes, order and the names of definitions are not read",
         example="title: Route → title: The route",
         certainty=Certainty.PROVED,
     ),
-    Rule(
+    ChangeRule(
         id="json-schema-changed",
         number="42",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.CHECK,
+        direction=UNKNOWN,
+        scope=Scope.CHECK,
         message="{check} asks for other JSON ({keywords})",
         reason="the old demand and the new one cannot be compared",
         example="{enum: [low, high]}}} → {enum: [low, high, urgent]}}, required: [tier]}",

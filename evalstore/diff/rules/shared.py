@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Change, Channel, Headline, Proof, Rule
+from evalstore.diff.change import Change, Scope, HeadlineLevel, Proof, ChangeRule
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN
 from evalstore.versions import Bump
@@ -16,48 +16,48 @@ def _beside_scoring(change: Change) -> Proof | None:
 
 
 ROWS = (
-    Rule(
+    ChangeRule(
         id="unclassified-change",
         number="-",
         artifact="any",
         level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.SCORE,
+        direction=UNKNOWN,
+        scope=Scope.SCORE,
         message="{where} changes in a way that no rule knows ({what})",
         reason="what cannot be judged may move a score",
         example="rubric_ref: rubric/inner@1.0.0} → rubric_ref: rubric/inner@1.0.0, threshold: 0.7}",
         instead="nothing → x_note: 1 (a key that begins with x_ is read by nobody)",
         certainty=Certainty.ASSUMED,
     ),
-    Rule(
+    ChangeRule(
         id="metadata-changed",
         number="2",
         artifact="any",
         level=Bump.PATCH,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="{where} changes from {old!r} to {new!r}",
         reason="it is for people; scoring never reads it",
         example="title: Old → title: New",
     ),
-    Rule(
+    ChangeRule(
         id="spelling-changed",
         number="-",
         artifact="any",
         level=Bump.PATCH,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="the same is written otherwise ({what})",
         reason="defaults are written out or left out, or a value has another spelling; all means what it meant",
         example="nothing → missing: skip",
     ),
-    Rule(
+    ChangeRule(
         id="extension-field-changed",
         number="3",
         artifact="any",
         level=Bump.MAJOR,
-        law=UNKNOWN,
-        channel=Channel.SCORE,
+        direction=UNKNOWN,
+        scope=Scope.SCORE,
         message="the extra key {where} changes",
         reason="extra keys are allowed, and something may read them",
         example="values: [foo], severity: low → values: [foo], severity: high",
@@ -65,16 +65,16 @@ ROWS = (
         deciders=(_beside_scoring,),
         certainty=Certainty.ASSUMED,
     ),
-    Rule(
+    ChangeRule(
         id="list-reordered",
         number="29",
         artifact="any",
         level=Bump.PATCH,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="the order of {where} changes",
         reason="it is read as a set",
         example="values: [foo, bar, baz] → values: [baz, foo, bar]",
-        headline=Headline(Bump.MINOR, only="questions"),
+        headline=HeadlineLevel(Bump.MINOR, only="questions"),
     ),
 )

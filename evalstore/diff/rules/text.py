@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Channel, Rule
+from evalstore.diff.change import Scope, ChangeRule
 from evalstore.diff.deciders import case, phrases
 from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.laws import BY_CASE, BY_INCLUSION, NEVER, always, rising
@@ -11,13 +11,13 @@ from evalstore.versions import Bump
 _LISTED = (phrases.redundant, phrases.out_of_reach, phrases.no_minimum)
 
 ROWS = (
-    Rule(
+    ChangeRule(
         id="contain-phrase-added",
         number="22",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=always(LOOSER),
-        channel=Channel.CHECK,
+        direction=always(LOOSER),
+        scope=Scope.CHECK,
         message="{check} also accepts {item!r}",
         reason="one more way to pass",
         mirror="contain-phrase-removed",
@@ -25,13 +25,13 @@ ROWS = (
         instead="values: [cache] → values: [cache, cache tag] (what holds the longer phrase passed before)",
         deciders=_LISTED,
     ),
-    Rule(
+    ChangeRule(
         id="contain-phrase-removed",
         number="23",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=always(STRICTER),
-        channel=Channel.CHECK,
+        direction=always(STRICTER),
+        scope=Scope.CHECK,
         message="{check} no longer accepts {item!r}",
         reason="one way less to pass",
         mirror="contain-phrase-added",
@@ -39,26 +39,26 @@ ROWS = (
         instead="values: [cache, cache tag] → values: [cache] (what holds the longer phrase still passes)",
         deciders=_LISTED,
     ),
-    Rule(
+    ChangeRule(
         id="contain-min-matches-changed",
         number="24",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=rising(STRICTER),
-        channel=Channel.CHECK,
+        direction=rising(STRICTER),
+        scope=Scope.CHECK,
         message="{check} wants {new} of its phrases (was {old})",
         reason="more, or fewer, of the phrases must be there",
         example="nothing → min_matches: 2",
         instead="min_matches: 2 → min_matches: 3 (more than there are phrases, before and after)",
         deciders=(phrases.out_of_reach, phrases.no_minimum),
     ),
-    Rule(
+    ChangeRule(
         id="ban-phrase-added",
         number="25",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=always(STRICTER),
-        channel=Channel.CHECK,
+        direction=always(STRICTER),
+        scope=Scope.CHECK,
         message="{check} also bans {item!r}",
         reason="one more way to fail",
         mirror="ban-phrase-removed",
@@ -66,13 +66,13 @@ ROWS = (
         instead="values: [cache] → values: [cache, Cache tag] (it was banned before)",
         deciders=(phrases.redundant,),
     ),
-    Rule(
+    ChangeRule(
         id="ban-phrase-removed",
         number="26",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=always(LOOSER),
-        channel=Channel.CHECK,
+        direction=always(LOOSER),
+        scope=Scope.CHECK,
         message="{check} no longer bans {item!r}",
         reason="one way less to fail",
         mirror="ban-phrase-added",
@@ -80,37 +80,37 @@ ROWS = (
         instead="values: [cache, Cache tag] → values: [cache] (it is still banned)",
         deciders=(phrases.redundant,),
     ),
-    Rule(
+    ChangeRule(
         id="phrase-reworded",
         number="27",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=BY_INCLUSION,
-        channel=Channel.CHECK,
+        direction=BY_INCLUSION,
+        scope=Scope.CHECK,
         message="{check} looks for {new!r} instead of {old!r}",
         reason="other outputs hold the new wording",
         example="values: [cache tags] → values: [cache tag]",
         instead="values: [Cache] → values: [cache] (case does not count)",
         deciders=(phrases.reworded_alike, phrases.out_of_reach, phrases.no_minimum),
     ),
-    Rule(
+    ChangeRule(
         id="phrase-redundant",
         number="28",
         artifact="rubric",
         level=Bump.PATCH,
-        law=NEVER,
-        channel=Channel.NOTHING,
+        direction=NEVER,
+        scope=Scope.NOTHING,
         message="{check} {came} {item!r}, which decides nothing",
         reason="another listed phrase is part of it",
         example="values: [cache] → values: [cache, cache tag]",
     ),
-    Rule(
+    ChangeRule(
         id="match-case-changed",
         number="30",
         artifact="rubric",
         level=Bump.MAJOR,
-        law=BY_CASE,
-        channel=Channel.CHECK,
+        direction=BY_CASE,
+        scope=Scope.CHECK,
         message="{check} has case_sensitive {new} (was {old})",
         reason="without case, more texts are the same",
         example="case_sensitive: true → nothing",

@@ -13,7 +13,7 @@ from evalstore.integrations.inspect.judging import ROLE
 from evalstore.model import Call, Kind, Reply, RubricResult, Sample
 from evalstore.runs import Pinned
 from evalstore.scoring.used import Ruler, Used
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 _log = getLogger(__name__)
 
@@ -68,16 +68,16 @@ class Rulers:
 @contextmanager
 def opened(place: Path | str, desk: Desk | None = None) -> Iterator[Used]:
     """Open a store for as long as something is read from it; afterwards what was odd is a warning of the log."""
-    with _hinted(), Store.open(place) as store:
+    with _hinted(), ArtifactStore.open(place) as store:
         used = Used(store, (desk or Desk()).ask, {"id": ROLE})
         yield used
     for note in used.notes:
         _log.warning(note)
 
 
-def place_of(store: Store | Path | str) -> str:
+def place_of(store: ArtifactStore | Path | str) -> str:
     """Return where a store lies, as a text that a log can keep; a relative path stays one."""
-    if isinstance(store, Store):
+    if isinstance(store, ArtifactStore):
         return str(store.root or store.git.directory)
     return str(store)
 

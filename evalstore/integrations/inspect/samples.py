@@ -19,13 +19,13 @@ from evalstore.errors import RefusedError
 from evalstore.integrations.inspect.rulers import opened, place_of
 from evalstore.model import Kind, Output, Question
 from evalstore.scoring.used import exact_ref
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 from evalstore.text import excerpt
 
 _MESSAGES: TypeAdapter[list[ChatMessage]] = TypeAdapter(list[ChatMessage])
 
 
-def dataset_samples(ref: str, store: Store | Path | str = ".") -> MemoryDataset:
+def dataset_samples(ref: str, store: ArtifactStore | Path | str = ".") -> MemoryDataset:
     """Return the questions of a dataset as samples: the input or the messages, `expected` as target, the rest metadata.
 
     `rubric_scorer` reads the metadata back, so that a sample is graded as its question is. Raises `EvalstoreError` for
@@ -35,7 +35,7 @@ def dataset_samples(ref: str, store: Store | Path | str = ".") -> MemoryDataset:
         resolved = used.resolve(ref)
         if resolved.kind is not Kind.DATASET:
             raise RefusedError(f"{ref} holds no questions: it is a {resolved.kind}")
-        samples = list(_samples(used.store.questions(resolved), exact_ref(resolved)))
+        samples = list(_samples(used.store.read_questions(resolved), exact_ref(resolved)))
     return MemoryDataset(samples, name=resolved.id, location=exact_ref(resolved))
 
 

@@ -17,14 +17,14 @@ from evalstore.integrations.inspect.rulers import Ready, Rulers, place_of
 from evalstore.integrations.inspect.samples import output_of, question_of
 from evalstore.integrations.inspect.scores import pass_rate, score_of, unscored
 from evalstore.model import Call, Reply, RubricResult, Sample
-from evalstore.store import Store
+from evalstore.store import ArtifactStore
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _turn: RunVar[CapacityLimiter] = RunVar("evalstore_turn")
 
 
-def rubric_scorer(ref: str | None = None, store: Store | Path | str = ".", *, judge: Judge = None) -> Scorer:
+def rubric_scorer(ref: str | None = None, store: ArtifactStore | Path | str = ".", *, judge: Judge = None) -> Scorer:
     """Grade by the rubric `ref`, or by the one that a sample's metadata names as `rubric_ref`; reports mean and passes.
 
     `store` is the folder of the store; a task file's relative path is relative to it. Judges are answered by `judge`,

@@ -10,10 +10,10 @@ from typing import Any
 from evalstore.documents import Pointer, digest, read_yaml
 from evalstore.errors import LoadError
 from evalstore.migration.fold import bare
-from evalstore.migration.names import Labels, dataset_id
-from evalstore.migration.outcome import Outcome
-from evalstore.migration.table import Table
-from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken, judge_draft
+from evalstore.migration.names import UniqueLabels, dataset_id
+from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.table import FormatTable
+from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, MigrationNote, Extraction, judge_draft
 from evalstore.migration.words import named, unread
 from evalstore.model import Kind
 from evalstore.text import excerpt
@@ -38,32 +38,32 @@ class _Rules:
     left: list[dict[str, Any]] = field(default_factory=list)
 
 
-def read(legacy: Legacy, table: Table) -> Taken:
+def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the tests of a group as questions, and their rules as demands on the tools that are called."""
     root: Mapping[str, Any] = legacy.document.value
     if not isinstance(root["tests"], list):
-        problem = Note(("tests",), Outcome.REFUSED, f"tests is {named(root['tests'])} where the list of tests belongs")
-        return Taken("group", notes=(problem,))
+        problem = MigrationNote(("tests",), MigrationOutcome.REFUSED, f"tests is {named(root['tests'])} where the list of tests belongs")
+        return Extraction("group", notes=(problem,))
     head = {"title": root["label"]} if isinstance(root.get("label"), str) else {}
-    dataset = Draft(Kind.DATASET, dataset_id(legacy.file, root, table), head, ("tests",))
+    dataset = ArtifactDraft(Kind.DATASET, dataset_id(legacy.file, root, table), head, ("tests",))
     (judge,) = map(judge_draft, table.judges)
     cases = tuple(_cases(root["tests"], table, judge))
     asked = any(case.rubric and judge.ref in str(case.rubric.value) for case in cases)
-    share = [Note((key,), Outcome.UNMAPPED, _SHARE) for key in (table.form["share"],) if key in root]
-    return Taken("group", dataset, cases, (judge,) if asked else (), tuple(share))
+    share = [MigrationNote((key,), MigrationOutcome.UNMAPPED, _SHARE) for key in (table.form["share"],) if key in root]
+    return Extraction("group", dataset, cases, (judge,) if asked else (), tuple(share))
 
 
-def _cases(tests: list[Any], table: Table, judge: Draft) -> Iterator[Case]:
-    labels = Labels(set(filter(None, map(_label, tests))))
+def _cases(tests: list[Any], table: FormatTable, judge: ArtifactDraft) -> Iterator[LegacyCase]:
+    labels = UniqueLabels(set(filter(None, map(_label, tests))))
     for index, raw in enumerate(tests):
         pointer: Pointer = ("tests", index)
         try:
             yield _case(raw, pointer, labels, table, judge)
         except LoadError as error:
-            yield Case(pointer, raw, Outcome.REFUSED, (error.message,))
+            yield LegacyCase(pointer, raw, MigrationOutcome.REFUSED, (error.message,))
 
 
-def _case(raw: Any, pointer: Pointer, labels: Labels, table: Table, judge: Draft) -> Case:
+def _case(raw: Any, pointer: Pointer, labels: UniqueLabels, table: FormatTable, judge: ArtifactDraft) -> LegacyCase:
     if not isinstance(raw, dict):
         raise LoadError(f"the test is {named(raw)} where an entity belongs")
     label, asked = _label(raw), _value(raw, "triggering_instructions")
@@ -80,8 +80,8 @@ def _case(raw: Any, pointer: Pointer, labels: Labels, table: Table, judge: Draft
         [] if rules.tools or rules.forbidden or rules.instruction else [_NONE]
     )
     reasons += unread((key for key in raw if key not in table.data), table.data)
-    outcome = Outcome.LOSSY if notes else Outcome.MIGRATED
-    return Case(pointer, raw, outcome, tuple(reasons), question, _rubric(rules, table, judge), tuple(notes))
+    outcome = MigrationOutcome.LOSSY if notes else MigrationOutcome.MIGRATED
+    return LegacyCase(pointer, raw, outcome, tuple(reasons), question, _rubric(rules, table, judge), tuple(notes))
 
 
 def _label(raw: Any) -> str | None:
@@ -130,7 +130,7 @@ def _is_message(item: Any) -> bool:
     return isinstance(item, dict) and item.get("role") in _ROLES and isinstance(item.get("content"), str)
 
 
-def _rules(value: Any, at: Pointer, form: Mapping[str, Any]) -> tuple[_Rules, list[Note]]:
+def _rules(value: Any, at: Pointer, form: Mapping[str, Any]) -> tuple[_Rules, list[MigrationNote]]:
     if value and not isinstance(value, dict):
         raise LoadError(f"rules is {named(value)} where a mapping of rules belongs")
     rules, notes = _Rules(), []
@@ -138,10 +138,10 @@ def _rules(value: Any, at: Pointer, form: Mapping[str, Any]) -> tuple[_Rules, li
         if key == form["text"] and isinstance(rule, str):
             rules.instruction = rule
         elif isinstance(rule, dict) and isinstance(rule.get("tool"), str) and rule["tool"]:
-            notes += [Note(at, Outcome.UNMAPPED, reason) for reason in _take(rule, rules, form)]
+            notes += [MigrationNote(at, MigrationOutcome.UNMAPPED, reason) for reason in _take(rule, rules, form)]
         elif rule and key not in form["leftovers"]:
             rules.left.append({"rule": key, "value": rule})
-            notes.append(Note(at, Outcome.UNMAPPED, f"{excerpt(str(key))} is no rule about a tool"))
+            notes.append(MigrationNote(at, MigrationOutcome.UNMAPPED, f"{excerpt(str(key))} is no rule about a tool"))
     return rules, notes
 
 
@@ -166,7 +166,7 @@ def _take(rule: Mapping[str, Any], rules: _Rules, form: Mapping[str, Any]) -> li
     return reasons
 
 
-def _rubric(rules: _Rules, table: Table, judge: Draft) -> Draft:
+def _rubric(rules: _Rules, table: FormatTable, judge: ArtifactDraft) -> ArtifactDraft:
     tools = {
         **({"tools": _once(rules.tools)} if rules.tools else {}),
         **({"forbidden": sorted(set(rules.forbidden))} if rules.forbidden else {}),
@@ -179,7 +179,7 @@ def _rubric(rules: _Rules, table: Table, judge: Draft) -> Draft:
     none = {} if checks else {"title": table.no_check["title"]}
     value = none | {"checks": checks or table.no_check["checks"], "scoring": dict(table.scoring), **left}
     id_ = f"agent_tools_{digest(value)[:8]}" if checks or left else table.no_check["id"]
-    return Draft(Kind.RUBRIC, id_, value)
+    return ArtifactDraft(Kind.RUBRIC, id_, value)
 
 
 def _once(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -9,10 +9,10 @@ from datetime import date
 from typing import Any
 
 from evalstore.documents import Pointer, write_yaml
-from evalstore.migration.names import Labels, as_id, dataset_id, slug
-from evalstore.migration.outcome import Outcome
-from evalstore.migration.table import Table
-from evalstore.migration.taken import VERSION, Case, Draft, Legacy, Note, Taken, judge_draft
+from evalstore.migration.names import UniqueLabels, as_id, dataset_id, slug
+from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.table import FormatTable
+from evalstore.migration.taken import VERSION, LegacyCase, ArtifactDraft, LegacySource, MigrationNote, Extraction, judge_draft
 from evalstore.migration.words import misfits, named, unread
 from evalstore.model import Kind, is_id
 from evalstore.text import excerpt
@@ -37,37 +37,37 @@ _OWN_THRESHOLD = "question_pass_threshold is kept as data: a question passes her
 _NO_GRADERS = "graders is {} where the names of a target's graders belong"
 
 
-def read(legacy: Legacy, table: Table) -> Taken:
+def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return what a dataset, a rubric or a target is, told by its keys."""
     root: Mapping[str, Any] = legacy.document.value
     key = next(key for key in table.lists if key in root)
     return _READ[key](root, legacy, table)
 
 
-def _dataset(root: Mapping[str, Any], legacy: Legacy, table: Table) -> Taken:
+def _dataset(root: Mapping[str, Any], legacy: LegacySource, table: FormatTable) -> Extraction:
     rows = root["questions"]
     if not isinstance(rows, list):
         empty = f"questions is {named(rows)}: the program takes the dataset for an empty one"
-        return Taken("dataset", notes=(Note(("questions",), Outcome.REFUSED, empty),))
-    head = Draft(Kind.DATASET, dataset_id(legacy.file, root, table), {}, ("questions",))
-    return Taken("dataset", head, tuple(_rows(rows, table)))
+        return Extraction("dataset", notes=(MigrationNote(("questions",), MigrationOutcome.REFUSED, empty),))
+    head = ArtifactDraft(Kind.DATASET, dataset_id(legacy.file, root, table), {}, ("questions",))
+    return Extraction("dataset", head, tuple(_rows(rows, table)))
 
 
-def _rows(rows: list[Any], table: Table) -> Iterator[Case]:
-    names = Labels({row["id"] for row in rows if not _row_problem(row)})
+def _rows(rows: list[Any], table: FormatTable) -> Iterator[LegacyCase]:
+    names = UniqueLabels({row["id"] for row in rows if not _row_problem(row)})
     known = [key for keys in table.form["known"] for key in keys]
     for index, row in enumerate(rows):
         pointer = ("questions", index)
         if problem := _row_problem(row):
-            yield Case(pointer, row, Outcome.REFUSED, (problem,))
+            yield LegacyCase(pointer, row, MigrationOutcome.REFUSED, (problem,))
             continue
         name, twin = names.named(row["id"], pointer)
         ref, reasons = _rubric_ref(row.get("rubric_ref"))
         notes = [f"{key}: {why}; kept as data" for key, why in table.form["aside"].items() if row.get(key)]
         notes += unread((key for key in row if key not in known), known)
-        outcome = Outcome.LOSSY if reasons else Outcome.MIGRATED
+        outcome = MigrationOutcome.LOSSY if reasons else MigrationOutcome.MIGRATED
         question = _question(row, name, table)
-        yield Case(
+        yield LegacyCase(
             pointer, row, outcome, (*twin, *reasons, *misfits(row, question, table.mirrors), *notes), question | ref
         )
 
@@ -79,7 +79,7 @@ def _row_problem(row: Any) -> str:
     return next((f"{key} is no text, so the row cannot be asked or named" for key in odd), "")
 
 
-def _question(row: Mapping[str, Any], name: str, table: Table) -> dict[str, Any]:
+def _question(row: Mapping[str, Any], name: str, table: FormatTable) -> dict[str, Any]:
     """Return the question: the fields as they are where they fit, and the criteria as what a judge reads beside it."""
     fields = ((key, field) for key, field in table.mirrors.items() if field and key in row)
     said = {field: row[key] for key, field in fields if _FITS.get(field, _is_text)(row[key])}
@@ -142,10 +142,10 @@ _FITS: Mapping[str, Callable[[Any], object]] = {
 }
 
 
-def _rubric(root: Mapping[str, Any], _: Legacy, table: Table) -> Taken:
+def _rubric(root: Mapping[str, Any], _: LegacySource, table: FormatTable) -> Extraction:
     version = _version(root["version"]) if isinstance(root.get("version"), str) else None
     if problem := _rubric_problem(root, version):
-        return Taken("rubric", notes=(Note(problem[0], Outcome.REFUSED, problem[1]),))
+        return Extraction("rubric", notes=(MigrationNote(problem[0], MigrationOutcome.REFUSED, problem[1]),))
     listed = list(enumerate(root["checks"]))
     run = [(index, check) for index, check in listed if check["kind"] in table.form["executors"]]
     graded = run or listed
@@ -153,7 +153,7 @@ def _rubric(root: Mapping[str, Any], _: Legacy, table: Table) -> Taken:
     ids = _ids(check["id"] for _, check in graded)
     checks = [{**_check(check, executed=bool(run)), "id": id_} for id_, (_, check) in zip(ids, graded, strict=True)]
     lost = sorted({check["kind"] for _, check in left}.intersection(table.form["unsaid"]))
-    notes = [Note(("checks", index), Outcome.UNMAPPED, _why_left(check["kind"], lost)) for index, check in left]
+    notes = [MigrationNote(("checks", index), MigrationOutcome.UNMAPPED, _why_left(check["kind"], lost)) for index, check in left]
     scoring = _scoring(root["scoring"], ids, [check["id"] for _, check in graded], executed=bool(run))
     value = {
         **{key: root[key] for key in ("description",) if isinstance(root.get(key), str)},
@@ -163,19 +163,19 @@ def _rubric(root: Mapping[str, Any], _: Legacy, table: Table) -> Taken:
         **({"x_unmapped": [check for _, check in left]} if left else {}),
     }
     if problem := _misfit(value, [index for index, _ in graded]):
-        return Taken("rubric", notes=(Note(problem[0], Outcome.REFUSED, problem[1]),))
+        return Extraction("rubric", notes=(MigrationNote(problem[0], MigrationOutcome.REFUSED, problem[1]),))
     reasons = (
         *([] if run else [_NONE_RUN]),
         *(_UNSAID.format(excerpt(kind)) for kind in lost),
         *([_NO_WEIGHT] if _weightless(scoring, checks) else []),
         *([_TWINS] if len({check["id"] for _, check in graded}) < len(graded) else []),
     )
-    rubric = Draft(Kind.RUBRIC, _id(root["id"]), value, version=version or "")
-    outcome = Outcome.LOSSY if reasons else Outcome.MIGRATED
+    rubric = ArtifactDraft(Kind.RUBRIC, _id(root["id"]), value, version=version or "")
+    outcome = MigrationOutcome.LOSSY if reasons else MigrationOutcome.MIGRATED
     reasons += tuple(_unread([check for _, check in run], root) if run else ())
     pairs = ((id_, check["id"]) for id_, (_, check) in zip(ids, graded, strict=True))
     reasons += tuple(f"the check {excerpt(name)!r} is {id_} here" for id_, name in pairs if id_ != name)
-    return Taken("rubric", cases=(Case((), root, outcome, reasons, rubric=rubric, notes=tuple(notes)),))
+    return Extraction("rubric", cases=(LegacyCase((), root, outcome, reasons, rubric=rubric, notes=tuple(notes)),))
 
 
 def _why_left(kind: str, lost: list[str]) -> str:
@@ -207,7 +207,7 @@ def _check(check: Mapping[str, Any], *, executed: bool) -> dict[str, Any]:
 
 def _ids(names: Iterable[str]) -> list[str]:
     """Return an id for each check, as it is if it can be one and none before has it."""
-    labels = Labels()
+    labels = UniqueLabels()
     return [labels.fresh(name if is_id(name) else as_id(slug(name) or "check")) for name in names]
 
 
@@ -247,25 +247,25 @@ def _unread(run: list[Any], root: Mapping[str, Any]) -> Iterator[str]:
     yield from unread((key for key in scoring if key not in _SCORING_KEYS), _SCORING_KEYS)
 
 
-def _target(root: Mapping[str, Any], legacy: Legacy, table: Table) -> Taken:
+def _target(root: Mapping[str, Any], legacy: LegacySource, table: FormatTable) -> Extraction:
     names = _graders(root["graders"])
     odd = _odd(root["graders"])
     if not names:
         problem = _NO_GRADERS.format(named(root["graders"]) if root["graders"] else "empty")
-        return Taken("target", notes=(Note(("graders",), Outcome.REFUSED, problem),))
+        return Extraction("target", notes=(MigrationNote(("graders",), MigrationOutcome.REFUSED, problem),))
     alpha = legacy.dialect == _ALPHA
     judges = {judge["id"]: _judge(judge, alpha=alpha) for judge in table.judges}
     rows = {name: table.form["graders"].get(name) for name in names}
     said = [
-        Note(names[name], Outcome.UNMAPPED, _unmapped(name, row))
+        MigrationNote(names[name], MigrationOutcome.UNMAPPED, _unmapped(name, row))
         for name, row in rows.items()
         if not row or "unmapped" in row
     ]
     said += [note for note, _ in odd]
     graded = {name: row for name, row in rows.items() if row and "unmapped" not in row}
     if not graded:
-        return Taken(
-            "target", notes=(*said, Note(("graders",), Outcome.REFUSED, "no grader of the target can be said"))
+        return Extraction(
+            "target", notes=(*said, MigrationNote(("graders",), MigrationOutcome.REFUSED, "no grader of the target can be said"))
         )
     used = {row["judge"]: judges[row["judge"]] for row in graded.values() if "judge" in row}
     reasons = [f"{name}: {row['lossy']}" for name, row in graded.items() if "lossy" in row]
@@ -281,11 +281,11 @@ def _target(root: Mapping[str, Any], legacy: Legacy, table: Table) -> Taken:
         "scoring": dict(table.scoring) | {"threshold": table.form["threshold"]},
         **({"x_unmapped": left} if left else {}),
     }
-    rubric = Draft(Kind.RUBRIC, _id(str(root.get("id") or "target")), value)
-    outcome = Outcome.LOSSY if reasons else Outcome.MIGRATED
-    return Taken(
+    rubric = ArtifactDraft(Kind.RUBRIC, _id(str(root.get("id") or "target")), value)
+    outcome = MigrationOutcome.LOSSY if reasons else MigrationOutcome.MIGRATED
+    return Extraction(
         _ALPHA if alpha else "target",
-        cases=(Case((), root, outcome, tuple(reasons), rubric=rubric, notes=tuple(said)),),
+        cases=(LegacyCase((), root, outcome, tuple(reasons), rubric=rubric, notes=tuple(said)),),
         drafts=tuple(used.values()),
     )
 
@@ -299,14 +299,14 @@ def _graders(value: Any) -> dict[str, Pointer]:
     return {}
 
 
-def _odd(value: Any) -> list[tuple[Note, Any]]:
+def _odd(value: Any) -> list[tuple[MigrationNote, Any]]:
     """Return what stands among graders and is no name, and the settings that a grader has for itself."""
     listed = list(enumerate(value)) if isinstance(value, list) else []
     kept = value.items() if isinstance(value, dict) else ()
     words = [(key, item, _NO_NAME.format(named(item))) for key, item in listed if not isinstance(item, str)]
     words += [(key, item, _AGAIN.format(excerpt(item))) for key, item in listed if item in value[:key]]
     words += [(key, item, _OWN.format(excerpt(str(key)))) for key, item in kept if item and not _is_switch(item)]
-    return [(Note(("graders", key), Outcome.UNMAPPED, reason), item) for key, item, reason in words]
+    return [(MigrationNote(("graders", key), MigrationOutcome.UNMAPPED, reason), item) for key, item, reason in words]
 
 
 def _is_switch(item: Any) -> bool:
@@ -317,12 +317,12 @@ def _unmapped(name: str, row: Mapping[str, Any] | None) -> str:
     return f"{excerpt(name)}: {row['unmapped'] if row else 'it is no grader of the module'}"
 
 
-def _grader(name: str, row: Mapping[str, Any], judges: Mapping[str, Draft]) -> dict[str, Any]:
+def _grader(name: str, row: Mapping[str, Any], judges: Mapping[str, ArtifactDraft]) -> dict[str, Any]:
     judge = {"judge_prompt_ref": judges[row["judge"]].ref} if "judge" in row else {}
     return {"id": name, "kind": row["kind"], **judge, **row.get("with", {})}
 
 
-def _judge(value: Mapping[str, Any], *, alpha: bool) -> Draft:
+def _judge(value: Mapping[str, Any], *, alpha: bool) -> ArtifactDraft:
     """Return a judge of the table; the first releases asked for grades from 1."""
     judge = judge_draft(value)
     if not alpha or value.get("scale") is None or judge.id == "ai_eval_accuracy":
@@ -336,7 +336,7 @@ def _id(name: str) -> str:
     return name if is_id(name) else as_id(slug(name) or "target")
 
 
-_READ: Mapping[str, Callable[[Mapping[str, Any], Legacy, Table], Taken]] = {
+_READ: Mapping[str, Callable[[Mapping[str, Any], LegacySource, FormatTable], Extraction]] = {
     "questions": _dataset,
     "checks": _rubric,
     "graders": _target,

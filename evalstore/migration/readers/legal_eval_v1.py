@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer, digest
-from evalstore.migration.names import Labels, dataset_id
-from evalstore.migration.outcome import Outcome
-from evalstore.migration.table import Table
-from evalstore.migration.taken import Case, Draft, Legacy, Taken, judge_draft
+from evalstore.migration.names import UniqueLabels, dataset_id
+from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.table import FormatTable
+from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, Extraction, judge_draft
 from evalstore.migration.words import named, unread
 from evalstore.model import Kind
 from evalstore.text import excerpt
@@ -32,45 +32,45 @@ _DEFAULT = "the policy {!r} is unknown: the program takes its default without a 
 Ruler = tuple[dict[str, Any], tuple[str, ...]]
 
 
-def read(legacy: Legacy, table: Table) -> Taken:
+def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the questions of a file of rows, each with the rubric of its task."""
     root: Any = legacy.document.value
     at: Pointer = () if isinstance(root, list) else ("rows",)
     rows = root if isinstance(root, list) else root["rows"]
-    dataset = Draft(Kind.DATASET, dataset_id(legacy.file, {}, table), {}, at)
+    dataset = ArtifactDraft(Kind.DATASET, dataset_id(legacy.file, {}, table), {}, at)
     judges = {judge["id"]: judge_draft(judge) for judge in table.judges}
     cases = tuple(_cases(rows, at, table, judges))
     used = {ref for case in cases if case.rubric for ref in _refs(case.rubric)}
-    return Taken("v1", dataset, cases, tuple(judge for judge in judges.values() if judge.ref in used))
+    return Extraction("v1", dataset, cases, tuple(judge for judge in judges.values() if judge.ref in used))
 
 
-def _refs(rubric: Draft) -> set[str]:
+def _refs(rubric: ArtifactDraft) -> set[str]:
     return {check["judge_prompt_ref"] for check in rubric.value["checks"] if "judge_prompt_ref" in check}
 
 
-def _cases(rows: list[Any], at: Pointer, table: Table, judges: Mapping[str, Draft]) -> Iterator[Case]:
+def _cases(rows: list[Any], at: Pointer, table: FormatTable, judges: Mapping[str, ArtifactDraft]) -> Iterator[LegacyCase]:
     problems = [next(_problems(row), "") for row in rows]
-    names = Labels({row["id"] for row, problem in zip(rows, problems, strict=True) if not problem})
+    names = UniqueLabels({row["id"] for row, problem in zip(rows, problems, strict=True) if not problem})
     for index, (row, problem) in enumerate(zip(rows, problems, strict=True)):
         pointer = (*at, index)
         if problem:
-            yield Case(pointer, row, Outcome.REFUSED, (problem,))
+            yield LegacyCase(pointer, row, MigrationOutcome.REFUSED, (problem,))
             continue
         name, twin = names.named(row["id"], pointer)
         value, reasons = _RULERS[row["task_type"]](row, table.form, judges)
-        outcome = Outcome.LOSSY if {_LENIENT, _ROUNDED}.intersection(reasons) else Outcome.MIGRATED
-        rubric = Draft(Kind.RUBRIC, f"legal_{row['task_type']}_{digest(value)[:8]}", value)
-        yield Case(pointer, row, outcome, (*twin, *reasons, *_strange(row, table)), _question(row, name, table), rubric)
+        outcome = MigrationOutcome.LOSSY if {_LENIENT, _ROUNDED}.intersection(reasons) else MigrationOutcome.MIGRATED
+        rubric = ArtifactDraft(Kind.RUBRIC, f"legal_{row['task_type']}_{digest(value)[:8]}", value)
+        yield LegacyCase(pointer, row, outcome, (*twin, *reasons, *_strange(row, table)), _question(row, name, table), rubric)
 
 
-def _question(row: Mapping[str, Any], name: str, table: Table) -> dict[str, Any]:
+def _question(row: Mapping[str, Any], name: str, table: FormatTable) -> dict[str, Any]:
     said = {field: row[key] for key, field in table.mirrors.items() if field and row.get(key) is not None}
     answers = row.get("reference_answers")
     expected = {"expected": "\n".join(answers)} if answers and row["task_type"] == "reference_qa" else {}
     return said | {"id": name} | expected
 
 
-def _strange(row: Mapping[str, Any], table: Table) -> Iterator[str]:
+def _strange(row: Mapping[str, Any], table: FormatTable) -> Iterator[str]:
     """Say which keys of a row and of its criteria the program does not know."""
     criteria = dict.fromkeys(key for criterion in row.get("rubric") or () for key in criterion)
     for keys, known in ((row, table.mirrors), (criteria, _CRITERION)):
@@ -168,7 +168,7 @@ def _policy(row: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[Mapping[st
     return known or form["other"], reasons
 
 
-def _by_criteria(row: Mapping[str, Any], form: Mapping[str, Any], judges: Mapping[str, Draft]) -> Ruler:
+def _by_criteria(row: Mapping[str, Any], form: Mapping[str, Any], judges: Mapping[str, ArtifactDraft]) -> Ruler:
     policy, reasons = _policy(row, form)
     checks = [
         {
@@ -185,13 +185,13 @@ def _by_criteria(row: Mapping[str, Any], form: Mapping[str, Any], judges: Mappin
     return _rubric(checks, form, weights={id_: weight for id_, weight in weights.items() if weight != 1}), reasons
 
 
-def _by_reference(row: Mapping[str, Any], form: Mapping[str, Any], judges: Mapping[str, Draft]) -> Ruler:
+def _by_reference(row: Mapping[str, Any], form: Mapping[str, Any], judges: Mapping[str, ArtifactDraft]) -> Ruler:
     policy, reasons = _policy(row, form)
     check = {"id": "reference", "kind": "llm_judge", "judge_prompt_ref": judges[policy["reference"]].ref}
     return _rubric([check], form), (*reasons, _ROUNDED)
 
 
-def _by_choice(row: Mapping[str, Any], form: Mapping[str, Any], _: Mapping[str, Draft]) -> Ruler:
+def _by_choice(row: Mapping[str, Any], form: Mapping[str, Any], _: Mapping[str, ArtifactDraft]) -> Ruler:
     ids = "|".join(_letters(bare) for bare in sorted(map(_bare, row["correct_choice_ids"])) if bare)
     pattern = rf'"answer"\s*:\s*(?:\[\s*)?"[^A-Za-z0-9_"\\]*(?:{ids})[^A-Za-z0-9_"\\]*"'
     return _rubric([{"id": "choice", "kind": "regex", "pattern": pattern}], form), (_LENIENT,)
@@ -214,7 +214,7 @@ def _rubric(checks: list[dict[str, Any]], form: Mapping[str, Any], weights: Any 
     return {"checks": checks, "scoring": scoring | ({"errors": "fail"} if judged else {})}
 
 
-_RULERS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Draft]], Ruler]] = {
+_RULERS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, ArtifactDraft]], Ruler]] = {
     "rubric_qa": _by_criteria,
     "reference_qa": _by_reference,
     "mcq": _by_choice,

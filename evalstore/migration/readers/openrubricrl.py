@@ -9,10 +9,10 @@ from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.migration.names import as_id, slug
-from evalstore.migration.outcome import Outcome
+from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.prompts import literal, variables_of
-from evalstore.migration.table import Table
-from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.migration.table import FormatTable
+from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, MigrationNote, Extraction
 from evalstore.migration.words import named
 from evalstore.model import Kind
 from evalstore.text import excerpt
@@ -32,12 +32,12 @@ _UNMEASURED = "no check kind measures it"
 _BLENDED = "the program blends other measures into the score where it trains with it; they are set aside"
 
 
-def read(legacy: Legacy, table: Table) -> Taken:
+def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the judge of a rubric and the rubric that asks it, or why the program would not load the file."""
     root: Any = legacy.document.value
     dialect = legacy.dialect or _WHOLE
     if problem := next(_problems(root, table.form), None):
-        return Taken(dialect, notes=(Note(problem[0], Outcome.REFUSED, problem[1]),))
+        return Extraction(dialect, notes=(MigrationNote(problem[0], MigrationOutcome.REFUSED, problem[1]),))
     metrics = root.get("hybrid_metrics") or []
     blends = not all(metric["type"] == "custom" for metric in metrics)
     judge, value = (_whole if dialect == _WHOLE else _exploded)(root, table.form)
@@ -46,22 +46,22 @@ def read(legacy: Legacy, table: Table) -> Taken:
         *([_LOWEST] if root["scale"]["min"] != 0 else []),
         *([_BLENDED] if blends else []),
     ]
-    rubric = Draft(Kind.RUBRIC, judge.id, value | ({"x_unmapped": metrics} if blends else {}), version=judge.version)
+    rubric = ArtifactDraft(Kind.RUBRIC, judge.id, value | ({"x_unmapped": metrics} if blends else {}), version=judge.version)
     notes = tuple(_metrics(metrics, _UNMEASURED if blends else _ALONE))
-    outcome = Outcome.LOSSY if reasons else Outcome.MIGRATED
-    return Taken(
-        dialect, cases=(Case((), root, outcome, (*reasons, _BAR), rubric=rubric, notes=notes),), drafts=(judge,)
+    outcome = MigrationOutcome.LOSSY if reasons else MigrationOutcome.MIGRATED
+    return Extraction(
+        dialect, cases=(LegacyCase((), root, outcome, (*reasons, _BAR), rubric=rubric, notes=notes),), drafts=(judge,)
     )
 
 
-def _whole(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[Draft, dict[str, Any]]:
+def _whole(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[ArtifactDraft, dict[str, Any]]:
     criteria = "\n".join(_criterion(criterion, form) for criterion in root["criteria"])
     judge = _judge(root, form["judge"].format(**_scale(root), about=_about(root, form), criteria=criteria))
     check = {"id": "overall", "kind": "llm_judge", "judge_prompt_ref": judge.ref, **_filled(judge)}
     return judge, _rubric(root, [check], {})
 
 
-def _exploded(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[Draft, dict[str, Any]]:
+def _exploded(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[ArtifactDraft, dict[str, Any]]:
     template = form["one"].format(**_scale(root), about=_about(root, form), criteria="{{ criterion }}\n")
     judge = _judge(root, template, "criterion")
     ids = [f"criterion_{number}" for number in range(1, len(root["criteria"]) + 1)]
@@ -79,7 +79,7 @@ def _exploded(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[Draft, 
     return judge, _rubric(root, checks, {"weights": weights})
 
 
-def _judge(root: Mapping[str, Any], template: str, *names: str) -> Draft:
+def _judge(root: Mapping[str, Any], template: str, *names: str) -> ArtifactDraft:
     variables = [*names, *variables_of(template)]
     domain = root.get("domain")
     value = {
@@ -90,7 +90,7 @@ def _judge(root: Mapping[str, Any], template: str, *names: str) -> Draft:
         **({"applicable_to": [domain]} if isinstance(domain, str) and domain else {}),
     }
     name = slug(root["name"])
-    return Draft(Kind.JUDGE, as_id(name).rstrip("_"), value, version=_version(root))
+    return ArtifactDraft(Kind.JUDGE, as_id(name).rstrip("_"), value, version=_version(root))
 
 
 def _version(root: Mapping[str, Any]) -> str:
@@ -108,7 +108,7 @@ def _rubric(root: Mapping[str, Any], checks: list[dict[str, Any]], scoring: Mapp
     }
 
 
-def _filled(judge: Draft) -> dict[str, Any]:
+def _filled(judge: ArtifactDraft) -> dict[str, Any]:
     variables = variables_of(judge.value["template"])
     return {"variables": variables} if variables else {}
 
@@ -225,6 +225,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
-def _metrics(metrics: list[dict[str, Any]], reason: str) -> Iterator[Note]:
+def _metrics(metrics: list[dict[str, Any]], reason: str) -> Iterator[MigrationNote]:
     for index, metric in enumerate(metrics):
-        yield Note(("hybrid_metrics", index), Outcome.UNMAPPED, f"the metric {excerpt(metric['name'])}: {reason}")
+        yield MigrationNote(("hybrid_metrics", index), MigrationOutcome.UNMAPPED, f"the metric {excerpt(metric['name'])}: {reason}")

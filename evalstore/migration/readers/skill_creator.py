@@ -11,10 +11,10 @@ from typing import Any
 from evalstore.documents import Pointer, digest
 from evalstore.errors import LoadError
 from evalstore.migration.fold import bare, same
-from evalstore.migration.names import Labels, as_id, dataset_id, slug
-from evalstore.migration.outcome import Outcome
-from evalstore.migration.table import Table
-from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken, judge_draft
+from evalstore.migration.names import UniqueLabels, as_id, dataset_id, slug
+from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.table import FormatTable
+from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, MigrationNote, Extraction, judge_draft
 from evalstore.migration.words import misfits, named, unread
 from evalstore.model import Kind
 from evalstore.text import excerpt
@@ -44,15 +44,15 @@ class _Asked:
     checks: dict[str, dict[str, Any]] = field(default_factory=dict)
     weights: dict[str, Any] = field(default_factory=dict)
     left: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
+    notes: list[MigrationNote] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
-    names: Labels = field(default_factory=Labels)
+    names: UniqueLabels = field(default_factory=UniqueLabels)
 
     def leave(self, value: Any, at: Pointer, reason: str) -> None:
         """Set a part aside that no check can say."""
         self.left.append({"value": bare(value), "reason": reason})
-        self.notes.append(Note(at, Outcome.UNMAPPED, reason))
+        self.notes.append(MigrationNote(at, MigrationOutcome.UNMAPPED, reason))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ class _Suite:
     """What all cases of a file share: where they stand, and how their checks combine."""
 
     at: Pointer
-    table: Table
+    table: FormatTable
     scoring: Mapping[str, Any]
     weights: Mapping[str, Any]
     said: str
 
 
-def read(legacy: Legacy, table: Table) -> Taken:
+def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the cases of a suite as questions, and their statements as checks of a judge."""
     root: Any = legacy.document.value
     head: Mapping[str, Any] = root if isinstance(root, dict) else {}
@@ -76,17 +76,17 @@ def read(legacy: Legacy, table: Table) -> Taken:
     dialect = table.lists[key]
     if not isinstance(rows, list):
         problem = f"{key} is {named(rows)} where the list of cases belongs"
-        return Taken(dialect, notes=(Note(at, Outcome.REFUSED, problem),))
+        return Extraction(dialect, notes=(MigrationNote(at, MigrationOutcome.REFUSED, problem),))
     suite = _suite(head.get("scoring"), at, table)
     cases = tuple(_cases(rows, suite))
     asked = {check.get("judge_prompt_ref") for case in cases if case.rubric for check in case.rubric.value["checks"]}
     drafts = tuple(judge for judge in map(judge_draft, table.judges) if judge.ref in asked)
-    dataset = Draft(Kind.DATASET, dataset_id(legacy.file, head, table), {}, at)
-    aside = tuple(Note(where, Outcome.UNMAPPED, reason) for where, reason in _aside(head, rows, suite))
-    return Taken(dialect, dataset, cases, drafts, aside)
+    dataset = ArtifactDraft(Kind.DATASET, dataset_id(legacy.file, head, table), {}, at)
+    aside = tuple(MigrationNote(where, MigrationOutcome.UNMAPPED, reason) for where, reason in _aside(head, rows, suite))
+    return Extraction(dialect, dataset, cases, drafts, aside)
 
 
-def _suite(given: Any, at: Pointer, table: Table) -> _Suite:
+def _suite(given: Any, at: Pointer, table: FormatTable) -> _Suite:
     """Return how the cases are scored: by a threshold and weights of the file's own, as far as they are that."""
     said: Mapping[str, Any] = given if isinstance(given, dict) else {}
     threshold, weights = said.get("pass_threshold"), said.get("weights")
@@ -124,16 +124,16 @@ def _is_number(value: Any, most: float = math.inf) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool) and 0 <= value <= most
 
 
-def _cases(rows: Sequence[Any], suite: _Suite) -> Iterator[Case]:
+def _cases(rows: Sequence[Any], suite: _Suite) -> Iterator[LegacyCase]:
     labels = [_label(row, place) for place, row in enumerate(rows, start=1)]
-    names = Labels({label for label, _ in labels})
+    names = UniqueLabels({label for label, _ in labels})
     for index, (row, (label, odd)) in enumerate(zip(rows, labels, strict=True)):
         pointer = (*suite.at, index)
         name, twin = names.named(label, pointer)
         try:
             case = _case(row, pointer, name, suite)
         except LoadError as error:
-            case = Case(pointer, row, Outcome.REFUSED, (error.message,))
+            case = LegacyCase(pointer, row, MigrationOutcome.REFUSED, (error.message,))
         yield case if case.refused else replace(case, reasons=(*odd, *twin, *case.reasons))
 
 
@@ -146,7 +146,7 @@ def _label(row: Any, place: int) -> tuple[str, list[str]]:
     return str(place), [f"{what}: it is called {place}, by its place"]
 
 
-def _case(row: Any, at: Pointer, name: str, suite: _Suite) -> Case:
+def _case(row: Any, at: Pointer, name: str, suite: _Suite) -> LegacyCase:
     if not isinstance(row, dict):
         raise LoadError(f"the case is {named(row)} where an object belongs")
     table, form = suite.table, suite.table.form
@@ -161,11 +161,11 @@ def _case(row: Any, at: Pointer, name: str, suite: _Suite) -> Case:
     question = _question(row, name, prompt, table)
     reasons = (*lost, scored, *dict.fromkeys(asked.extra), *misfits(row, question, table.mirrors), *extra)
     whole = scored == _SHARE and not lost
-    outcome = Outcome.MIGRATED if whole else Outcome.LOSSY
-    return Case(at, row, outcome, reasons, question, _rubric(asked, suite), tuple(asked.notes))
+    outcome = MigrationOutcome.MIGRATED if whole else MigrationOutcome.LOSSY
+    return LegacyCase(at, row, outcome, reasons, question, _rubric(asked, suite), tuple(asked.notes))
 
 
-def _question(row: Mapping[str, Any], name: str, prompt: str, table: Table) -> dict[str, Any]:
+def _question(row: Mapping[str, Any], name: str, prompt: str, table: FormatTable) -> dict[str, Any]:
     """Return the question; what nobody reads is its metadata, as far as that can hold it."""
     form = table.form
     expected = next((row[key] for key in form["expected"] if isinstance(row.get(key), str)), None)
@@ -198,7 +198,7 @@ def _asked(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> _Asked:
     if prose := row.get(form["prose"]):
         _ask_prose(prose, (*at, form["prose"]), asked)
     if form["starts"] in row:
-        asked.notes.append(Note((*at, form["starts"]), Outcome.UNMAPPED, _STARTS.format(form["starts"])))
+        asked.notes.append(MigrationNote((*at, form["starts"]), MigrationOutcome.UNMAPPED, _STARTS.format(form["starts"])))
     if asked.weights and not any(asked.weights.get(id_, 1) for id_ in asked.checks):
         asked.weights.clear()
         asked.reasons.append(_NO_WEIGHT)
@@ -250,7 +250,7 @@ def _ask_prose(value: Any, at: Pointer, asked: _Asked) -> None:
 
 
 def _check(judge: str, variables: dict[str, str]) -> dict[str, Any]:
-    ref = Draft(Kind.JUDGE, judge, {}).ref
+    ref = ArtifactDraft(Kind.JUDGE, judge, {}).ref
     return {"kind": "llm_judge", "judge_prompt_ref": ref, "variables": variables}
 
 
@@ -260,15 +260,15 @@ def _check_id(word: str, asked: _Asked) -> str:
     return asked.names.fresh(as_id(given))
 
 
-def _rubric(asked: _Asked, suite: _Suite) -> Draft:
+def _rubric(asked: _Asked, suite: _Suite) -> ArtifactDraft:
     table, left = suite.table, {"x_unmapped": asked.left} if asked.left else {}
     if not asked.checks:
         none = {key: item for key, item in table.no_check.items() if key != "id"}
         value = none | {"scoring": {"combine": "all_pass"}} | left
-        return Draft(Kind.RUBRIC, f"left_{digest(value)[:8]}" if left else table.no_check["id"], value)
+        return ArtifactDraft(Kind.RUBRIC, f"left_{digest(value)[:8]}" if left else table.no_check["id"], value)
     checks = [{"id": id_, **check} for id_, check in asked.checks.items()]
     weights = {"weights": asked.weights} if asked.weights else {}
     value = {"checks": checks, "scoring": {**suite.scoring, **weights}, **left}
     words = slug(next(iter(checks[0]["variables"].values())))
     name = as_id(words).rstrip("_")
-    return Draft(Kind.RUBRIC, f"{name[:_WORDS].rstrip('_')}_{digest(value)[:8]}", value)
+    return ArtifactDraft(Kind.RUBRIC, f"{name[:_WORDS].rstrip('_')}_{digest(value)[:8]}", value)

@@ -10,12 +10,12 @@ from fractions import Fraction
 from time import perf_counter
 from typing import Any
 
-from evalstore.diff import Accepted, Diff, DiffFinding, Direction, Terms, compare
+from evalstore.diff import AcceptedLevel, Diff, DiffFinding, Direction, ComparisonSettings, compare
 from evalstore.diff.changes.rubric import rubric_changes
-from evalstore.diff.classify import Judgement, classify
+from evalstore.diff.classify import Classification, classify
 from evalstore.diff.direction import join
 from evalstore.diff.plain import plain
-from evalstore.diff.refs import follow
+from evalstore.diff.refs import import_reference
 from evalstore.diff.state import read_rubric
 from evalstore.documents import canonical, read_row
 from evalstore.versions import Bump
@@ -97,9 +97,9 @@ def _broken_terms(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
     """Hold that overrides and acceptances change the level that counts, and nothing of what is known."""
     assert held.diff
     findings = held.diff.findings
-    ruled = Terms(overrides={one.rule: Bump.PATCH for one in findings})
-    accepted = {one.fingerprint: Accepted(Bump.MINOR, one.level, "why", "who", date.min) for one in findings}
-    for terms, level in ((ruled, Bump.PATCH), (Terms(accepted=accepted), Bump.MINOR)):
+    ruled = ComparisonSettings(overrides={one.rule: Bump.PATCH for one in findings})
+    accepted = {one.fingerprint: AcceptedLevel(Bump.MINOR, one.level, "why", "who", date.min) for one in findings}
+    for terms, level in ((ruled, Bump.PATCH), (ComparisonSettings(accepted=accepted), Bump.MINOR)):
         diff = compare(pair.old, pair.new, load=pair.load, terms=terms)
         bare = tuple(replace(one, level=one.level_before, overridden=None, accepted=None) for one in diff.findings)
         if bare != findings:
@@ -113,7 +113,7 @@ def _broken_locked(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
     """Hold what is said where a lock holds all that floats; it means the same to who grades."""
     if not any(repr(ref) in repr(pair.new) for ref in FLOATING):
         return
-    diff, grades = compare(pair.old, pair.new, load=pair.load, terms=Terms(locked=frozenset(FLOATING))), graders(pair)
+    diff, grades = compare(pair.old, pair.new, load=pair.load, terms=ComparisonSettings(locked=frozenset(FLOATING))), graders(pair)
     for drawn in held.drawn:
         before, after = (grade(drawn) for grade in grades)
         for id_ in before.keys() & after.keys():
@@ -219,7 +219,7 @@ def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Dr
         return
     models = Models(pair, Drawn(""))
     changes = list(rubric_changes(sides[0], sides[1], pair.load))
-    for change in (follow(one, pair.load, lambda old, new: compare(old, new, load=pair.load)) for one in changes):
+    for change in (import_reference(one, pair.load, lambda old, new: compare(old, new, load=pair.load)) for one in changes):
         claim = classify(change)
         grades = [grader(state.rubric(), models) for state in change.states]
         for one in drawn:
@@ -234,7 +234,7 @@ def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Dr
                 )
 
 
-def _broken_claim(claim: Judgement, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
+def _broken_claim(claim: Classification, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
     if claim.level < Bump.MAJOR and old.seen != new.seen:
         yield "quiet", "it moves"
     yield from _wrong_way(*claim.directions, old, new)

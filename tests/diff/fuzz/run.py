@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from evalstore.diff import Certainty
-from evalstore.diff.change import Channel
+from evalstore.diff.change import Scope
 from evalstore.diff.rules import RULES
 from evalstore.versions import Bump
 from tests.diff.fuzz.claims import Held, hold
@@ -106,7 +106,7 @@ def _count(tally: Tally, held: Held, index: int) -> None:
         return
     tally.bumps[str(held.diff.required_bump)] += 1
     major = [finding for finding in held.diff.findings if finding.level is Bump.MAJOR]
-    if len(major) != 1 or RULES[major[0].rule].channel is Channel.NOTHING:
+    if len(major) != 1 or RULES[major[0].rule].scope is Scope.NOTHING:
         return
     sort = major[0].rule, major[0].certainty
     tally.major[sort] += 1

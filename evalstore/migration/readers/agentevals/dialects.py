@@ -8,13 +8,13 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from evalstore.migration.readers.agentevals.said import Dialect
-from evalstore.migration.table import Table
+from evalstore.migration.table import FormatTable
 
 ORDER = ("D0", "D1", "D2", "D2s", "D3", "D4")
 _LISTS = ("assertions", "assert", "evaluators")
 
 
-def dialect_of(name: str, table: Table) -> Dialect:
+def dialect_of(name: str, table: FormatTable) -> Dialect:
     """Return a dialect of the table by its name."""
     row = table.form["dialects"][name]
     return Dialect(
@@ -29,7 +29,7 @@ def dialect_of(name: str, table: Table) -> Dialect:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DialectEvidence:
     """A dialect, the key or type that speaks for it, and the other dialects that know it `also`."""
 
     dialect: str
@@ -37,14 +37,14 @@ class Told:
     also: tuple[str, ...]
 
 
-def find_dialects(root: Mapping[str, Any], cases: list[Any], table: Table) -> list[Told]:
+def find_dialects(root: Mapping[str, Any], cases: list[Any], table: FormatTable) -> list[DialectEvidence]:
     """Return the dialects that something speaks for, the surest first."""
     keys = {key for case in cases if isinstance(case, dict) for key in case}
     types = {type_ for holder in (root, *cases) for type_ in _types(holder)}
-    found: dict[str, Told] = {}
+    found: dict[str, DialectEvidence] = {}
     for row in table.form["told_by"]:
         if because := _because(row, root, keys, types):
-            found.setdefault(row["dialect"], Told(row["dialect"], because, tuple(row.get("also", ()))))
+            found.setdefault(row["dialect"], DialectEvidence(row["dialect"], because, tuple(row.get("also", ()))))
     return list(found.values())
 
 

@@ -22,8 +22,8 @@ from evalstore.migration.readers.agentevals.said import (
     joined,
     number,
 )
-from evalstore.migration.table import Table
-from evalstore.migration.taken import Legacy
+from evalstore.migration.table import FormatTable
+from evalstore.migration.taken import LegacySource
 from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
@@ -33,16 +33,16 @@ _LISTS = tuple(f"{at}{key}" for at in ("", "execution.") for key in ("assertions
 
 
 @dataclass(frozen=True, slots=True)
-class Suite:
+class SuiteContext:
     """What all cases of a file share."""
 
     root: Raw
     dialect: Dialect
-    legacy: Legacy
-    table: Table
+    legacy: LegacySource
+    table: FormatTable
 
 
-def scope_of(raw: Raw, suite: Suite) -> Scope:
+def scope_of(raw: Raw, suite: SuiteContext) -> Scope:
     """Return what the evaluators of a case may look at."""
     return Scope(
         suite.table,
@@ -54,7 +54,7 @@ def scope_of(raw: Raw, suite: Suite) -> Scope:
     )
 
 
-def _passes(raw: Raw, suite: Suite) -> Fraction:
+def _passes(raw: Raw, suite: SuiteContext) -> Fraction:
     """Return the score from which a test passes: its own, or that of its suite, where the dialect has one."""
     default = suite.root.get("default_test")
     for holder in (raw, default, suite.root) if suite.dialect.limits else ():
@@ -68,7 +68,7 @@ def _passes(raw: Raw, suite: Suite) -> Fraction:
     return PASSES
 
 
-def graded_by(raw: Raw, pointer: Pointer, suite: Suite, scope: Scope) -> Said:
+def graded_by(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: Scope) -> Said:
     """Return what grades a case: its own evaluators and those of its suite, as the dialect joins them."""
     own, hidden = _list(raw, pointer, suite)
     shared, above = _list(suite.root, (), suite)
@@ -93,13 +93,13 @@ def graded_by(raw: Raw, pointer: Pointer, suite: Suite, scope: Scope) -> Said:
     return joined([by_criteria(scope, pointer), said, Said(lossy=(_OTHER.format(excerpt(grader)),) if other else ())])
 
 
-def _defaults(suite: Suite) -> list[tuple[Pointer, Any]]:
+def _defaults(suite: SuiteContext) -> list[tuple[Pointer, Any]]:
     default = suite.root.get("default_test")
     given = default.get("assert") if isinstance(default, dict) and suite.dialect.name == "D4" else None
     return [] if given is None else [(("default_test", "assert"), given)]
 
 
-def _list(holder: Raw, pointer: Pointer, suite: Suite) -> tuple[list[tuple[Pointer, Any]], Said]:
+def _list(holder: Raw, pointer: Pointer, suite: SuiteContext) -> tuple[list[tuple[Pointer, Any]], Said]:
     """Return the list of evaluators that counts, with its place, and notes on those that are never read."""
     found: list[tuple[Pointer, Any]] = []
     for path in suite.dialect.evaluators:
@@ -114,7 +114,7 @@ def _list(holder: Raw, pointer: Pointer, suite: Suite) -> tuple[list[tuple[Point
     return found[:1], joined([*notes, *_elsewhere(holder, pointer, suite)])
 
 
-def _elsewhere(holder: Raw, pointer: Pointer, suite: Suite) -> Iterator[Said]:
+def _elsewhere(holder: Raw, pointer: Pointer, suite: SuiteContext) -> Iterator[Said]:
     """Yield notes on lists of checks that stand where the dialect does not look for them."""
     for path in _LISTS:
         *steps, key = path.split(".")
@@ -124,7 +124,7 @@ def _elsewhere(holder: Raw, pointer: Pointer, suite: Suite) -> Iterator[Said]:
             yield ignored((*pointer, *path.split(".")), f"{suite.dialect.name} looks for checks at {where}")
 
 
-def _keys(raw: Raw, pointer: Pointer, suite: Suite, scope: Scope) -> Iterator[Said]:
+def _keys(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: Scope) -> Iterator[Said]:
     """Yield what is to be said of the keys of a test, and of those that its suite sets for all of its tests."""
     root, default = suite.root, suite.root.get("default_test")
     here = {key: value for key, value in root.items() if key in suite.table.form["keys"]["root"]}

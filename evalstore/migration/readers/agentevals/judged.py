@@ -28,7 +28,7 @@ from evalstore.migration.readers.agentevals.said import (
     skipped,
     unmapped,
 )
-from evalstore.migration.taken import Draft, judge_draft
+from evalstore.migration.taken import ArtifactDraft, judge_draft
 from evalstore.model import Kind
 from evalstore.text import excerpt
 
@@ -175,7 +175,7 @@ def _judge(text: str, raw: Raw, pointer: Pointer, scope: Scope, *, name: str) ->
         "score_type": "continuous",
         "reply_pattern": scope.table.form["reply_pattern"],
     }
-    judge = Draft(Kind.JUDGE, f"{_id(name)}_{digest(value)[:8]}", value, pointer)
+    judge = ArtifactDraft(Kind.JUDGE, f"{_id(name)}_{digest(value)[:8]}", value, pointer)
     check: Check = {
         "kind": "llm_judge",
         "judge_prompt_ref": judge.ref,
@@ -214,7 +214,7 @@ def _words(text: str, scope: Scope) -> tuple[str, dict[str, str], str]:
     return words, {}, unfilled(text, scope)
 
 
-def _ours(id_: str, scope: Scope) -> Draft:
+def _ours(id_: str, scope: Scope) -> ArtifactDraft:
     return judge_draft(next(judge for judge in scope.table.judges if judge["id"] == id_))
 
 

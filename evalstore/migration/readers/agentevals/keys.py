@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.outcome import Outcome
+from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.dialects import among
 from evalstore.migration.readers.agentevals.said import Said, Scope, ignored, joined, share
-from evalstore.migration.taken import Note
+from evalstore.migration.taken import MigrationNote
 from evalstore.migration.words import unread
 
 
@@ -24,7 +24,7 @@ def keys_of(raw: Any, pointer: Pointer, scope: Scope, *places: str) -> Said:
     return joined(
         [
             Said(lossy=tuple(lost)),
-            Said(notes=tuple(Note((*pointer, key), Outcome.UNMAPPED, unread([key], known)[0]) for key in strange)),
+            Said(notes=tuple(MigrationNote((*pointer, key), MigrationOutcome.UNMAPPED, unread([key], known)[0]) for key in strange)),
             *(ignored((*pointer, key), f"{scope.dialect.name} has no {key}") for key in early),
             *(ignored((*pointer, key), f"it takes {known[key]['takes']}") for key in odd),
         ]

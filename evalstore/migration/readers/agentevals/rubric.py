@@ -10,10 +10,10 @@ from math import lcm
 from typing import Any
 
 from evalstore.documents import Pointer, digest
-from evalstore.migration.names import Labels, slug
-from evalstore.migration.outcome import Outcome
+from evalstore.migration.names import UniqueLabels, slug
+from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.said import AVERAGE, Check, Term
-from evalstore.migration.taken import Draft, Note
+from evalstore.migration.taken import ArtifactDraft, MigrationNote
 from evalstore.model import Kind
 
 _COUNTED = {"missing": "zero", "errors": "zero"}  # a grader that stops counts 0, and keeps its weight
@@ -35,9 +35,9 @@ _DEEP = "a group in a group that is no plain average cannot be said; groups go o
 class Compiled:
     """A rubric with the inner ones that it refers to, and what could not be said in them."""
 
-    rubric: Draft
-    inner: tuple[Draft, ...] = ()
-    notes: tuple[Note, ...] = ()
+    rubric: ArtifactDraft
+    inner: tuple[ArtifactDraft, ...] = ()
+    notes: tuple[MigrationNote, ...] = ()
 
 
 def compile_rubric(
@@ -48,8 +48,8 @@ def compile_rubric(
     top = list(_spread(_hoisted(terms, aside), aside))
     too_deep = [term for term in top if term.check is None and _is_deep(term)]
     aside += [{"reason": _DEEP, "raw": term.name} for term in too_deep]
-    notes = tuple(Note(term.pointer, Outcome.UNMAPPED, _DEEP) for term in too_deep)
-    inner: list[Draft] = []
+    notes = tuple(MigrationNote(term.pointer, MigrationOutcome.UNMAPPED, _DEEP) for term in too_deep)
+    inner: list[ArtifactDraft] = []
     leaves = [_referring(term, inner) if term.check is None else term for term in top if term not in too_deep]
     if not leaves:
         value: dict[str, Any] = {"checks": [_UNSCORED if aside else _ANYTHING], "scoring": {"combine": AVERAGE}}
@@ -109,7 +109,7 @@ def _is_deep(term: Term) -> bool:
     return any(member.check is None for member in term.members)
 
 
-def _referring(group: Term, inner: list[Draft]) -> Term:
+def _referring(group: Term, inner: list[ArtifactDraft]) -> Term:
     """Return a group as the check that refers to its rubric."""
     value = _value(group.members, group.combine, group.passes)
     value |= {"x_unmapped": list(group.unmapped)} if group.unmapped else {}
@@ -157,15 +157,15 @@ def _check(id_: str, term: Term) -> Check:
 
 
 def _ids(leaves: Sequence[Term]) -> Iterator[str]:
-    names = Labels()
+    names = UniqueLabels()
     for term in leaves:
         word = slug(term.name) or str((term.check or {}).get("kind"))
         yield names.fresh(word if word[0].isalpha() else f"n_{word}")
 
 
-def _draft(value: dict[str, Any], pointer: Pointer) -> Draft:
+def _draft(value: dict[str, Any], pointer: Pointer) -> ArtifactDraft:
     first = value["checks"][0]
-    return Draft(Kind.RUBRIC, f"{first.get('id', first['kind'])}_{digest(value)[:8]}", value, pointer)
+    return ArtifactDraft(Kind.RUBRIC, f"{first.get('id', first['kind'])}_{digest(value)[:8]}", value, pointer)
 
 
 def _numbers(weights: Sequence[Fraction]) -> list[int | Decimal]:

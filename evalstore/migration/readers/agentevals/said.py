@@ -9,9 +9,9 @@ from typing import Any
 
 from evalstore.documents import Document, Pointer
 from evalstore.migration.fold import bare
-from evalstore.migration.outcome import Outcome
-from evalstore.migration.table import Table
-from evalstore.migration.taken import Draft, Note
+from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.table import FormatTable
+from evalstore.migration.taken import ArtifactDraft, MigrationNote
 
 Check = dict[str, Any]
 PASSES = Fraction(4, 5)
@@ -49,9 +49,9 @@ class Said:
 
     terms: tuple[Term, ...] = ()
     lossy: tuple[str, ...] = ()
-    notes: tuple[Note, ...] = ()
+    notes: tuple[MigrationNote, ...] = ()
     unmapped: tuple[Mapping[str, Any], ...] = ()
-    judges: tuple[Draft, ...] = ()
+    judges: tuple[ArtifactDraft, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Dialect:
 class Scope:
     """What an evaluator may look at besides itself: its dialect, and the case that it grades."""
 
-    table: Table
+    table: FormatTable
     dialect: Dialect
     beside: Callable[[str], Document | None]
     expected: Any = None
@@ -98,17 +98,17 @@ def leaf(raw: Mapping[str, Any], pointer: Pointer, check: Check, *lossy: str, st
 
 def skipped(pointer: Pointer, why: str) -> Said:
     """Return what is out of the score because the runner itself leaves it out."""
-    return Said(notes=(Note(pointer, Outcome.UNMAPPED, f"the runner skips it: {why}"),))
+    return Said(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"the runner skips it: {why}"),))
 
 
 def ignored(pointer: Pointer, why: str) -> Said:
     """Return a note on a value that the runner never reads."""
-    return Said(notes=(Note(pointer, Outcome.UNMAPPED, f"the runner never reads it: {why}"),))
+    return Said(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"the runner never reads it: {why}"),))
 
 
 def unmapped(raw: Any, pointer: Pointer, why: str) -> Said:
     """Return what the runner grades and no check can say: it is kept, and makes its rubric partial."""
-    return Said(notes=(Note(pointer, Outcome.UNMAPPED, why),), unmapped=({"reason": why, "raw": bare(raw)},))
+    return Said(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, why),), unmapped=({"reason": why, "raw": bare(raw)},))
 
 
 def name_of(raw: Mapping[str, Any]) -> str:

@@ -8,15 +8,15 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Document, Pointer, json_pointer
-from evalstore.migration.names import Labels, dataset_id
-from evalstore.migration.outcome import Outcome
+from evalstore.migration.names import UniqueLabels, dataset_id
+from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.asking import asked_of, question_of
-from evalstore.migration.readers.agentevals.dialects import ORDER, Told, dialect_of, find_dialects
-from evalstore.migration.readers.agentevals.inherited import Suite, graded_by, scope_of
+from evalstore.migration.readers.agentevals.dialects import ORDER, DialectEvidence, dialect_of, find_dialects
+from evalstore.migration.readers.agentevals.inherited import SuiteContext, graded_by, scope_of
 from evalstore.migration.readers.agentevals.rubric import compile_rubric
 from evalstore.migration.readers.agentevals.said import CrashError
-from evalstore.migration.table import Table
-from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.migration.table import FormatTable
+from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, MigrationNote, Extraction
 from evalstore.model import Kind
 from evalstore.text import excerpt, nearest
 
@@ -44,12 +44,12 @@ class _Place:
 class _Read:
     """One case, the artifacts that it needs, and notes on what it shares with others."""
 
-    case: Case
-    drafts: tuple[Draft, ...] = ()
-    notes: tuple[Note, ...] = ()
+    case: LegacyCase
+    drafts: tuple[ArtifactDraft, ...] = ()
+    notes: tuple[MigrationNote, ...] = ()
 
 
-def read(legacy: Legacy, table: Table) -> Taken:
+def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the questions and rubrics of a suite, or of a list of raw cases with the suite that lies beside it."""
     value = legacy.document.value
     key = next((key for key in table.lists if isinstance(value, dict) and key in value), "")
@@ -63,20 +63,20 @@ def read(legacy: Legacy, table: Table) -> Taken:
     if name not in ORDER:
         guess = nearest(name, ORDER)
         hint = f"did you mean {guess}?" if guess else f"they are {', '.join(ORDER)}"
-        return Taken(name, notes=(Note((), Outcome.REFUSED, f"there is no dialect {excerpt(name)}: {hint}"),))
-    suite = Suite(root, dialect_of(name, table), legacy, table)
+        return Extraction(name, notes=(MigrationNote((), MigrationOutcome.REFUSED, f"there is no dialect {excerpt(name)}: {hint}"),))
+    suite = SuiteContext(root, dialect_of(name, table), legacy, table)
     reads = list(_read_cases(places, suite))
     shared = [replace(note, document=beside) for one in reads for note in one.notes]
     notes = dict.fromkeys([*_conflicts(told, name), *_root_notes(value, key, table), *aside, *shared])
     drafts = {draft.ref: draft for one in reads for draft in one.drafts}
     cases = tuple(one.case for one in reads)
-    return Taken(name, _head(legacy, suite, at), cases, tuple(drafts.values()), tuple(notes))
+    return Extraction(name, _head(legacy, suite, at), cases, tuple(drafts.values()), tuple(notes))
 
 
-def _places(given: Any, at: Pointer, legacy: Legacy) -> tuple[list[_Place], list[Note]]:
+def _places(given: Any, at: Pointer, legacy: LegacySource) -> tuple[list[_Place], list[MigrationNote]]:
     """Return the cases in order, those of named files in their place, and notes on names that lead nowhere."""
     places: list[_Place] = []
-    notes: list[Note] = []
+    notes: list[MigrationNote] = []
     seen: list[Document] = []
     items = (
         [(at, given)] if isinstance(given, str) else [((*at, index), raw) for index, raw in enumerate(_listed(given))]
@@ -89,7 +89,7 @@ def _places(given: Any, at: Pointer, legacy: Legacy) -> tuple[list[_Place], list
         document = legacy.beside(path)
         if document is None or not isinstance(document.value, list) or document in seen:
             again = "is named before" if document in seen else "is no list of cases that can be read from here"
-            notes.append(Note(pointer, Outcome.UNMAPPED, f"{excerpt(path)} {again}"))
+            notes.append(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"{excerpt(path)} {again}"))
             continue
         seen.append(document)
         places += [_Place(item, (index,), document) for index, item in enumerate(document.value)]
@@ -107,14 +107,14 @@ def _listed(given: Any) -> list[Any]:
     return given if isinstance(given, list) else []
 
 
-def _sidecar(legacy: Legacy) -> Document | None:
+def _sidecar(legacy: LegacySource) -> Document | None:
     """Return the suite that lies beside a file of rows under the same name."""
     path = PurePosixPath(legacy.file)
     document = legacy.beside(f"{path.stem}.yaml") if path.suffix == ".jsonl" else None
     return document if document and isinstance(document.value, dict) else None
 
 
-def _head(legacy: Legacy, suite: Suite, at: Pointer) -> Draft:
+def _head(legacy: LegacySource, suite: SuiteContext, at: Pointer) -> ArtifactDraft:
     root = suite.root
     named = root.get("name", root.get("dataset"))
     value = {
@@ -122,38 +122,38 @@ def _head(legacy: Legacy, suite: Suite, at: Pointer) -> Draft:
         **({"description": root["description"]} if isinstance(root.get("description"), str) else {}),
         **({} if suite.dialect.limits else {"x_migration": {"notes": [_BORDERLINE]}}),
     }
-    return Draft(Kind.DATASET, dataset_id(legacy.file, {"name": named}, suite.table), value, at)
+    return ArtifactDraft(Kind.DATASET, dataset_id(legacy.file, {"name": named}, suite.table), value, at)
 
 
-def _conflicts(told: list[Told], name: str) -> Iterator[Note]:
+def _conflicts(told: list[DialectEvidence], name: str) -> Iterator[MigrationNote]:
     for other in told:
         if name not in {other.dialect, *other.also}:
             why = f"it is read as {name}, but {other.because} speaks for {other.dialect}; --dialect decides"
-            yield Note((), Outcome.UNMAPPED, why)
+            yield MigrationNote((), MigrationOutcome.UNMAPPED, why)
 
 
-def _root_notes(value: Any, key: str, table: Table) -> Iterator[Note]:
+def _root_notes(value: Any, key: str, table: FormatTable) -> Iterator[MigrationNote]:
     for other in table.lists if isinstance(value, dict) else ():
         if other and other in value and other not in {key, _SCENARIOS}:
-            yield Note((other,), Outcome.UNMAPPED, f"the runner never reads it: {key} comes first")
+            yield MigrationNote((other,), MigrationOutcome.UNMAPPED, f"the runner never reads it: {key} comes first")
     if isinstance(value, dict) and _SCENARIOS in value:
-        yield Note(
+        yield MigrationNote(
             (_SCENARIOS,),
-            Outcome.UNMAPPED,
+            MigrationOutcome.UNMAPPED,
             "scenarios multiply tests by variables, and are not read; write their tests out",
         )
     if key and not isinstance(value[key], str | list):
-        yield Note((key,), Outcome.UNMAPPED, "it is no list of cases")
+        yield MigrationNote((key,), MigrationOutcome.UNMAPPED, "it is no list of cases")
 
 
-def _read_cases(places: list[_Place], suite: Suite) -> Iterator[_Read]:
+def _read_cases(places: list[_Place], suite: SuiteContext) -> Iterator[_Read]:
     ids = [place.raw.get("id") for place in places if isinstance(place.raw, dict)]
-    names = Labels({id_ for id_ in ids if isinstance(id_, str)})
+    names = UniqueLabels({id_ for id_ in ids if isinstance(id_, str)})
     first: dict[str, Pointer] = {}
     for place in places:
         raw, pointer = place.raw, place.pointer
         if why := _unasked(raw, suite):
-            yield _Read(Case(pointer, raw, Outcome.UNMAPPED, (why,), document=place.document))
+            yield _Read(LegacyCase(pointer, raw, MigrationOutcome.UNMAPPED, (why,), document=place.document))
             continue
         label = own = raw["id"] if isinstance(raw.get("id"), str) and raw["id"] else f"test_{len(first) + 1}"
         said: tuple[str, ...] = ()
@@ -166,11 +166,11 @@ def _read_cases(places: list[_Place], suite: Suite) -> Iterator[_Read]:
             yield _read_case(place, suite, label=own, said=said)
         except CrashError as crash:
             yield _Read(
-                Case(pointer, raw, Outcome.REFUSED, (f"the runner stops here: {crash}",), document=place.document)
+                LegacyCase(pointer, raw, MigrationOutcome.REFUSED, (f"the runner stops here: {crash}",), document=place.document)
             )
 
 
-def _unasked(raw: Any, suite: Suite) -> str:
+def _unasked(raw: Any, suite: SuiteContext) -> str:
     """Return why a case is never asked; empty when it is."""
     if not isinstance(raw, dict):
         return "the runner skips it: it is no mapping"
@@ -181,7 +181,7 @@ def _unasked(raw: Any, suite: Suite) -> str:
     return "" if asked_of(raw, suite.root) is not None or "turns" in raw else "the runner skips it: it has no input"
 
 
-def _read_case(place: _Place, suite: Suite, *, label: str, said: tuple[str, ...]) -> _Read:
+def _read_case(place: _Place, suite: SuiteContext, *, label: str, said: tuple[str, ...]) -> _Read:
     raw, pointer = place.raw, place.pointer
     scope = scope_of(raw, suite)
     graded = graded_by(raw, pointer, suite, scope)
@@ -202,10 +202,10 @@ def _read_case(place: _Place, suite: Suite, *, label: str, said: tuple[str, ...]
     notes = [*graded.notes, *compiled.notes]
     own = tuple(note for note in notes if note.pointer[: len(pointer)] == pointer)
     shared = tuple(note for note in notes if note.pointer[: len(pointer)] != pointer)
-    case = Case(
+    case = LegacyCase(
         pointer,
         raw,
-        Outcome.LOSSY if lossy else Outcome.MIGRATED,
+        MigrationOutcome.LOSSY if lossy else MigrationOutcome.MIGRATED,
         (*said, *lossy),
         {"id": label} | question,
         compiled.rubric,
@@ -215,7 +215,7 @@ def _read_case(place: _Place, suite: Suite, *, label: str, said: tuple[str, ...]
     return _Read(case, (*used.values(), *compiled.inner), shared)
 
 
-def _read_names(judges: Iterable[Draft]) -> set[str]:
+def _read_names(judges: Iterable[ArtifactDraft]) -> set[str]:
     """Return what these judges read of a question."""
     templates = "".join(str(judge.value["template"]) for judge in judges)
     return {name for name in ("input", "expected", "context") if f"{{{{ {name} }}}}" in templates}

@@ -7,15 +7,15 @@ from typing import Any
 
 from evalstore.documents import Pointer, digest, json_pointer
 from evalstore.errors import RefusedError
-from evalstore.migration.detect import variant
+from evalstore.migration.detect import select_variant
 from evalstore.migration.fold import same
-from evalstore.migration.names import WORDS, Labels, as_id, dataset_id, slug
-from evalstore.migration.outcome import Outcome, worst
+from evalstore.migration.names import WORDS, UniqueLabels, as_id, dataset_id, slug
+from evalstore.migration.outcome import MigrationOutcome, find_worst_outcome
 from evalstore.migration.readers.ai_best_practices.readings import Reading
 from evalstore.migration.readers.ai_best_practices.readings import read as reading_of
 from evalstore.migration.readers.ai_best_practices.restore import back, case_of, check_of, label_of, order, suite_of
-from evalstore.migration.table import Table
-from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.migration.table import FormatTable
+from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, MigrationNote, Extraction
 from evalstore.migration.words import named, unread
 from evalstore.model import Kind
 
@@ -23,24 +23,24 @@ Checks = tuple[dict[str, Any], ...]
 _HEX = 8
 
 
-def read(legacy: Legacy, table: Table) -> Taken:
+def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the cases of a document that has one of the table's lists at its root."""
     root: Mapping[str, Any] = legacy.document.value
     key = next(key for key in table.lists if key in root)
-    own = table.of_dialect(legacy.dialect) if legacy.dialect else variant(root, table)
+    own = table.of_dialect(legacy.dialect) if legacy.dialect else select_variant(root, table)
     table = own if key in own.lists else table
     metadata = {name: value for name, value in root.items() if name != key}
     value = {**({"metadata": metadata} if metadata else {}), "x_source": {"pointer": f"/{key}"}}
     usual = list(suite_of(value, [], table)) == list(root)
     source = value["x_source"] | ({} if usual else {"keys": list(root)})
-    dataset = Draft(Kind.DATASET, dataset_id(legacy.file, root, table), value | {"x_source": source}, (key,))
+    dataset = ArtifactDraft(Kind.DATASET, dataset_id(legacy.file, root, table), value | {"x_source": source}, (key,))
     if not isinstance(root[key], list):
         problem = f"{key} is {named(root[key])} where the list of cases belongs"
-        return Taken(table.lists[key], notes=(Note((key,), Outcome.REFUSED, problem),))
-    return Taken(table.lists[key], dataset, tuple(_cases(root[key], key, table)))
+        return Extraction(table.lists[key], notes=(MigrationNote((key,), MigrationOutcome.REFUSED, problem),))
+    return Extraction(table.lists[key], dataset, tuple(_cases(root[key], key, table)))
 
 
-def give(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: Table) -> Any:
+def give(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> Any:
     """Return the suite of a dataset and its rubrics; a check that the format has no words for is a `RefusedError`."""
     table = table.of_dialect(main.get("x_source", {}).get("dialect"))
     cases = [
@@ -50,7 +50,7 @@ def give(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], tabl
     return suite_of(main, cases, table)
 
 
-def _given(question: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: Table) -> dict[str, Any]:
+def _given(question: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> dict[str, Any]:
     ref = question.get("rubric_ref")
     try:
         return case_of(question, _checks_of(rubrics[ref], table) if ref else [], table)
@@ -59,36 +59,36 @@ def _given(question: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]]
         raise RefusedError(f"{question['id']}, graded by {ref}: {error.message}", hint=hint) from None
 
 
-def _checks_of(rubric: Mapping[str, Any], table: Table) -> Any:
+def _checks_of(rubric: Mapping[str, Any], table: FormatTable) -> Any:
     if rubric["scoring"] != table.scoring:
         raise RefusedError(f"{table.format} has no words for the scoring")
     return rubric["checks"]
 
 
-def _cases(raws: list[Any], key: str, table: Table) -> Iterator[Case]:
+def _cases(raws: list[Any], key: str, table: FormatTable) -> Iterator[LegacyCase]:
     problems = [_unusable(raw, table) for raw in raws]
     labels = [None if problem else label_of(raw[table.id], table) for raw, problem in zip(raws, problems, strict=True)]
-    names = Labels({label for label in labels if label is not None})
+    names = UniqueLabels({label for label in labels if label is not None})
     for index, (raw, problem, label) in enumerate(zip(raws, problems, labels, strict=True)):
         pointer = (key, index)
         if label is None:
-            yield Case(pointer, raw, Outcome.REFUSED, (problem,))
+            yield LegacyCase(pointer, raw, MigrationOutcome.REFUSED, (problem,))
             continue
         own, note = names.named(label, pointer)
         yield _read_case(raw, pointer, table, label=own, notes=note)
 
 
-def _read_case(raw: Any, pointer: Pointer, table: Table, *, label: str, notes: tuple[str, ...]) -> Case:
+def _read_case(raw: Any, pointer: Pointer, table: FormatTable, *, label: str, notes: tuple[str, ...]) -> LegacyCase:
     script = _script(raw, table)
     if script and raw.get(script["key"]):
-        return Case(pointer, raw, Outcome.UNMAPPED, (script["decides"],))
+        return LegacyCase(pointer, raw, MigrationOutcome.UNMAPPED, (script["decides"],))
     readings = {row.key: reading_of(raw[row.key], row) for row in table.checks if row.key in raw}
-    outcome = worst(reading.outcome for reading in readings.values())
+    outcome = find_worst_outcome(reading.outcome for reading in readings.values())
     reasons = tuple(reason for reading in readings.values() for reason in reading.reasons)
-    if outcome is Outcome.REFUSED:
-        return Case(pointer, raw, outcome, reasons)
+    if outcome is MigrationOutcome.REFUSED:
+        return LegacyCase(pointer, raw, outcome, reasons)
     checks = _checks(readings, table)
-    none, plain = ((), Outcome.MIGRATED) if checks else _no_check(table)
+    none, plain = ((), MigrationOutcome.MIGRATED) if checks else _no_check(table)
     known = order(table)
     extra = unread((key for key in raw if key not in known), known)
     question = _question(raw, label, readings, table)
@@ -96,28 +96,28 @@ def _read_case(raw: Any, pointer: Pointer, table: Table, *, label: str, notes: t
     source = {"pointer": json_pointer(pointer), **question["x_source"], **keys}
     apart = (script["absent"],) if script else ()
     said = (*notes, *apart, *reasons, *none, *extra)
-    return Case(pointer, raw, worst([outcome, plain]), said, question | {"x_source": source}, _rubric(checks, table))
+    return LegacyCase(pointer, raw, find_worst_outcome([outcome, plain]), said, question | {"x_source": source}, _rubric(checks, table))
 
 
-def _script(raw: Mapping[str, Any], table: Table) -> Mapping[str, Any]:
+def _script(raw: Mapping[str, Any], table: FormatTable) -> Mapping[str, Any]:
     """Return what is said of cases that a script may decide, if this is one."""
     script: Mapping[str, Any] = table.form.get("script", {})
     return script if script and all(raw.get(name) == value for name, value in script["where"].items()) else {}
 
 
-def _no_check(table: Table) -> tuple[tuple[str], Outcome]:
+def _no_check(table: FormatTable) -> tuple[tuple[str], MigrationOutcome]:
     if said := table.form.get("no_check"):
-        return (said,), Outcome.LOSSY
-    return ("no check: any answer that is not empty passes, as the runner had it",), Outcome.MIGRATED
+        return (said,), MigrationOutcome.LOSSY
+    return ("no check: any answer that is not empty passes, as the runner had it",), MigrationOutcome.MIGRATED
 
 
-def _rubric(checks: Checks, table: Table) -> Draft:
+def _rubric(checks: Checks, table: FormatTable) -> ArtifactDraft:
     head = {} if checks else {"title": table.no_check["title"]}
     value = head | {"checks": list(checks or table.no_check["checks"]), "scoring": dict(table.scoring)}
-    return Draft(Kind.RUBRIC, _rubric_id(checks, table) if checks else table.no_check["id"], value)
+    return ArtifactDraft(Kind.RUBRIC, _rubric_id(checks, table) if checks else table.no_check["id"], value)
 
 
-def _rubric_id(checks: Checks, table: Table) -> str:
+def _rubric_id(checks: Checks, table: FormatTable) -> str:
     """Return the id for a set of checks: its first word and the start of its digest, the same wherever it is met."""
     kind = checks[0]["kind"]
     row = next(row for row in table.checks if row.kind == kind)
@@ -127,7 +127,7 @@ def _rubric_id(checks: Checks, table: Table) -> str:
     return f"{as_id(name)[:WORDS]}_{digest([*checks, dict(table.scoring)])[:_HEX]}"
 
 
-def _unusable(raw: Any, table: Table) -> str:
+def _unusable(raw: Any, table: FormatTable) -> str:
     if not isinstance(raw, dict):
         return f"the case is {named(raw)} where an object belongs"
     for key in (table.id, table.input):
@@ -140,12 +140,12 @@ def _unusable(raw: Any, table: Table) -> str:
     return "" if isinstance(raw[table.input], str) else f"{table.input} is {named(raw[table.input])}, not a text"
 
 
-def _checks(readings: Mapping[str, Reading], table: Table) -> Checks:
+def _checks(readings: Mapping[str, Reading], table: FormatTable) -> Checks:
     rows = [(row, readings[row.key].value) for row in table.checks if row.key in readings]
     return tuple(check for row, value in rows if (check := check_of(row, value)))
 
 
-def _question(raw: Mapping[str, Any], label: str, readings: Mapping[str, Reading], table: Table) -> dict[str, Any]:
+def _question(raw: Mapping[str, Any], label: str, readings: Mapping[str, Reading], table: FormatTable) -> dict[str, Any]:
     """Return the question; what the mapped fields alone would not give back is kept in `x_source`."""
     mapped = {table.id, table.input, *readings}
     metadata = {key: value for key, value in raw.items() if key not in mapped}

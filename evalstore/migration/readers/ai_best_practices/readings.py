@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from evalstore.migration.outcome import Outcome, worst
-from evalstore.migration.table import Row
+from evalstore.migration.outcome import MigrationOutcome, find_worst_outcome
+from evalstore.migration.table import CheckRow
 from evalstore.migration.words import named, unread
 from evalstore.text import excerpt
 
@@ -26,16 +26,16 @@ class Reading:
     """What one value means; `value` None asks for nothing."""
 
     value: Any = None
-    outcome: Outcome = Outcome.MIGRATED
+    outcome: MigrationOutcome = MigrationOutcome.MIGRATED
     reasons: tuple[str, ...] = ()
 
 
-def read(raw: Any, row: Row) -> Reading:
+def read(raw: Any, row: CheckRow) -> Reading:
     """Return what the legacy grader made of the value of `row.key`."""
     return _READ[row.read](raw, row)
 
 
-def _texts(raw: Any, row: Row) -> Reading:
+def _texts(raw: Any, row: CheckRow) -> Reading:
     if not isinstance(raw, str | dict | list):
         return _crash(row.key, named(raw))
     items = list(raw)  # of a text its characters, of an object its keys, as the legacy grader had it
@@ -52,35 +52,35 @@ def _texts(raw: Any, row: Row) -> Reading:
     return _misleading(items, reasons)
 
 
-def _texts_or_off(raw: Any, row: Row) -> Reading:
+def _texts_or_off(raw: Any, row: CheckRow) -> Reading:
     return _texts(raw, row) if raw else Reading()
 
 
-def _truth(raw: Any, row: Row) -> Reading:
+def _truth(raw: Any, row: CheckRow) -> Reading:
     odd = bool(raw) and raw is not True
     return _misleading(bool(raw), [f"{row.key} is {_shown(raw)}, which counts as true"] if odd else [])
 
 
-def _at_least(raw: Any, row: Row) -> Reading:
+def _at_least(raw: Any, row: CheckRow) -> Reading:
     if not isinstance(raw, int | Decimal):
         return _crash(row.key, named(raw)) if raw else Reading()
     return _bound(raw, row, max(0, raw if isinstance(raw, int) else math.ceil(min(float(raw), _UNREACHABLE))))
 
 
-def _at_most(raw: Any, row: Row) -> Reading:
+def _at_most(raw: Any, row: CheckRow) -> Reading:
     if not isinstance(raw, int | Decimal):
         return _crash(row.key, named(raw))
     return _bound(raw, row, max(0, raw if isinstance(raw, int) else math.floor(min(float(raw), row.limit))))
 
 
-def _bound(raw: int | Decimal, row: Row, whole: int) -> Reading:
+def _bound(raw: int | Decimal, row: CheckRow, whole: int) -> Reading:
     if raw is True or (raw > 0 and whole != raw):
-        outcome = Outcome.LOSSY if raw is True else Outcome.MIGRATED
+        outcome = MigrationOutcome.LOSSY if raw is True else MigrationOutcome.MIGRATED
         return Reading(int(whole), outcome, (f"{row.key} is {_shown(raw)}, which counts as {int(whole)}",))
     return Reading(int(whole))
 
 
-def _options(raw: Any, row: Row) -> Reading:
+def _options(raw: Any, row: CheckRow) -> Reading:
     if not raw:
         return Reading()
     if not isinstance(raw, dict):
@@ -88,21 +88,21 @@ def _options(raw: Any, row: Row) -> Reading:
     rows = {option.key: option for option in row.options}
     readings = [(key, read(item, rows[key])) for key, item in raw.items() if key in rows]
     value = {key: reading.value for key, reading in readings if reading.value is not None}
-    outcome = worst(reading.outcome for _, reading in readings)
+    outcome = find_worst_outcome(reading.outcome for _, reading in readings)
     reasons = [reason for _, reading in readings for reason in reading.reasons]
-    if not value and outcome is not Outcome.REFUSED:
-        outcome = Outcome.LOSSY
+    if not value and outcome is not MigrationOutcome.REFUSED:
+        outcome = MigrationOutcome.LOSSY
         reasons.append("it asks for nothing that the legacy grader reads")
     reasons += unread((key for key in raw if key not in rows), rows)
     return Reading(value, outcome, tuple(f"{row.key}: {reason}" for reason in reasons))
 
 
 def _misleading(value: Any, reasons: list[str]) -> Reading:
-    return Reading(value, Outcome.LOSSY if reasons else Outcome.MIGRATED, tuple(reasons))
+    return Reading(value, MigrationOutcome.LOSSY if reasons else MigrationOutcome.MIGRATED, tuple(reasons))
 
 
 def _crash(key: str, what: str) -> Reading:
-    return Reading(None, Outcome.REFUSED, (f"{key} is {what}, which crashes the legacy grader",))
+    return Reading(None, MigrationOutcome.REFUSED, (f"{key} is {what}, which crashes the legacy grader",))
 
 
 def _shown(raw: Any) -> str:
@@ -111,7 +111,7 @@ def _shown(raw: Any) -> str:
     return named(raw) if isinstance(raw, bool | list | dict) else str(raw)
 
 
-_READ: Mapping[str, Callable[[Any, Row], Reading]] = {
+_READ: Mapping[str, Callable[[Any, CheckRow], Reading]] = {
     "texts": _texts,
     "texts_or_off": _texts_or_off,
     "truth": _truth,

@@ -9,13 +9,13 @@ from typing import Any
 from evalstore.errors import RefusedError
 from evalstore.migration.fold import whole
 from evalstore.migration.readers.ai_best_practices.readings import read
-from evalstore.migration.table import Row, Table
+from evalstore.migration.table import CheckRow, FormatTable
 from evalstore.model import is_cosmetic
 
 Checks = Sequence[Mapping[str, Any]]
 
 
-def check_of(row: Row, value: Any) -> dict[str, Any] | None:
+def check_of(row: CheckRow, value: Any) -> dict[str, Any] | None:
     """Return the check that a value asks for; None when it asks for nothing."""
     if value is None or value is False or value in ([], {}):
         return None
@@ -23,7 +23,7 @@ def check_of(row: Row, value: Any) -> dict[str, Any] | None:
     return {"kind": row.kind, **params, **row.fixed}
 
 
-def case_of(question: Mapping[str, Any], checks: Checks, table: Table) -> dict[str, Any]:
+def case_of(question: Mapping[str, Any], checks: Checks, table: FormatTable) -> dict[str, Any]:
     """Return the legacy case of a question and the checks of its rubric, or raise `RefusedError`.
 
     What the question says today comes first. A value of the source that the format's other words cannot give back
@@ -40,7 +40,7 @@ def case_of(question: Mapping[str, Any], checks: Checks, table: Table) -> dict[s
     return _ordered(found, source.get("keys") or order(table))
 
 
-def suite_of(dataset: Mapping[str, Any], cases: Iterable[tuple[str, Any]], table: Table) -> dict[str, Any]:
+def suite_of(dataset: Mapping[str, Any], cases: Iterable[tuple[str, Any]], table: FormatTable) -> dict[str, Any]:
     """Return the legacy file of a dataset and its cases, each with its pointer in the source (or empty)."""
     source = dataset.get("x_source", {})
     unmapped = [(item["pointer"], whole(item["value"])) for item in dataset.get("x_unmapped", ())]
@@ -50,17 +50,17 @@ def suite_of(dataset: Mapping[str, Any], cases: Iterable[tuple[str, Any]], table
     return _ordered(found, source.get("keys") or table.root_data)
 
 
-def order(table: Table) -> list[str]:
+def order(table: FormatTable) -> list[str]:
     """Return the usual order of a case's keys."""
     return list(dict.fromkeys([*table.order, table.id, table.input, *table.data, *(row.key for row in table.checks)]))
 
 
-def label_of(raw: int | str, table: Table) -> str:
+def label_of(raw: int | str, table: FormatTable) -> str:
     """Return what the legacy runner calls a case by its id."""
     return raw if isinstance(raw, str) else table.number.format(raw)
 
 
-def _id(question: Mapping[str, Any], source: Mapping[str, Any], table: Table) -> Any:
+def _id(question: Mapping[str, Any], source: Mapping[str, Any], table: FormatTable) -> Any:
     name = question["id"]
     kept = source.get("id", name)
     # A case whose id another one has, too, is called by a number behind that.
@@ -68,7 +68,7 @@ def _id(question: Mapping[str, Any], source: Mapping[str, Any], table: Table) ->
     return kept if called.fullmatch(name) else name
 
 
-def _graded(checks: Checks, kept: Mapping[str, Any], table: Table) -> dict[str, Any]:
+def _graded(checks: Checks, kept: Mapping[str, Any], table: FormatTable) -> dict[str, Any]:
     asked = _by_key([_bare(check) for check in checks], table)
     found = {}
     for row in table.checks:
@@ -80,7 +80,7 @@ def _graded(checks: Checks, kept: Mapping[str, Any], table: Table) -> dict[str, 
     return found
 
 
-def _by_key(checks: list[dict[str, Any]], table: Table) -> dict[str, dict[str, Any]]:
+def _by_key(checks: list[dict[str, Any]], table: FormatTable) -> dict[str, dict[str, Any]]:
     if checks == table.no_check["checks"]:
         return {}
     rows = {row.kind: row for row in table.checks}
@@ -93,7 +93,7 @@ def _by_key(checks: list[dict[str, Any]], table: Table) -> dict[str, dict[str, A
     return asked
 
 
-def back(check: Mapping[str, Any], row: Row) -> Any:
+def back(check: Mapping[str, Any], row: CheckRow) -> Any:
     """Return the legacy value that asks for a check."""
     if row.options:
         return {option.key: check[option.key] for option in row.options if option.key in check}

@@ -7,11 +7,11 @@ from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.migration.names import dataset_id
-from evalstore.migration.outcome import Outcome
+from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.every_eval_ever.results import HELD, notes_of, results_of, rulers_of
 from evalstore.migration.readers.every_eval_ever.rows import questions_of
-from evalstore.migration.table import Table
-from evalstore.migration.taken import Case, Draft, Legacy, Note, Taken
+from evalstore.migration.table import FormatTable
+from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, MigrationNote, Extraction
 from evalstore.migration.words import named
 from evalstore.model import Kind
 from evalstore.runs.kept import stem_of
@@ -20,12 +20,12 @@ RUNS = True
 _LINES = frozenset({".jsonl", ".ndjson"})
 
 
-def read(legacy: Legacy, table: Table) -> Taken:
+def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return what a file of rows, or an aggregate, says; the file itself is kept as a run."""
     root: Any = legacy.document.value
     dialect = table.lists["" if isinstance(root, list) else "evaluation_results"]
     if problem := _problem(root, PurePosixPath(legacy.file).suffix.lower()):
-        return Taken(dialect, notes=(Note((), Outcome.REFUSED, problem),))
+        return Extraction(dialect, notes=(MigrationNote((), MigrationOutcome.REFUSED, problem),))
     return _rows(legacy, table) if isinstance(root, list) else _aggregate(legacy, table)
 
 
@@ -38,20 +38,20 @@ def _problem(root: Any, suffix: str) -> str:
     return "" if isinstance(results, list) else f"evaluation_results is {named(results)} where a list belongs"
 
 
-def _rows(legacy: Legacy, table: Table) -> Taken:
+def _rows(legacy: LegacySource, table: FormatTable) -> Extraction:
     cases, notes = questions_of(legacy.document.value, (), legacy.document)
     made = any(not case.refused for case in cases)
-    return Taken(table.lists[""], _dataset(legacy, table), cases, notes=notes, run=made)
+    return Extraction(table.lists[""], _dataset(legacy, table), cases, notes=notes, run=made)
 
 
-def _aggregate(legacy: Legacy, table: Table) -> Taken:
+def _aggregate(legacy: LegacySource, table: FormatTable) -> Extraction:
     root: Any = legacy.document.value
     held = root.get(HELD)
     cases, notes = questions_of(held, (HELD,), legacy.document) if isinstance(held, list) else ((), ())
     asked = any(not case.refused for case in cases)
     found = results_of(root, table.form)
     rulers, judges = rulers_of(found)
-    return Taken(
+    return Extraction(
         table.lists["evaluation_results"],
         _dataset(legacy, table, (HELD,)) if asked else None,
         (*_apart(cases, asked=asked), *rulers),
@@ -61,11 +61,11 @@ def _aggregate(legacy: Legacy, table: Table) -> Taken:
     )
 
 
-def _apart(cases: tuple[Case, ...], *, asked: bool) -> tuple[Case, ...]:
+def _apart(cases: tuple[LegacyCase, ...], *, asked: bool) -> tuple[LegacyCase, ...]:
     return cases if asked else tuple(case for case in cases if case.refused)
 
 
-def _dataset(legacy: Legacy, table: Table, at: Pointer = ()) -> Draft:
+def _dataset(legacy: LegacySource, table: FormatTable, at: Pointer = ()) -> ArtifactDraft:
     path = PurePosixPath(legacy.file)
     name = str(path.with_name(f"{stem_of(path.name)}.json"))
-    return Draft(Kind.DATASET, dataset_id(name, {}, table), {}, at)
+    return ArtifactDraft(Kind.DATASET, dataset_id(name, {}, table), {}, at)

@@ -10,7 +10,7 @@ from evalstore.documents import Pointer, digest
 from evalstore.migration.names import as_id, slug
 from evalstore.migration.prompts import literal, variables_of
 from evalstore.migration.readers.every_eval_ever.numbers import is_number
-from evalstore.migration.taken import Draft
+from evalstore.migration.taken import ArtifactDraft
 from evalstore.migration.words import named
 from evalstore.model import Kind
 from evalstore.runs.shape import within
@@ -29,8 +29,8 @@ _KEPT = "it is kept in the run"
 class Ruler:
     """The judges of a result, the rubric that asks them, and what may differ from how the result was scored."""
 
-    judges: tuple[Draft, ...]
-    rubric: Draft
+    judges: tuple[ArtifactDraft, ...]
+    rubric: ArtifactDraft
     reasons: tuple[str, ...]
 
 
@@ -88,7 +88,7 @@ def _answer(metric: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any
     return {"score_type": type_, "level_names": names}
 
 
-def _judge(prompt: str, member: Mapping[str, Any], answer: Mapping[str, Any], form: Mapping[str, Any]) -> Draft:
+def _judge(prompt: str, member: Mapping[str, Any], answer: Mapping[str, Any], form: Mapping[str, Any]) -> ArtifactDraft:
     names = literal(", ".join(answer.get("level_names", ())))
     reply = form["replies"][answer["score_type"]].format(names=names, **answer.get("scale", {}))
     template = form["judge"].format(prompt=literal(prompt).rstrip("\n"), reply=reply)
@@ -101,7 +101,7 @@ def _judge(prompt: str, member: Mapping[str, Any], answer: Mapping[str, Any], fo
         **({"model": model} if model else {}),
     }
     word = slug(str(model.get("id", "")).rpartition("/")[2]) or "judge"
-    return Draft(Kind.JUDGE, _named(word, value), value)
+    return ArtifactDraft(Kind.JUDGE, _named(word, value), value)
 
 
 def _model(member: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _model(member: Mapping[str, Any]) -> dict[str, Any]:
     return {**({"id": names[0]} if names else {}), **heat}
 
 
-def _jury(given: Mapping[str, Any], judges: Sequence[Draft], form: Mapping[str, Any]) -> dict[str, Any] | str:
+def _jury(given: Mapping[str, Any], judges: Sequence[ArtifactDraft], form: Mapping[str, Any]) -> dict[str, Any] | str:
     if len({judge.ref for judge in judges}) < len(judges):
         return "two of its judges are the same model with the same settings, which a jury asks once"
     method = given.get("aggregation_method")
@@ -161,11 +161,11 @@ def _turned(metric: Mapping[str, Any]) -> dict[str, Any]:
     return {"negate": True} if metric.get("lower_is_better") is True else {}
 
 
-def _rubric(result: Mapping[str, Any], check: dict[str, Any]) -> Draft:
+def _rubric(result: Mapping[str, Any], check: dict[str, Any]) -> ArtifactDraft:
     title = result.get("evaluation_name")
     value = {"checks": [{"id": "judged", "kind": "llm_judge", **check}], "scoring": {"combine": "weighted_avg"}}
     name = _named(slug(title) if isinstance(title, str) else "", value)
-    return Draft(Kind.RUBRIC, name, {**({"title": title} if isinstance(title, str) and title else {}), **value})
+    return ArtifactDraft(Kind.RUBRIC, name, {**({"title": title} if isinstance(title, str) and title else {}), **value})
 
 
 def _named(word: str, value: Any) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.outcome import Outcome
+from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.every_eval_ever.judged import Ruler, ruler_of
 from evalstore.migration.readers.every_eval_ever.numbers import is_number
-from evalstore.migration.taken import Case, Draft, Note
+from evalstore.migration.taken import LegacyCase, ArtifactDraft, MigrationNote
 from evalstore.migration.words import named
 from evalstore.runs.labels import aggregate_doubt
 from evalstore.runs.shape import within
@@ -32,31 +32,31 @@ def results_of(root: Mapping[str, Any], form: Mapping[str, Any]) -> list[Result]
     return found
 
 
-def rulers_of(found: Iterable[Result]) -> tuple[tuple[Case, ...], tuple[Draft, ...]]:
+def rulers_of(found: Iterable[Result]) -> tuple[tuple[LegacyCase, ...], tuple[ArtifactDraft, ...]]:
     """Return a rubric for each result that models scored, and their judges."""
     made = [(pointer, result, ruler) for pointer, result, ruler in found if isinstance(ruler, Ruler)]
     cases = tuple(
-        Case(pointer, result, Outcome.LOSSY, (*ruler.reasons, *_odd(result)), rubric=ruler.rubric)
+        LegacyCase(pointer, result, MigrationOutcome.LOSSY, (*ruler.reasons, *_odd(result)), rubric=ruler.rubric)
         for pointer, result, ruler in made
     )
     judges = {judge.ref: judge for _, _, ruler in reversed(made) for judge in reversed(ruler.judges)}
     return cases, tuple(reversed(judges.values()))
 
 
-def notes_of(root: Mapping[str, Any], found: Iterable[Result]) -> Iterator[Note]:
+def notes_of(root: Mapping[str, Any], found: Iterable[Result]) -> Iterator[MigrationNote]:
     """Yield a note on every other result, and on a label that the aggregate does not fit."""
     if doubt := aggregate_doubt(root):
-        yield Note(("schema_version",), Outcome.MIGRATED, doubt, kept=True)
+        yield MigrationNote(("schema_version",), MigrationOutcome.MIGRATED, doubt, kept=True)
     if not root["evaluation_results"]:
-        yield Note(("evaluation_results",), Outcome.UNMAPPED, "it has no result; it is kept as a run")
+        yield MigrationNote(("evaluation_results",), MigrationOutcome.UNMAPPED, "it has no result; it is kept as a run")
     with_rows = isinstance(root.get(HELD), list) or bool(within(root, "detailed_evaluation_results"))
     for pointer, result, ruler in found:
         if isinstance(ruler, Ruler):
             continue
         graded = with_rows and not ruler
         reasons = [ruler or ("" if with_rows else _ALONE), *_odd(result)]
-        outcome = Outcome.MIGRATED if graded else Outcome.UNMAPPED
-        yield Note(pointer, outcome, "; ".join(filter(None, reasons)), kept=graded)
+        outcome = MigrationOutcome.MIGRATED if graded else MigrationOutcome.UNMAPPED
+        yield MigrationNote(pointer, outcome, "; ".join(filter(None, reasons)), kept=graded)
 
 
 def _odd(result: Any) -> Iterator[str]:

@@ -9,9 +9,9 @@ from typing import Any
 
 from evalstore.documents import Document, Pointer, digest, json_pointer
 from evalstore.errors import LoadError, Place
-from evalstore.migration.names import Labels
-from evalstore.migration.outcome import Outcome
-from evalstore.migration.taken import Case, Note
+from evalstore.migration.names import UniqueLabels
+from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.taken import LegacyCase, MigrationNote
 from evalstore.migration.words import named
 from evalstore.model import Verdict
 from evalstore.runs.graded import graded_of
@@ -25,40 +25,40 @@ _TWIN = (
 )
 
 
-def questions_of(rows: Sequence[Any], at: Pointer, document: Document) -> tuple[tuple[Case, ...], tuple[Note, ...]]:
+def questions_of(rows: Sequence[Any], at: Pointer, document: Document) -> tuple[tuple[LegacyCase, ...], tuple[MigrationNote, ...]]:
     """Return the questions of rows that stand at `at`, and a note on each further row of a question.
 
     A question is a sample of an evaluation with its own content: rows of one sample that ask the same are one question.
     """
     found = list(_taken(rows, at, document))
-    cases = tuple(one for one in found if isinstance(one, Case))
-    return cases, tuple(one for one in found if isinstance(one, Note))
+    cases = tuple(one for one in found if isinstance(one, LegacyCase))
+    return cases, tuple(one for one in found if isinstance(one, MigrationNote))
 
 
-def _taken(rows: Sequence[Any], at: Pointer, document: Document) -> Iterator[Case | Note]:
+def _taken(rows: Sequence[Any], at: Pointer, document: Document) -> Iterator[LegacyCase | MigrationNote]:
     first: dict[str, Pointer] = {}
     own: dict[str, str] = {}
-    names = Labels({str(row["sample_id"]) for row in rows if not _problem(row)})
+    names = UniqueLabels({str(row["sample_id"]) for row in rows if not _problem(row)})
     for index, row in enumerate(rows):
         pointer = (*at, index)
         if problem := _problem(row):
-            yield Case(pointer, row, Outcome.REFUSED, (problem,))
+            yield LegacyCase(pointer, row, MigrationOutcome.REFUSED, (problem,))
             continue
         id_, asked = str(row["sample_id"]), _asked(row)
         outcome, reasons = _odd(row, document.place(pointer))
         key = digest([row.get("evaluation_name"), id_, asked])
         if key in own:
             again = f"another row of the question {own[key]}"
-            yield Note(pointer, outcome, "; ".join([again, *reasons]), question=own[key])
+            yield MigrationNote(pointer, outcome, "; ".join([again, *reasons]), question=own[key])
             continue
         own[key] = id_
         if id_ in first:
             own[key] = names.fresh(id_)
             twin = _TWIN.format(id=id_, first=json_pointer(first[id_]), own=own[key])
-            outcome, reasons = Outcome.LOSSY, (twin, *reasons)
+            outcome, reasons = MigrationOutcome.LOSSY, (twin, *reasons)
         first.setdefault(id_, pointer)
         question = {"id": own[key], **asked, **_told(row, pointer, asked)}
-        yield Case(pointer, row, outcome, reasons, question)
+        yield LegacyCase(pointer, row, outcome, reasons, question)
 
 
 def _problem(row: Any) -> str:
@@ -124,7 +124,7 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _odd(row: Mapping[str, Any], place: Place) -> tuple[Outcome, tuple[str, ...]]:
+def _odd(row: Mapping[str, Any], place: Place) -> tuple[MigrationOutcome, tuple[str, ...]]:
     """Say what is odd about a row of a run: one that evalstore cannot read as such, a label that lies, no grade."""
     doubt = row_doubt(row) if "response" not in row else ""
     try:
@@ -132,8 +132,8 @@ def _odd(row: Mapping[str, Any], place: Place) -> tuple[Outcome, tuple[str, ...]
             graded = graded_of(row, place)
     except LoadError as error:
         reason = f"its question is kept, its row cannot be read: {error.message}"
-        return Outcome.LOSSY, tuple(filter(None, [reason, doubt]))
+        return MigrationOutcome.LOSSY, tuple(filter(None, [reason, doubt]))
     if graded is None:
-        return Outcome.MIGRATED, tuple(filter(None, ["its model gave no output", doubt]))
+        return MigrationOutcome.MIGRATED, tuple(filter(None, ["its model gave no output", doubt]))
     unknown = graded.verdict is Verdict.UNSCORED and "response" not in row
-    return Outcome.MIGRATED, tuple(filter(None, ["it has no score: -1 says unknown" if unknown else "", doubt]))
+    return MigrationOutcome.MIGRATED, tuple(filter(None, ["it has no score: -1 says unknown" if unknown else "", doubt]))

@@ -1,0 +1,34 @@
+"""Counts the steps that a decision may take: steps and never time, so that every machine stops at the same place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+class OutOfStepsError(Exception):
+    """A budget is used up; whoever asked the question says so in its own words."""
+
+
+@dataclass(slots=True)
+class SharedBudget:
+    """The steps of one question; with `shared`, each is also taken from what many questions have together."""
+
+    limit: float
+    shared: SharedBudget | None = None
+    left: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left = self.limit
+
+    @property
+    def spent(self) -> int:
+        """How many steps were taken, at most the limit: the last request may ask for more than there is."""
+        return int(self.limit - max(self.left, 0))
+
+    def spend(self, steps: int = 1) -> None:
+        """Take steps; raises `OutOfStepsError` when they, or the shared ones, are used up."""
+        if self.shared is not None:
+            self.shared.spend(steps)
+        self.left -= steps
+        if self.left < 0:
+            raise OutOfStepsError

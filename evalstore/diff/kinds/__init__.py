@@ -1,0 +1,155 @@
+"""What a comparison knows of each check kind: one module a kind, found by its name, each with one value `KIND`.
+
+To add a kind, write `<kind>.py` here with a `CheckKind`; nothing else in `evalstore.diff` names it. An edit of a
+parameter falls under the rule that its `Param` names: rules for limits (`format-changed` for lengths,
+`markdown-bound-changed` for structure) and for case (`match-case-changed`) serve any kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from evalstore.checks.kinds import KindTable
+from evalstore.diff.params import REQUIRED, Params, UnreadableError
+from evalstore.documents import Pointer
+
+if TYPE_CHECKING:
+    from evalstore.diff.change import Change
+    from evalstore.diff.changes.walk import EditScript
+
+Row = Mapping[str, Any]
+Predicate = Callable[[Params], bool]
+
+# Characters of a text that is tried as a witness; longer ones nobody would read.
+LONGEST_TEXT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A bound on a number: `of` returns the one that counts, which another parameter may imply.
+
+    `ends_grading`: an output beyond it fails at once, and what could stop the grading of it no longer does.
+    """
+
+    of: Callable[[Params], float]
+    is_minimum: bool
+    ends_grading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter: what its absence means, how its value is brought to one spelling, and how its edits are judged.
+
+    `rule` is that of an edit of the whole value, `items` those of an item of a list that is added and removed,
+    `rewording` that of one item exchanged for another; `edits` reads the edits itself. Without any of them an edit is
+    unclassified, and major. `comes_first(old, new)` says that the parameter is edited before the others, and else
+    after them: under which values of the others an edit is compared decides how much can be proved. `is_set`: neither
+    order nor repetition counts.
+    """
+
+    default: Any
+    read: Callable[[Any], Any]
+    rule: str | None = None
+    items: tuple[str, str] | None = None
+    rewording: str | None = None
+    edits: Callable[[EditScript, str], Iterator[Change]] | None = None
+    comes_first: Callable[[Any, Any], bool] | None = None
+    limit: Limit | None = None
+    is_set: bool = False
+
+
+def always(_: Params) -> bool:
+    """Return true whatever the parameters."""
+    return True
+
+
+def never(_: Params) -> bool:
+    """Return false whatever the parameters."""
+    return False
+
+
+def read_no_question(_: Params) -> Iterator[Pointer]:
+    """Yield nothing: the kind reads no part of a question."""
+    yield from ()
+
+
+def _fill_nothing(_: Params, __: Row) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckKind:
+    """One kind; what its functions say of parameters holds for every output and every question.
+
+    `is_binary`: its score is 0 or 1. `may_miss`: some output or question leaves it nothing to grade (unscored,
+    missing). `may_err`: a limit, a judge, another engine or another artifact can stop it (unscored, error).
+    `question_parts`: pointers to what it reads of a question; `fill_from_question(check, row)` returns the parameters
+    that ask for the same (None: the parameter goes). `sample_texts`: outputs that may tell two forms of it apart, one
+    that passes first. `bans`: what it looks for makes it fail. `score_parts`: how many equal parts its score is a
+    share of, 0 where that is not known. `reads_threshold`: its threshold moves its score, not its verdict alone.
+    `asks_judges`, `reads_more_than_text`: no text alone shows that it moves. `is_portable`: it needs no program that
+    other machines may lack. `price`: what grading one output costs, of the budget for witnesses.
+    """
+
+    params: Mapping[str, Param]
+    is_binary: Predicate
+    may_miss: Predicate
+    may_err: Predicate
+    question_parts: Callable[[Params], Iterator[Pointer]]
+    sample_texts: Callable[[Params], Iterator[str]]
+    fill_from_question: Callable[[Params, Row], dict[str, Any]] = _fill_nothing
+    bans: bool = False
+    score_parts: Callable[[Params], int] = lambda _: 0
+    reads_threshold: Predicate = never
+    asks_judges: Predicate = never
+    reads_more_than_text: Predicate = never
+    is_portable: bool = True
+    price: int = 10
+
+
+KINDS: Mapping[str, CheckKind] = KindTable(__name__, __path__, lambda module: module.KIND)
+
+
+def read_params(kind: str, value: Params) -> dict[str, Any]:
+    """Return the parameters of a check's mapping, each in its one spelling, defaults written out."""
+    read: dict[str, Any] = {}
+    for name, param in KINDS[kind].params.items():
+        if name not in value and param.default is REQUIRED:
+            raise UnreadableError(f"{name} is missing")
+        read[name] = param.read(value[name]) if name in value else param.default
+    return read
+
+
+def at_least(name: str, *, implied_by: str = "", ends_grading: bool = False) -> Limit:
+    """Return the limit of a count that is never below 0; one who sets `implied_by` asks for 1 anyway."""
+
+    def of(params: Params) -> float:
+        return max(params[name] or 0, int(bool(params.get(implied_by))))
+
+    return Limit(of, is_minimum=True, ends_grading=ends_grading)
+
+
+def at_most(name: str, *, highest: float = inf, ends_grading: bool = False) -> Limit:
+    """Return the limit of a count that is never above `highest`; without a value there is none."""
+
+    def of(params: Params) -> float:
+        value: float | None = params[name]
+        return highest if value is None else min(value, highest)
+
+    return Limit(of, is_minimum=False, ends_grading=ends_grading)
+
+
+def phrase_texts(phrases: Sequence[str], needed: int) -> Iterator[str]:
+    """Yield texts with as many of the phrases as are needed, with one less, and with each alone, in both cases."""
+    yield from ("\n".join(phrases[:needed]), "\n".join(phrases[: max(0, needed - 1)]))
+    yield from (text for phrase in phrases for text in (phrase, phrase.swapcase()))
+
+
+def lengths_around(*limits: int | None) -> Iterator[str]:
+    """Yield texts of as many characters as each limit says, of one more, and of one less."""
+    for limit in limits:
+        if limit is not None and limit < LONGEST_TEXT:
+            yield from ("x" * length for length in (limit, limit + 1, max(0, limit - 1)))

@@ -1,0 +1,23 @@
+"""composite: another rubric; what it reads and how it moves is followed to that rubric, wherever references are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evalstore.diff.kinds import CheckKind, Param, always, never, read_no_question
+from evalstore.diff.params import REQUIRED, Params, read_text
+
+
+def _yield_texts(_: Params) -> Iterator[str]:
+    # The comparison of that rubric brings its own.
+    yield from ()
+
+
+KIND = CheckKind(
+    params={"rubric_ref": Param(REQUIRED, read_text, rule="composite-ref-changed")},
+    is_binary=never,
+    may_miss=always,
+    may_err=always,
+    question_parts=read_no_question,
+    sample_texts=_yield_texts,
+)

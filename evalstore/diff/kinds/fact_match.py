@@ -1,0 +1,70 @@
+"""fact_match: facts, as text or by a judge; the share of them that an output states is the score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from evalstore.diff.change import Change
+from evalstore.diff.changes.walk import EditScript, with_param
+from evalstore.diff.kinds import CheckKind, Param, Row
+from evalstore.diff.params import Params, read_switch, read_text, read_texts, read_typed
+from evalstore.documents import Pointer
+
+_REPEATED = 20  # facts of which each is tried alone
+
+
+def _read_facts(value: Any) -> list[str]:
+    """Return a list of facts as the texts that are looked for; their ids are names for people."""
+    return read_texts([fact.get("value") if isinstance(fact, dict) else fact for fact in read_typed(value, list)])
+
+
+def _find_question_parts(params: Params) -> Iterator[Pointer]:
+    if params["facts"] is None:
+        yield ("expected_facts",)
+
+
+def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
+    if "facts" in check:
+        return {}
+    return {"facts": _read_facts([] if row.get("expected_facts") is None else row["expected_facts"])}
+
+
+def _yield_fact_changes(walk: EditScript, token: str) -> Iterator[Change]:
+    old, new = (side[token].params["facts"] for side in (walk.current, walk.goal))
+    turned = old is not None and new is not None and sorted(old) == sorted(new)
+    done = with_param(walk.current[token], "facts", new)
+    yield walk.edit_check("list-reordered" if turned else "fact-changed", "facts", done, old=old, new=new)
+
+
+def _yield_texts(params: Params) -> Iterator[str]:
+    if facts := params["facts"]:
+        yield "\n".join(facts)
+        yield from (text for fact in facts[:_REPEATED] for text in (fact, fact.swapcase()))
+        yield from ("\n".join(facts[:index] + facts[index + 1 :]) for index in range(min(len(facts), _REPEATED)))
+
+
+def _asks_judge(params: Params) -> bool:
+    return params["judge_prompt_ref"] is not None
+
+
+def _count_parts(params: Params) -> int:
+    return 0 if _asks_judge(params) else len(params["facts"] or ())
+
+
+KIND = CheckKind(
+    params={
+        "facts": Param(None, _read_facts, rule="fact-changed", edits=_yield_fact_changes, is_set=True),
+        "case_sensitive": Param(False, read_switch, rule="match-case-changed", comes_first=lambda old, _: bool(old)),
+        "judge_prompt_ref": Param(None, read_text, rule="judge-ref-changed"),
+    },
+    is_binary=lambda params: _count_parts(params) == 1,
+    may_miss=lambda params: not params["facts"],
+    may_err=lambda params: params["facts"] is None or _asks_judge(params),
+    question_parts=_find_question_parts,
+    fill_from_question=_fill_from_question,
+    sample_texts=_yield_texts,
+    score_parts=_count_parts,
+    asks_judges=_asks_judge,
+    reads_more_than_text=lambda params: not params["facts"],
+)

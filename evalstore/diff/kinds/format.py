@@ -1,0 +1,60 @@
+"""format: JSON or text, and the limits of its length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from evalstore.diff.kinds import LONGEST_TEXT, CheckKind, Param, Row, always, at_least, at_most, lengths_around
+from evalstore.diff.params import Params, read_count, read_one_of
+from evalstore.documents import Pointer
+
+_FORMATS = ("json", "text")
+_RULE = "format-changed"
+
+
+def _find_question_parts(params: Params) -> Iterator[Pointer]:
+    if params["format"] is None:
+        yield ("expected", "format")
+
+
+def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
+    expected = row.get("expected")
+    if "format" in check or not isinstance(expected, dict):
+        return {}
+    wanted = expected.get("format")
+    return {"format": wanted} if isinstance(wanted, str) and wanted in _FORMATS else {}
+
+
+def _yield_texts(params: Params) -> Iterator[str]:
+    yield "{}" if params["format"] == "json" else "x" * min(params["min_chars"] or 1, LONGEST_TEXT)
+    yield from ("{}", "x", *lengths_around(params["min_chars"], params["max_chars"]))
+
+
+def _is_new(old: Any, _: Any) -> bool:
+    # A format is compared while there is a limit, which is something to grade.
+    return old is None
+
+
+KIND = CheckKind(
+    params={
+        "format": Param(None, read_one_of(*_FORMATS), rule=_RULE),
+        # 0 is not the absence of a limit, which says that there is something to grade. No text is empty.
+        "min_chars": Param(
+            None,
+            read_count,
+            rule=_RULE,
+            comes_first=_is_new,
+            limit=at_least("min_chars", implied_by="format", ends_grading=True),
+        ),
+        "max_chars": Param(
+            None, read_count, rule=_RULE, comes_first=_is_new, limit=at_most("max_chars", ends_grading=True)
+        ),
+    },
+    is_binary=always,
+    may_miss=lambda params: params["format"] is params["min_chars"] is params["max_chars"] is None,
+    may_err=lambda params: params["format"] != "text",  # JSON beyond the limits
+    question_parts=_find_question_parts,
+    fill_from_question=_fill_from_question,
+    sample_texts=_yield_texts,
+)

@@ -1,0 +1,55 @@
+"""markdown_structure: demands on headings, code blocks and paragraphs, and the dialect in which they are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evalstore.diff.kinds import CheckKind, Param, always, at_least, at_most, never, read_no_question
+from evalstore.diff.params import Params, read_count, read_one_of, read_switch, read_texts
+
+# Markdown has six levels.
+_DEEPEST_HEADING = 6
+_DEMAND, _BOUND = "markdown-requirement-changed", "markdown-bound-changed"
+_REPEATED = 20  # of a demand, in one text
+
+
+def _yield_texts(params: Params) -> Iterator[str]:
+    headings, paragraphs, blocks = (
+        [text] * min(params[name], _REPEATED)
+        for text, name in (("## a", "min_headings"), ("a", "min_paragraphs"), ("```\na\n```", "min_code_blocks"))
+    )
+    sections = [f"## {section}" for section in params["required_sections"]]
+    whole = [*headings, *sections, *blocks, *paragraphs]
+    yield "\n\n".join(whole)
+    yield "\n\n".join(["# a", *whole])
+    for index in range(min(len(whole), _REPEATED)):
+        yield "\n\n".join(whole[:index] + whole[index + 1 :])
+    deeper = f"{'#' * min(params['max_heading_level'] + 1, _DEEPEST_HEADING)} a"
+    for more in (deeper, *params["forbidden_patterns"]):
+        yield more
+        yield "\n\n".join([*whole, more])
+
+
+KIND = CheckKind(
+    params={
+        "dialect": Param("commonmark", read_one_of("commonmark", "lines"), rule="check-engine-changed"),
+        # A required section is a heading.
+        "min_headings": Param(
+            0, read_count, rule=_BOUND, limit=at_least("min_headings", implied_by="required_sections")
+        ),
+        "max_heading_level": Param(
+            _DEEPEST_HEADING, read_count, rule=_BOUND, limit=at_most("max_heading_level", highest=_DEEPEST_HEADING)
+        ),
+        "no_h1": Param(False, read_switch, rule=_DEMAND),
+        "required_sections": Param([], read_texts, items=(_DEMAND, _DEMAND), is_set=True),
+        "forbidden_patterns": Param([], read_texts, items=(_DEMAND, _DEMAND), is_set=True),
+        "min_code_blocks": Param(0, read_count, rule=_BOUND, limit=at_least("min_code_blocks")),
+        "min_paragraphs": Param(0, read_count, rule=_BOUND, limit=at_least("min_paragraphs")),
+    },
+    is_binary=always,
+    may_miss=never,
+    may_err=lambda params: params["dialect"] == "commonmark",  # a text beyond the parser's limits
+    question_parts=read_no_question,
+    sample_texts=_yield_texts,
+    price=150,
+)

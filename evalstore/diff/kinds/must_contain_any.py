@@ -1,0 +1,35 @@
+"""must_contain_any: phrases of which so many must be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evalstore.diff.kinds import CheckKind, Param, always, never, phrase_texts, read_no_question
+from evalstore.diff.params import REQUIRED, Params, read_integer, read_switch, read_texts
+
+
+def _yield_texts(params: Params) -> Iterator[str]:
+    return phrase_texts(params["values"], params["min_matches"])
+
+
+KIND = CheckKind(
+    params={
+        "values": Param(
+            REQUIRED,
+            read_texts,
+            items=("contain-phrase-added", "contain-phrase-removed"),
+            rewording="phrase-reworded",
+            is_set=True,
+        ),
+        # Phrases are compared where that proves most: without case, and with one match as the minimum.
+        "case_sensitive": Param(False, read_switch, rule="match-case-changed", comes_first=lambda old, _: bool(old)),
+        "min_matches": Param(
+            1, read_integer, rule="contain-min-matches-changed", comes_first=lambda _, new: bool(new == 1)
+        ),
+    },
+    is_binary=always,
+    may_miss=never,
+    may_err=never,
+    question_parts=read_no_question,
+    sample_texts=_yield_texts,
+)

@@ -1,0 +1,26 @@
+"""must_not_contain: phrases none of which may be there."""
+
+from __future__ import annotations
+
+from evalstore.diff.kinds import CheckKind, Param, always, never, phrase_texts, read_no_question
+from evalstore.diff.params import REQUIRED, read_switch, read_texts
+
+KIND = CheckKind(
+    params={
+        "values": Param(
+            REQUIRED,
+            read_texts,
+            items=("ban-phrase-added", "ban-phrase-removed"),
+            rewording="phrase-reworded",
+            is_set=True,
+        ),
+        # Phrases are compared where that proves most: without case.
+        "case_sensitive": Param(False, read_switch, rule="match-case-changed", comes_first=lambda old, _: bool(old)),
+    },
+    is_binary=always,
+    may_miss=never,
+    may_err=never,
+    question_parts=read_no_question,
+    sample_texts=lambda params: phrase_texts(params["values"], 1),
+    bans=True,
+)

@@ -1,0 +1,21 @@
+"""php_lint: what an output without PHP is worth."""
+
+from __future__ import annotations
+
+from evalstore.diff.kinds import CheckKind, Param, always, read_no_question
+from evalstore.diff.params import read_one_of
+
+_CODE = ("```php\n$x = 1;\n```", "```php\n$x = ;\n```")
+
+KIND = CheckKind(
+    params={
+        "on_no_code": Param("pass", read_one_of("pass", "fail", "unscored"), rule="php-lint-options-changed"),
+    },
+    is_binary=always,
+    may_miss=lambda params: params["on_no_code"] == "unscored",
+    may_err=always,  # PHP may be missing
+    question_parts=read_no_question,
+    sample_texts=lambda _: iter(_CODE),
+    is_portable=False,
+    price=100,
+)

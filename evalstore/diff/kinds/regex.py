@@ -1,0 +1,51 @@
+"""regex: a pattern, its flags, and where it may match; the three together are compared as one language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from evalstore.diff.changes.languages import pattern_changes
+from evalstore.diff.kinds import CheckKind, Param, always, never, read_no_question
+from evalstore.diff.params import REQUIRED, Params, read_one_of, read_text, read_texts
+
+_META = frozenset(".^$*+?{}[]()|")
+
+
+def _read_flags(value: Any) -> str:
+    """Return the flags, text or list, as sorted letters."""
+    return "".join(sorted(set("".join(read_texts(value)) if isinstance(value, list) else read_text(value))))
+
+
+def _yield_texts(params: Params) -> Iterator[str]:
+    for branch in params["pattern"].split("|"):
+        if (text := _find_literal(branch)) is not None:
+            yield text
+            yield text.swapcase()
+
+
+def _find_literal(pattern: str) -> str | None:
+    """Return the one text that a pattern matches, or None when it has more than escaped and plain characters."""
+    text, rest = [], iter(pattern)
+    for char in rest:
+        escaped = next(rest, None) if char == "\\" else None
+        if char in _META or (char == "\\" and (escaped is None or escaped.isalnum() or escaped == "_")):
+            return None
+        text.append(escaped or char)
+    return "".join(text)
+
+
+KIND = CheckKind(
+    params={
+        "pattern": Param(REQUIRED, read_text, rule="regex-pattern-changed", edits=pattern_changes),
+        "flags": Param("", _read_flags, rule="regex-flags-changed", edits=pattern_changes),
+        "mode": Param(
+            "search", read_one_of("search", "match", "fullmatch"), rule="regex-mode-changed", edits=pattern_changes
+        ),
+    },
+    is_binary=always,
+    may_miss=never,
+    may_err=always,  # its time can run out
+    question_parts=read_no_question,
+    sample_texts=_yield_texts,
+)
