@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import regex
 
+from evalstore.budget import SharedBudget
 from evalstore.regex_inclusion import QUESTION_STEPS, Expression, compare_patterns
 
 _PAIRS = {

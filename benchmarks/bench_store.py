@@ -16,7 +16,7 @@ from pathlib import Path
 from stores import ROUNDS, build, median, within
 
 from evalstore.integrity import verify
-from evalstore.store.catalog import read_listing
+from evalstore.store.catalog import list_artifacts
 
 PEELED = "--format=%(refname) %(objecttype) %(*objectname)"
 
@@ -78,7 +78,7 @@ def main() -> None:
             "open + one exact pin": within(store, lambda store: store.resolve("rubric/rule_0007@1.3.0")),
             "open + one range": within(store, lambda store: store.resolve("rubric/rule_0007@^1")),
             "open + all releases": within(store, lambda store: store.list_releases()),
-            "open + whole listing": within(store, read_listing),
+            "open + whole listing": within(store, list_artifacts),
             f"open + {rubrics:,} references": within(store, lambda store: [store.resolve(name) for name in every]),
             "git cat-file, all objects": everything(store),
             "open + verify all": within(store, verify),

@@ -18,8 +18,8 @@ from evalstore.model import Artifact, Output, Question, RubricResult
 from evalstore.release import Released, bump
 from evalstore.runs import LATEST, Run
 from evalstore.scoring import score as _score
-from evalstore.store import Resolved
 from evalstore.store import ArtifactStore as _Store
+from evalstore.store import Resolved
 from evalstore.versions import Bump
 
 __all__ = [

@@ -21,7 +21,7 @@ from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import sha256_of
 from evalstore.scoring.questions import Questions, indexed
 from evalstore.scoring.used import Used, exact_ref, pin
-from evalstore.store import Resolved, ArtifactStore
+from evalstore.store import ArtifactStore, Resolved
 from evalstore.text import excerpt
 
 _NOBODY = "name an endpoint (EVALSTORE_JUDGE_URL, --judge-url), or write each row's `verdict` beside its label"

@@ -12,12 +12,12 @@ from evalstore.agreement.measure import Request
 from evalstore.agreement.statistics import Rate
 from evalstore.agreement.values import Agreement
 from evalstore.documents import Document, encode
-from evalstore.documents.entries import Scalar, set_entries
+from evalstore.documents.edit_entries import Scalar, set_entries
 from evalstore.errors import ConflictError, Place, RefusedError
 from evalstore.files import read_below, write_below
 from evalstore.model import Artifact, PinType, parse_ref
 from evalstore.store import ArtifactStore
-from evalstore.store.artifacts import LIMIT
+from evalstore.store.artifacts import ARTIFACT_LIMIT
 
 _BLOCK = "validation"
 _LEAST_PLACES = 2
@@ -36,7 +36,7 @@ class Draft:
         """Write the file whole; `ConflictError` when it is no longer the one that was measured."""
         if store.root is None:
             raise RefusedError("a bare repository has no working files to write", hint="add --no-write to measure only")
-        if read_below(store.root, self.path, LIMIT) != encode(self.before):
+        if read_below(store.root, self.path, ARTIFACT_LIMIT) != encode(self.before):
             raise ConflictError(
                 "somebody changed the file while its judge was asked; nothing was written",
                 place=Place(self.path),

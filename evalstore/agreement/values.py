@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from evalstore.agreement.statistics import Confusion
-from evalstore.documents.entries import Scalar
+from evalstore.documents.edit_entries import Scalar
 from evalstore.model import Verdict
 from evalstore.runs import Pinned
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from evalstore.audits.bench import Bench, Subject
 from evalstore.audits.rulers import Rulers
 from evalstore.audits.stored import read_stored
-from evalstore.diff import RunMeasurement, MovedOutput
+from evalstore.diff import MovedOutput, RunMeasurement
 from evalstore.errors import Place
 from evalstore.judging import Judges, seated
 from evalstore.model import CheckResult, RubricResult

@@ -10,7 +10,7 @@ from evalstore.audits.values import Origin
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.model import MISFITS, Kind, PinType, parse_ref, rubric_of
 from evalstore.runs import Pinned
-from evalstore.store import Release, Resolved, ArtifactStore
+from evalstore.store import ArtifactStore, Release, Resolved
 
 _SHOWN = 12
 

@@ -13,7 +13,7 @@ from evalstore.model import CheckResult, Combine, RubricResult, Scoring, Unscore
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
-class Counted(NamedTuple):
+class CountedCheck(NamedTuple):
     """One check as the rubric counts it."""
 
     id: str
@@ -38,10 +38,10 @@ def combine(scoring: Scoring, results: Sequence[CheckResult]) -> RubricResult:
     return RubricResult(score, _verdict(score, scoring.threshold), tuple(results), reason)
 
 
-def counted(scoring: Scoring, results: Sequence[CheckResult]) -> list[Counted]:
+def counted(scoring: Scoring, results: Sequence[CheckResult]) -> list[CountedCheck]:
     """Return the checks that the rubric counts, in order, after the policies for unscored checks."""
     return [
-        Counted(
+        CountedCheck(
             result.id,
             _ZERO if result.score is None else result.score,
             result.verdict is Verdict.PASS,
@@ -70,15 +70,15 @@ def _score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fraction |
     return score, "" if score is not None else "the checks that were scored have no weight"
 
 
-def _all_pass(checks: Sequence[Counted]) -> Fraction:
+def _all_pass(checks: Sequence[CountedCheck]) -> Fraction:
     return _ONE if all(check.passed for check in checks) else _ZERO
 
 
-def _any_pass(checks: Sequence[Counted]) -> Fraction:
+def _any_pass(checks: Sequence[CountedCheck]) -> Fraction:
     return _ONE if any(check.passed for check in checks) else _ZERO
 
 
-def _weighted_avg(checks: Sequence[Counted]) -> Fraction | None:
+def _weighted_avg(checks: Sequence[CountedCheck]) -> Fraction | None:
     weights, _ = _whole([check.weight for check in checks])
     scores, unit = _whole([check.score for check in checks])
     total = sum(weights)
@@ -92,22 +92,22 @@ def _whole(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
     return [above * (unit // below) for above, below in pairs], unit
 
 
-def _min(checks: Sequence[Counted]) -> Fraction:
+def _min(checks: Sequence[CountedCheck]) -> Fraction:
     return min(check.score for check in checks)
 
 
-def _max(checks: Sequence[Counted]) -> Fraction:
+def _max(checks: Sequence[CountedCheck]) -> Fraction:
     return max(check.score for check in checks)
 
 
-def _median(checks: Sequence[Counted]) -> Fraction:
+def _median(checks: Sequence[CountedCheck]) -> Fraction:
     scores = sorted(check.score for check in checks)
     middle = len(scores) // 2
     return scores[middle] if len(scores) % 2 else (scores[middle - 1] + scores[middle]) / 2
 
 
 # At least one check each; None only where nothing has weight.
-MODES: Mapping[Combine, Callable[[Sequence[Counted]], Fraction | None]] = {
+MODES: Mapping[Combine, Callable[[Sequence[CountedCheck]], Fraction | None]] = {
     Combine.ALL_PASS: _all_pass,
     Combine.ANY_PASS: _any_pass,
     Combine.WEIGHTED_AVG: _weighted_avg,

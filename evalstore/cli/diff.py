@@ -18,7 +18,7 @@ from evalstore.versions import Version, find_version
 
 if TYPE_CHECKING:
     from evalstore.audits import Subject
-    from evalstore.diff import Diff, RunMeasurement, ComparisonSettings
+    from evalstore.diff import ComparisonSettings, Diff, RunMeasurement
     from evalstore.store import ArtifactStore
 
 _FILES = (".yaml", ".yml")
@@ -112,12 +112,12 @@ def compared(sides: tuple[Side, Side], store: ArtifactStore | None, profile: str
 def _notes(old: Side, new: Side, store: ArtifactStore) -> tuple[str, ...]:
     """Say which references, as they stood and stand, mean another version than they did at the release."""
     from evalstore.release.acceptances import read_base_terms
-    from evalstore.release.drift import moved_under
+    from evalstore.release.drift import describe_moved_references
 
     name = old.artifact.name
     if not (old.release and new.working and new.name == f"{name}@worktree"):
         return ()
-    return moved_under(store, name, old.release, read_base_terms(store).without_opinions)
+    return describe_moved_references(store, name, old.release, read_base_terms(store).without_opinions)
 
 
 def _measured(run: str, sides: tuple[Side, Side], settings: Settings, store: ArtifactStore | None) -> RunMeasurement:
@@ -146,7 +146,7 @@ def _load(store: ArtifactStore, *, working: bool) -> Callable[[str], Artifact]:
 
 
 def _terms(old: Side, new: Side, store: ArtifactStore | None, profile: str | None) -> ComparisonSettings:
-    from evalstore.diff import Profile, ComparisonSettings
+    from evalstore.diff import ComparisonSettings, Profile
 
     asked = Profile(profile) if profile else None
     if store is None:

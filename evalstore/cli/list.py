@@ -11,10 +11,10 @@ from evalstore.cli.context import Settings, examples, options
 @options()
 def command(settings: Settings) -> None:
     """List the artifacts: newest release, number of releases, the file's version, and whether the file has changed."""
-    from evalstore.store.catalog import read_listing
+    from evalstore.store.catalog import list_artifacts
 
     with settings.store() as store:
-        listing = read_listing(store)
+        listing = list_artifacts(store)
     for name, reason in listing.ignored:
         settings.say(f"ignored tag {name}: {reason}")
     settings.emit(listing)

@@ -23,12 +23,12 @@ from evalstore.errors import UsageError
 @options()
 def command(settings: Settings, ref: str, raw: bool) -> None:  # noqa: FBT001  # click's flag
     """Print the file of REF as it was at that version."""
-    from evalstore.store.shown import read_shown
+    from evalstore.store.shown import read_artifact_file
 
     if raw and settings.format == "json":
         raise UsageError("--raw and --format json contradict each other", hint="the document holds the text, too")
     with settings.store() as store:
-        shown = read_shown(store, ref)
+        shown = read_artifact_file(store, ref)
     if shown.resolved.floating:
         settings.say(f"{shown.resolved.ref} is {shown.resolved.name}@{shown.resolved.version}")
     if raw:

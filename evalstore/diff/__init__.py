@@ -7,9 +7,9 @@ from evalstore.diff.findings import (
     Diff,
     DiffFinding,
     Direction,
-    RunMeasurement,
     MovedOutput,
     Profile,
+    RunMeasurement,
     Side,
     Witness,
 )

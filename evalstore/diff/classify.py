@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from evalstore.diff.change import CHECK_SCOPES, Change, Scope, Proof, ChangeRule
+from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, Proof, Scope
 from evalstore.diff.direction import EITHER, NONE, flip, lift, share
 from evalstore.diff.findings import Certainty, Diff, Direction, Profile
 from evalstore.diff.plain import leftovers, told
-from evalstore.diff.refs import join_imported_directions, bound_imported_shift
+from evalstore.diff.refs import bound_imported_shift, join_imported_directions
 from evalstore.diff.rules import RULES
 from evalstore.documents import json_pointer
 from evalstore.versions import Bump

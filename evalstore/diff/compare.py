@@ -15,7 +15,7 @@ from evalstore.diff.findings import Diff, DiffFinding, Direction, Profile
 from evalstore.diff.fingerprint import distinct, fingerprint, gathered
 from evalstore.diff.readers import ReferenceReaders
 from evalstore.diff.refs import ArtifactLoader, import_reference
-from evalstore.diff.terms import ComparisonSettings, apply_declarations, adjust_level
+from evalstore.diff.terms import ComparisonSettings, adjust_level, apply_declarations
 from evalstore.diff.witness import Replay
 from evalstore.documents import json_pointer
 from evalstore.model import Artifact

@@ -7,8 +7,9 @@ from typing import Any
 
 from evalstore.diff.changes.dataset import read_question_set
 from evalstore.diff.kinds import KINDS
-from evalstore.diff.plain import plain, shown
+from evalstore.diff.plain import plain
 from evalstore.diff.state import CheckState, RubricState, read_rubric
+from evalstore.documents import convert_fraction
 
 _JUDGE: Mapping[str, Any] = {"template": "", "variables": [], "score_type": None, "scale": {"min": 0, "max": 1}}
 _FIRST = ("id", "version", "title", "kind", "input")
@@ -36,7 +37,7 @@ def _rubric(state: RubricState) -> dict[str, Any]:
     checks = {check.id: _check(check) for check in sorted(state.checks, key=lambda check: check.id)}
     scoring = {
         "combine": str(state.combine),
-        "threshold": shown(state.threshold),
+        "threshold": convert_fraction(state.threshold),
         "missing": state.missing,
         "errors": state.errors,
         **state.rest,
@@ -53,9 +54,9 @@ def _check(check: CheckState) -> dict[str, Any]:
     return {
         "kind": check.kind,
         **params,
-        **({} if check.threshold is None else {"threshold": shown(check.threshold)}),
+        **({} if check.threshold is None else {"threshold": convert_fraction(check.threshold)}),
         "negate": check.negate,
-        "weight": shown(check.weight),
+        "weight": convert_fraction(check.weight),
         "required": check.gated,
         **_ordered(dict(check.loose)),
     }

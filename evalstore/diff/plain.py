@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
-from fractions import Fraction
+from decimal import Decimal
 from itertools import islice
 from typing import Any
 
 from evalstore.documents import Pointer, canonical, json_pointer
-from evalstore.documents.tree import DEPTH_LIMIT, DIGIT_LIMIT
+from evalstore.documents.document import DEPTH_LIMIT, DIGIT_LIMIT
 from evalstore.errors import LoadError
 from evalstore.text import excerpt
 
-_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _BITS = int(DIGIT_LIMIT * math.log2(10))
 _HALF = re.compile("[\ud800-\udfff]")
 _LISTED = 5
@@ -69,17 +67,6 @@ def short(value: Any, limit: int) -> bool:
         if limit >= 0 and isinstance(part, dict | list):
             parts += [*part, *part.values()] if isinstance(part, dict) else part
     return limit >= 0
-
-
-def shown(number: Fraction) -> Decimal | str:
-    """Return an exact number as data: a decimal where it has one, else the text of the fraction."""
-    twos = (number.denominator & -number.denominator).bit_length() - 1
-    rest, fives = number.denominator >> twos, 0
-    while rest % 5 == 0:
-        rest, fives = rest // 5, fives + 1
-    places = max(twos, fives)
-    # Any other context rounds to 28 digits, and two numbers would be told as one.
-    return str(number) if rest > 1 else Decimal(int(number * 10**places)).scaleb(-places, _EXACT)
 
 
 def told(value: Any) -> str:

@@ -1,11 +1,10 @@
 """YAML and JSON in and out: strict, bounded, with positions; sole user of PyYAML."""
 
-from evalstore.documents.canonical import canonical, digest, exact
-from evalstore.documents.edit import encode, replace_scalar, replace_scalars
+from evalstore.documents.document import Document, Mark, Pointer, encode, json_pointer, read_text
+from evalstore.documents.edit import replace_scalar, replace_scalars
 from evalstore.documents.json_reader import LINE_LIMIT, read_json, read_row, read_value
 from evalstore.documents.json_stream import JsonStream
-from evalstore.documents.json_writer import write_json, write_row
-from evalstore.documents.tree import Document, Mark, Pointer, json_pointer, read_text
+from evalstore.documents.json_writer import canonical, convert_fraction, digest, exact, write_json, write_row
 from evalstore.documents.yaml_reader import read_legacy_yaml, read_yaml
 from evalstore.documents.yaml_writer import write_legacy_yaml, write_yaml
 
@@ -16,6 +15,7 @@ __all__ = [
     "Mark",
     "Pointer",
     "canonical",
+    "convert_fraction",
     "digest",
     "encode",
     "exact",

@@ -1,27 +1,31 @@
-"""Surgical edits: single scalars of a YAML text change, every other byte stays."""
+"""Edits a YAML text in place: replaces single scalars, and adds or replaces an item of a list at the root.
+
+Every other byte stays: each edit is proved by reading the new text and comparing its value.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from functools import reduce
+from typing import Any
 
-from evalstore.documents.tree import Document, Pointer, json_pointer
+from evalstore.documents.document import Document, Pointer, json_pointer
+from evalstore.documents.layout import after_properties, line_after, style_of
 from evalstore.documents.yaml_reader import plain, read_yaml
-from evalstore.errors import Place, RefusedError
-
-# An anchor or a tag stands before the scalar and belongs to its span.
-_PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
+from evalstore.documents.yaml_writer import write_yaml
+from evalstore.errors import LoadError, Place, RefusedError
 
 
 def replace_scalar(document: Document, pointer: Pointer, new: str) -> Document:
-    """Return the document with the string at `pointer` replaced; proves that nothing else changed."""
+    """Return the document with the string at `pointer` replaced; `RefusedError` when more would change."""
     return replace_scalars(document, {pointer: new})
 
 
 def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Document:
-    """Return the document with the strings at these pointers replaced; proves that nothing else changed."""
+    """Return the document with the strings at these pointers replaced; `RefusedError` when more would change."""
     text = document.text
+    # From the end backwards, so that the offsets of the edits before stay right.
     for pointer in sorted(changes, key=lambda pointer: document.marks[pointer].start, reverse=True):
         text = _replace_in_text(document, text, pointer, changes[pointer])
     edited = read_yaml(text, document.file)
@@ -35,22 +39,11 @@ def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Docum
     return Document(edited.file, edited.text, edited.value, edited.marks, edited.keys, document.bom)
 
 
-def encode(document: Document) -> bytes:
-    """Return the bytes of the file, with the byte order mark it had."""
-    return (("\ufeff" if document.bom else "") + document.text).encode("utf-8")
-
-
-def after_properties(document: Document, pointer: Pointer) -> int:
-    """Return where a node itself begins, behind its anchor and its tag."""
-    mark = document.marks[pointer]
-    properties = _PROPERTIES.match(document.text, mark.start, mark.end)
-    return properties.end() if properties else mark.start
-
-
 def _replace_in_text(document: Document, text: str, pointer: Pointer, new: str) -> str:
     mark, start = document.marks[pointer], after_properties(document, pointer)
     first = document.text[start : start + 1]
-    if first == "*":  # an alias says what its anchor says, which is changed too, or the proof fails
+    # An alias repeats its anchor: the anchored scalar is among the changes too, or the comparison fails.
+    if first == "*":
         return text
     quote = _choose_quote(first, new, document.place(pointer))
     return f"{text[:start]}{quote}{new}{quote}{text[mark.end :]}"
@@ -68,5 +61,68 @@ def _replace_value(value: object, pointer: Pointer, new: str) -> object:
     if isinstance(value, dict):
         return value | {pointer[0]: _replace_value(value[pointer[0]], pointer[1:], new)}
     if isinstance(value, list):
-        return [_replace_value(item, pointer[1:], new) if index == pointer[0] else item for index, item in enumerate(value)]
+        return [
+            _replace_value(item, pointer[1:], new) if index == pointer[0] else item for index, item in enumerate(value)
+        ]
     raise TypeError(pointer)
+
+
+_DASH = re.compile(r"( *)- +")
+
+
+def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool = False) -> Document:
+    """Return the document with a mapping as the item at `index` of the list under the root's `key`.
+
+    The item is inserted before the one at `index`, or replaces it. Raises `RefusedError` where the layout of the list
+    does not allow the edit without changing more.
+    """
+    old = document.value[key]
+    new = [*old[:index], item, *old[index + replace :]]
+    try:
+        edited = read_yaml(_splice_item(document, key, index, item, replace=replace), document.file)
+    except LoadError:
+        edited = document
+    if edited.value != document.value | {key: new}:
+        raise RefusedError(
+            f"no item can be added to `{key}` without touching more of the file",
+            place=document.place((key,), of_key=True),
+            hint="write each item as a block of lines that begins with a dash",
+        )
+    return Document(edited.file, edited.text, edited.value, edited.marks, edited.keys, document.bom)
+
+
+def _splice_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool) -> str:
+    text, mark = document.text, document.marks[key,]
+    if not document.value[key] and style_of(document, (key,)) == "[":
+        return f"{text[: mark.start].rstrip(' ')}{_detect_line_break(text)}{_format_item(text, item, '  ')}{text[mark.end :]}"
+    if replace:
+        start, end = _find_line_start(text, document.marks[key, index].start), line_after(document, (key, index))
+    else:
+        start = end = (
+            line_after(document, (key, index - 1)) if index else _find_next_line(text, document.keys[key,].end)
+        )
+    before = text[:start] if text[:start].endswith(("\n", "\r")) else text[:start] + _detect_line_break(text)
+    return f"{before}{_format_item(text, item, _find_item_indent(document, key))}{text[end:]}"
+
+
+def _format_item(text: str, item: Mapping[str, Any], indent: str) -> str:
+    lines = write_yaml({"items": [item]}).splitlines(keepends=True)[1:]
+    return "".join(indent + line.removeprefix("  ") for line in lines).replace("\n", _detect_line_break(text))
+
+
+def _find_item_indent(document: Document, key: str) -> str:
+    first = document.marks[key, 0].start
+    dash = _DASH.match(document.text, _find_line_start(document.text, first), first)
+    return dash[1] if dash else ""
+
+
+def _find_line_start(text: str, position: int) -> int:
+    return text.rfind("\n", 0, position) + 1
+
+
+def _find_next_line(text: str, position: int) -> int:
+    return text.find("\n", position) + 1
+
+
+def _detect_line_break(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

@@ -11,8 +11,8 @@ from contextlib import suppress
 from json.decoder import scanstring  # type: ignore[attr-defined]  # in every CPython, in no stub
 from typing import Any, NoReturn
 
-from evalstore.documents.build import Builder
-from evalstore.documents.tree import DEPTH_LIMIT, NODE_LIMIT, Document, Mark, decode, number
+from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Mark, decode, number
+from evalstore.documents.document_builder import Builder
 from evalstore.errors import LimitError, LoadError, Place
 
 LIMIT = 64 << 20

@@ -12,8 +12,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, NoReturn, Protocol
 
+from evalstore.documents.document import DEPTH_LIMIT
 from evalstore.documents.json_reader import LIMIT, check_row, decode_row, words_of
-from evalstore.documents.tree import DEPTH_LIMIT
 from evalstore.errors import LimitError, LoadError, Place
 
 _CHUNK = 256 << 10

@@ -1,24 +1,32 @@
-"""Where the parts of a parsed text begin and end, and in which style they are written; changes nothing."""
+"""Finds where the nodes, keys and lines of a YAML text begin and end, and in which style they are written."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from evalstore.documents.edit import after_properties
-from evalstore.documents.tree import Document, Pointer
+from evalstore.documents.document import Document, Pointer
 
+# An anchor or a tag stands before the scalar and belongs to its span.
+_PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)?")
 
 
+def after_properties(document: Document, pointer: Pointer) -> int:
+    """Return the offset of a node behind its anchor and tag."""
+    mark = document.marks[pointer]
+    properties = _PROPERTIES.match(document.text, mark.start, mark.end)
+    return properties.end() if properties else mark.start
+
+
 def style_of(document: Document, pointer: Pointer) -> str:
-    """Return the character that tells a node's style: `{`, `[`, a quote, `*` of an alias, or that of a plain word."""
+    """Return a node's first character, which gives its style: `{`, `[`, a quote, `*` of an alias, or a plain one."""
     start = after_properties(document, pointer)
     return document.text[start : start + 1]
 
 
 def line_start(document: Document, pointer: Pointer) -> int:
-    """Return where the line of a key begins."""
+    """Return the offset at which the line of a key begins."""
     mark = document.keys[pointer]
     return mark.start - mark.column + 1
 
@@ -30,16 +38,17 @@ def indent_of(document: Document, pointer: Pointer) -> str | None:
 
 
 def line_after(document: Document, pointer: Pointer) -> int:
-    """Return where the line after an entry begins."""
+    """Return the offset at which the line after an entry begins."""
     end = end_of(document, pointer)
-    if document.text[end - 1] in "\r\n":  # a block of text ends where the next line begins
+    # The span of a block scalar ends where the next line begins.
+    if document.text[end - 1] in "\r\n":
         return end
     line = _LINE.match(document.text, end)
     return line.end() if line else end
 
 
 def end_of(document: Document, pointer: Pointer) -> int:
-    """Return the end of a node's last character; that of a block collection is its last child's."""
+    """Return the offset behind a node's last character; a block collection ends with its last child."""
     value: Any = document.value
     for part in pointer:
         value = value[part]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from evalstore.documents.build import Builder
-from evalstore.documents.tree import DIGIT_LIMIT, Document, Mark, check_text, number
+from evalstore.documents.document import DIGIT_LIMIT, Document, Mark, check_text, number
+from evalstore.documents.document_builder import Builder
 from evalstore.errors import LoadError, Place
 
 LIMIT = 1 << 20

@@ -13,8 +13,8 @@ from evalstore.model import PinType, Ref, parse_ref
 from evalstore.release.standing import last_release, releases_by_name
 from evalstore.release.uses import Use
 from evalstore.release.web import Web, working_web
-from evalstore.store import Release, ArtifactStore
-from evalstore.store.resolve import meets, unknown
+from evalstore.store import ArtifactStore, Release
+from evalstore.store.resolve import can_mean, build_unknown_error
 from evalstore.versions import Bump, Version, find_version, next_version
 
 _STEPS = (Bump.PATCH, Bump.MINOR, Bump.MAJOR)
@@ -100,13 +100,13 @@ class _Walk:
     def _means(self, ref: Ref) -> str | None:
         """Return the version that a reference means today; None where it means no release."""
         if ref.version is not None:
-            known = self.store.tags.find(self.store.tags.grammar.name(ref.kind, ref.id, ref.version))
+            known = self.store.tags.find(self.store.tags.grammar.format_name(ref.kind, ref.id, ref.version))
             return str(ref.version) if known else None
         if not ref.floating:
             return None
         if held := self.store.lock.refs.get(str(ref)):
             return held.version
-        meant = (one.version for one in reversed(self.releases.get(ref.name, ())) if meets(ref, one.version))
+        meant = (one.version for one in reversed(self.releases.get(ref.name, ())) if can_mean(ref, one.version))
         return str(found) if (found := next(meant, None)) else None
 
     def _held(self, use: Use) -> Held:
@@ -128,7 +128,7 @@ class _Walk:
 
     def _follows(self, ref: Ref) -> Iterator[Bump]:
         last = last_release(self.releases.get(ref.name, ()))
-        return (bump for bump in _STEPS if last and meets(ref, next_version(last.version, bump)))
+        return (bump for bump in _STEPS if last and can_mean(ref, next_version(last.version, bump)))
 
     def _dependent(self, name: str, pins: Sequence[Held], distance: int) -> Dependent:
         versions = sorted({held.release for held in pins if held.release}, key=_order)
@@ -157,7 +157,7 @@ def _check_known(store: ArtifactStore, asked: Ref, releases: Mapping[str, Sequen
             "a bare repository has no working files to look through", hint=f"name a release: {asked.name}@1.0.0"
         )
     if asked.name not in releases and asked.name not in {ref.name for ref in store.list_working_refs()}:
-        raise unknown(store, asked)
+        raise build_unknown_error(store, asked)
 
 
 def _unread(key: str, error: EvalstoreError) -> str:

@@ -6,15 +6,15 @@ from evalstore.errors import EvalstoreError
 from evalstore.model import Kind
 from evalstore.release.uses import ANYTHING, Mentions, read_mentions
 from evalstore.release.web import Web, working_web
-from evalstore.store import Release, ArtifactStore
-from evalstore.store.blobs import committed_blobs
+from evalstore.store import ArtifactStore, Release
+from evalstore.store.blobs import find_committed_blobs
 
 
 def whole_web(store: ArtifactStore) -> Web:
     """Return the references of working files and of all releases, by one listing of tags and one pass over blobs."""
     releases = store.list_releases()
     files = [(one.commit, store.prefix + one.path) for one in releases]
-    blobs = committed_blobs(store.git, files)
+    blobs = find_committed_blobs(store.git, files)
     released = {
         f"{one.name}@{one.version}": _mentions(store, one, blob)
         for one, blob in zip(releases, blobs, strict=True)

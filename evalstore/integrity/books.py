@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from evalstore.errors import EvalstoreError
 from evalstore.model.lock import Lock
 from evalstore.store import ArtifactStore
-from evalstore.store.blobs import committed_blobs
+from evalstore.store.blobs import find_committed_blobs
 from evalstore.store.ledger import Ledger, read_ledger
-from evalstore.store.tags import TAGS
+from evalstore.store.tags import TAG_REFS
 
 _BRANCHES = ("refs/heads/", "refs/remotes/")
 _SHOWN = 16  # characters of a hash that no other line of a ledger begins with
@@ -31,7 +31,7 @@ class Books:
     def ledger(self, name: str) -> Ledger | None:
         """Return the ledger at HEAD, empty when there is none; None when it cannot be read."""
         try:
-            return self.store.ledgers.of(name)
+            return self.store.ledgers.read(name)
         except EvalstoreError:
             return None
 
@@ -54,13 +54,13 @@ class Books:
 
     def path(self, name: str) -> str:
         """Return where a ledger lies in the repository, as a shell takes it: folders have the names that they have."""
-        return shlex.quote(self.store.ledgers.path(name))
+        return shlex.quote(self.store.ledgers.locate(name))
 
     def back(self, tag: str, ref: str, sha256: str = "") -> str:
         """Say how the tag of a release is put back: to the object that was locked, or to the commit of its line."""
         held = self.lock.refs.get(ref)
         if held:
-            return f"put it back: git update-ref {TAGS}{tag} {held.tag_object or held.commit}"
+            return f"put it back: git update-ref {TAG_REFS}{tag} {held.tag_object or held.commit}"
         if not sha256:
             return "fetch it again from a clone that has the right one"
         path = self.path(ref.partition("@")[0])
@@ -77,6 +77,6 @@ class Books:
         return dict(listed)
 
     def _read(self, name: str, tips: list[str]) -> Iterator[Ledger]:
-        blobs = committed_blobs(self.store.git, [(tip, self.store.ledgers.path(name)) for tip in tips])
+        blobs = find_committed_blobs(self.store.git, [(tip, self.store.ledgers.locate(name)) for tip in tips])
         for blob in sorted({blob for blob in blobs if blob}):
             yield read_ledger(self.store.objects.read(blob).data)

@@ -10,18 +10,18 @@ from evalstore.integrity.books import Books
 from evalstore.integrity.rules import found
 from evalstore.model import Finding
 from evalstore.model.lock import Seen
-from evalstore.store.ledger import Ledger, Line, ledger_path
+from evalstore.store.ledger import Ledger, LedgerLine, ledger_path
 
 
 def ledger_findings(books: Books, name: str) -> Iterator[Finding]:
     """Yield what is wrong with one ledger by itself."""
     place = ledger_path(name)
     try:
-        ledger = books.store.ledgers.of(name)
+        ledger = books.store.ledgers.read(name)
     except EvalstoreError as error:
         yield found("ledger-unreadable", Place(place), name=name, message=error.message, hint=error.hint or "")
         return
-    for number in ledger.odd:
+    for number in ledger.unreadable:
         yield found("ledger-malformed", Place(place, number), path=books.path(name))
     for line in ledger.lines:
         first = ledger.by_version[str(line.version)]
@@ -30,7 +30,7 @@ def ledger_findings(books: Books, name: str) -> Iterator[Finding]:
             yield found("ledger-repeated", here, version=line.version, line=first.number, path=path)
 
 
-def untagged(books: Books, name: str, line: Line) -> Finding:
+def untagged(books: Books, name: str, line: LedgerLine) -> Finding:
     """Return the finding of a line whose release has no tag."""
     ref = f"{name}@{line.version}"
     back = f"git fetch --tags; or {books.back(books.store.tag_prefix + ref, ref, line.sha256)}; or withdraw its line"
@@ -50,7 +50,7 @@ def difference(ledger: Ledger, seen: Seen) -> str:
     """Say how a ledger does not go on from what was seen; "" when it does."""
     if len(ledger.raw) < seen.lines:
         return f"it has {_lines(len(ledger.raw))}, and had {_lines(seen.lines)}"
-    return "" if ledger.prefix_hash(seen.lines) == seen.sha256 else f"its first {_lines(seen.lines)} read differently"
+    return "" if ledger.hash_prefix(seen.lines) == seen.sha256 else f"its first {_lines(seen.lines)} read differently"
 
 
 def _lines(number: int) -> str:

@@ -12,8 +12,8 @@ from evalstore.integrity.values import Locked, LockedRef
 from evalstore.model import PinType, Ref, parse_ref
 from evalstore.model.lock import LIMIT, LOCK_FILE, Held, Lock, Seen, write_lock
 from evalstore.release.site import locked
-from evalstore.store import Resolved, ArtifactStore
-from evalstore.store.resolve import resolve_today
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.resolve import resolve_unlocked
 from evalstore.store.rows import rows_blob
 
 _FIXED = frozenset({PinType.EXACT, PinType.WORKTREE})
@@ -56,7 +56,7 @@ def _meant(one: Ref, ref: Ref) -> bool:
 def _resolved(store: ArtifactStore, moves: Callable[[Ref], bool]) -> list[tuple[Ref, Resolved]]:
     def look(place: Place, ref: Ref) -> Resolved:
         try:
-            return resolve_today(store, ref) if moves(ref) else store.resolve(ref)
+            return resolve_unlocked(store, ref) if moves(ref) else store.resolve(ref)
         except EvalstoreError as error:
             error.place = error.place or place
             raise
@@ -79,15 +79,15 @@ def _hold(store: ArtifactStore, resolved: Resolved) -> Held:
 
 def _ledgers(store: ArtifactStore, old: Lock) -> dict[str, Seen]:
     for name, seen in old.ledgers.items():
-        if what := difference(store.ledgers.of(name), seen):
+        if what := difference(store.ledgers.read(name), seen):
             raise RefusedError(
                 f"the ledger of {name} does not go on from what was locked: {what}",
                 place=Place(LOCK_FILE, seen.line),
                 hint=f"evalstore verify {name}; to lock it as it is, take its line out of {LOCK_FILE}",
             )
-    ledgers = {name: store.ledgers.of(name) for name in store.ledgers.names()}
+    ledgers = {name: store.ledgers.read(name) for name in store.ledgers.list_names()}
     lengths = {name: len(ledger.raw) for name, ledger in ledgers.items()}
-    return {name: Seen(length, ledgers[name].prefix_hash(length)) for name, length in lengths.items() if length}
+    return {name: Seen(length, ledgers[name].hash_prefix(length)) for name, length in lengths.items() if length}
 
 
 def _entry(ref: str, held: Held, old: Held | None) -> LockedRef:

@@ -14,10 +14,10 @@ from evalstore.integrity.rules import found
 from evalstore.integrity.tags import Named, read_release, read_tag
 from evalstore.model import Artifact, Finding, PinType, Ref, parse_ref
 from evalstore.model.lock import Held
-from evalstore.store.held import held_version
-from evalstore.store.resolve import at_commit
+from evalstore.store.held import find_locked_version
+from evalstore.store.resolve import resolve_at_commit
 from evalstore.store.rows import rows_blob
-from evalstore.store.tags import TAGS
+from evalstore.store.tags import TAG_REFS
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Block:
 
     def back(self, tag: str) -> str:
         """Say how the tag is put back to what was locked."""
-        return f"put it back: git update-ref {TAGS}{tag} {self.held.tag_object or self.held.commit}"
+        return f"put it back: git update-ref {TAG_REFS}{tag} {self.held.tag_object or self.held.commit}"
 
 
 def read_blocks(books: Books, file: str) -> tuple[list[Block], list[Finding]]:
@@ -52,8 +52,8 @@ def read_blocks(books: Books, file: str) -> tuple[list[Block], list[Finding]]:
 
 def expected(books: Books, block: Block) -> str | None:
     """Return the name of the tag that a block needs; None when it needs none."""
-    version = held_version(block.ref, block.held) if block.ref.type is not PinType.REVISION else None
-    return books.store.tags.grammar.name(block.ref.kind, block.ref.id, version) if version else None
+    version = find_locked_version(block.ref, block.held) if block.ref.type is not PinType.REVISION else None
+    return books.store.tags.grammar.format_name(block.ref.kind, block.ref.id, version) if version else None
 
 
 def untagged(block: Block, tag: str) -> Finding:
@@ -68,7 +68,7 @@ def block_findings(books: Books, block: Block, tags: Mapping[str, Named]) -> Ite
         if block.ref.type is not PinType.REVISION:
             yield from _release(books, block, tags)
             return
-        here = at_commit(books.store, block.ref, block.held.commit)
+        here = resolve_at_commit(books.store, block.ref, block.held.commit)
         yield from _content(books, block, _Content(here.artifact, here.blob or "", here.commit or ""), back)
     except EvalstoreError as error:
         yield broken(error, str(block.ref), Place(block.file, block.held.line), back)

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from evalstore.errors import Place, RefError
 from evalstore.model import Kind, PinType, Ref, is_id, parse_ref
 from evalstore.release.references import references
-from evalstore.store import Resolved, ArtifactStore
+from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.locate import SETTINGS_FILE
 from evalstore.store.objects import list_folder
-from evalstore.store.resolve import resolve_today
+from evalstore.store.resolve import resolve_unlocked
 from evalstore.store.revisions import head
 
 Look = Callable[[Place, Ref], Resolved | None]
@@ -38,7 +38,7 @@ def all_references(store: ArtifactStore, look: Look) -> Iterator[tuple[Place, Re
 
 def _own(store: ArtifactStore) -> Iterator[tuple[Place, Ref]]:
     for ref in _files(store):
-        yield from _once(references(store, resolve_today(store, ref)), set())
+        yield from _once(references(store, resolve_unlocked(store, ref)), set())
     targets = store.settings.get("targets")
     for target in targets.values() if isinstance(targets, dict) else ():
         if isinstance(target, dict) and isinstance(text := target.get("dataset"), str):

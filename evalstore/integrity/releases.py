@@ -10,10 +10,10 @@ from evalstore.integrity.rules import found
 from evalstore.integrity.tags import Named, read_release, read_tag
 from evalstore.model import Finding
 from evalstore.store.batch import MissingObjectError
-from evalstore.store.ledger import Line, ledger_path
-from evalstore.store.resolve import File
+from evalstore.store.ledger import LedgerLine, ledger_path
+from evalstore.store.resolve import CommittedArtifact
 from evalstore.store.rows import rows_blob
-from evalstore.store.tags import TAGS
+from evalstore.store.tags import TAG_REFS
 
 
 def release_findings(books: Books, named: Named) -> Iterator[Finding]:
@@ -30,16 +30,16 @@ def release_findings(books: Books, named: Named) -> Iterator[Finding]:
         yield from _against_ledgers(books, named, tag.commit, file)
     except RefError as error:
         if books.lists(named.ref.name, str(named.version)):
-            yield broken(error, str(named.ref), Place(TAGS + named.tag), _back(books, named))
+            yield broken(error, str(named.ref), Place(TAG_REFS + named.tag), _back(books, named))
         else:  # a repository can hold several stores, and nothing here would ever read this one
-            yield found("tag-ignored", Place(TAGS + named.tag), tag=named.tag, why=error.message)
+            yield found("tag-ignored", Place(TAG_REFS + named.tag), tag=named.tag, why=error.message)
     except EvalstoreError as error:
-        yield broken(error, str(named.ref), Place(TAGS + named.tag), _back(books, named))
+        yield broken(error, str(named.ref), Place(TAG_REFS + named.tag), _back(books, named))
 
 
 def invalid(named: Named, flaw: str) -> Finding:
     """Return the finding of a tag that is no release."""
-    return found("tag-invalid", Place(TAGS + named.tag), tag=named.tag, what=flaw)
+    return found("tag-invalid", Place(TAG_REFS + named.tag), tag=named.tag, what=flaw)
 
 
 def broken(error: EvalstoreError, ref: str, place: Place, back: str) -> Finding:
@@ -51,13 +51,13 @@ def broken(error: EvalstoreError, ref: str, place: Place, back: str) -> Finding:
     return found("release-invalid", place, ref=ref, message=error.message, back=back)
 
 
-def _check_digest(said: str, file: File) -> None:
+def _check_digest(said: str, file: CommittedArtifact) -> None:
     if said and said != file.artifact.digest:
         what = f"its tag was made for digest {said[:12]}…, and its file has {file.artifact.digest[:12]}…"
         raise RefusedError(what, place=file.artifact.document.place())
 
 
-def _against_ledgers(books: Books, named: Named, commit: str, file: File) -> Iterator[Finding]:
+def _against_ledgers(books: Books, named: Named, commit: str, file: CommittedArtifact) -> Iterator[Finding]:
     ledger = books.ledger(named.ref.name)
     if ledger is None:  # a finding of its own
         return
@@ -68,24 +68,24 @@ def _against_ledgers(books: Books, named: Named, commit: str, file: File) -> Ite
         yield _moved(books, named, file, line)
 
 
-def _unlisted(books: Books, named: Named, commit: str, file: File) -> Iterator[Finding]:
+def _unlisted(books: Books, named: Named, commit: str, file: CommittedArtifact) -> Iterator[Finding]:
     # A release of another branch is listed there; one that no branch lists was not released with evalstore.
     name, version = named.ref.name, str(named.version)
     others = books.elsewhere(name, version)
-    own = books.store.ledgers.at(commit, name).by_version.get(version)
+    own = books.store.ledgers.read_at(commit, name).by_version.get(version)
     if file.sha256 in others:
         return
     if others or (own and own.sha256 != file.sha256):
         recorded = min(others) if others else own.sha256 if own else ""
-        yield _moved(books, named, file, Line(0, named.version, recorded))
-    elif own is None and not books.store.ledgers.of(name).raw:
+        yield _moved(books, named, file, LedgerLine(0, named.version, recorded))
+    elif own is None and not books.store.ledgers.read(name).raw:
         yield found("release-unrecorded", Place(ledger_path(name)), name=name)
     else:
-        place, line = Place(TAGS + named.tag), f"{version} {file.sha256}"
+        place, line = Place(TAG_REFS + named.tag), f"{version} {file.sha256}"
         yield found("release-unlisted", place, tag=named.tag, ref=named.ref, path=books.path(name), line=line)
 
 
-def _moved(books: Books, named: Named, file: File, line: Line) -> Finding:
+def _moved(books: Books, named: Named, file: CommittedArtifact, line: LedgerLine) -> Finding:
     said = f"its file has SHA-256 {file.sha256[:12]}…, and the ledger says {line.sha256[:12]}…"
     place = Place(ledger_path(named.ref.name), line.number or None)
     return found("tag-moved", place, ref=named.ref, what=said, back=_back(books, named, line.sha256))

@@ -9,8 +9,8 @@ from evalstore.errors import LoadError
 from evalstore.model import Kind, PinType, Ref
 from evalstore.store import ArtifactStore
 from evalstore.store.objects import parse_tag
-from evalstore.store.resolve import File, read_file
-from evalstore.store.tags import TAGS, TagRef, patterns
+from evalstore.store.resolve import CommittedArtifact, read_committed
+from evalstore.store.tags import TAG_REFS, TagRef, list_patterns
 from evalstore.versions import Version
 
 # No field that makes git read an object: one damaged tag would end the listing of all.
@@ -45,11 +45,11 @@ class Names(NamedTuple):
 def list_names(store: ArtifactStore) -> Names:
     """List the refs below the folders of releases, by one call to git."""
     names = Names({}, [])
-    listed = store.git.run("for-each-ref", _FORMAT, "--", *patterns(store.tags.grammar))
+    listed = store.git.run("for-each-ref", _FORMAT, "--", *list_patterns(store.tags.grammar))
     for line in listed.split(b"\n")[:-1]:
         ref, oid, symref = line.decode("utf-8", "surrogateescape").split("\0")
-        tag = ref.removeprefix(TAGS)
-        if named := store.tags.grammar.read(tag):
+        tag = ref.removeprefix(TAG_REFS)
+        if named := store.tags.grammar.parse_name(tag):
             names.releases[tag] = Named(tag, oid, symref, *named)
         else:
             names.others.append(tag)
@@ -70,9 +70,9 @@ def read_tag(store: ArtifactStore, named: Named) -> tuple[TagRef, str]:
     return tag, digests[-1].decode("ascii") if digests else ""
 
 
-def read_release(store: ArtifactStore, named: Named, commit: str) -> File:
+def read_release(store: ArtifactStore, named: Named, commit: str) -> CommittedArtifact:
     """Return the file of a release at its commit; any `EvalstoreError` when there is none of its id and version."""
-    file = read_file(store, named.ref, commit, label=named.tag)
+    file = read_committed(store, named.ref, commit, label=named.tag)
     if file.artifact.version == str(named.version):
         return file
     place = file.artifact.document.place(("version",))

@@ -17,9 +17,9 @@ from evalstore.integrity.tags import Names, list_names
 from evalstore.integrity.values import Verified
 from evalstore.model import Finding, Ref, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
-from evalstore.store import Resolved, ArtifactStore
-from evalstore.store.resolve import unknown
-from evalstore.store.tags import TAGS
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.resolve import build_unknown_error
+from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Version, find_version
 
 Wants = Callable[[str, Version | None], bool]
@@ -39,7 +39,7 @@ def verify(store: ArtifactStore, refs: Sequence[str] = (), *, lock: Lock | None 
     chosen = [_chosen(text) for text in refs]
     wants = partial(_wanted, chosen)
     releases = [named for named in names.releases.values() if wants(named.ref.name, named.version)]
-    booked = [name for name in sorted({*store.ledgers.names(), *books.lock.ledgers}) if wants(name, None)]
+    booked = [name for name in sorted({*store.ledgers.list_names(), *books.lock.ledgers}) if wants(name, None)]
     blocks, odd = locked.read_blocks(books, file)
     blocks = [block for block in blocks if wants(block.ref.name, find_version(block.held.version))]
     gone = _of_blocks(books, blocks) | _of_ledgers(books, booked, wants)
@@ -52,7 +52,7 @@ def verify(store: ArtifactStore, refs: Sequence[str] = (), *, lock: Lock | None 
         _missing(store, gone, names),
         unread,
         () if chosen else odd,
-        () if chosen else (found("tag-ignored", Place(TAGS + tag), tag=tag, why=_NAMED) for tag in names.others),
+        () if chosen else (found("tag-ignored", Place(TAG_REFS + tag), tag=tag, why=_NAMED) for tag in names.others),
     )
     return Verified(len(releases), len(booked), len(blocks), _ordered(findings))
 
@@ -101,10 +101,10 @@ def _covers(one: Ref, version: Version) -> bool:
 
 
 def _check_known(store: ArtifactStore, chosen: Sequence[Ref], tags: Iterable[str]) -> None:
-    known = [store.tags.grammar.read(tag) for tag in tags] if chosen else []
+    known = [store.tags.grammar.parse_name(tag) for tag in tags] if chosen else []
     for one in chosen:
         if not any(named and f"{named[0]}/{named[1]}" == one.name and _covers(one, named[2]) for named in known):
-            raise unknown(store, one)
+            raise build_unknown_error(store, one)
 
 
 def _of_ledgers(books: Books, names: Iterable[str], wants: Wants) -> dict[str, Callable[[], Finding]]:
@@ -129,7 +129,7 @@ def _missing(store: ArtifactStore, expected: Gone, names: Names) -> Iterator[Fin
         yield from (make() for make in gone)
         return
     clone, fetch = ("shallow", "--unshallow --tags") if shallow else ("tag-less", "--tags")
-    yield found("tags-missing", Place(TAGS), count=len(gone), all=len(expected), clone=clone, fetch=fetch)
+    yield found("tags-missing", Place(TAG_REFS), count=len(gone), all=len(expected), clone=clone, fetch=fetch)
 
 
 def _stale(store: ArtifactStore) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evalstore.judging.trouble import Then, Trouble
+from evalstore.judging.trouble import FailureEffect, Trouble
 from evalstore.model import Reply
 from evalstore.text import excerpt
 
@@ -32,7 +32,7 @@ def _reply(found: Any, choice: Any) -> Reply | Trouble:
     if not text and isinstance(refusal, str) and refusal:
         text, finish = refusal, REFUSED
     if text is None and finish not in _SILENT:
-        return Trouble("the endpoint answers without a text", Then.AGAIN)
+        return Trouble("the endpoint answers without a text", FailureEffect.AGAIN)
     return Reply(text=_whole(text or ""), served=_name(found.get("model")), finish=finish)
 
 
@@ -57,4 +57,4 @@ def _whole(text: str) -> str:
 
 def _odd(what: str, body: bytes) -> Trouble:
     said = excerpt(" ".join(body[:500].decode("utf-8", "replace").split()), 80)
-    return Trouble(f"the endpoint answers {what}: {said}" if said else "the endpoint answers nothing", Then.AGAIN)
+    return Trouble(f"the endpoint answers {what}: {said}" if said else "the endpoint answers nothing", FailureEffect.AGAIN)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from evalstore.errors import EvalstoreError, Place
 from evalstore.judging.cache import Cache
-from evalstore.judging.crew import Crew
-from evalstore.judging.endpoint import Endpoint, Line
-from evalstore.judging.trouble import Then, Trouble
+from evalstore.judging.crew import WorkerPool
+from evalstore.judging.endpoint import Endpoint, JudgeClient
+from evalstore.judging.trouble import FailureEffect, Trouble
 from evalstore.model import Call, Reply
 
 Failures = dict[str, str]  # the key of a call -> why it failed for good, in one clause
@@ -32,12 +32,12 @@ def ask_all(
     """
     failures: Failures = {}
     words: dict[str, str] = {}  # each problem once in memory, however many calls have it
-    line, stopped = Line(endpoint), threading.Event()
+    line, stopped = JudgeClient(endpoint), threading.Event()
     patience = _Patience(line)
-    crew = Crew[Call, Reply | Trouble](
+    crew = WorkerPool[Call, Reply | Trouble](
         lambda call: _settle(call, line, cache, stopped), line.close, endpoint.concurrency, stopped
     )
-    with closing(crew.over(calls)) as results:
+    with closing(crew.map_unordered(calls)) as results:
         for call, result in results:
             patience.weigh(result)
             if isinstance(result, Trouble):
@@ -52,13 +52,13 @@ def pause(endpoint: Endpoint, attempt: int, asked: float | None) -> float:
     return min(asked or own, endpoint.longest_wait) * random.uniform(1, 1 + _JITTER)  # noqa: S311  # no secret
 
 
-def _settle(call: Call, line: Line, cache: Cache, stopped: threading.Event) -> Reply | Trouble:
+def _settle(call: Call, line: JudgeClient, cache: Cache, stopped: threading.Event) -> Reply | Trouble:
     if (found := cache.get(call)) is not None:  # another process may have asked meanwhile
         return found
     tries = 1
-    while isinstance(result := line.ask(call), Trouble):
-        retries = line.endpoint.retries if line.heard else min(line.endpoint.retries, _STRANGER)
-        if result.then is not Then.AGAIN or tries > retries:
+    while isinstance(result := line.ask_once(call), Trouble):
+        retries = line.endpoint.retries if line.has_response else min(line.endpoint.retries, _STRANGER)
+        if result.then is not FailureEffect.AGAIN or tries > retries:
             return replace(result, problem=f"{result.problem}; tried {tries} times") if tries > 1 else result
         if stopped.wait(pause(line.endpoint, tries - 1, result.wait)):
             return result
@@ -71,7 +71,7 @@ def _settle(call: Call, line: Line, cache: Cache, stopped: threading.Event) -> R
 class _Patience:
     """Decides from the results so far whether to go on."""
 
-    line: Line
+    line: JudgeClient
     _in_row: int = 0
 
     def weigh(self, result: Reply | Trouble) -> None:
@@ -79,12 +79,12 @@ class _Patience:
         if isinstance(result, Reply):
             self._in_row = 0
             return
-        answered = self.line.answered
-        nobody_there = result.then is Then.AGAIN and not self.line.heard
-        if result.then is Then.STOP or nobody_there or (result.then is Then.DOUBT and not answered):
+        answered = self.line.has_reply
+        nobody_there = result.then is FailureEffect.AGAIN and not self.line.has_response
+        if result.then is FailureEffect.STOP or nobody_there or (result.then is FailureEffect.STOP_IF_FIRST and not answered):
             raise self._error(result.problem, result.hint)
         # A prompt that is refused says nothing of the next one, once something has been answered.
-        self._in_row += result.then is Then.AGAIN or not answered
+        self._in_row += result.then is FailureEffect.AGAIN or not answered
         if self._in_row >= self.line.endpoint.patience:
             raise self._error(f"{self._in_row} calls in a row failed; the last: {result.problem}", result.hint)
 

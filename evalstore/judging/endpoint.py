@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from evalstore.errors import RefusedError, UsageError
 from evalstore.judging.answer import read_answer
-from evalstore.judging.trouble import LOCATION, Then, Trouble, trouble_of
+from evalstore.judging.trouble import LOCATION, FailureEffect, Trouble, trouble_of
 from evalstore.model import Call, Reply
 from evalstore.text import excerpt
 
@@ -28,9 +28,9 @@ _URL = re.compile(
     re.ASCII,
 )
 _NOISE = re.compile(r"^\[Errno -?[0-9]+\] | \(_ssl\.c:[0-9]+\)$|\.$")  # in words of the system and the client
-_WAY = "look at EVALSTORE_JUDGE_URL, and at the proxies of the environment"
-_SURROUNDINGS = "look at SSL_CERT_FILE and the proxies (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) of the environment"
-_FORM = "give http(s)://host[:port][/v1], without /chat/completions; the key goes into EVALSTORE_JUDGE_KEY"
+_NETWORK_HINT = "look at EVALSTORE_JUDGE_URL, and at the proxies of the environment"
+_ENVIRONMENT_HINT = "look at SSL_CERT_FILE and the proxies (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) of the environment"
+_URL_HINT = "give http(s)://host[:port][/v1], without /chat/completions; the key goes into EVALSTORE_JUDGE_KEY"
 _DAY = 86_400  # seconds; a system's clock takes no time of any length
 _BOUNDS = {
     "timeout": (0.001, _DAY),
@@ -65,13 +65,13 @@ class Endpoint:
     patience: int = 32
 
     def __post_init__(self) -> None:
-        if not _is_url(self.url):  # which is not shown, because keys are found in the oddest places
-            raise UsageError("the URL of the judge's endpoint is none that can be asked", hint=_FORM)
+        if not _can_ask_url(self.url):  # which is not shown, because keys are found in the oddest places
+            raise UsageError("the URL of the judge's endpoint is none that can be asked", hint=_URL_HINT)
         if not re.fullmatch("[!-~]*", self.key):
             raise UsageError("the key of the judge's endpoint holds a space or an odd character; was it copied whole?")
         for name, (least, most) in _BOUNDS.items():
-            if not least <= (given := getattr(self, name)) <= most:
-                raise UsageError(f"the judge's endpoint has {name} {given}; it can be from {least:,} to {most:,}")
+            if not least <= (value := getattr(self, name)) <= most:
+                raise UsageError(f"the judge's endpoint has {name} {value}; it can be from {least:,} to {most:,}")
 
     @property
     def base(self) -> str:
@@ -91,34 +91,34 @@ class _Response:
 
 
 @dataclass(slots=True)
-class Line:
+class JudgeClient:
     """The connections to an endpoint, for any number of threads.
 
     `heard` is whether it has said anything at all so far, `answered` whether a model of it has replied.
     """
 
     endpoint: Endpoint
-    heard: bool = False
-    answered: bool = False
+    has_response: bool = False
+    has_reply: bool = False
     _client: httpx.Client | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def ask(self, call: Call) -> Reply | Trouble:
+    def ask_once(self, call: Call) -> Reply | Trouble:
         """Ask once: one user message and exactly the parameters of the call's model; read what comes back."""
         if not call.model.get("id"):
-            return Trouble(f"nobody says which model {call.judge} asks", Then.PASS, "set EVALSTORE_JUDGE_MODEL")
+            return Trouble(f"nobody says which model {call.judge} asks", FailureEffect.PASS, "set EVALSTORE_JUDGE_MODEL")
         client = self._open_client()
         import httpx
 
-        parameters = {name: _plain(call.model[name]) for name in SAMPLING if name in call.model}
+        parameters = {name: _to_plain_number(call.model[name]) for name in SAMPLING if name in call.model}
         message = {"role": "user", "content": call.prompt}
         body = {"model": call.model["id"], "messages": [message], **parameters}
         request = client.build_request("POST", f"{self.endpoint.base}/chat/completions", json=body)
         try:
-            response = self._send(client, request)
+            response = self._send_request(client, request)
         except (httpx.HTTPError, OSError, UnicodeError) as error:
-            return self._read_silence(error)
-        return self._read(response)
+            return self._describe_error(error)
+        return self._read_response(response)
 
     def close(self) -> None:
         """Close the connections; nobody may be asking."""
@@ -148,12 +148,12 @@ class Line:
                 event_hooks={"response": [_move_location]},
             )
         except (ImportError, OSError, ValueError) as error:
-            words = excerpt(self._unkeyed(_NOISE.sub("", str(error))), 120)
-            raise RefusedError(f"httpx does not start: {words}", hint=_SURROUNDINGS) from None
+            words = excerpt(self._hide_key(_NOISE.sub("", str(error))), 120)
+            raise RefusedError(f"httpx does not start: {words}", hint=_ENVIRONMENT_HINT) from None
 
-    def _send(self, client: httpx.Client, request: httpx.Request) -> _Response:
+    def _send_request(self, client: httpx.Client, request: httpx.Request) -> _Response:
         with closing(client.send(request, stream=True)) as response:
-            self.heard = True
+            self.has_response = True
             late, end = False, time.monotonic() + self.endpoint.timeout
             limit = _LIMIT if response.is_success else _ERROR_LIMIT
             body = bytearray()
@@ -161,39 +161,39 @@ class Line:
                 body += piece
                 if (late := time.monotonic() > end) or len(body) > limit:
                     break
-            headers = {name.lower(): self._unkeyed(value) for name, value in response.headers.items()}
+            headers = {name.lower(): self._hide_key(value) for name, value in response.headers.items()}
             return _Response(response.status_code, headers, bytes(body), late)
 
-    def _read(self, response: _Response) -> Reply | Trouble:
+    def _read_response(self, response: _Response) -> Reply | Trouble:
         if response.status // 100 != 2:  # noqa: PLR2004  # success
             return trouble_of(
-                response.status, response.headers, self._unkeyed(response.body.decode("utf-8", "replace"))
+                response.status, response.headers, self._hide_key(response.body.decode("utf-8", "replace"))
             )
         if len(response.body) > _LIMIT:
-            return Trouble(f"the endpoint answers more than {_LIMIT:,} bytes", Then.PASS)
+            return Trouble(f"the endpoint answers more than {_LIMIT:,} bytes", FailureEffect.PASS)
         if response.late:
-            return self._slow()
-        found = read_answer(response.body)
-        if isinstance(found, Trouble):  # which quotes the body, so it is read again without the key
-            return read_answer(self._unkeyed(response.body.decode("utf-8", "replace")).encode("utf-8"))
-        self.answered = True
-        return found
+            return self._make_timeout_failure()
+        result = read_answer(response.body)
+        if isinstance(result, Trouble):  # which quotes the body, so it is read again without the key
+            return read_answer(self._hide_key(response.body.decode("utf-8", "replace")).encode("utf-8"))
+        self.has_reply = True
+        return result
 
-    def _read_silence(self, error: Exception) -> Trouble:
+    def _describe_error(self, error: Exception) -> Trouble:
         import httpx
 
-        unreached = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-        if isinstance(error, httpx.TimeoutException) and not unreached:
-            return self._slow()
-        what = "cannot be reached" if unreached else "breaks the connection"
-        words = excerpt(self._unkeyed(_NOISE.sub("", str(error))), 120)
-        return Trouble(f"the endpoint {what}{': ' if words else ''}{words}", Then.AGAIN, _WAY)
+        is_unreachable = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+        if isinstance(error, httpx.TimeoutException) and not is_unreachable:
+            return self._make_timeout_failure()
+        what = "cannot be reached" if is_unreachable else "breaks the connection"
+        words = excerpt(self._hide_key(_NOISE.sub("", str(error))), 120)
+        return Trouble(f"the endpoint {what}{': ' if words else ''}{words}", FailureEffect.AGAIN, _NETWORK_HINT)
 
-    def _slow(self) -> Trouble:
-        most = f"{self.endpoint.timeout:g} second{'' if self.endpoint.timeout == 1 else 's'}"
-        return Trouble(f"the endpoint does not answer within {most}", Then.AGAIN, "give it more (--judge-timeout)")
+    def _make_timeout_failure(self) -> Trouble:
+        limit = f"{self.endpoint.timeout:g} second{'' if self.endpoint.timeout == 1 else 's'}"
+        return Trouble(f"the endpoint does not answer within {limit}", FailureEffect.AGAIN, "give it more (--judge-timeout)")
 
-    def _unkeyed(self, text: str) -> str:
+    def _hide_key(self, text: str) -> str:
         return text.replace(self.endpoint.key, "[key]") if self.endpoint.key else text
 
 
@@ -203,12 +203,12 @@ def _move_location(response: httpx.Response) -> None:
         response.headers[LOCATION] = place
 
 
-def _is_url(url: str) -> bool:
-    found = _URL.fullmatch(url)
-    if found is None or found["path"].rstrip("/").endswith("/completions"):
+def _can_ask_url(url: str) -> bool:
+    match = _URL.fullmatch(url)
+    if match is None or match["path"].rstrip("/").endswith("/completions"):
         return False
     try:
-        host = found["host"].strip("[]")
+        host = match["host"].strip("[]")
         if not re.search("[A-Za-z]", host.rpartition(".")[2]) or ":" in host:
             ip_address(host)
         return urlsplit(url).port != 0
@@ -216,5 +216,5 @@ def _is_url(url: str) -> bool:
         return False
 
 
-def _plain(value: Any) -> Any:
+def _to_plain_number(value: Any) -> Any:
     return float(value) if isinstance(value, Decimal) else value

@@ -11,11 +11,11 @@ from typing import Any
 from evalstore.text import excerpt
 
 
-class Then(StrEnum):
+class FailureEffect(StrEnum):
     """What a trouble means for the other calls."""
 
     STOP = "stop"  # they would all end the same way
-    DOUBT = "doubt"  # so would they, unless the endpoint has answered before: then it minds this prompt
+    STOP_IF_FIRST = "doubt"  # so would they, unless the endpoint has answered before: then it minds this prompt
     PASS = "pass"  # they are not concerned
     AGAIN = "again"  # this one may go well in a moment
 
@@ -25,7 +25,7 @@ class Trouble:
     """A call without an answer: one clause, what follows, and the seconds that the endpoint asks to wait."""
 
     problem: str
-    then: Then
+    then: FailureEffect
     hint: str | None = None
     wait: float | None = None
 
@@ -36,21 +36,21 @@ _KEY = "look at EVALSTORE_JUDGE_KEY"
 _URL = "look at EVALSTORE_JUDGE_URL, which often ends in /v1"
 _NAMES = "look at EVALSTORE_JUDGE_MODEL and EVALSTORE_JUDGE_URL, which often ends in /v1"
 _STATUS = {  # what an endpoint answers -> what it means, what follows, what to do
-    400: ("refuses the request", Then.PASS, "look at the model's parameters and at the length of the prompt"),
-    401: ("refuses the key", Then.STOP, _KEY),
-    402: ("wants to be paid first", Then.STOP, "look at the account behind the key"),
-    403: ("does not allow this", Then.DOUBT, _KEY),
-    404: ("knows no such model or path", Then.STOP, _NAMES),
-    405: ("takes no questions here", Then.STOP, _URL),
-    408: ("waited too long for the request", Then.AGAIN, None),
-    409: ("is in a conflict", Then.AGAIN, None),
-    413: ("finds the prompt too long", Then.PASS, None),
-    425: ("is not ready", Then.AGAIN, None),
-    429: ("is asked too often", Then.AGAIN, "ask fewer at once"),
+    400: ("refuses the request", FailureEffect.PASS, "look at the model's parameters and at the length of the prompt"),
+    401: ("refuses the key", FailureEffect.STOP, _KEY),
+    402: ("wants to be paid first", FailureEffect.STOP, "look at the account behind the key"),
+    403: ("does not allow this", FailureEffect.STOP_IF_FIRST, _KEY),
+    404: ("knows no such model or path", FailureEffect.STOP, _NAMES),
+    405: ("takes no questions here", FailureEffect.STOP, _URL),
+    408: ("waited too long for the request", FailureEffect.AGAIN, None),
+    409: ("is in a conflict", FailureEffect.AGAIN, None),
+    413: ("finds the prompt too long", FailureEffect.PASS, None),
+    425: ("is not ready", FailureEffect.AGAIN, None),
+    429: ("is asked too often", FailureEffect.AGAIN, "ask fewer at once"),
 }
-_REFUSES = ("refuses the request", Then.PASS, None)
-_FAILS = ("fails", Then.AGAIN, None)
-_SPENT = ("has no quota left for this account", Then.STOP, "look at the account behind the key")
+_REFUSES = ("refuses the request", FailureEffect.PASS, None)
+_FAILS = ("fails", FailureEffect.AGAIN, None)
+_SPENT = ("has no quota left for this account", FailureEffect.STOP, "look at the account behind the key")
 
 
 def trouble_of(status: int, headers: Mapping[str, str], body: str) -> Trouble:
@@ -58,7 +58,7 @@ def trouble_of(status: int, headers: Mapping[str, str], body: str) -> Trouble:
     if status // 100 == 3:  # noqa: PLR2004  # redirects
         place = excerpt(headers.get(LOCATION, "nowhere"), 100)
         problem = f"the endpoint sends on to {place}, where the key does not follow"
-        return Trouble(problem, Then.STOP, "if that is the endpoint, give its URL")
+        return Trouble(problem, FailureEffect.STOP, "if that is the endpoint, give its URL")
     meaning = _FAILS if status >= 500 else _STATUS.get(status, _REFUSES)  # noqa: PLR2004  # server errors
     error = _error(body)
     if "insufficient_quota" in {error.get("code"), error.get("type")}:

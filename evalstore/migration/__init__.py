@@ -2,7 +2,17 @@
 
 from evalstore.migration.export import export
 from evalstore.migration.migration import migrate
-from evalstore.migration.outcome import MigrationEntry, ExportResult, ExportedFile, FormatGuess, MigrationReport, MigrationOutcome, PlannedFile, MigrationSource, FileState
+from evalstore.migration.outcome import (
+    ExportedFile,
+    ExportResult,
+    FileState,
+    FormatGuess,
+    MigrationEntry,
+    MigrationOutcome,
+    MigrationReport,
+    MigrationSource,
+    PlannedFile,
+)
 from evalstore.migration.table import formats
 
 __all__ = [

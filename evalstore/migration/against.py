@@ -8,14 +8,14 @@ from pathlib import Path
 
 from evalstore.errors import AbsentError, LoadError
 from evalstore.files import read_below
-from evalstore.migration.outcome import PlannedFile, FileState
+from evalstore.migration.outcome import FileState, PlannedFile
 from evalstore.migration.spool import TextSpool
 from evalstore.migration.texts import PlannedText
 
 _LIMIT = 64 << 20
 
 
-def text_there(root: Path, path: str) -> str | None:
+def read_current(root: Path, path: str) -> str | None:
     """Return the text of a file of the store; None where there is none that can be read."""
     with suppress(LoadError, UnicodeDecodeError):
         data = _data_there(root, path)
@@ -23,7 +23,7 @@ def text_there(root: Path, path: str) -> str | None:
     return None
 
 
-def planned(root: Path, path: str, text: PlannedText, diffs: TextSpool | None) -> PlannedFile:
+def plan_file(root: Path, path: str, text: PlannedText, diffs: TextSpool | None) -> PlannedFile:
     """Compare a planned text with the file of the store, and put the difference in `diffs`, if it is asked for.
 
     A link in its place is a `LoadError`.

@@ -11,7 +11,7 @@ from evalstore.migration.fold import bare, folded_case, folded_root
 from evalstore.migration.opened import BrokenLine
 from evalstore.migration.shelving import ArtifactBatch
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, Extraction
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.runs.kept import came_from
 
 
@@ -25,16 +25,16 @@ class SourceContext:
     beside: Mapping[str, Document]
 
 
-def made(taken: Extraction) -> list[LegacyCase]:
+def list_usable_cases(taken: Extraction) -> list[LegacyCase]:
     """Return the cases that something is made of."""
     return [case for case in taken.cases if not case.refused]
 
 
-def shelved(known: SourceContext, batch: ArtifactBatch) -> list[ArtifactDraft | None]:
+def name_drafts(known: SourceContext, batch: ArtifactBatch) -> list[ArtifactDraft | None]:
     """Shelve judges and inner rubrics, then the rubric of each case; without a dataset the first keeps the file."""
     for draft in known.taken.drafts:
         batch.add(draft)
-    rubrics = [_placed(case) for case in made(known.taken)]
+    rubrics = [_placed(case) for case in list_usable_cases(known.taken)]
     if known.taken.dataset or known.taken.run:
         return [draft and batch.add(draft) for draft in rubrics]
     if known.legacy.broken:
@@ -44,7 +44,7 @@ def shelved(known: SourceContext, batch: ArtifactBatch) -> list[ArtifactDraft | 
     return keeper + [draft and batch.add(draft) for draft in rubrics[1:]]
 
 
-def dataset_of(known: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft:
+def build_dataset(known: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft:
     """Return the dataset: its head, its questions with their rubrics, and what they do not say of the file."""
     cases, document = known.taken.cases, known.legacy.document
     own = [case.pointer for case in cases if not case.document]
@@ -53,7 +53,7 @@ def dataset_of(known: SourceContext, head: ArtifactDraft, rubrics: list[Artifact
         if known.taken.run
         else head.value.get("x_source") or {"kept": folded_root(document.value, own), **_kept_beside(known)}
     )
-    questions = ((case, rubric) for case, rubric in zip(made(known.taken), rubrics, strict=True) if case.question)
+    questions = ((case, rubric) for case, rubric in zip(list_usable_cases(known.taken), rubrics, strict=True) if case.question)
     unmapped = [_unmapped(case, known) for case in cases if case.refused]
     unmapped += [_unread(broken) for broken in known.legacy.broken]
     value = {

@@ -9,12 +9,12 @@ from typing import Any
 from evalstore.documents import Document
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.files import read_below, write_below
-from evalstore.migration.gathered import gathered
-from evalstore.migration.kept import kept_runs
-from evalstore.migration.opened import open_source, source_text
-from evalstore.migration.outcome import ExportResult, ExportedFile
+from evalstore.migration.gathered import find_companion_files
+from evalstore.migration.kept import export_runs
+from evalstore.migration.opened import parse_whole, render_legacy
+from evalstore.migration.outcome import ExportedFile, ExportResult
 from evalstore.migration.readers import are_runs, give, give_beside, keeps, read
-from evalstore.migration.retold import check_retold
+from evalstore.migration.retold import check_unchanged
 from evalstore.migration.shelf import ArtifactSource
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.migration.taken import LegacySource
@@ -40,7 +40,7 @@ def export(
     table = load_tables(to)[0]
     with ArtifactSource.open(Path(store)) as shelf:
         named = [refs] if isinstance(refs, str) else refs
-        files = kept_runs(named, table, shelf) if are_runs(table) else _told(named, table, shelf)
+        files = export_runs(named, table, shelf) if are_runs(table) else _told(named, table, shelf)
     _refuse_twins(files)
     if out is not None:
         _write(Path(out), files)
@@ -48,7 +48,7 @@ def export(
 
 
 def _told(named: Iterable[str], table: FormatTable, shelf: ArtifactSource) -> tuple[ExportedFile, ...]:
-    asked = [_main_ref(text, table) for text in named] or shelf.came_from(table.format)
+    asked = [_main_ref(text, table) for text in named] or shelf.list_refs_of_format(table.format)
     if not asked:
         raise RefError(
             f"no dataset here came from {table.format}", hint="name the datasets: evalstore export --to … dataset/x"
@@ -85,14 +85,14 @@ def _checked(ref: Ref, table: FormatTable, shelf: ArtifactSource) -> list[Export
 def _given(ref: Ref, table: FormatTable, shelf: ArtifactSource) -> list[ExportedFile]:
     if keeps(table):
         return _kept(ref, table, shelf)
-    dataset, questions = shelf.dataset(ref)
+    dataset, questions = shelf.load_dataset(ref)
     source = dataset.value.get("x_source", {})
     if source.get("format", table.format) != table.format:
         raise RefusedError(f"{ref} came from {source['format']}, not from {table.format}")
     refs = {question.rubric_ref for question in questions if question.rubric_ref}
     rubrics = {text: shelf.artifact(parse_ref(text)).value for text in refs}
     told = dataset.value | {"questions": [question.row for question in questions]}
-    text = source_text(give(told, rubrics, table), ".json")
+    text = render_legacy(give(told, rubrics, table), ".json")
     left_out = [f"{ref.name}: {key}" for key in _unsaid(dataset.value)]
     left_out += [f"{ref.name} {question.id}: {key}" for question in questions for key in _unsaid(question.row)]
     unruled = [question.id for question in questions if not question.rubric_ref]
@@ -103,24 +103,24 @@ def _given(ref: Ref, table: FormatTable, shelf: ArtifactSource) -> list[Exported
 
 def _kept(ref: Ref, table: FormatTable, shelf: ArtifactSource) -> list[ExportedFile]:
     """Give back what was kept, and the files that hold cases of it, if reading them still gives what the store says."""
-    main, questions = shelf.dataset(ref) if ref.kind is Kind.DATASET else (shelf.artifact(ref), [])
+    main, questions = shelf.load_dataset(ref) if ref.kind is Kind.DATASET else (shelf.artifact(ref), [])
     source = main.value.get("x_source", {})
     if source.get("format") != table.format or "kept" not in source:
         raise RefusedError(f"{ref} did not come from {table.format}", hint=_ONLY)
     if added := [question.id for question in questions if "x_source" not in question.row]:
         raise RefusedError(f"{added[0]}: it was added since {ref.name} was migrated", hint=_ONLY)
     told = main.value | ({"questions": [question.row for question in questions]} if questions else {})
-    text = source_text(give(told, {}, table), source["file"])
-    document = open_source(text.encode(), source["file"])
+    text = render_legacy(give(told, {}, table), source["file"])
+    document = parse_whole(text.encode(), source["file"])
     beside = {path: Document(path, "", value, {}, {}) for path, value in give_beside(told, table).items()}
     legacy = LegacySource(document, source["file"], source["sha256"], beside.get, source["dialect"])
     taken = read(legacy, table)
-    check_retold(taken, main, questions, shelf.artifact)
+    check_unchanged(taken, main, questions, shelf.artifact)
     unread = [item for item in main.value.get("x_unmapped", ()) if "line" in item]
     left_out = tuple(f"{ref.name}: line {item['line']} of the source, {item['reason']}" for item in unread)
     name = f"{ref.name}@{main.version}"
-    others = gathered(taken, beside, source["file"]).items()
-    texts = (ExportedFile(file, name, source_text(beside[path].value, file)) for file, path in others)
+    others = find_companion_files(taken, beside, source["file"]).items()
+    texts = (ExportedFile(file, name, render_legacy(beside[path].value, file)) for file, path in others)
     return [ExportedFile(source["file"], name, text, left_out), *texts]
 
 

@@ -10,7 +10,7 @@ from evalstore.documents import Document
 from evalstore.migration.taken import Extraction
 
 
-def gathered(taken: Extraction, beside: Mapping[str, Document], file: str) -> dict[str, str]:
+def find_companion_files(taken: Extraction, beside: Mapping[str, Document], file: str) -> dict[str, str]:
     """Return the files that hold cases of a source, each with the path that the source names it by.
 
     A path that begins with / is left out: what it begins at is known only while it is read.

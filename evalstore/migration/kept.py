@@ -17,7 +17,7 @@ from evalstore.runs.kept import FOLDER, KEPT, came_from
 _LIMIT = 64 << 20
 
 
-def kept_runs(refs: Iterable[str], table: FormatTable, shelf: ArtifactSource) -> tuple[ExportedFile, ...]:
+def export_runs(refs: Iterable[str], table: FormatTable, shelf: ArtifactSource) -> tuple[ExportedFile, ...]:
     """Return the files of runs: those that artifacts came from or that are named by their paths, or all there are.
 
     A run is a record: it is given back as it is, whatever became since of the questions that were taken from it.
@@ -36,7 +36,7 @@ def _path_of(text: str, table: FormatTable, shelf: ArtifactSource) -> str:
     if KEPT.fullmatch(text):
         return text
     ref = parse_ref(text)
-    artifact = shelf.dataset(ref)[0] if ref.kind is Kind.DATASET else shelf.artifact(ref)
+    artifact = shelf.load_dataset(ref)[0] if ref.kind is Kind.DATASET else shelf.artifact(ref)
     source = artifact.value.get("x_source", {})
     path = source.get("run")
     if source.get("format") != table.format or not isinstance(path, str) or not KEPT.fullmatch(path):

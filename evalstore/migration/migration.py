@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from evalstore.errors import ConflictError, RefusedError
-from evalstore.migration.against import planned, text_there
-from evalstore.migration.outcome import MigrationReport, PlannedFile, FileState
+from evalstore.migration.against import plan_file, read_current
+from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.plan import SourcePlan
-from evalstore.migration.reading import SourceResult, MigrationOptions, read_all
+from evalstore.migration.reading import MigrationOptions, SourceResult, read_sources
 from evalstore.migration.shelving import ArtifactNames
 from evalstore.migration.sources import LegacyFile, find_sources
 from evalstore.migration.spool import TextSpool
@@ -48,8 +48,8 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     waiting: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else staged(root)
     with waiting as stage:
         diffs = None if stage else TextSpool()
-        terms = MigrationOptions(tables, ArtifactNames(), partial(text_there, root), forced=format is not None, dialect=dialect)
-        for read in read_all(watch(sources), terms):
+        terms = MigrationOptions(tables, ArtifactNames(), partial(read_current, root), forced=format is not None, dialect=dialect)
+        for read in read_sources(watch(sources), terms):
             files += _files(read.plan, root, stage=stage, diffs=diffs)
             source = replace(read.source, entries=len(read.plan.entries))
             reads.append(replace(read, source=source, plan=SourcePlan({}, read.plan.entries)))  # the texts wait on the disk
@@ -77,7 +77,7 @@ def _store(into: Path | str) -> Path:
 
 def _files(plan: SourcePlan, root: Path, *, stage: StagedWrites | None, diffs: TextSpool | None) -> Iterator[PlannedFile]:
     for path, text in plan.files.items():
-        file = planned(root, path, text, diffs)
+        file = plan_file(root, path, text, diffs)
         if stage and file.state is not FileState.UNCHANGED:
             stage.add(path, text.new.encode())
         yield file

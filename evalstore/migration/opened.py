@@ -37,7 +37,7 @@ class BrokenLine:
     text: str
 
 
-def opened(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...]]:
+def parse_legacy(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...]]:
     """Return a legacy file's document; the rows of JSON Lines are a list, without the broken ones.
 
     Raises `LoadError` with the place. A file of more broken lines than whole ones is no file of such lines.
@@ -46,26 +46,26 @@ def opened(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...]]:
     return _rows(data, file) if suffix in _LINES else (_OPEN.get(suffix, read_json)(data, file), ())
 
 
-def open_source(data: bytes, file: str) -> Document:
+def parse_whole(data: bytes, file: str) -> Document:
     """Return a legacy file's document, if it has no broken line. Raises `LoadError` with the place."""
-    document, broken = opened(data, file)
+    document, broken = parse_legacy(data, file)
     if broken:
         raise broken[0].problem
     return document
 
 
-def open_beside(data: bytes, file: str) -> Document:
+def parse_companion(data: bytes, file: str) -> Document:
     """Return the document of a file that a source names; where its ending says nothing, the value is its text."""
-    return open_source(data, file) if _suffix(file) in SUFFIXES else _text(data, file)
+    return parse_whole(data, file) if _suffix(file) in SUFFIXES else _text(data, file)
 
 
-def source_text(value: Any, file: str) -> str:
+def render_legacy(value: Any, file: str) -> str:
     """Return the text of a legacy file that has this value."""
     write = _WRITE.get(_suffix(file), write_json)
     return write(value)
 
 
-def names_key(data: bytes, file: str, key: str) -> bool:
+def mentions_key(data: bytes, file: str, key: str) -> bool:
     """Whether a file that cannot be read names a key where its format has keys."""
     name = re.escape(key.encode())
     pattern = rb"(?m)^%s\s*:" % name if _suffix(file) in _YAML else rb'"%s"' % name

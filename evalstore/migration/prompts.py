@@ -7,11 +7,11 @@ from collections.abc import Mapping
 BRACES: Mapping[str, str] = {"braces": "{{"}
 
 
-def literal(text: str) -> str:
+def escape_braces(text: str) -> str:
     """Return a text for a template: what would open a tag becomes the variable `braces`, which a check fills."""
     return text.replace("{{", "{{ braces }}")
 
 
-def variables_of(template: str) -> dict[str, str]:
+def find_template_variables(template: str) -> dict[str, str]:
     """Return the variables that a check must fill for a template made with `literal`."""
     return dict(BRACES) if "{{ braces }}" in template else {}

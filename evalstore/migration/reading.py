@@ -10,17 +10,17 @@ from functools import partial
 from evalstore.documents import Document
 from evalstore.errors import LoadError
 from evalstore.migration.detect import SURE, FormatMatch, detect_format
-from evalstore.migration.gathered import gathered
-from evalstore.migration.opened import names_key, opened
+from evalstore.migration.gathered import find_companion_files
+from evalstore.migration.opened import mentions_key, parse_legacy
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome, MigrationSource
-from evalstore.migration.plan import SourcePlan, entry, plan_source
+from evalstore.migration.plan import SourcePlan, make_entry, plan_source
 from evalstore.migration.readers import gathers
 from evalstore.migration.readers import read as take
 from evalstore.migration.shelving import ArtifactNames
 from evalstore.migration.sources import LegacyFile
 from evalstore.migration.table import FormatTable
 from evalstore.migration.taken import LegacySource
-from evalstore.migration.texts import There
+from evalstore.migration.texts import ReadCurrent
 
 _NOTHING = SourcePlan({}, ())
 
@@ -31,7 +31,7 @@ class MigrationOptions:
 
     tables: Sequence[FormatTable]
     names: ArtifactNames
-    there: There
+    there: ReadCurrent
     forced: bool
     dialect: str | None
 
@@ -50,7 +50,7 @@ class SourceResult:
     waits: bool = False
 
 
-def read_all(sources: Iterable[LegacyFile], terms: MigrationOptions) -> Iterator[SourceResult]:
+def read_sources(sources: Iterable[LegacyFile], terms: MigrationOptions) -> Iterator[SourceResult]:
     """Yield what the sources become; a file whose cases came with another source is not taken again."""
     late: list[tuple[LegacyFile, MigrationSource]] = []
     suites: dict[str, MigrationSource] = {}
@@ -83,10 +83,10 @@ def _read(found: LegacyFile, terms: MigrationOptions, *, may_wait: bool = True) 
         return _broken(found, "", error)
     sha256 = hashlib.sha256(data).hexdigest()
     try:
-        document, broken = opened(data, found.name)
+        document, broken = parse_legacy(data, found.name)
     except LoadError as error:
         # A broken file that never names what a format has at its root is no file that somebody would miss.
-        ours = any(names_key(data, found.name, key) for table in terms.tables for key in table.root_keys)
+        ours = any(mentions_key(data, found.name, key) for table in terms.tables for key in table.root_keys)
         return _broken(found, sha256, error, skipped=found.walked and not ours)
     match = detect_format(document.value, terms.tables)
     source = MigrationSource(found.name, sha256, None, None, match.confidence, match.reason, also=match.also)
@@ -104,7 +104,7 @@ def _taken(source: MigrationSource, legacy: LegacySource, table: FormatTable, se
     taken = take(legacy, table)
     plan = plan_source(taken, legacy, table, terms.names, beside=seen, there=terms.there)
     source = replace(source, dialect=taken.dialect, target=plan.target)
-    return SourceResult(source, plan, gathered=tuple(gathered(taken, seen, legacy.file)) if plan.target else ())
+    return SourceResult(source, plan, gathered=tuple(find_companion_files(taken, seen, legacy.file)) if plan.target else ())
 
 
 def _beside(found: LegacyFile, seen: dict[str, Document], path: str) -> Document | None:
@@ -123,10 +123,10 @@ def _broken(found: LegacyFile, sha256: str, error: LoadError, *, skipped: bool =
 
 def _set_aside(source: MigrationSource, document: Document, match: FormatMatch, *, walked: bool) -> SourceResult:
     if match.shape:
-        return SourceResult(source, SourcePlan({}, (entry(document, (), match.shape.outcome, match.reason),)))
+        return SourceResult(source, SourcePlan({}, (make_entry(document, (), match.shape.outcome, match.reason),)))
     if match.table:
         name = match.table.format
         reason = f"hardly {name}: {match.reason}; --from {name} takes it all the same"
-        return SourceResult(source, SourcePlan({}, (entry(document, (), MigrationOutcome.UNMAPPED, reason),)))
-    said = entry(document, (), MigrationOutcome.REFUSED, match.reason)
+        return SourceResult(source, SourcePlan({}, (make_entry(document, (), MigrationOutcome.UNMAPPED, reason),)))
+    said = make_entry(document, (), MigrationOutcome.REFUSED, match.reason)
     return SourceResult(source, SourcePlan({}, () if walked else (said,)), skipped=walked)

@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.errors import RefusedError
 from evalstore.migration.fold import same
 from evalstore.migration.shelving import REFS
-from evalstore.migration.taken import LegacyCase, ArtifactDraft, Extraction
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase
 from evalstore.model import Artifact, Kind, Question, Ref, parse_ref, scoring_part
 
 _HINT = "export an earlier version, or take the edit back"
@@ -16,7 +16,7 @@ Load = Callable[[Ref], Artifact]
 Content = Callable[[str], Any]
 
 
-def check_retold(taken: Extraction, main: Artifact, questions: Sequence[Question], load: Load) -> None:
+def check_unchanged(taken: Extraction, main: Artifact, questions: Sequence[Question], load: Load) -> None:
     """Raise `RefusedError`, naming the first difference, unless the artifacts still say what the source says."""
     drafts = {draft.ref: draft for draft in taken.drafts}
     mine, theirs = _of_store(load), _of_source(drafts)

@@ -12,7 +12,7 @@ from evalstore.errors import GitError, RefError
 from evalstore.files import names_below, read_below
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, questions_of
 from evalstore.store import ArtifactStore
-from evalstore.store.artifacts import LIMIT, read_artifact
+from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
 
 _ROWS_LIMIT = 64 << 20
 
@@ -35,7 +35,7 @@ class ArtifactSource:
             return cls(path, None)
         return cls(store.root, store)
 
-    def came_from(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
+    def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
         """Return what stands on disk for a source of a format: datasets, and rubrics that keep a file without any."""
         return [
             ref for kind in (Kind.DATASET, Kind.RUBRIC) for ref in self._on_disk_of(kind) if self._keeps(ref, format)
@@ -45,7 +45,7 @@ class ArtifactSource:
         names = names_below(self.root, f"{kind}s") if self.root else []
         return [Ref(kind, name[:-5], "worktree", PinType.WORKTREE) for name in names if is_id(name[:-5])]
 
-    def dataset(self, ref: Ref) -> tuple[Artifact, list[Question]]:
+    def load_dataset(self, ref: Ref) -> tuple[Artifact, list[Question]]:
         """Return a dataset and its questions; one that has no release is read from the disk."""
         if self.store:
             try:
@@ -70,7 +70,7 @@ class ArtifactSource:
     def _on_disk(self, ref: Ref) -> Artifact:
         if self.root is None:
             raise RefError(f"{ref.name} has no release, and a bare repository has no files", hint="bump it first")
-        return read_artifact(ref, read_below(self.root, ref.path, LIMIT), ref.path)
+        return read_artifact(ref, read_below(self.root, ref.path, ARTIFACT_LIMIT), ref.path)
 
     def _rows(self, artifact: Artifact) -> Iterator[Mapping[str, Any]] | None:
         if "rows" not in artifact.value or self.root is None:
@@ -80,7 +80,7 @@ class ArtifactSource:
         return (read_row(line, path, number) for number, line in enumerate(lines, start=1) if line.strip())
 
     def _keeps(self, ref: Ref, format: str) -> bool:  # noqa: A002
-        value = read_yaml(read_below(self.root or Path(), ref.path, LIMIT), ref.path).value
+        value = read_yaml(read_below(self.root or Path(), ref.path, ARTIFACT_LIMIT), ref.path).value
         source = value.get("x_source") if isinstance(value, dict) else None
         if not isinstance(source, dict) or source.get("format") != format:
             return False

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from evalstore.documents import digest
 from evalstore.errors import RefusedError
-from evalstore.migration.names import numbered
+from evalstore.migration.names import number_names
 from evalstore.migration.taken import ArtifactDraft
 from evalstore.model import scoring_part
 from evalstore.runs.kept import FOLDER, KEPT, apart_name, kept_name, stem_of
@@ -84,7 +84,7 @@ class ArtifactBatch:
         return final
 
     def _id(self, draft: ArtifactDraft, content: str) -> str:
-        for id_ in numbered(draft.id):
+        for id_ in number_names(draft.id):
             there = self.names.made.get(_name(replace(draft, id=id_)))
             if there is None or (content and there.content == content):
                 return id_

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from evalstore.documents import Document
 from evalstore.errors import LoadError, Place
 from evalstore.files import read_below, read_named
-from evalstore.migration.opened import SUFFIXES, open_beside
+from evalstore.migration.opened import SUFFIXES, parse_companion
 from evalstore.migration.write import STAGE
 from evalstore.runs.kept import came_from
 
@@ -51,7 +51,7 @@ class LegacyFile:
         """
         below = _below(PurePosixPath(self.below).parent, path.removeprefix("file://"))
         try:
-            return open_beside(read_below(self.root, below, _LIMIT), _text(self._top / below)) if below else None
+            return parse_companion(read_below(self.root, below, _LIMIT), _text(self._top / below)) if below else None
         except LoadError:
             return None
 

@@ -17,7 +17,7 @@ from evalstore.model import Kind, scoring_part
 _ROWS_FROM = 256 << 10
 _ROWS_TO = 64 << 20
 _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n"
-There = Callable[[str], str | None]
+ReadCurrent = Callable[[str], str | None]
 
 
 class PlannedText(NamedTuple):
@@ -27,22 +27,22 @@ class PlannedText(NamedTuple):
     current: str | None
 
 
-def path_of(draft: ArtifactDraft) -> str:
+def build_path(draft: ArtifactDraft) -> str:
     """Return the file of an artifact."""
     return f"{draft.kind}s/{draft.id}.yaml"
 
 
-def parts_of(draft: ArtifactDraft, value: dict[str, Any], size: int) -> Iterator[tuple[str, Any]]:
+def split_artifact(draft: ArtifactDraft, value: dict[str, Any], size: int) -> Iterator[tuple[str, Any]]:
     """Yield the files of an artifact of a source of this size, each with its value; of rows the list."""
     if draft.kind is not Kind.DATASET or size < _ROWS_FROM:
-        yield path_of(draft), value
+        yield build_path(draft), value
         return
     head = {("rows" if key == "questions" else key): item for key, item in value.items()}
     yield f"datasets/{draft.id}.jsonl", value["questions"]
-    yield path_of(draft), head | {"rows": f"{draft.id}.jsonl"}
+    yield build_path(draft), head | {"rows": f"{draft.id}.jsonl"}
 
 
-def text_of(path: str, value: Any, there: str | None) -> PlannedText:
+def render_text(path: str, value: Any, there: str | None) -> PlannedText:
     """Return the text of a file: the one that is there, if it says the same, which costs less than to write it."""
     if path.endswith(".jsonl"):
         return _as_there(_lines(value), there)
@@ -61,7 +61,7 @@ def _lines(rows: Iterable[Any]) -> str:
     return "".join(lines)
 
 
-def as_it_is(legacy: LegacySource, there: str | None) -> PlannedText:
+def keep_source_text(legacy: LegacySource, there: str | None) -> PlannedText:
     """Return the text of the source, which has its very bytes."""
     text = f"{chr(0xFEFF) if legacy.document.bom else ''}{legacy.document.text}"
     if hashlib.sha256(text.encode()).hexdigest() != legacy.sha256:

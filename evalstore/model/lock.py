@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from evalstore.documents.tree import check_text, place_of
+from evalstore.documents.document import check_text, place_of
 from evalstore.errors import LoadError, Place, RefError
 from evalstore.text import excerpt
 

@@ -3,7 +3,18 @@
 from evalstore.release.bump import bump
 from evalstore.release.identity import VARIABLES
 from evalstore.release.status import status
-from evalstore.release.values import ReleasedVersion, PinMove, PushOutcome, PinnedVersion, VersionRule, Push, Released, ArtifactStatus, ArtifactState, Status
+from evalstore.release.values import (
+    ArtifactState,
+    ArtifactStatus,
+    PinMove,
+    PinnedVersion,
+    Push,
+    PushOutcome,
+    Released,
+    ReleasedVersion,
+    Status,
+    VersionRule,
+)
 
 __all__ = [
     "VARIABLES",

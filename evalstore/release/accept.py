@@ -10,11 +10,11 @@ from typing import NamedTuple
 from evalstore.diff import AcceptedLevel, DiffFinding
 from evalstore.errors import RefError, RefusedError, UsageError
 from evalstore.files import sweep_below, write_below
-from evalstore.release.acceptances import Acceptance, read_store_terms, insert_acceptance
-from evalstore.release.identity import signature as complete
+from evalstore.release.acceptances import Acceptance, insert_acceptance, read_store_terms
+from evalstore.release.identity import complete_signature as complete
 from evalstore.release.site import locked
 from evalstore.release.survey import survey
-from evalstore.release.values import ArtifactStatus, ArtifactState
+from evalstore.release.values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore
 from evalstore.validation import ACCEPTED
 from evalstore.versions import Bump, parse_version

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from evalstore.diff import AcceptedLevel, Profile, ComparisonSettings, read_comparison_settings
+from evalstore.diff import AcceptedLevel, ComparisonSettings, Profile, read_comparison_settings
 from evalstore.documents import Document, encode, read_yaml, write_yaml
-from evalstore.documents.items import put_item
+from evalstore.documents.edit import put_item
 from evalstore.errors import LoadError
 from evalstore.store import ArtifactStore
 from evalstore.store.blobs import is_blob
@@ -86,7 +86,9 @@ def insert_acceptance(store: ArtifactStore, acceptance: Acceptance) -> bytes:
     orders = [_sort_key(one) for one in document.value["accepted"]]
     index = sum(one < _sort_key(entry) for one in orders)
     same = _sort_key(entry) in orders
-    return encode(put_item(document, "accepted", orders.index(_sort_key(entry)) if same else index, entry, replace=same))
+    return encode(
+        put_item(document, "accepted", orders.index(_sort_key(entry)) if same else index, entry, replace=same)
+    )
 
 
 def find_uncommitted_acceptances(store: ArtifactStore, tip: str | None) -> frozenset[tuple[str, str]]:

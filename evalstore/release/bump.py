@@ -11,8 +11,8 @@ from evalstore.files import open_below, write_below
 from evalstore.model import Ref
 from evalstore.release.acceptances import find_uncommitted_acceptances
 from evalstore.release.checkout import find_checkout
-from evalstore.release.hooks import find_hooks
-from evalstore.release.identity import signature as complete
+from evalstore.release.hooks import find_bypassed_hooks
+from evalstore.release.identity import complete_signature as complete
 from evalstore.release.messages import commit_message, tag_message
 from evalstore.release.moves import move_lines
 from evalstore.release.parts import parts_of
@@ -23,8 +23,8 @@ from evalstore.release.push import Route, find_cargo, find_route, make_ready, se
 from evalstore.release.settle import recover
 from evalstore.release.site import Site, locked
 from evalstore.release.standing import rows_path
-from evalstore.release.step import ReleaseStep, BumpOptions
-from evalstore.release.values import ReleasedVersion, PinMove, Released
+from evalstore.release.step import BumpOptions, ReleaseStep
+from evalstore.release.values import PinMove, Released, ReleasedVersion
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 
@@ -36,7 +36,7 @@ class BumpRequest:
     """What a bump is asked for: which working files, how versions are chosen, in which words, and a tag or not."""
 
     refs: Sequence[Ref]
-    wish: BumpOptions
+    options: BumpOptions
     message: str | None
     tag: bool
     sign: bool
@@ -82,21 +82,21 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     route = find_route(store.git, asked=push) if commit else None
     request = BumpRequest(chosen, BumpOptions(level, pre, dependents), message, tag and commit, sign, bool(push), today)
     if dry_run or not commit:
-        foreseen = _unpublished(store, request, commit=commit, dry_run=dry_run)
+        foreseen = _release_without_commit(store, request, commit=commit, dry_run=dry_run)
         return replace(foreseen, push=make_ready(store, route, foreseen) if push else None)
-    done, cargo = _locked(store, request, route, signature or {})
+    done, cargo = _release_under_lock(store, request, route, signature or {})
     # The lock is free by now: a slow line keeps nobody from releasing, and what is pushed is what was there.
     return replace(done, push=send(store, route, done.push, cargo)) if route and done.push and push else done
 
 
-def _locked(
+def _release_under_lock(
     store: ArtifactStore, request: BumpRequest, route: Route | None, signature: Mapping[str, str]
 ) -> tuple[Released, Mapping[str, str]]:
     try:
         with locked(store, signature) as site:
-            recovered, hooks = recover(site), find_hooks(site, push=request.push)
+            recovered, hooks = recover(site), find_bypassed_hooks(site, push=request.push)
             store.forget()
-            done = replace(_published(store, site, request), recovered=recovered)
+            done = replace(_commit_release(store, site, request), recovered=recovered)
             push = make_ready(store, route, done) if done.done or request.push else None
             cargo = find_cargo(site.git, push) if push and request.push else {}
             if request.push and not cargo:
@@ -107,29 +107,29 @@ def _locked(
         raise RefusedError(f"the release cannot be written: {reason}", hint=_AGAIN) from None
 
 
-def _unpublished(store: ArtifactStore, request: BumpRequest, *, commit: bool, dry_run: bool) -> Released:
-    plan = make_plan(store, request.refs, request.wish, request.today)
+def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commit: bool, dry_run: bool) -> Released:
+    plan = make_plan(store, request.refs, request.options, request.today)
     unreviewed: tuple[str, ...] = ()
     if commit:
         checkout = find_checkout(store.git)
         list(parts_of(store, plan.steps, checkout.tip, tagged=request.tag))  # for what they refuse
-        unreviewed = _unreviewed(store, plan, checkout.tip)
+        unreviewed = _list_unreviewed(store, plan, checkout.tip)
     elif not dry_run:
         for step in plan.steps:
-            _write(store, step)
-    released = _bumped(store, plan.steps, None, tagged=request.tag)
+            _write_step_files(store, step)
+    released = _list_released_versions(store, plan.steps, None, tagged=request.tag)
     return Released(
         released,
         plan.unchanged,
         committed=commit,
         dry_run=dry_run,
         pinned=plan.pinned,
-        followed=request.wish.dependents,
+        followed=request.options.dependents,
         unreviewed=unreviewed,
     )
 
 
-def _write(store: ArtifactStore, step: ReleaseStep) -> None:
+def _write_step_files(store: ArtifactStore, step: ReleaseStep) -> None:
     root, rows = store.root, rows_path(step.artifact)
     if root and rows and step.moves:
         with open_below(root, rows) as file:
@@ -138,8 +138,8 @@ def _write(store: ArtifactStore, step: ReleaseStep) -> None:
         write_below(root, step.path, step.content)
 
 
-def _published(store: ArtifactStore, site: Site, request: BumpRequest) -> Released:
-    plan = make_plan(store, request.refs, request.wish, request.today)
+def _commit_release(store: ArtifactStore, site: Site, request: BumpRequest) -> Released:
+    plan = make_plan(store, request.refs, request.options, request.today)
     if not plan.steps:
         return Released((), plan.unchanged)
     checkout = find_checkout(site.git)
@@ -148,8 +148,8 @@ def _published(store: ArtifactStore, site: Site, request: BumpRequest) -> Releas
     message = commit_message(plan.steps, request.message, tagged=request.tag)
     tags = {f"{store.tag_prefix}{step.ref}": tag_message(step, request.message) for step in plan.steps}
     journal = prepare(site, store, checkout, parts, Words(message, tags if request.tag else {}, request.sign))
-    released = _bumped(store, plan.steps, journal.commit, tagged=request.tag)
-    unreviewed = _unreviewed(store, plan, checkout.tip)
+    released = _list_released_versions(store, plan.steps, journal.commit, tagged=request.tag)
+    unreviewed = _list_unreviewed(store, plan, checkout.tip)
     publish(site, journal, released)
     store.forget()
     return Released(
@@ -158,17 +158,17 @@ def _published(store: ArtifactStore, site: Site, request: BumpRequest) -> Releas
         branch=checkout.name,
         signed=request.sign,
         pinned=plan.pinned,
-        followed=request.wish.dependents,
+        followed=request.options.dependents,
         unreviewed=unreviewed,
     )
 
 
-def _unreviewed(store: ArtifactStore, plan: Plan, tip: str | None) -> tuple[str, ...]:
+def _list_unreviewed(store: ArtifactStore, plan: Plan, tip: str | None) -> tuple[str, ...]:
     loose = find_uncommitted_acceptances(store, tip)
     return tuple(step.ref for step in plan.steps if (step.name, step.previous) in loose)
 
 
-def _bumped(store: ArtifactStore, steps: Sequence[ReleaseStep], commit: str | None, *, tagged: bool) -> tuple[ReleasedVersion, ...]:
+def _list_released_versions(store: ArtifactStore, steps: Sequence[ReleaseStep], commit: str | None, *, tagged: bool) -> tuple[ReleasedVersion, ...]:
     return tuple(
         ReleasedVersion(
             step.ref,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from evalstore.errors import RefusedError
 from evalstore.store.git import Git
-from evalstore.store.index import check_free, unmerged
+from evalstore.store.index import wait_for_index, find_unmerged
 from evalstore.store.revisions import HEADS
 from evalstore.store.writing import find_refs
 
@@ -36,11 +36,11 @@ class Checkout:
 
 def find_checkout(git: Git) -> Checkout:
     """Return the branch that is checked out; refuses while git is at work on something, and on a detached HEAD."""
-    check_free(git.directory)
+    wait_for_index(git.directory)
     for file, what in _UNFINISHED.items():
         if (git.directory / file).exists():
             raise RefusedError(f"{what} is not finished", hint="finish it or abort it, then run the bump again")
-    if conflict := unmerged(git):
+    if conflict := find_unmerged(git):
         raise RefusedError(f"{conflict} has a conflict that is not resolved", hint="resolve it, git add it, then bump")
     name = find_branch(git)
     if name is None:

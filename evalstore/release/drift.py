@@ -11,19 +11,19 @@ from evalstore.model import Ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.release.standing import is_within, releases_by_name
 from evalstore.release.uses import Use, read_uses
-from evalstore.release.values import MovedReference, ArtifactStatus, ArtifactState
+from evalstore.release.values import ArtifactState, ArtifactStatus, MovedReference
 from evalstore.release.web import Web
-from evalstore.store import Release, ArtifactStore
-from evalstore.store.held import held_version
+from evalstore.store import ArtifactStore, Release
+from evalstore.store.held import find_locked_version
 from evalstore.store.objects import find_file
-from evalstore.store.resolve import meets
+from evalstore.store.resolve import can_mean
 from evalstore.versions import Bump, Version
 
-_UNTOLD = "what its references meant when it was released cannot be told"
+_UNKNOWN = "what its references meant when it was released cannot be told"
 
 
 @dataclass(slots=True)
-class Drifts:
+class MovedReferenceFinder:
     """Finds what moved under files that did not change; every pair of versions is compared once."""
 
     store: ArtifactStore
@@ -32,47 +32,47 @@ class Drifts:
     _levels: dict[tuple[str, Version, Version], Bump] = field(default_factory=dict)
     _locks: dict[str, Lock] = field(default_factory=dict)
 
-    def of(self, base: Release, uses: Sequence[Use]) -> Iterator[MovedReference]:
+    def find_moved(self, base: Release, uses: Sequence[Use]) -> Iterator[MovedReference]:
         """Yield each reference that a release or a lock after `base`, its holder's own, made mean another version."""
         for use in uses:
             if not use.ref.floating or not use.scores:
                 continue
-            meant = [one for one in self.releases.get(use.ref.name, ()) if meets(use.ref, one.version)]
-            before = (one for one in reversed(meant) if self._known(one, base))
-            was = self._meant(use.ref, self._lock_at(base.commit), before)
-            now = self._meant(use.ref, self.store.lock, reversed(meant))
+            meant = [one for one in self.releases.get(use.ref.name, ()) if can_mean(use.ref, one.version)]
+            before = (one for one in reversed(meant) if self._was_released(one, base))
+            was = self._resolve_in_lock(use.ref, self._read_lock_at(base.commit), before)
+            now = self._resolve_in_lock(use.ref, self.store.lock, reversed(meant))
             if was and now and was != now:
-                yield MovedReference(str(use.ref), was, now, self._level(use.ref, was, now), use.place)
+                yield MovedReference(str(use.ref), was, now, self._measure_step(use.ref, was, now), use.place)
 
     @staticmethod
-    def _meant(ref: Ref, lock: Lock, newest: Iterator[Release]) -> Version | None:
+    def _resolve_in_lock(ref: Ref, lock: Lock, newest: Iterator[Release]) -> Version | None:
         """Return what a lock holds a reference at, or else the newest that it could mean."""
         held = lock.refs.get(str(ref))
-        return held_version(ref, held) if held else next((one.version for one in newest), None)
+        return find_locked_version(ref, held) if held else next((one.version for one in newest), None)
 
-    def _lock_at(self, commit: str) -> Lock:
+    def _read_lock_at(self, commit: str) -> Lock:
         blob = find_file(self.store.objects, commit, self.store.prefix + LOCK_FILE)
         if blob and blob not in self._locks:
             self._locks[blob] = read_lock(self.store.objects.read(blob).data)
         return self._locks[blob] if blob else NO_LOCK
 
-    def _known(self, release: Release, base: Release) -> bool:
+    def _was_released(self, release: Release, base: Release) -> bool:
         """Whether a version had been released when `base` was: by its ledger, or without one by the history."""
         if release.commit == base.commit:
             return True
-        if known := self.store.ledgers.at(base.commit, release.name).by_version:
+        if known := self.store.ledgers.read_at(base.commit, release.name).by_version:
             return str(release.version) in known
         if self.store.repository.shallow:
             raise RefusedError("a shallow clone does not have that history")
         return is_within(self.store, release.commit, base.commit)
 
-    def _level(self, ref: Ref, was: Version, now: Version) -> Bump:
+    def _measure_step(self, ref: Ref, was: Version, now: Version) -> Bump:
         key = (ref.name, was, now)
         if key not in self._levels:
-            self._levels[key] = self._compared(*(f"{ref.name}@{version}" for version in (was, now)))
+            self._levels[key] = self._compare_versions(*(f"{ref.name}@{version}" for version in (was, now)))
         return self._levels[key]
 
-    def _compared(self, was: str, now: str) -> Bump:
+    def _compare_versions(self, was: str, now: str) -> Bump:
         load = self.store.load
         try:
             return compare(load(was), load(now), load=load, terms=self.terms).required_bump
@@ -80,34 +80,34 @@ class Drifts:
             return Bump.MAJOR  # fail closed
 
 
-def drifted(drifts: Drifts, web: Web, unchanged: Iterable[Release]) -> Iterator[ArtifactStatus]:
+def find_moved_artifacts(drifts: MovedReferenceFinder, web: Web, unchanged: Iterable[Release]) -> Iterator[ArtifactStatus]:
     """Yield the standing of each unchanged artifact, by its last release, under which a reference has moved."""
     for base in unchanged:
-        if web.mentions[f"{base.name}@worktree"].floating and (found := _drifted(drifts, web, base)):
+        if web.mentions[f"{base.name}@worktree"].floating and (found := _describe_moves(drifts, web, base)):
             said, moved = found
             version = str(base.version)
             message = f"unchanged, but {said}"
             yield ArtifactStatus(base.name, ArtifactState.MOVED, True, message, released=version, working=version, moved=moved)
 
 
-def moved_under(store: ArtifactStore, name: str, version: Version, terms: ComparisonSettings) -> tuple[str, ...]:
+def describe_moved_references(store: ArtifactStore, name: str, version: Version, terms: ComparisonSettings) -> tuple[str, ...]:
     """Say which references both a release and the working file hold that mean another version by now."""
     releases = releases_by_name(store)
     base = next(release for release in releases[name] if release.version == version)
     try:
         then, now = (read_uses(store, store.resolve(f"{name}@{pin}"), name).uses for pin in (version, "worktree"))
         kept = {str(use.ref) for use in then}
-        moved = Drifts(store, releases, terms).of(base, [use for use in now if str(use.ref) in kept])
+        moved = MovedReferenceFinder(store, releases, terms).find_moved(base, [use for use in now if str(use.ref) in kept])
         return tuple(one.sentence for one in moved)
     except EvalstoreError as error:  # a shallow clone, a lock of then that cannot be read: the two sides are compared
-        return (f"{_UNTOLD}: {error}",)
+        return (f"{_UNKNOWN}: {error}",)
 
 
-def _drifted(drifts: Drifts, web: Web, base: Release) -> tuple[str, tuple[MovedReference, ...]] | None:
+def _describe_moves(drifts: MovedReferenceFinder, web: Web, base: Release) -> tuple[str, tuple[MovedReference, ...]] | None:
     try:
-        moved = tuple(drifts.of(base, web.read(f"{base.name}@worktree").uses))
+        moved = tuple(drifts.find_moved(base, web.read(f"{base.name}@worktree").uses))
     except EvalstoreError as error:
-        return f"{_UNTOLD}: {error}", ()
+        return f"{_UNKNOWN}: {error}", ()
     if not moved:
         return None
     more = f", and {len(moved) - 1} more" if moved[1:] else ""

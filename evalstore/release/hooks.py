@@ -12,18 +12,18 @@ _COMMIT = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "ref
 _PUSH = ("pre-push",)
 
 
-def find_hooks(site: Site, *, push: bool) -> tuple[str, ...]:
+def find_bypassed_hooks(site: Site, *, push: bool) -> tuple[str, ...]:
     """Return the names of the hooks that are there and can run."""
-    configured = _configured(site)
+    configured = _find_hooks_path(site)
     folder = site.top / configured if configured else site.common / "hooks"
-    return tuple(name for name in (*_COMMIT, *(_PUSH if push else ())) if _runs(folder / name))
+    return tuple(name for name in (*_COMMIT, *(_PUSH if push else ())) if _is_executable(folder / name))
 
 
-def _configured(site: Site) -> str:
+def _find_hooks_path(site: Site) -> str:
     words = ("config", "--includes", "--null", "--type=path", "--get-all", "core.hooksPath")
     answers = os.fsdecode(site.git.run(*words, env=OWN_CONFIG)).split("\0")[:-1]
     return next(reversed(answers[:-1]), "")  # the last is our own, which sends git to no hook at all
 
 
-def _runs(path: Path) -> bool:
+def _is_executable(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)

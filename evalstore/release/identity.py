@@ -12,19 +12,19 @@ VARIABLES = tuple(f"GIT_{role}_{part}" for role in ROLES for part in ("NAME", "E
 _SETTINGS = r"^(user|author|committer)\.(name|email)$"
 
 
-def signature(git: Git, given: Mapping[str, str]) -> dict[str, str]:
+def complete_signature(git: Git, given: Mapping[str, str]) -> dict[str, str]:
     """Return git's GIT_AUTHOR_* and GIT_COMMITTER_* variables, complete but for the dates; refuses to guess a name."""
     # git reads nobody's settings behind our door, so the one thing needed of them is asked for by itself.
-    settings = _settings(git)
+    settings = _read_identity_settings(git)
     signed = {name: given[name] for name in VARIABLES if given.get(name)}
     for role in ROLES:
         for part in ("name", "email"):
             value = settings.get(f"{role.lower()}.{part}") or settings.get(f"user.{part}")
-            _complete(signed, f"GIT_{role}_{part.upper()}", value)
+            _fill_variable(signed, f"GIT_{role}_{part.upper()}", value)
     return signed
 
 
-def _complete(signed: dict[str, str], variable: str, value: str | None) -> None:
+def _fill_variable(signed: dict[str, str], variable: str, value: str | None) -> None:
     if variable not in signed and not value:
         part = variable.rpartition("_")[2].lower()
         raise RefusedError(
@@ -34,7 +34,7 @@ def _complete(signed: dict[str, str], variable: str, value: str | None) -> None:
     signed.setdefault(variable, value or "")
 
 
-def _settings(git: Git) -> dict[str, str]:
+def _read_identity_settings(git: Git) -> dict[str, str]:
     try:
         out = git.run("config", "--includes", "--null", "--get-regexp", _SETTINGS, env=OWN_CONFIG)
     except CommandError as failure:

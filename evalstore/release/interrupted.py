@@ -15,7 +15,7 @@ from evalstore.store import ArtifactStore
 _NAMED = 3
 
 
-def find_interrupted(store: ArtifactStore) -> str | None:
+def find_interrupted_bump(store: ArtifactStore) -> str | None:
     """Say what a killed bump of this working tree left to do; None when there is none, or one is at work."""
     common = store.git.common()
     name = journal_name(store.git, common)
@@ -25,14 +25,14 @@ def find_interrupted(store: ArtifactStore) -> str | None:
         return None  # no bump was ever here
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # a bump that lives holds it
-        return _told(common, name) if (common / name).exists() else None
+        return _describe_interrupted(common, name) if (common / name).exists() else None
     except OSError:
         return None
     finally:
         os.close(descriptor)
 
 
-def _told(common: Path, name: str) -> str:
+def _describe_interrupted(common: Path, name: str) -> str:
     try:
         refs = [parse_ref(one.ref) for one in read_journal(common, name).released]
     except EvalstoreError as error:

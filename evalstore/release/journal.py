@@ -11,7 +11,7 @@ from typing import Any
 
 from evalstore.errors import LoadError, RefusedError
 from evalstore.files import read_below, write_below
-from evalstore.release.values import ReleasedVersion, PinMove
+from evalstore.release.values import PinMove, ReleasedVersion
 from evalstore.versions import Bump
 
 _LIMIT = 64 << 20
@@ -20,7 +20,7 @@ _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """One file of the release: its blob, and what the working tree and the index held when the bump began.
 
     `worked` is what the working tree gets, where it has other line ends than git keeps.
@@ -42,7 +42,7 @@ class Journal:
     old: str | None
     commit: str
     tags: Mapping[str, str]
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     released: tuple[ReleasedVersion, ...]
 
     @property
@@ -59,7 +59,7 @@ def write_journal(common: Path, name: str, journal: Journal) -> None:
 def read_journal(common: Path, name: str) -> Journal:
     """Read a journal back; `RefusedError` when something else wrote it."""
     try:
-        journal = _journal(json.loads(read_below(common, name, _LIMIT)))
+        journal = _parse_journal(json.loads(read_below(common, name, _LIMIT)))
         if all(map(_REF.fullmatch, journal.refs)) and all(map(_OID.fullmatch, journal.refs.values())):
             return journal
     except (LoadError, ValueError, TypeError, KeyError, AttributeError):
@@ -70,11 +70,11 @@ def read_journal(common: Path, name: str) -> Journal:
     )
 
 
-def _journal(data: Any) -> Journal:
-    changes = tuple(Change(**change) for change in data["changes"])
-    released = tuple(_bumped(**one) for one in data["released"])
+def _parse_journal(data: Any) -> Journal:
+    changes = tuple(FileChange(**change) for change in data["changes"])
+    released = tuple(_parse_released_version(**one) for one in data["released"])
     return Journal(**{**data, "changes": changes, "released": released})
 
 
-def _bumped(bump: str, moved: Sequence[Sequence[str]] = (), **rest: Any) -> ReleasedVersion:
+def _parse_released_version(bump: str, moved: Sequence[Sequence[str]] = (), **rest: Any) -> ReleasedVersion:
     return ReleasedVersion(**rest, bump=Bump(bump), moved=tuple(PinMove(old, new) for old, new in moved))

@@ -11,21 +11,21 @@ from evalstore.versions import Version, find_version
 LIMIT = 1 << 20
 
 
-def extend(ledger: bytes, version: Version, content: bytes) -> bytes:
+def extend_ledger(ledger: bytes, version: Version, content: bytes) -> bytes:
     """Return the ledger with the line of one more release."""
     whole = ledger if ledger.endswith(b"\n") or not ledger else ledger + b"\n"
     return whole + f"{version} {hashlib.sha256(content).hexdigest()}\n".encode()
 
 
-def versions_in(ledger: bytes) -> list[Version]:
+def list_ledger_versions(ledger: bytes) -> list[Version]:
     """Return the versions that a ledger names; a line of another form is left to `verify`."""
     words = (line.split(" ")[0] for line in ledger.decode("utf-8", "replace").split("\n"))
     return [version for word in words if (version := find_version(word))]
 
 
-def check_complete(name: str, ledger: bytes, tagged: list[Version]) -> None:
+def check_ledger_complete(name: str, ledger: bytes, tagged: list[Version]) -> None:
     """Refuse to go on from the tags of a clone when the ledger knows a later release than they do."""
-    recorded = max(versions_in(ledger), default=None)
+    recorded = max(list_ledger_versions(ledger), default=None)
     if recorded is not None and (not tagged or recorded > max(tagged)):
         raise RefusedError(
             f"{name}@{recorded} was released, but its tag is not in this clone",

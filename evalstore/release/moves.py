@@ -11,7 +11,7 @@ from evalstore.errors import EvalstoreError
 from evalstore.files import open_below
 from evalstore.model import Artifact, Kind, PinType, parse_ref, pins_of
 from evalstore.release.standing import rows_path
-from evalstore.store import Resolved, ArtifactStore
+from evalstore.store import ArtifactStore, Resolved
 from evalstore.versions import Version
 
 Moves = Mapping[str, str]

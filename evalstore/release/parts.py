@@ -9,15 +9,15 @@ from pathlib import Path
 
 from evalstore.errors import AbsentError, Place, RefusedError
 from evalstore.files import open_below, pieces, read_below
-from evalstore.release.ledger import LIMIT, check_complete, extend
+from evalstore.release.ledger import LIMIT, check_ledger_complete, extend_ledger
 from evalstore.release.moves import Moves
 from evalstore.release.standing import rows_path
 from evalstore.release.step import ReleaseStep
 from evalstore.store import ArtifactStore
 from evalstore.store.batch import compute_blob_id
-from evalstore.store.blobs import working_blob
+from evalstore.store.blobs import hash_working_file
 from evalstore.store.ledger import ledger_path
-from evalstore.store.line_ends import clean, find_cleaned, has_cr
+from evalstore.store.line_ends import normalize_line_ends, find_normalized, has_carriage_return
 from evalstore.store.objects import find_file
 
 
@@ -45,10 +45,10 @@ def parts_of(store: ArtifactStore, steps: Sequence[ReleaseStep], tip: str | None
         yield part
         if (rows := rows_path(step.artifact)) and store.root:
             _committed(store, tip, rows)
-            before = working_blob(store.root, rows, store.repository.hex_digits)
+            before = hash_working_file(store.root, rows, store.repository.hex_digits)
             yield Part(rows, None, before, step.moves, cleaned=rows in cleaned)
         if tagged:
-            yield _ledger(store, step, tip, clean(step.content) if part.cleaned else step.content)
+            yield _ledger(store, step, tip, normalize_line_ends(step.content) if part.cleaned else step.content)
 
 
 def _cleaned(store: ArtifactStore, steps: Sequence[ReleaseStep]) -> frozenset[str]:
@@ -56,13 +56,13 @@ def _cleaned(store: ArtifactStore, steps: Sequence[ReleaseStep]) -> frozenset[st
     odd = [step.path for step in steps if b"\r\n" in step.content]
     rows = [path for step in steps if (path := rows_path(step.artifact))]
     odd += [path for path in rows if store.root and _has_cr(store.root, path)]
-    found = find_cleaned(store, [store.prefix + path for path in odd])
+    found = find_normalized(store, [store.prefix + path for path in odd])
     return frozenset(path for path in odd if store.prefix + path in found)
 
 
 def _has_cr(root: Path, path: str) -> bool:
     with open_below(root, path) as file:
-        return has_cr(pieces(file))
+        return has_carriage_return(pieces(file))
 
 
 def _ledger(store: ArtifactStore, step: ReleaseStep, tip: str | None, content: bytes) -> Part:
@@ -70,16 +70,16 @@ def _ledger(store: ArtifactStore, step: ReleaseStep, tip: str | None, content: b
     blob = _committed(store, tip, path)
     ledger = store.objects.read(blob).data if blob else b""
     versions = [release.version for release in store.list_releases(step.found.kind, step.found.id)]
-    check_complete(step.name, ledger, versions)
+    check_ledger_complete(step.name, ledger, versions)
     on_disk, name = _on_disk(store, path), shlex.quote(store.prefix + path)
-    if on_disk is not None and ledger not in {on_disk, clean(on_disk)}:
+    if on_disk is not None and ledger not in {on_disk, normalize_line_ends(on_disk)}:
         raise RefusedError(
             "the ledger differs from the committed one, and only a bump writes it",
             place=Place(path),
             hint=f"git restore -SW {name}" if blob else f"remove it: git rm -qf --ignore-unmatch {name}; rm -f {name}",
         )
     before = None if on_disk is None else compute_blob_id(on_disk, store.repository.hex_digits)
-    return Part(path, extend(ledger, step.version, content), before)
+    return Part(path, extend_ledger(ledger, step.version, content), before)
 
 
 def _committed(store: ArtifactStore, tip: str | None, path: str) -> str | None:

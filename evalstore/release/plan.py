@@ -13,10 +13,10 @@ from evalstore.release.acceptances import read_store_terms
 from evalstore.release.moves import find_moves
 from evalstore.release.references import check_pins, loader, references
 from evalstore.release.standing import differing, last_release, releases_by_name
-from evalstore.release.step import BumpContext, ReleaseStep, BumpOptions, check_as_released, decide
+from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_as_released, decide
 from evalstore.release.validity import check_tag_name
 from evalstore.release.values import PinnedVersion
-from evalstore.store import Release, Resolved, ArtifactStore
+from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.text import nearest
 from evalstore.versions import Version
 

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.files import open_below
 from evalstore.release.checkout import Checkout
-from evalstore.release.journal import Change, Journal, write_journal
+from evalstore.release.journal import FileChange, Journal, write_journal
 from evalstore.release.moves import move_lines
 from evalstore.release.parts import Part
 from evalstore.release.settle import clear_locks, settle
@@ -22,11 +22,11 @@ from evalstore.release.values import ReleasedVersion
 from evalstore.store import ArtifactStore
 from evalstore.store.batch import ObjectReader
 from evalstore.store.git import CommandError
-from evalstore.store.index import staged
-from evalstore.store.line_ends import clean, cleaned_pieces
+from evalstore.store.index import find_staged_blobs
+from evalstore.store.line_ends import normalize_line_ends, normalize_pieces
 from evalstore.store.own import own_repository
 from evalstore.store.signing import sign_commit, sign_tags
-from evalstore.store.tags import TAGS
+from evalstore.store.tags import TAG_REFS
 from evalstore.store.writing import (
     REGULAR,
     RefUpdate,
@@ -66,12 +66,12 @@ def prepare(site: Site, store: ArtifactStore, checkout: Checkout, parts: Sequenc
     files = {path: TreeEntry(modes.get(path, REGULAR), blob) for path, blob in zip(paths, blobs, strict=True)}
     tree = write_tree(site.git, checkout.tip, files)
     commit, made = _worded(site, tree, [checkout.tip] if checkout.tip else [], words)
-    held = staged(site.git, paths)
+    held = find_staged_blobs(site.git, paths)
     changes = tuple(
-        Change(path, files[path].mode, files[path].blob, part.before, held.get(path), on_disk)
+        FileChange(path, files[path].mode, files[path].blob, part.before, held.get(path), on_disk)
         for path, part, on_disk in zip(paths, parts, worked, strict=True)
     )
-    return Journal(checkout.branch, checkout.tip, commit, {TAGS + name: oid for name, oid in made.items()}, changes, ())
+    return Journal(checkout.branch, checkout.tip, commit, {TAG_REFS + name: oid for name, oid in made.items()}, changes, ())
 
 
 def _worded(site: Site, tree: str, parents: Sequence[str], words: Words) -> tuple[str, Mapping[str, str]]:
@@ -127,7 +127,7 @@ def _cleaned(site: Site, worked: Sequence[str], parts: Sequence[Part]) -> list[s
     odd = [number for number, part in enumerate(parts) if part.cleaned]
     with ExitStack() as stack:
         contents = [
-            clean(content)
+            normalize_line_ends(content)
             if (content := parts[number].content) is not None
             else stack.enter_context(_cleaned_rows(site, worked[number]))
             for number in odd
@@ -139,7 +139,7 @@ def _cleaned(site: Site, worked: Sequence[str], parts: Sequence[Part]) -> list[s
 @contextmanager
 def _cleaned_rows(site: Site, blob: str) -> Iterator[BinaryIO]:
     with TemporaryFile() as file:
-        file.writelines(cleaned_pieces(ObjectReader(site.git).stream(blob)))
+        file.writelines(normalize_pieces(ObjectReader(site.git).stream(blob)))
         file.seek(0)
         yield file
 

@@ -14,12 +14,12 @@ from evalstore.errors import GitError, RefusedError
 from evalstore.model import parse_ref
 from evalstore.release.checkout import find_branch
 from evalstore.release.standing import last_release
-from evalstore.release.values import PushOutcome, Push, Released
-from evalstore.store import Release, ArtifactStore, remote
+from evalstore.release.values import Push, PushOutcome, Released
+from evalstore.store import ArtifactStore, Release, remote
 from evalstore.store.git import CommandError, Git
 from evalstore.store.remote import Answer, Remote
 from evalstore.store.revisions import HEADS
-from evalstore.store.tags import TAGS
+from evalstore.store.tags import TAG_REFS
 from evalstore.store.writing import find_refs
 from evalstore.text import excerpt
 
@@ -108,7 +108,7 @@ def _new_there(git: Git, route: Route) -> set[str]:
 
 def find_cargo(git: Git, ready: Push) -> Mapping[str, str]:
     """Return the refs of a push and the objects that they are now."""
-    return find_refs(git, [HEADS + ready.branch, *(TAGS + tag for tag in ready.tags)])
+    return find_refs(git, [HEADS + ready.branch, *(TAG_REFS + tag for tag in ready.tags)])
 
 
 def send(store: ArtifactStore, route: Route, ready: Push, cargo: Mapping[str, str]) -> Push:
@@ -168,7 +168,7 @@ def _rejected(ready: Push, refused: Sequence[Answer], facts: Mapping[str, str]) 
 
 
 def _short(ref: str) -> str:
-    return ref.removeprefix(HEADS).removeprefix(TAGS)
+    return ref.removeprefix(HEADS).removeprefix(TAG_REFS)
 
 
 def _worded(ready: Push, outcome: PushOutcome, words: tuple[str, str], facts: Mapping[str, str]) -> Push:

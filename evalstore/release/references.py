@@ -8,7 +8,7 @@ from contextlib import suppress
 from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
 from evalstore.model import Artifact, Ref, parse_ref, pins_of
 from evalstore.release.moves import Moves
-from evalstore.store import Resolved, ArtifactStore
+from evalstore.store import ArtifactStore, Resolved
 from evalstore.versions import Version, find_version
 
 

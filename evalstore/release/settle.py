@@ -16,9 +16,9 @@ from evalstore.release.journal import Journal, read_journal
 from evalstore.release.site import FOLDER, REASON, Site
 from evalstore.release.values import ReleasedVersion
 from evalstore.store.batch import ObjectReader
-from evalstore.store.blobs import working_blob
+from evalstore.store.blobs import hash_working_file
 from evalstore.store.git import Git
-from evalstore.store.index import release, stage, staged
+from evalstore.store.index import release_index_lock, stage_files, find_staged_blobs
 from evalstore.store.writing import NAMES, RefUpdate, TreeEntry, find_refs, update_refs
 
 _PATIENCE = 1.0  # seconds that a live git may hold a lock on a ref; it holds one for milliseconds
@@ -26,7 +26,7 @@ _PATIENCE = 1.0  # seconds that a live git may hold a lock on a ref; it holds on
 
 def recover(site: Site) -> tuple[ReleasedVersion, ...]:
     """Finish or undo what killed bumps left behind; returns what this working tree's one has released."""
-    release(site.git.directory)
+    release_index_lock(site.git.directory)
     sweep_below(site.common, site.journal)
     done: tuple[ReleasedVersion, ...] = ()
     for path in sorted((site.common / FOLDER).glob("journal*.json")):
@@ -116,7 +116,7 @@ def _settle_files(site: Site, journal: Journal) -> None:
 
 def _on_disk(site: Site, path: str) -> str | None:
     try:
-        return working_blob(site.top, path, site.hex_digits)
+        return hash_working_file(site.top, path, site.hex_digits)
     except AbsentError:
         return None
     except LoadError:
@@ -124,14 +124,14 @@ def _on_disk(site: Site, path: str) -> str | None:
 
 
 def _settle_index(site: Site, journal: Journal) -> None:
-    now = staged(site.git, [change.path for change in journal.changes])
+    now = find_staged_blobs(site.git, [change.path for change in journal.changes])
     stale = {
         change.path: TreeEntry(change.mode, change.blob)
         for change in journal.changes
         if now.get(change.path) == change.staged != change.blob  # else somebody has staged it since
     }
     if stale:
-        stage(site.git, stale)
+        stage_files(site.git, stale)
 
 
 def _locks(site: Site, journal: Journal) -> list[Path]:

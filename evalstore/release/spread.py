@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from evalstore.model import PinType, Ref
 from evalstore.release.uses import Use
-from evalstore.release.values import StalePin, ReachCounts, ArtifactStatus, ArtifactState
+from evalstore.release.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin
 from evalstore.release.web import Web
-from evalstore.store.resolve import meets
+from evalstore.store.resolve import can_mean
 from evalstore.versions import Version, find_version
 
 _PINNED = frozenset({PinType.EXACT, PinType.RANGE})
@@ -38,4 +38,4 @@ def _behind(standing: ArtifactStatus, users: Iterable[Use]) -> Iterator[StalePin
 
 
 def _means(ref: Ref, version: Version) -> bool:
-    return version == ref.version if ref.version else meets(ref, version)
+    return version == ref.version if ref.version else can_mean(ref, version)

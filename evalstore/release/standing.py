@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from evalstore.errors import LoadError, RefError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, Ref, is_id
-from evalstore.store import Release, Resolved, ArtifactStore
-from evalstore.store.artifacts import LIMIT
-from evalstore.store.blobs import committed_blobs, is_blob
+from evalstore.store import ArtifactStore, Release, Resolved
+from evalstore.store.artifacts import ARTIFACT_LIMIT
+from evalstore.store.blobs import find_committed_blobs, is_blob
 from evalstore.store.git import Git
 from evalstore.store.revisions import head
 from evalstore.versions import Bump, Version
@@ -114,7 +114,7 @@ def rows_path(artifact: Artifact) -> str | None:
 
 def working_rows(store: ArtifactStore, ref: Ref) -> str | None:
     """Return where a working dataset keeps its rows, as `rows_path`; one that cannot have any is not parsed."""
-    data = read_below(store.root, ref.path, LIMIT) if store.root else b""
+    data = read_below(store.root, ref.path, ARTIFACT_LIMIT) if store.root else b""
     # The key stands in the file as it is, unless an escape hides it.
     return rows_path(store.load(ref)) if b"rows" in data or b"\\" in data else None
 
@@ -129,14 +129,14 @@ def _same(store: ArtifactStore, last: Mapping[str, Release], paths: Mapping[str,
     if root is None:
         return set()
     asked = [(last[name].commit, store.prefix + path) for name, path in paths.items()]
-    blobs = committed_blobs(store.git, asked)
+    blobs = find_committed_blobs(store.git, asked)
     pairs = zip(paths.items(), blobs, strict=True)
     return {name for (name, path), blob in pairs if blob is not None and _holds(root, path, blob)}
 
 
 def _holds(root: Path, path: str, blob: str) -> bool:
     with suppress(LoadError):
-        return is_blob(root, path, blob, limit=None if path.endswith(_ROWS) else LIMIT)
+        return is_blob(root, path, blob, limit=None if path.endswith(_ROWS) else ARTIFACT_LIMIT)
     return False
 
 

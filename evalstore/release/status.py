@@ -8,7 +8,7 @@ from datetime import date
 from evalstore.diff import Profile
 from evalstore.model import Finding
 from evalstore.release.acceptances import Acceptance, read_store_terms
-from evalstore.release.interrupted import find_interrupted
+from evalstore.release.interrupted import find_interrupted_bump
 from evalstore.release.survey import Survey, survey
 from evalstore.release.values import ArtifactState, Status
 from evalstore.store import ArtifactStore
@@ -27,7 +27,7 @@ def status(store: ArtifactStore, *, today: date | None = None, profile: Profile 
     pending = dict(_pending(ruling.acceptances, found))
     findings = _findings(store, pending, today) if pending else ()
     profile_ = str(ruling.terms.profile)
-    return Status(found.artifacts, found.total, findings, pending, profile_, find_interrupted(store))
+    return Status(found.artifacts, found.total, findings, pending, profile_, find_interrupted_bump(store))
 
 
 def _pending(acceptances: Iterable[Acceptance], found: Survey) -> Iterator[tuple[tuple[str, str, str], bool]]:

@@ -14,7 +14,7 @@ from evalstore.release.moves import Moves, move_pins, move_row
 from evalstore.release.policy import choose_version, next_prerelease
 from evalstore.release.standing import Load, base_release, required_bump
 from evalstore.release.validity import check_shape, version_of
-from evalstore.store import Release, Resolved, ArtifactStore
+from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.versions import Bump, Version
 
 

@@ -11,8 +11,8 @@ from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Ref
 from evalstore.release.acceptances import StoreTerms
-from evalstore.release.drift import Drifts, drifted
-from evalstore.release.ledger import LIMIT, check_complete
+from evalstore.release.drift import MovedReferenceFinder, find_moved_artifacts
+from evalstore.release.ledger import LIMIT, check_ledger_complete
 from evalstore.release.policy import judge_version
 from evalstore.release.references import working_loader
 from evalstore.release.spread import spread
@@ -26,10 +26,10 @@ from evalstore.release.standing import (
     releases_by_name,
 )
 from evalstore.release.validity import check_shape, version_of
-from evalstore.release.values import ArtifactStatus, ArtifactState
+from evalstore.release.values import ArtifactState, ArtifactStatus
 from evalstore.release.web import working_web
-from evalstore.store import Release, ArtifactStore
-from evalstore.store.blobs import committed_blobs
+from evalstore.store import ArtifactStore, Release
+from evalstore.store.blobs import find_committed_blobs
 from evalstore.store.ledger import ledger_path
 from evalstore.versions import Bump, Version, next_version
 
@@ -66,7 +66,7 @@ def survey(store: ArtifactStore, ruling: StoreTerms) -> Survey:
     web = working_web(store)
     differ = {ref.name for ref in changed}
     unchanged = [last[ref.name] for ref in refs if ref.name in last and ref.name not in differ]
-    standings += drifted(Drifts(store, releases, ruling.terms.without_opinions), web, unchanged)
+    standings += find_moved_artifacts(MovedReferenceFinder(store, releases, ruling.terms.without_opinions), web, unchanged)
     artifacts = tuple(sorted((spread(one, web) for one in standings), key=lambda standing: standing.ref))
     return Survey(artifacts, len(refs) + len(removed), {name: one.version for name, one in last.items()})
 
@@ -85,7 +85,7 @@ def _judged(look: _Look, ref: Ref, releases: Sequence[Release]) -> ArtifactStatu
     store = look.store
     new = store.resolve(ref)
     check_shape(new)
-    check_complete(ref.name, _ledger(store, ref), [release.version for release in releases])
+    check_ledger_complete(ref.name, _ledger(store, ref), [release.version for release in releases])
     working = version_of(new)
     last = base_release(store, releases, working)
     if last is None:
@@ -122,7 +122,7 @@ def _removed(store: ArtifactStore, present: set[str], last: Mapping[str, Release
         return
     # Once its removal is committed it is history, and what HEAD never held belongs to another store or branch.
     paths = [(tip, store.prefix + release.path) for release in gone.values()]
-    for (name, release), blob in zip(gone.items(), committed_blobs(store.git, paths), strict=True):
+    for (name, release), blob in zip(gone.items(), find_committed_blobs(store.git, paths), strict=True):
         if blob is not None:
             yield _gone(store.root, name, release)
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from evalstore.diff import Diff, ComparisonSettings, compare
+from evalstore.diff import ComparisonSettings, Diff, compare
 from evalstore.errors import EvalstoreError
 from evalstore.model import Ref, parse_ref
 from evalstore.release.acceptances import read_base_terms
 from evalstore.release.uses import read_uses
-from evalstore.store import Resolved, ArtifactStore
-from evalstore.store.history import Logged, read_history
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.history import ReleaseRecord, read_history
 from evalstore.versions import Bump, Version
 
 COMPARED = 30  # releases, each with the one before it: half a second of an ordinary rubric
@@ -28,7 +28,7 @@ class Tracked:
     whose scores are comparable, None where that is not known; with `open` an earlier one might be, too.
     """
 
-    logged: Logged
+    logged: ReleaseRecord
     before: Version | None = None
     required: Bump | None = None
     rules: tuple[tuple[str, Bump, int], ...] = ()
@@ -85,7 +85,7 @@ class _Line:
 
     store: ArtifactStore
     name: str
-    releases: Sequence[Logged]
+    releases: Sequence[ReleaseRecord]
     terms: ComparisonSettings
     steps: dict[int, _Step] = field(default_factory=dict)
     problems: dict[int, str] = field(default_factory=dict)

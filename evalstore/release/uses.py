@@ -10,7 +10,7 @@ from typing import Any
 
 from evalstore.errors import Place, RefError
 from evalstore.model import Kind, Ref, parse_ref, pins_of
-from evalstore.store import Resolved, ArtifactStore
+from evalstore.store import ArtifactStore, Resolved
 
 _NAME = rb"(?:rubric|judge|dataset)/[a-z][a-z0-9_]{0,63}(?![a-z0-9_])"
 _MENTION = re.compile(rb"(%s)(@[0-9])?" % _NAME)

@@ -13,7 +13,7 @@ from evalstore.model import Kind, Ref
 from evalstore.release.standing import working_rows
 from evalstore.release.uses import ANYTHING, Mentions, Use, Uses, read_mentions, read_uses
 from evalstore.store import ArtifactStore
-from evalstore.store.artifacts import LIMIT
+from evalstore.store.artifacts import ARTIFACT_LIMIT
 
 _CHUNK = 1 << 20
 _NOTHING = Uses("", 0, ())
@@ -97,7 +97,7 @@ def _mentions(store: ArtifactStore, ref: Ref) -> Mentions:
 
 def _pieces(store: ArtifactStore, ref: Ref) -> Iterator[bytes]:
     if store.root is not None:
-        yield read_below(store.root, ref.path, LIMIT)
+        yield read_below(store.root, ref.path, ARTIFACT_LIMIT)
         yield b"\n"  # what ends one file is no beginning of the next
     if ref.kind is Kind.DATASET and (rows := working_rows(store, ref)):
         yield from _file(store, rows)

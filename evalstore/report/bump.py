@@ -13,7 +13,7 @@ from evalstore.report.words import counted, listed, wrapped
 from evalstore.text import printable
 
 if TYPE_CHECKING:
-    from evalstore.release import ReleasedVersion, PinnedVersion, Push, Released
+    from evalstore.release import PinnedVersion, Push, Released, ReleasedVersion
 
 _SHORT = 12  # characters of a commit id
 _PINS = 4  # as much of a page as one artifact that others pin takes

@@ -9,7 +9,7 @@ from evalstore.report.screen import PAPER, Screen
 from evalstore.text import printable
 
 if TYPE_CHECKING:
-    from evalstore.migration import ExportResult, ExportedFile
+    from evalstore.migration import ExportedFile, ExportResult
 
 
 def text(exported: ExportResult, screen: Screen = PAPER) -> str:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from evalstore.text import printable
 
 if TYPE_CHECKING:
-    from evalstore.store.init import Created
+    from evalstore.store.init import CreatedStore
 
 
-def text(created: Created) -> str:
+def text(created: CreatedStore) -> str:
     """Say what was made, and what to do next."""
     if not (created.repository or created.written):
         return f"{printable(str(created.root))} is a store already; nothing changed"
@@ -19,7 +19,7 @@ def text(created: Created) -> str:
     return "\n".join([*lines, "next: write rubrics/<id>.yaml or migrate legacy files, then evalstore bump --all"])
 
 
-def document(created: Created) -> Any:
+def document(created: CreatedStore) -> Any:
     """Return the JSON document."""
     return {
         "root": str(created.root),

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report.columns import columns
 
 if TYPE_CHECKING:
-    from evalstore.store.catalog import ArtifactSummary, Listing
+    from evalstore.store.catalog import ArtifactSummary, StoreListing
 
 _HEAD = ("ARTIFACT", "RELEASED", "RELEASES", "FILE", "")
 
 
-def text(listing: Listing) -> str:
+def text(listing: StoreListing) -> str:
     """Return a table of the artifacts."""
     if not listing.artifacts:
         return "no artifacts yet: write rubrics/<id>.yaml, or evalstore migrate legacy files"
     return columns([_HEAD, *map(_row, listing.artifacts)])
 
 
-def document(listing: Listing) -> Any:
+def document(listing: StoreListing) -> Any:
     """Return the JSON document."""
     return {
         "artifacts": [

@@ -13,7 +13,7 @@ from evalstore.text import excerpt, printable
 
 if TYPE_CHECKING:
     from evalstore.release.track import Track, Tracked
-    from evalstore.store.history import Logged
+    from evalstore.store.history import ReleaseRecord
 
 _DAY = 10  # characters of an ISO date
 _SUMMARY = 60
@@ -63,13 +63,13 @@ def _entry(one: Tracked) -> dict[str, Any]:
     }
 
 
-def _row(track: Track, one: Logged) -> tuple[str, ...]:
+def _row(track: Track, one: ReleaseRecord) -> tuple[str, ...]:
     # A message of our own says no more than the line already does.
     own = one.summary.startswith((f"{track.name} ", f"{track.name}@"))
     return (f"  {one.version}", one.date[:_DAY], _step(one), one.author, "" if own else excerpt(one.summary, _SUMMARY))
 
 
-def _step(one: Logged) -> str:
+def _step(one: ReleaseRecord) -> str:
     # A lightweight tag says nothing; a tag of evalstore that names no version before it is the first.
     return (one.bump if one.previous else "first") if one.bump else "-"
 

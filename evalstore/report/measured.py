@@ -13,7 +13,7 @@ from evalstore.report.words import counted, wrapped
 from evalstore.text import excerpt, printable
 
 if TYPE_CHECKING:
-    from evalstore.diff import RunMeasurement, MovedOutput
+    from evalstore.diff import MovedOutput, RunMeasurement
 
 _PERCENT = 100
 _PLACES = 4  # of a score in a line of text

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evalstore.report.words import counted, listed
 
 if TYPE_CHECKING:
-    from evalstore.migration import MigrationEntry, MigrationReport, PlannedFile, MigrationSource
+    from evalstore.migration import MigrationEntry, MigrationReport, MigrationSource, PlannedFile
 
 OUTCOMES = ("migrated", "lossy", "unmapped", "refused")
 HEAD = ("format", "files", "entries", *OUTCOMES)

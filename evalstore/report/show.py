@@ -8,15 +8,15 @@ from evalstore.report.resolve import source
 from evalstore.text import printable
 
 if TYPE_CHECKING:
-    from evalstore.store.shown import Shown
+    from evalstore.store.shown import ArtifactFile
 
 
-def text(shown: Shown) -> str:
+def text(shown: ArtifactFile) -> str:
     """Return the file; what could act on a terminal is escaped, tabs and line feeds stay."""
     lines = shown.data.decode("utf-8").split("\n")
     return "\n".join("\t".join(map(printable, line.split("\t"))) for line in lines)
 
 
-def document(shown: Shown) -> Any:
+def document(shown: ArtifactFile) -> Any:
     """Return the JSON document."""
     return {**source(shown.resolved), "path": shown.path, "text": shown.data.decode("utf-8")}

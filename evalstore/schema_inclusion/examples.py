@@ -8,8 +8,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from evalstore.diff.plain import shown
-from evalstore.documents import canonical
+from evalstore.documents import canonical, convert_fraction
 from evalstore.schema_inclusion import arrays, numbers, objects, strings
 from evalstore.schema_inclusion.constraints import NUMBERS, Clause, Domain, clauses, typed
 from evalstore.schema_inclusion.evaluation import accepts, every, meets
@@ -79,7 +78,7 @@ def _numbers(prover: Prover, some: Domain) -> Values:
     tried = [*ends, Fraction(0)] if step is None else [end // step * step for end in (*ends, Fraction(0))]
     away = _WHOLE if step else _PARTS
     for number in (start + part * (step or 1) for part in away for start in dict.fromkeys(tried)):
-        if isinstance(value := shown(number), Decimal):
+        if isinstance(value := convert_fraction(number), Decimal):
             yield int(value) if number.denominator == 1 else value
 
 

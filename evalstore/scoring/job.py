@@ -33,7 +33,7 @@ from evalstore.scoring.pairs import Pairs
 from evalstore.scoring.questions import Questions, indexed
 from evalstore.scoring.tally import Tally
 from evalstore.scoring.used import Ruler, Used, pin
-from evalstore.store import Resolved, ArtifactStore
+from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.revisions import head
 from evalstore.text import excerpt
 

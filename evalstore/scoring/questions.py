@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from evalstore.errors import RefusedError
 from evalstore.model import Question
-from evalstore.store import Resolved, ArtifactStore
+from evalstore.store import ArtifactStore, Resolved
 from evalstore.text import excerpt
 
 Found = tuple[int, Question]

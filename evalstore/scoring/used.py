@@ -10,7 +10,7 @@ from evalstore.checks import Reach, prepare
 from evalstore.errors import RefError, RefusedError, SchemaError
 from evalstore.model import MISFITS, Artifact, Call, Kind, PinType, Reply, RubricResult, Sample, parse_ref, rubric_of
 from evalstore.runs import Pinned
-from evalstore.store import Resolved, ArtifactStore
+from evalstore.store import ArtifactStore, Resolved
 
 
 @dataclass(frozen=True, slots=True)

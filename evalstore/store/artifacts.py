@@ -8,7 +8,7 @@ from evalstore.model import Artifact, Kind, Ref
 from evalstore.text import excerpt
 from evalstore.versions import find_version
 
-LIMIT = 1 << 20  # a YAML file; large datasets keep their rows beside it
+ARTIFACT_LIMIT = 1 << 20  # a YAML file; large datasets keep their rows beside it
 
 
 def read_artifact(ref: Ref, data: bytes, file: str) -> Artifact:

@@ -10,10 +10,10 @@ from evalstore.errors import GitError
 from evalstore.files import open_below, pieces
 from evalstore.store.batch import start_object_hash
 from evalstore.store.git import Git
-from evalstore.store.line_ends import cleaned_pieces
+from evalstore.store.line_ends import normalize_pieces
 
 
-def committed_blobs(git: Git, files: Iterable[tuple[str, str]]) -> list[str | None]:
+def find_committed_blobs(git: Git, files: Iterable[tuple[str, str]]) -> list[str | None]:
     """Return the blob of each (commit, path), or None; for "is it still the same?", content is read elsewhere."""
     names = [f"{commit}:{path}\n" for commit, path in files]
     if not names:
@@ -37,12 +37,12 @@ def is_blob(root: Path, path: str, blob: str, *, limit: int | None = None) -> bo
         if _hashed(pieces(file), size, len(blob)) == blob:
             return True
         file.seek(0)
-        cleaned = sum(map(len, cleaned_pieces(pieces(file))))
+        cleaned = sum(map(len, normalize_pieces(pieces(file))))
         file.seek(0)
-        return cleaned != size and _hashed(cleaned_pieces(pieces(file)), cleaned, len(blob)) == blob
+        return cleaned != size and _hashed(normalize_pieces(pieces(file)), cleaned, len(blob)) == blob
 
 
-def working_blob(root: Path, path: str, hex_digits: int) -> str:
+def hash_working_file(root: Path, path: str, hex_digits: int) -> str:
     """Return the blob id that a file on disk would have, streamed; `LoadError` when it cannot be read."""
     with open_below(root, path) as file:
         return _hashed(pieces(file), os.fstat(file.fileno()).st_size, hex_digits)

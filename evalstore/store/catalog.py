@@ -11,8 +11,8 @@ from evalstore.errors import EvalstoreError
 from evalstore.files import read_below
 from evalstore.model import Kind, Ref
 from evalstore.model.refs import Named
-from evalstore.store.artifacts import LIMIT, read_artifact
-from evalstore.store.blobs import committed_blobs, is_blob
+from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
+from evalstore.store.blobs import find_committed_blobs, is_blob
 from evalstore.store.store import ArtifactStore
 from evalstore.store.tags import Release
 
@@ -31,14 +31,14 @@ class ArtifactSummary(Named):
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class StoreListing:
     """All artifacts, and the tags that stand among theirs and are no versions (name, why)."""
 
     artifacts: tuple[ArtifactSummary, ...]
     ignored: tuple[tuple[str, str], ...]
 
 
-def read_listing(store: ArtifactStore) -> Listing:
+def list_artifacts(store: ArtifactStore) -> StoreListing:
     """List a store with one question about tags and one about blobs; a file is parsed only when it has changed."""
     released = {
         key: list(group) for key, group in groupby(store.list_releases(), key=lambda release: (release.kind, release.id))
@@ -49,7 +49,7 @@ def read_listing(store: ArtifactStore) -> Listing:
         _listed(store, key, released.get(key, []), ref=files.get(key), blob=blobs.get(key))
         for key in sorted(released.keys() | files.keys())
     )
-    return Listing(tuple(artifacts), tuple(store.tags.list_ignored()))
+    return StoreListing(tuple(artifacts), tuple(store.tags.list_ignored()))
 
 
 _Key = tuple[Kind, str]
@@ -58,7 +58,7 @@ _Key = tuple[Kind, str]
 def _blobs(store: ArtifactStore, newest: Mapping[_Key, Release]) -> dict[_Key, str | None]:
     """Return the blob of each artifact at its newest release, by one call to git."""
     files = ((one.commit, store.prefix + one.path) for one in newest.values())
-    return dict(zip(newest, committed_blobs(store.git, files), strict=True))
+    return dict(zip(newest, find_committed_blobs(store.git, files), strict=True))
 
 
 def _listed(store: ArtifactStore, key: _Key, releases: Sequence[Release], *, ref: Ref | None, blob: str | None) -> ArtifactSummary:
@@ -67,7 +67,7 @@ def _listed(store: ArtifactStore, key: _Key, releases: Sequence[Release], *, ref
     working, changed, problem = None, None, None
     if ref is not None and store.root is not None:
         try:
-            same = blob is not None and is_blob(store.root, ref.path, blob, limit=LIMIT)
+            same = blob is not None and is_blob(store.root, ref.path, blob, limit=ARTIFACT_LIMIT)
             changed = not same if releases else None
             working = str(releases[-1].version) if same else _version(store.root, ref)
         except EvalstoreError as error:
@@ -76,4 +76,4 @@ def _listed(store: ArtifactStore, key: _Key, releases: Sequence[Release], *, ref
 
 
 def _version(root: Path, ref: Ref) -> str:
-    return read_artifact(ref, read_below(root, ref.path, LIMIT), ref.path).version
+    return read_artifact(ref, read_below(root, ref.path, ARTIFACT_LIMIT), ref.path).version

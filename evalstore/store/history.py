@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from evalstore.errors import GitError, RefError
 from evalstore.model import Ref
-from evalstore.store.resolve import unknown
+from evalstore.store.resolve import build_unknown_error
 from evalstore.store.store import ArtifactStore
-from evalstore.store.tags import FIELDS, TAGS, TagRef, patterns
+from evalstore.store.tags import TAG_FIELDS, TAG_REFS, TagRef, list_patterns
 from evalstore.versions import Version
 
 _TOLD = (
@@ -21,12 +21,12 @@ _TOLD = (
     "contents:body",
 )
 # Each field ends with a NUL, because a message has line feeds of its own.
-_FORMAT = "--format=" + "".join(f"%({field})%00" for field in (*FIELDS, *_TOLD))
+_FORMAT = "--format=" + "".join(f"%({field})%00" for field in (*TAG_FIELDS, *_TOLD))
 _TRAILER = re.compile(r"Evalstore-(Digest|Bump|Previous): *(\S+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class ReleaseRecord:
     """One release; `bump`, `digest` and `previous` are as the tag's trailers say, None where it has none."""
 
     version: Version
@@ -41,22 +41,22 @@ class Logged:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class ReleaseHistory:
     """The releases of one artifact, newest first."""
 
     name: str
-    releases: tuple[Logged, ...]
+    releases: tuple[ReleaseRecord, ...]
 
 
-def read_history(store: ArtifactStore, ref: Ref) -> History:
+def read_history(store: ArtifactStore, ref: Ref) -> ReleaseHistory:
     """Return the releases that a version or a range covers (no pin, latest: all); `RefError` when there are none."""
     if not ref.names_release:
         raise RefError(f"{ref} names no releases", hint=f"evalstore log {ref.name}")
-    listed = store.git.run("for-each-ref", _FORMAT, "--", *patterns(store.tags.grammar, ref.kind, ref.id))
+    listed = store.git.run("for-each-ref", _FORMAT, "--", *list_patterns(store.tags.grammar, ref.kind, ref.id))
     logged = [one for one in _logged(store, listed) if _covers(ref, one.version)]
     if not logged:
-        raise unknown(store, ref)
-    return History(ref.name, tuple(sorted(logged, key=lambda one: one.version, reverse=True)))
+        raise build_unknown_error(store, ref)
+    return ReleaseHistory(ref.name, tuple(sorted(logged, key=lambda one: one.version, reverse=True)))
 
 
 def _covers(ref: Ref, version: Version) -> bool:
@@ -65,23 +65,23 @@ def _covers(ref: Ref, version: Version) -> bool:
     return ref.range is None or version in ref.range
 
 
-def _logged(store: ArtifactStore, listed: bytes) -> list[Logged]:
+def _logged(store: ArtifactStore, listed: bytes) -> list[ReleaseRecord]:
     fields = listed.decode("utf-8", "surrogateescape").split("\0")
-    width = len(FIELDS) + len(_TOLD)
+    width = len(TAG_FIELDS) + len(_TOLD)
     if len(fields) % width != 1:
         raise GitError("git listed a tag in a form that cannot be read")
     records = [fields[start : start + width] for start in range(0, len(fields) - 1, width)]
     return [one for record in records if (one := _read(store, record)) is not None]
 
 
-def _read(store: ArtifactStore, record: list[str]) -> Logged | None:
-    tag = TagRef(record[0].lstrip("\n").removeprefix(TAGS), *record[1 : len(FIELDS)])
-    release = store.tags.grammar.release(tag)
+def _read(store: ArtifactStore, record: list[str]) -> ReleaseRecord | None:
+    tag = TagRef(record[0].lstrip("\n").removeprefix(TAG_REFS), *record[1 : len(TAG_FIELDS)])
+    release = store.tags.grammar.read_release(tag)
     if release is None:
         return None
-    tagger, tagged, author, committed, subject, body = record[len(FIELDS) :]
+    tagger, tagged, author, committed, subject, body = record[len(TAG_FIELDS) :]
     trailers = dict(_TRAILER.findall(body.strip().rpartition("\n\n")[2]))
-    return Logged(
+    return ReleaseRecord(
         version=release.version,
         tag=release.tag,
         commit=release.commit,

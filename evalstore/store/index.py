@@ -17,7 +17,7 @@ from evalstore.store.writing import TreeEntry, index_info
 _TRIES, _PAUSE = 60, 0.05
 
 
-def staged(git: Git, paths: Iterable[str]) -> dict[str, str]:
+def find_staged_blobs(git: Git, paths: Iterable[str]) -> dict[str, str]:
     """Return the blobs that the index holds for `paths`, by path."""
     out = git.run("ls-files", "--stage", "--full-name", "-z").decode("utf-8", "surrogateescape")
     entries = (line.partition("\t")[::2] for line in out.split("\0") if line)
@@ -25,13 +25,13 @@ def staged(git: Git, paths: Iterable[str]) -> dict[str, str]:
     return {path: head.split(" ")[1] for head, path in entries if path in wanted}
 
 
-def unmerged(git: Git) -> str | None:
+def find_unmerged(git: Git) -> str | None:
     """Return a file that a merge left in conflict, None when there is none."""
     out = git.run("ls-files", "--unmerged", "--full-name", "-z").decode("utf-8", "surrogateescape")
     return out.partition("\0")[0].partition("\t")[2] or None
 
 
-def stage(git: Git, files: Mapping[str, TreeEntry]) -> None:
+def stage_files(git: Git, files: Mapping[str, TreeEntry]) -> None:
     """Replace index entries; what else is staged stays as it is."""
     index, copy = git.directory / "index", git.directory / "index.evalstore.new"
     _lock(git.directory)
@@ -49,10 +49,10 @@ def stage(git: Git, files: Mapping[str, TreeEntry]) -> None:
             os.utime(copy, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
         copy.replace(index)
     finally:
-        release(git.directory)
+        release_index_lock(git.directory)
 
 
-def check_free(directory: Path) -> None:
+def wait_for_index(directory: Path) -> None:
     """Wait for the index to be free of another process's lock; `ConflictError` when it stays."""
     for _ in range(_TRIES):
         if not (directory / "index.lock").exists():
@@ -61,7 +61,7 @@ def check_free(directory: Path) -> None:
     raise _busy(directory)
 
 
-def release(directory: Path) -> None:
+def release_index_lock(directory: Path) -> None:
     """Give up the index lock that this process or a killed one held; a lock of anybody else stays."""
     token, lock = directory / "index.evalstore", directory / "index.lock"
     with suppress(FileNotFoundError):

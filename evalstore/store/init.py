@@ -68,7 +68,7 @@ _JETBRAINS = """\
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
+class CreatedStore:
     """What `init` did: `kept` files differ from what it would write, and were left alone."""
 
     root: Path
@@ -77,7 +77,7 @@ class Created:
     kept: tuple[str, ...]
 
 
-def create_store(path: Path) -> Created:
+def create_store(path: Path) -> CreatedStore:
     """Make `path` a store; what is there already stays, so that a second time changes nothing."""
     root = _folder(path)
     fresh = find_top(root) is None
@@ -90,7 +90,7 @@ def create_store(path: Path) -> Created:
         _folder(root / kind.folder)
     done = {name: _put(root, name, data) for name, data in _files().items()}
     written = tuple(name for name, outcome in done.items() if outcome == "written")
-    return Created(root, fresh, written, tuple(name for name, outcome in done.items() if outcome == "kept"))
+    return CreatedStore(root, fresh, written, tuple(name for name, outcome in done.items() if outcome == "kept"))
 
 
 def _folder(path: Path) -> Path:

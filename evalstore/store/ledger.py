@@ -20,7 +20,7 @@ FOLDER = ".evalstore/sums"
 _LINE = re.compile(rb"([^ ]{1,200}) ([0-9a-f]{64})")
 
 
-class Line(NamedTuple):
+class LedgerLine(NamedTuple):
     """One release as its ledger has it; lines count from 1."""
 
     number: int
@@ -33,11 +33,11 @@ class Ledger:
     """The lines of one ledger, the first of each version by its text, and the numbers of those that are none."""
 
     raw: tuple[bytes, ...] = ()
-    lines: tuple[Line, ...] = ()
-    by_version: Mapping[str, Line] = field(default_factory=dict)
-    odd: tuple[int, ...] = ()
+    lines: tuple[LedgerLine, ...] = ()
+    by_version: Mapping[str, LedgerLine] = field(default_factory=dict)
+    unreadable: tuple[int, ...] = ()
 
-    def prefix_hash(self, length: int) -> str:
+    def hash_prefix(self, length: int) -> str:
         """Return the SHA-256 over the first lines."""
         return hashlib.sha256(b"".join(line + b"\n" for line in self.raw[:length])).hexdigest()
 
@@ -52,25 +52,25 @@ class Ledgers:
     _tip: str | None = None
     _read: dict[str, Ledger] = field(default_factory=dict)
 
-    def of(self, name: str) -> Ledger:
+    def read(self, name: str) -> Ledger:
         """Return the ledger of `<kind>/<id>`; empty where there is none, refused where a link stands in its place."""
         if name not in self._read:
-            self._read[name] = self.at(self._head(), name)
+            self._read[name] = self.read_at(self._head(), name)
         return self._read[name]
 
-    def at(self, commit: str, name: str) -> Ledger:
+    def read_at(self, commit: str, name: str) -> Ledger:
         """Return the ledger of `<kind>/<id>` as of a commit ("": before the first)."""
-        blob = find_file(self.batch, commit, self.path(name)) if commit else None
+        blob = find_file(self.batch, commit, self.locate(name)) if commit else None
         return read_ledger(self.batch.read(blob).data) if blob else Ledger()
 
-    def names(self) -> list[str]:
+    def list_names(self) -> list[str]:
         """Return the `<kind>/<id>` of every ledger at HEAD."""
         if not (tip := self._head()):
             return []
         listed = ((kind, list_folder(self.batch, tip, f"{self.prefix}{FOLDER}/{kind}")) for kind in Kind)
         return sorted(f"{kind}/{id_}" for kind, entries in listed for id_ in entries if is_id(id_))
 
-    def path(self, name: str) -> str:
+    def locate(self, name: str) -> str:
         """Return where the ledger of `<kind>/<id>` lies in the repository."""
         return f"{self.prefix}{ledger_path(name)}"
 
@@ -102,10 +102,10 @@ def read_ledger(data: bytes) -> Ledger:
     return Ledger(raw, lines, by_version, tuple(number for number, line in found if line is None))
 
 
-def _line(number: int, raw: bytes) -> Line | None:
+def _line(number: int, raw: bytes) -> LedgerLine | None:
     match = _LINE.fullmatch(raw)
     text = match[1].decode("utf-8", "replace") if match else ""
     version = find_version(text)
     if match is None or version is None or str(version) != text:
         return None
-    return Line(number, version, match[2].decode("ascii"))
+    return LedgerLine(number, version, match[2].decode("ascii"))

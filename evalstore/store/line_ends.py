@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalstore.files import open_below, pieces
-from evalstore.store.index import staged
+from evalstore.store.index import find_staged_blobs
 from evalstore.store.own import find_settings
 from evalstore.store.writing import NAMES
 
@@ -22,7 +22,7 @@ _ATTRIBUTES = ("text", "crlf", "eol")
 _ON = frozenset({"true", "yes", "on", "1", "input"})  # values of core.autocrlf
 
 
-def find_cleaned(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str]:
+def find_normalized(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str]:
     """Return those of `paths` (from the repository's root) that git would commit with LF for CRLF."""
     top = store.repository.top
     if top is None or not paths:
@@ -36,28 +36,28 @@ def find_cleaned(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str]:
     how = {path: _how(text, crlf, eol, default) for path, text, crlf, eol in values}
     # What git holds with a CR already it takes for a wish, and a CR alone for no text, unless an attribute says so.
     auto = [path for path in how if how[path] == _AUTO]
-    kept = {path for path, blob in staged(store.git, auto).items() if has_cr(store.objects.stream(blob))}
+    kept = {path for path, blob in find_staged_blobs(store.git, auto).items() if has_carriage_return(store.objects.stream(blob))}
     kept |= {path for path in auto if _has_lone_cr(top, path)}
     return frozenset(path for path in how if how[path] != "never" and path not in kept)
 
 
-def has_cr(text: Iterable[bytes]) -> bool:
+def has_carriage_return(text: Iterable[bytes]) -> bool:
     """Whether a text of any size, in pieces, holds a carriage return."""
     return any(b"\r" in piece for piece in text)
 
 
-def clean(data: bytes) -> bytes:
+def normalize_line_ends(data: bytes) -> bytes:
     """Return a text with LF for CRLF."""
     return data.replace(b"\r\n", b"\n")
 
 
-def cleaned_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def normalize_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield a text of any size with LF for CRLF, wherever it was cut."""
     carry = b""
     for piece in pieces:
         whole = carry + piece
         carry = b"\r" if whole.endswith(b"\r") else b""
-        yield clean(whole.removesuffix(carry))
+        yield normalize_line_ends(whole.removesuffix(carry))
     yield carry
 
 
@@ -67,7 +67,7 @@ def _how(text: str, crlf: str, eol: str, default: str) -> str:
 
 def _has_lone_cr(top: Path, path: str) -> bool:
     with open_below(top, path) as file:
-        return has_cr(cleaned_pieces(pieces(file)))
+        return has_carriage_return(normalize_pieces(pieces(file)))
 
 
 def _autocrlf(store: ArtifactStore) -> bool:

@@ -11,7 +11,7 @@ from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref
 from evalstore.model.refs import Named
-from evalstore.store.artifacts import LIMIT, read_artifact
+from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
 from evalstore.store.batch import compute_blob_id
 from evalstore.store.ledger import ledger_path
 from evalstore.store.objects import find_file, read_tag
@@ -62,30 +62,30 @@ class Resolution:
     resolved: tuple[Resolved, ...]
 
 
-def resolve_today(store: ArtifactStore, ref: Ref) -> Resolved:
+def resolve_unlocked(store: ArtifactStore, ref: Ref) -> Resolved:
     """Resolve one reference, whatever a lock holds; raises `RefError`, `RefusedError`, `LoadError` or `GitError`."""
     if ref.type is PinType.WORKTREE:
         return _on_disk(store, ref)
     if ref.type is PinType.REVISION:
-        return at_commit(store, ref, find_commit(store.git, store.objects, ref.revision))
-    return at_release(store, ref, _version(store, ref))
+        return resolve_at_commit(store, ref, find_commit(store.git, store.objects, ref.revision))
+    return resolve_release(store, ref, _version(store, ref))
 
 
-def at_commit(store: ArtifactStore, ref: Ref, commit: str) -> Resolved:
+def resolve_at_commit(store: ArtifactStore, ref: Ref, commit: str) -> Resolved:
     """Resolve a reference as of a commit."""
-    file = read_file(store, ref, commit, label=f"git:{commit[:12]}")
+    file = read_committed(store, ref, commit, label=f"git:{commit[:12]}")
     return _resolved(ref, file.artifact, commit=commit, blob=file.blob)
 
 
-def at_release(store: ArtifactStore, ref: Ref, version: Version) -> Resolved:
+def resolve_release(store: ArtifactStore, ref: Ref, version: Version) -> Resolved:
     """Resolve a reference at one released version; refused when its file is not the one that was released."""
-    name = store.tags.grammar.name(ref.kind, ref.id, version)
+    name = store.tags.grammar.format_name(ref.kind, ref.id, version)
     tag = store.tags.find(name)
     if tag is None:
-        raise unknown(store, ref)
+        raise build_unknown_error(store, ref)
     commit = _commit_of(store, tag)
     try:
-        file = read_file(store, ref, commit, label=name)
+        file = read_committed(store, ref, commit, label=name)
     except (LoadError, RefError) as error:
         raise RefusedError(f"the tag {name} is not valid: {error.message}", place=error.place, hint=_MOVED) from None
     if file.artifact.version != str(version):
@@ -98,7 +98,7 @@ def at_release(store: ArtifactStore, ref: Ref, version: Version) -> Resolved:
     return _resolved(ref, file.artifact, tag=name, commit=commit, blob=file.blob)
 
 
-class File(NamedTuple):
+class CommittedArtifact(NamedTuple):
     """An artifact's file as git has it."""
 
     artifact: Artifact
@@ -106,7 +106,7 @@ class File(NamedTuple):
     sha256: str
 
 
-def read_file(store: ArtifactStore, ref: Ref, commit: str, *, label: str) -> File:
+def read_committed(store: ArtifactStore, ref: Ref, commit: str, *, label: str) -> CommittedArtifact:
     """Read the file that should hold `ref` at a commit; `label` is what places within it begin with."""
     path = store.prefix + ref.path
     blob = find_file(store.objects, commit, path)
@@ -115,18 +115,18 @@ def read_file(store: ArtifactStore, ref: Ref, commit: str, *, label: str) -> Fil
             f"there is no {path} at {commit[:12]}", hint=f"git show --stat {commit[:12]} lists what it holds"
         )
     data = store.objects.read(blob).data
-    return File(read_artifact(ref, data, f"{label}:{path}"), blob, hashlib.sha256(data).hexdigest())
+    return CommittedArtifact(read_artifact(ref, data, f"{label}:{path}"), blob, hashlib.sha256(data).hexdigest())
 
 
 def _on_disk(store: ArtifactStore, ref: Ref) -> Resolved:
     if store.root is None:
         raise RefError("a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD")
-    data = read_below(store.root, ref.path, LIMIT)
+    data = read_below(store.root, ref.path, ARTIFACT_LIMIT)
     return _resolved(ref, read_artifact(ref, data, ref.path), blob=compute_blob_id(data, store.repository.hex_digits))
 
 
-def _check_ledger(store: ArtifactStore, ref: Ref, tag: str, file: File) -> None:
-    line = store.ledgers.of(ref.name).by_version.get(file.artifact.version)
+def _check_ledger(store: ArtifactStore, ref: Ref, tag: str, file: CommittedArtifact) -> None:
+    line = store.ledgers.read(ref.name).by_version.get(file.artifact.version)
     if line is not None and line.sha256 != file.sha256:
         raise RefusedError(
             f"the tag {tag} is not valid: its file is not the one that was released",
@@ -155,15 +155,15 @@ def _version(store: ArtifactStore, ref: Ref) -> Version:
         return ref.version
     releases = store.list_releases(ref.kind, ref.id)
     if not releases:
-        raise unknown(store, ref)
-    wanted = [release.version for release in releases if meets(ref, release.version)]
+        raise build_unknown_error(store, ref)
+    wanted = [release.version for release in releases if can_mean(ref, release.version)]
     if not wanted:
         what = f"in the range {ref.pin}" if ref.range else "that is no pre-release"
         raise RefError(f"{ref.name} has no release {what}", hint=_versions(releases))
     return max(wanted)
 
 
-def meets(ref: Ref, version: Version) -> bool:
+def can_mean(ref: Ref, version: Version) -> bool:
     """Whether a floating reference can mean a version."""
     return version in ref.range if ref.range else not version.prerelease
 
@@ -174,7 +174,7 @@ def _resolved(
     return Resolved(str(ref), ref.kind, ref.id, artifact.version, tag, commit, blob, ref.floating, artifact)
 
 
-def unknown(store: ArtifactStore, ref: Ref) -> RefError:
+def build_unknown_error(store: ArtifactStore, ref: Ref) -> RefError:
     """Return the error for an id or version that is not there: the versions there are, and the nearest id."""
     releases = store.list_releases(ref.kind, ref.id)
     if releases:

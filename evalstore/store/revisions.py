@@ -8,13 +8,13 @@ from evalstore.errors import GitError, RefError
 from evalstore.store.batch import ObjectReader
 from evalstore.store.git import CommandError, Git
 from evalstore.store.objects import read_tag
-from evalstore.store.tags import TAGS
+from evalstore.store.tags import TAG_REFS
 
 # A name, then steps to ancestors; `@{…}`, `^{/text}` and the like ask git to search, and are not read.
 _REVISION = re.compile(r"([0-9A-Za-z][0-9A-Za-z._/@+-]*?)((?:[~^][0-9]{0,6}|\^\{commit\})*)")
 _ABBREVIATED = re.compile(r"[0-9a-f]{4,64}")
 HEADS = "refs/heads/"
-_SPACES = (HEADS, TAGS, "refs/remotes/")
+_SPACES = (HEADS, TAG_REFS, "refs/remotes/")
 _NESTED_LIMIT = 5
 
 

@@ -10,7 +10,7 @@ from evalstore.store.store import ArtifactStore
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ArtifactFile:
     """What a reference means, its path in the repository, and its bytes."""
 
     resolved: Resolved
@@ -18,7 +18,7 @@ class Shown:
     data: bytes
 
 
-def read_shown(store: ArtifactStore, ref: str) -> Shown:
+def read_artifact_file(store: ArtifactStore, ref: str) -> ArtifactFile:
     """Return the file that a reference means."""
     resolved = store.resolve(ref)
-    return Shown(resolved, store.prefix + resolved.path, encode(resolved.artifact.document))
+    return ArtifactFile(resolved, store.prefix + resolved.path, encode(resolved.artifact.document))

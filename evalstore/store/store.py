@@ -13,14 +13,14 @@ from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, parse
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.store.batch import ObjectReader
 from evalstore.store.git import Git
-from evalstore.store.held import resolve
+from evalstore.store.held import resolve_ref
 from evalstore.store.ledger import Ledgers
 from evalstore.store.locate import Repository, existing_folder, find_repository, find_root
 from evalstore.store.objects import Commit, read_commit
 from evalstore.store.resolve import Resolved
 from evalstore.store.rows import read_rows
 from evalstore.store.settings import bare_prefix, own_file, read_settings, tag_prefix
-from evalstore.store.tags import TagGrammar, Release, Tags
+from evalstore.store.tags import Release, TagGrammar, Tags
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class ArtifactStore:
 
         A reference that evalstore.lock holds means what it meant when it was locked; other content is refused.
         """
-        return resolve(self, parse_ref(ref) if isinstance(ref, str) else ref)
+        return resolve_ref(self, parse_ref(ref) if isinstance(ref, str) else ref)
 
     def load(self, ref: str | Ref) -> Artifact:
         """Return the artifact that a reference means."""

@@ -13,12 +13,12 @@ from evalstore.model.refs import file_of
 from evalstore.store.git import Git
 from evalstore.versions import FULL, Version, find_version
 
-TAGS = "refs/tags/"
+TAG_REFS = "refs/tags/"
 _ONE_BY_ONE = 8  # questions of 2 ms each, before one listing of everything is cheaper
 _KINDS = {str(kind): kind for kind in Kind}
 # Of a tag object: what it names, of which type, and the name that it was made under. git reads no commit for these.
-FIELDS = ("refname", "objecttype", "objectname", "symref", "object", "type", "tag")
-_FORMAT = "--format=" + "%00".join(f"%({field})" for field in FIELDS)
+TAG_FIELDS = ("refname", "objecttype", "objectname", "symref", "object", "type", "tag")
+_FORMAT = "--format=" + "%00".join(f"%({field})" for field in TAG_FIELDS)
 
 
 class Release(NamedTuple):
@@ -28,7 +28,7 @@ class Release(NamedTuple):
     id: str
     version: Version
     tag: str
-    object: str | None
+    tag_object: str | None
     commit: str
 
     @property
@@ -86,18 +86,18 @@ class TagGrammar:
         text = rf"{re.escape(prefix)}({kinds})/([a-z][a-z0-9_]{{0,63}})@({FULL.pattern})"
         return cls(prefix, re.compile(text, re.ASCII))
 
-    def name(self, kind: Kind, id_: str, version: Version) -> str:
+    def format_name(self, kind: Kind, id_: str, version: Version) -> str:
         """Return the name of one version's tag."""
         return f"{self.prefix}{kind}/{id_}@{version}"
 
-    def read(self, name: str) -> tuple[Kind, str, Version] | None:
+    def parse_name(self, name: str) -> tuple[Kind, str, Version] | None:
         """Read the name of a tag; None when it is outside the grammar."""
         match = self.pattern.fullmatch(name)
         return (_KINDS[match[1]], match[2], _version(match)) if match else None
 
-    def release(self, tag: TagRef) -> Release | None:
+    def read_release(self, tag: TagRef) -> Release | None:
         """Read a tag as a release; None when its name is outside the grammar or it is no version."""
-        named = self.read(tag.name)
+        named = self.parse_name(tag.name)
         if named is None or tag.flaw:
             return None
         return Release(*named, tag.name, tag.oid if tag.target else None, tag.commit)
@@ -123,18 +123,18 @@ class Tags:
 
     def find(self, name: str) -> TagRef | None:
         """Return the tag of exactly this name; a branch, a remote branch or a file of that name is none."""
-        return self._listed(TAGS + name).tags.get(name)
+        return self._listed(TAG_REFS + name).tags.get(name)
 
     def list_releases(self, kind: Kind | None = None, id_: str | None = None) -> list[Release]:
         """Return the releases of one artifact, one kind or all, ascending."""
-        listed = self._listed(*patterns(self.grammar, kind, id_)).releases
+        listed = self._listed(*list_patterns(self.grammar, kind, id_)).releases
         if kind and id_:
             return list(listed.get((kind, id_), ()))
         return [one for key in sorted(listed) if kind in {None, key[0]} for one in listed[key]]
 
     def list_ignored(self) -> Sequence[tuple[str, str]]:
         """Return (name, why) of every tag that stands among the releases and is none."""
-        return self._listed(*patterns(self.grammar)).ignored
+        return self._listed(*list_patterns(self.grammar)).ignored
 
     def forget(self) -> None:
         """Look again at the next question: somebody made or moved a tag."""
@@ -143,7 +143,7 @@ class Tags:
     def _listed(self, *refs: str) -> TagListing:
         self._asked += 1
         if self._all is None and (self._asked > _ONE_BY_ONE or len(refs) > 1):
-            self._all = _sorted(self.grammar, _list(self.git, *patterns(self.grammar)))
+            self._all = _sorted(self.grammar, _list(self.git, *list_patterns(self.grammar)))
         return self._all or _sorted(self.grammar, _list(self.git, *refs))
 
 
@@ -152,7 +152,7 @@ def _sorted(grammar: TagGrammar, tags: Iterable[TagRef]) -> TagListing:
     releases: dict[tuple[Kind, str], list[Release]] = {}
     ignored: list[tuple[str, str]] = []
     for tag in by_name.values():
-        if release := grammar.release(tag):
+        if release := grammar.read_release(tag):
             releases.setdefault((release.kind, release.id), []).append(release)
         else:
             ignored.append((tag.name, tag.flaw or "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"))
@@ -161,20 +161,20 @@ def _sorted(grammar: TagGrammar, tags: Iterable[TagRef]) -> TagListing:
     return TagListing(by_name, releases, ignored)
 
 
-def patterns(grammar: TagGrammar, kind: Kind | None = None, id_: str | None = None) -> list[str]:
+def list_patterns(grammar: TagGrammar, kind: Kind | None = None, id_: str | None = None) -> list[str]:
     """Return the ref patterns that cover an artifact, a kind or all kinds."""
     if kind and id_:
-        return [f"{TAGS}{grammar.prefix}{kind}/{id_}@*"]
-    return [f"{TAGS}{grammar.prefix}{kind}/" for kind in ([kind] if kind else Kind)]
+        return [f"{TAG_REFS}{grammar.prefix}{kind}/{id_}@*"]
+    return [f"{TAG_REFS}{grammar.prefix}{kind}/" for kind in ([kind] if kind else Kind)]
 
 
 def _list(git: Git, *refs: str) -> Iterator[TagRef]:
     # Split on line feeds only: U+2028 in a name would make two refs of one for str.splitlines.
     for line in git.run("for-each-ref", _FORMAT, "--", *refs).split(b"\n")[:-1]:
         fields = line.decode("utf-8", "surrogateescape").split("\0")
-        if len(fields) != len(FIELDS):
+        if len(fields) != len(TAG_FIELDS):
             raise GitError("git listed a tag in a form that cannot be read")
-        yield TagRef(fields[0].removeprefix(TAGS), *fields[1:])
+        yield TagRef(fields[0].removeprefix(TAG_REFS), *fields[1:])
 
 
 def _version(match: re.Match[str]) -> Version:

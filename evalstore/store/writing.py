@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from evalstore.store.git import Git
-from evalstore.store.tags import TAGS
+from evalstore.store.tags import TAG_REFS
 
 REGULAR = "100644"
 NAMES = ("utf-8", "surrogateescape")  # git's names are bytes
@@ -83,7 +83,7 @@ def find_refs(git: Git, names: Iterable[str]) -> dict[str, str]:
     """Return the objects of those refs that exist, by exact full name."""
     wanted = set(names)
     # Thousands of tags would not fit on a command line: they are listed and picked.
-    patterns = {TAGS if name.startswith(TAGS) else name for name in wanted}
+    patterns = {TAG_REFS if name.startswith(TAG_REFS) else name for name in wanted}
     out = git.run("for-each-ref", "--format=%(refname) %(objectname)", "--", *sorted(patterns)).decode(*NAMES)
     pairs = (line.rpartition(" ")[::2] for line in out.split("\n") if line)
     return {name: oid for name, oid in pairs if name in wanted}

@@ -1,4 +1,4 @@
-"""The table of kinds against the schemas and the fixture folders, and what `problems` says of a check."""
+"""Every kind has its schema, its two modules and its cases, and what `problems` says of a check."""
 
 from __future__ import annotations
 
@@ -9,14 +9,36 @@ from typing import Any
 import pytest
 
 from evalstore.checks import KINDS
+from evalstore.diff.kinds import KINDS as COMPARED
 from evalstore.resources import folder
 
-CASES = Path(__file__).resolve().parents[1] / "cases" / "checks"
+ROOT = Path(__file__).resolve().parents[2]
+CASES = ROOT / "tests" / "cases" / "checks"
+# What a kind is made of, a file each; `schema/rubric.schema.json` is generated from the schemas.
+PARTS = {
+    "schema/checks/{}.schema.json": "its parameters",
+    "evalstore/checks/kinds/{}.py": "how it grades: `prepare` and `problems`",
+    "evalstore/diff/kinds/{}.py": "how its edits are judged: a `CheckKind`; until then any edit of a rubric with it is major",
+    "tests/cases/checks/{}": "a folder of its cases, at least one that passes and one that fails",
+}
 
 
-def test_every_schema_has_a_kind_and_every_kind_a_schema() -> None:
-    schemas = {path.name.removesuffix(".schema.json") for path in (folder("schema") / "checks").glob("*.json")}
-    assert schemas == set(KINDS), "write evalstore/checks/kinds/<kind>.py, or its schema"
+def names(part: str) -> set[str]:
+    before, after = part.split("{}")
+    found = (path.name for path in (ROOT / before).iterdir())
+    return {name.removesuffix(after) for name in found if name.endswith(after) and not name.startswith("_")}
+
+
+def test_every_kind_has_all_its_parts() -> None:
+    kinds = set().union(*map(names, PARTS))
+    todo = [
+        f"add {part.format(kind)}: {what}"
+        for kind in sorted(kinds)
+        for part, what in PARTS.items()
+        if kind not in names(part)
+    ]
+    assert not todo, "\n".join(todo)
+    assert set(KINDS) == set(COMPARED) == kinds
 
 
 @pytest.mark.parametrize("kind", list(KINDS))

@@ -210,7 +210,7 @@ LARGE: dict[str, tuple[Pair, int]] = {
 def test_a_large_literal_is_written_out_for_digests_and_prints_alone(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encoder, written = import_module("evalstore.documents.canonical"), 0
+    encoder, written = import_module("evalstore.documents.json_writer"), 0
 
     def count(text: str) -> str:
         nonlocal written

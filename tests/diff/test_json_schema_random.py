@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.checks.strangers import read_schema
-from evalstore.diff.deciders.json_schema.allowance import Allowance
 from evalstore.errors import SchemaError
-from evalstore.schema_inclusion.compare import Relation, compare_views
+from evalstore.schema_inclusion.compare import TOTAL_STEPS, Relation, compare_views
 from evalstore.schema_inclusion.constraints import domain
 from evalstore.schema_inclusion.evaluation import accepts
 from evalstore.schema_inclusion.examples import examples
@@ -27,8 +27,8 @@ from tests.diff.fuzz.schemas import DRAFT_07, edited, instance, schema
 def told(old: View, new: View) -> Iterator[Any]:
     """Yield what the builder makes of both views and of what is between them, whatever was proved."""
     for views in ([old], [new], [old, {"not": new}], [new, {"not": old}]):
-        with suppress(UnreadError, RecursionError):
-            yield from islice(examples(Prover(left=2_000), domain(views)), 8)
+        with suppress(OutOfStepsError, UnreadError, RecursionError):
+            yield from islice(examples(Prover(SharedBudget(2_000)), domain(views)), 8)
 
 
 def held(random: Random) -> str:
@@ -46,7 +46,7 @@ def held(random: Random) -> str:
         views = read_view(old), read_view(new)
     except (SchemaError, UnreadError):
         return "unread"
-    found = compare_views(views, compiled, Allowance())
+    found = compare_views(views, compiled, SharedBudget(TOTAL_STEPS))
     strange = any(view.strange for view in views)
     for value in (*told(views[0].view, views[1].view), *(instance(random) for _ in range(25))):
         with suppress(SchemaError):

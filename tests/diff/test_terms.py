@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from evalstore.diff import LEVELS, AcceptedLevel, Certainty, Diff, DiffFinding, Direction, Profile, ComparisonSettings, compare, read_comparison_settings
+from evalstore.diff import (
+    LEVELS,
+    AcceptedLevel,
+    Certainty,
+    ComparisonSettings,
+    Diff,
+    DiffFinding,
+    Direction,
+    Profile,
+    compare,
+    read_comparison_settings,
+)
 from evalstore.diff.rules import RULE_SETS
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError

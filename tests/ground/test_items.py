@@ -7,7 +7,7 @@ import random
 import pytest
 
 from evalstore.documents import encode, read_yaml, write_yaml
-from evalstore.documents.items import put_item
+from evalstore.documents.edit import put_item
 from evalstore.errors import RefusedError
 
 NEW = {"id": "new", "text": "a: b"}

@@ -6,7 +6,7 @@ import pytest
 
 from evalstore.judging import Endpoint
 from evalstore.judging.asking import pause
-from evalstore.judging.trouble import Then, trouble_of, wait_of
+from evalstore.judging.trouble import FailureEffect, trouble_of, wait_of
 
 DATE = "Mon, 05 Oct 2026 10:00:00 GMT"
 
@@ -61,13 +61,13 @@ def test_pauses_double_are_bounded_and_heed_what_the_endpoint_asks(
 @pytest.mark.parametrize(
     ("status", "then"),
     [
-        *((status, Then.STOP) for status in (300, 301, 302, 303, 304, 307, 308, 401, 402, 404, 405)),
-        *((status, Then.AGAIN) for status in (408, 409, 425, 429, 500, 501, 502, 503, 504, 520, 529, 599)),
-        *((status, Then.PASS) for status in (400, 406, 410, 413, 415, 418, 422, 451, 499)),
-        (403, Then.DOUBT),
+        *((status, FailureEffect.STOP) for status in (300, 301, 302, 303, 304, 307, 308, 401, 402, 404, 405)),
+        *((status, FailureEffect.AGAIN) for status in (408, 409, 425, 429, 500, 501, 502, 503, 504, 520, 529, 599)),
+        *((status, FailureEffect.PASS) for status in (400, 406, 410, 413, 415, 418, 422, 451, 499)),
+        (403, FailureEffect.STOP_IF_FIRST),
     ],
 )
-def test_what_follows_from_a_status(status: int, then: Then) -> None:
+def test_what_follows_from_a_status(status: int, then: FailureEffect) -> None:
     for body in ("", "{", "[]", "null", '{"error": null}', '{"error": "no"}', '{"detail": ["no"]}', "[" * 100_000):
         trouble = trouble_of(status, {}, body)
         assert trouble.then is then

@@ -27,7 +27,7 @@ from evalstore.migration.detect import detect_format
 from evalstore.migration.readers import read
 from evalstore.migration.readers.agentevals.ecmascript import translated
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, Extraction
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.model import Artifact, Call, Kind, Reply
 from evalstore.resources import folder
 from evalstore.schemas import compile_schema

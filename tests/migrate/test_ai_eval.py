@@ -16,7 +16,7 @@ from evalstore.documents import read_json, write_json
 from evalstore.migration import MigrationOutcome, export, migrate
 from evalstore.migration.readers import read
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import ArtifactDraft, LegacySource, Extraction
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacySource
 from evalstore.model import Artifact, Call, Reply, Verdict
 
 TABLE = load_tables("ai_eval")[0]

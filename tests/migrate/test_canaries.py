@@ -24,10 +24,10 @@ from evalstore.errors import LoadError
 from evalstore.migration import export, migrate
 from evalstore.migration.detect import detect_format, select_variant
 from evalstore.migration.fold import same
-from evalstore.migration.opened import SUFFIXES, open_source, source_text
+from evalstore.migration.opened import SUFFIXES, parse_whole, render_legacy
 from evalstore.migration.readers import read
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import LegacySource, Extraction
+from evalstore.migration.taken import Extraction, LegacySource
 
 CASES = Path(__file__).resolve().parents[1] / "cases/migrations"
 Place = tuple[Any, ...]
@@ -35,7 +35,7 @@ Place = tuple[Any, ...]
 
 def _opened(path: Path) -> Document | None:
     try:
-        return open_source(path.read_bytes(), path.name)
+        return parse_whole(path.read_bytes(), path.name)
     except LoadError:
         return None
 
@@ -93,7 +93,7 @@ def kept(path: Path, changed: Any) -> bytes | None:
         here = Path(folder)
         shutil.copytree(legacy, here / "legacy")
         below = path.relative_to(legacy.parent)
-        (here / below).write_text(source_text(changed, path.name), encoding="utf-8")
+        (here / below).write_text(render_legacy(changed, path.name), encoding="utf-8")
         report = migrate([here / "legacy"], into=here)
         source = next((one for one in report.sources if one.file == below.as_posix()), None)
         if source is None or source.target is None:
@@ -101,7 +101,7 @@ def kept(path: Path, changed: Any) -> bytes | None:
             return None
         assert source.format
         export(to=source.format, store=here, out=here / "out")
-        assert same(open_source((here / "out" / below).read_bytes(), path.name).value, changed)
+        assert same(parse_whole((here / "out" / below).read_bytes(), path.name).value, changed)
         return b"".join((here / name).read_bytes() for name in report.written)
 
 
@@ -192,7 +192,7 @@ def test_there_is_something_to_keep(format_: str) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(CASES).as_posix())
 def test_a_key_that_nobody_knows_beside_the_cases_is_named(path: Path) -> None:
     value = value_of(path)
-    if isinstance(value, dict) and (taken := taken_of(source_text(marked(value, {(): "zq"}), path.name), path)):
+    if isinstance(value, dict) and (taken := taken_of(render_legacy(marked(value, {(): "zq"}), path.name), path)):
         assert [note.reason for note in taken.notes if note.pointer == ("zqkey",)] == [
             "no grader reads 'zqkey': kept as data"
         ]
@@ -207,13 +207,13 @@ def test_a_reader_meets_any_sort_of_value_at_any_place(path: Path) -> None:
     value = value_of(path)
     for place in nodes(value):
         for odd in ([], {}, [{}], 1, None, True, "", "{{ x }}"):
-            text = source_text(replaced(value, place, odd), path.name)
+            text = render_legacy(replaced(value, place, odd), path.name)
             with suppress(LoadError):
                 taken = taken_of(text, path)
                 assert taken is None or taken.cases or taken.notes or taken.dataset, (place, odd)
 
 
 def taken_of(text: str, path: Path) -> Extraction | None:
-    document = open_source(text.encode(), path.name)
+    document = parse_whole(text.encode(), path.name)
     table = detect_format(document.value, load_tables(path.relative_to(CASES).parts[0])).table
     return read(LegacySource(document, path.name, "", lambda _: None), select_variant(document.value, table)) if table else None

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from evalstore.documents import write_yaml
-from evalstore.migration import MigrationOutcome, FileState, export, formats, migrate
+from evalstore.migration import FileState, MigrationOutcome, export, formats, migrate
 from evalstore.migration.fold import same
-from evalstore.migration.opened import open_source
-from evalstore.migration.texts import text_of
+from evalstore.migration.opened import parse_whole
+from evalstore.migration.texts import render_text
 from evalstore.model import parse_ref
 from evalstore.report.migrate import document
 
@@ -62,7 +62,7 @@ def test_other_line_ends_change_nothing(tmp_path: Path) -> None:
         (tmp_path / path).write_bytes((tmp_path / path).read_bytes().replace(b"\n", b"\r\n"))
     assert {file.state for file in migrate([legacy], into=tmp_path).files} == {FileState.UNCHANGED}
     there = '{"id":"a","input":"x"}\r\n'
-    assert text_of("datasets/d.jsonl", [{"id": "a", "input": "x"}], there).new == there
+    assert render_text("datasets/d.jsonl", [{"id": "a", "input": "x"}], there).new == there
 
 
 @each_case
@@ -85,8 +85,8 @@ def test_it_is_given_back_equal_as_data(case: Path, tmp_path: Path) -> None:
         export(to=case.parent.name, store=tmp_path, out=tmp_path / "out")
     assert sorted(tree(tmp_path / "out")) == sorted(source.file for source in taken)
     for source in taken:
-        given = open_source((tmp_path / "out" / source.file).read_bytes(), source.file).value
-        original = open_source((case / source.file).read_bytes(), source.file).value
+        given = parse_whole((tmp_path / "out" / source.file).read_bytes(), source.file).value
+        original = parse_whole((case / source.file).read_bytes(), source.file).value
         assert same(given, original)
         assert list(given) == list(original)
         if not isinstance(given, dict):

@@ -23,7 +23,7 @@ from evalstore.files import move_below
 from evalstore.migration import MigrationOutcome, export, migrate, write
 from evalstore.migration.readers import read
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import ArtifactDraft, LegacySource, Extraction
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacySource
 from evalstore.model import Artifact, Call, Reply, Verdict
 from evalstore.runs import read_outputs, read_rows, read_run
 from evalstore.runs.kept import apart_name, came_from, kept_name

@@ -13,14 +13,14 @@ import pytest
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError
 from evalstore.migration.fold import same
-from evalstore.migration.opened import open_source, opened, source_text
+from evalstore.migration.opened import parse_whole, parse_legacy, render_legacy
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.plan import SourcePlan, plan_source
 from evalstore.migration.readers import give, give_beside
 from evalstore.migration.shelving import ArtifactNames
 from evalstore.migration.sources import find_sources
 from evalstore.migration.table import FormatTable, load_tables
-from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, Extraction
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.model import Kind
 
 
@@ -31,11 +31,11 @@ def put(path: Path, text: str) -> Path:
 
 
 def test_lines_are_ended_by_line_feeds_alone_and_blank_ones_do_not_count() -> None:
-    document, broken = opened('{"a": "x\u2028\x85y"}\r\n\n  \n{"a": 1.10}'.encode(), "f.jsonl")
+    document, broken = parse_legacy('{"a": "x\u2028\x85y"}\r\n\n  \n{"a": 1.10}'.encode(), "f.jsonl")
     assert broken == ()
     assert [row["a"] for row in document.value] == ["x\u2028\x85y", Decimal("1.10")]
     assert [document.place((index,)).line for index in (0, 1)] == [1, 4]
-    assert source_text(document.value, "f.jsonl").endswith('{"a":1.10}\n')
+    assert render_legacy(document.value, "f.jsonl").endswith('{"a":1.10}\n')
 
 
 @pytest.mark.parametrize(
@@ -43,19 +43,19 @@ def test_lines_are_ended_by_line_feeds_alone_and_blank_ones_do_not_count() -> No
     [(b'{"a": ', "not JSON"), (b'{"a": 1, "a": 2}', "stands twice"), (b"[NaN]", "NaN is not JSON"), (b'"\xff"', "not UTF-8")],
 )  # fmt: skip
 def test_a_broken_line_is_told_beside_the_whole_ones(line: bytes, words: str) -> None:
-    document, broken = opened(b"1\n" + line + b"\n2\n", "f.jsonl")
+    document, broken = parse_legacy(b"1\n" + line + b"\n2\n", "f.jsonl")
     assert document.value == [1, 2]
     assert [(one.problem.place.line, one.text) for one in broken] == [(2, line.decode("utf-8", "backslashreplace"))]
     assert words in broken[0].problem.message
     with pytest.raises(LoadError, match=words):
-        open_source(b"1\n" + line + b"\n2\n", "f.jsonl")
+        parse_whole(b"1\n" + line + b"\n2\n", "f.jsonl")
 
 
 def test_what_is_mostly_broken_is_no_such_file() -> None:
     with pytest.raises(LoadError, match="not JSON"):
-        opened(b"1\nx\ny\n", "f.jsonl")
+        parse_legacy(b"1\nx\ny\n", "f.jsonl")
     with pytest.raises(LoadError, match="no row"):
-        opened(b"\n \n", "f.jsonl")
+        parse_legacy(b"\n \n", "f.jsonl")
 
 
 @pytest.fixture
@@ -133,8 +133,8 @@ def taken(document: Document, rows: Document) -> Extraction:
 
 
 def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> None:
-    document = open_source(b'{"own": [{"q": 1}], "more": "rows.jsonl"}', "eval.json")
-    rows, broken = opened(b'{"q": 2}\n{"q": 3, "note": 1}\n', "rows.jsonl")
+    document = parse_whole(b'{"own": [{"q": 1}], "more": "rows.jsonl"}', "eval.json")
+    rows, broken = parse_legacy(b'{"q": 2}\n{"q": 3, "note": 1}\n', "rows.jsonl")
     table = replace(load_tables("openrubricrl")[0], mirrors={})
     legacy = LegacySource(document, "eval.json", "0", {"rows.jsonl": rows}.get, None, broken)
     plan = plan_source(taken(document, rows), legacy, table, ArtifactNames(), beside={"rows.jsonl": rows}, there=lambda _: None)
@@ -155,7 +155,7 @@ def alone(read: Extraction, legacy: LegacySource, table: FormatTable) -> SourceP
 
 
 def test_a_broken_line_is_kept_as_it_stands(tmp_path: Path) -> None:
-    document, broken = opened(b'{"q": 2}\n{"q": \n{"q": 3}\n', "rows.jsonl")
+    document, broken = parse_legacy(b'{"q": 2}\n{"q": \n{"q": 3}\n', "rows.jsonl")
     rubric = ArtifactDraft(Kind.RUBRIC, "r", {"checks": [{"kind": "format", "format": "text"}]})
     cases = tuple(
         LegacyCase((index,), row, question={"id": f"q{index}", "input": "?"}, rubric=rubric)

@@ -17,7 +17,7 @@ from evalstore.documents import read_json, write_json
 from evalstore.migration import MigrationOutcome
 from evalstore.migration.readers import read
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import ArtifactDraft, LegacySource, Extraction
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacySource
 from evalstore.model import Artifact, Call, Reply
 
 TABLE = load_tables("openrubricrl")[0]

@@ -10,7 +10,7 @@ import pytest
 
 from evalstore.migration import MigrationOutcome, export, formats, migrate
 from evalstore.migration.fold import same
-from evalstore.migration.opened import open_source
+from evalstore.migration.opened import parse_whole
 
 SAMPLES = Path(__file__).resolve().parents[3] / "shared/samples"
 HERE = [name for name in formats() if (SAMPLES / name).is_dir()]
@@ -29,7 +29,7 @@ def test_they_come_back_equal_as_data(format: str, tmp_path: Path) -> None:  # n
     export(to=format, store=tmp_path / "store", out=tmp_path / "out")
     for source in taken:
         given, original = (
-            open_source((root / source.file).read_bytes(), source.file) for root in (tmp_path / "out", SAMPLES)
+            parse_whole((root / source.file).read_bytes(), source.file) for root in (tmp_path / "out", SAMPLES)
         )
         assert same(given.value, original.value), source.file
 

@@ -20,7 +20,7 @@ from evalstore.migration.plan import plan_source
 from evalstore.migration.readers import read
 from evalstore.migration.shelving import ArtifactNames
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import ArtifactDraft, LegacySource, Extraction
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacySource
 from evalstore.model import Artifact, Call, Reply, RubricResult, Verdict
 
 TABLE = load_tables("skill_creator")[0]

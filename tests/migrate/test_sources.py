@@ -14,7 +14,7 @@ import pytest
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError, UsageError
 from evalstore.migration import MigrationOutcome, formats, migrate
-from evalstore.migration.names import slug
+from evalstore.migration.names import make_slug
 from evalstore.migration.table import load_tables
 from evalstore.model import is_id
 from evalstore.resources import folder
@@ -253,7 +253,7 @@ def test_what_hardly_looks_like_it_is_taken_when_told(tmp_path: Path) -> None:
     [("Drupal – Forms 2", "drupal_forms_2"), ("Über", "uber"), ("→", ""), ("../../x", "x"), ("a" * 99, "a" * 48)],
 )
 def test_slugs(text: str, expected: str) -> None:
-    assert slug(text) == expected
+    assert make_slug(text) == expected
 
 
 @pytest.mark.parametrize("name", ["../../x", "con", "NUL", "1", "_", "-", "é", "a\nb", "x" * 300, "--force", " "])

@@ -18,7 +18,7 @@ import pytest
 from evalstore.errors import ConflictError, LoadError, RefusedError
 from evalstore.migration import migrate
 from evalstore.migration.sources import LegacyFile
-from evalstore.migration.texts import text_of
+from evalstore.migration.texts import render_text
 from evalstore.migration.write import STAGE, staged
 
 Suite = Callable[..., Path]
@@ -296,7 +296,7 @@ def test_what_others_refer_to_moves_before_them(tmp_path: Path, monkeypatch: pyt
     ],
 )
 def test_one_ruler_is_the_same_whoever_wrote_it_first(folder: str, text: str, *, stays: bool) -> None:
-    assert (text_of(f"{folder}/a.yaml", {"id": "a", "template": "x"}, text).new == text) is stays
+    assert (render_text(f"{folder}/a.yaml", {"id": "a", "template": "x"}, text).new == text) is stays
 
 
 def test_two_migrations_do_not_write_at_once(suite: Suite, store: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 from evalstore.errors import RefusedError
 from evalstore.integrity import Verified, check_lock, lock, verify
 from evalstore.store import ArtifactStore
-from evalstore.store.catalog import read_listing
-from evalstore.store.line_ends import cleaned_pieces
+from evalstore.store.catalog import list_artifacts
+from evalstore.store.line_ends import normalize_pieces
 from tests.release.conftest import JUDGE, Shop, rubric
 
 FILES = ("rubrics/tone.yaml", "judges/accuracy.yaml", "datasets/web.yaml", "datasets/web.jsonl")
@@ -56,7 +56,7 @@ def check_as_git_has_it(shop: Shop, name: str, path: str, *, lf: bool) -> None:
     assert looked(shop, verify).findings == ()
     assert shop.status().artifacts == ()
     with ArtifactStore.open(shop.root) as store:
-        assert not any(one.changed for one in read_listing(store).artifacts)
+        assert not any(one.changed for one in list_artifacts(store).artifacts)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -120,4 +120,4 @@ def test_a_ledger_that_differs_in_more_than_line_ends_is_refused(fresh: Shop) ->
 @pytest.mark.parametrize("text", [b"", b"\r", b"a\r\nb\r", b"\r\r\n\n", b"\r\n\r\n"])
 def test_line_ends_are_found_wherever_a_text_is_cut(text: bytes) -> None:
     for at in range(len(text) + 1):
-        assert b"".join(cleaned_pieces([text[:at], text[at:]])) == text.replace(b"\r\n", b"\n")
+        assert b"".join(normalize_pieces([text[:at], text[at:]])) == text.replace(b"\r\n", b"\n")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import ConflictError, GitError, RefusedError
-from evalstore.release import VersionRule, ArtifactState, bump, web
+from evalstore.release import ArtifactState, VersionRule, bump, web
 from evalstore.store import ArtifactStore, blobs, index
-from evalstore.store.artifacts import LIMIT
-from evalstore.store.catalog import read_listing
+from evalstore.store.artifacts import ARTIFACT_LIMIT
+from evalstore.store.catalog import list_artifacts
 from tests.release.conftest import Shop, check_sound, rubric
 
 HOOKS = [
@@ -389,7 +389,7 @@ def test_a_file_that_is_too_large_to_be_an_artifact_is_not_read_to_its_end(
     released: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("tone", "new"):
-        os.truncate(released.write(f"rubrics/{name}.yaml", rubric(name)), LIMIT + 1)
+        os.truncate(released.write(f"rubrics/{name}.yaml", rubric(name)), ARTIFACT_LIMIT + 1)
     monkeypatch.setattr(blobs, "pieces", None)
     monkeypatch.setattr(web, "read_mentions", lambda pieces: pytest.fail(str(sum(map(len, pieces)))))
     assert {(one.ref, one.state) for one in released.status().artifacts} == {
@@ -397,4 +397,4 @@ def test_a_file_that_is_too_large_to_be_an_artifact_is_not_read_to_its_end(
         ("rubric/tone", ArtifactState.BROKEN),
     }
     with ArtifactStore.open(released.root) as store:
-        assert all("larger than" in str(one.problem) for one in read_listing(store).artifacts)
+        assert all("larger than" in str(one.problem) for one in list_artifacts(store).artifacts)

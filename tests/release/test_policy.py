@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.release.ledger import check_complete, extend, versions_in
+from evalstore.release.ledger import check_ledger_complete, extend_ledger, list_ledger_versions
 from evalstore.release.policy import choose_version, judge_version
 from evalstore.release.values import VersionRule
 from evalstore.versions import Bump, parse_version
@@ -82,16 +82,16 @@ def test_a_level_below_the_required_is_refused() -> None:
 
 
 def test_a_ledger_only_grows() -> None:
-    ledger = extend(b"1.0.0 abc", parse_version("1.1.0"), b"x")
+    ledger = extend_ledger(b"1.0.0 abc", parse_version("1.1.0"), b"x")
     digest = b"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
     assert ledger == b"1.0.0 abc\n1.1.0 " + digest + b"\n"
-    assert [str(version) for version in versions_in(ledger + b"odd line\n\n")] == ["1.0.0", "1.1.0"]
+    assert [str(version) for version in list_ledger_versions(ledger + b"odd line\n\n")] == ["1.0.0", "1.1.0"]
 
 
 def test_a_ledger_ahead_of_the_tags_is_no_place_to_go_on_from() -> None:
     ledger = b"1.0.0 a\n2.0.0 b\n"
-    check_complete("rubric/x", ledger, [parse_version("1.0.0"), parse_version("2.0.0")])
-    check_complete("rubric/x", b"", [])
+    check_ledger_complete("rubric/x", ledger, [parse_version("1.0.0"), parse_version("2.0.0")])
+    check_ledger_complete("rubric/x", b"", [])
     for tagged in ([], [parse_version("1.0.0")]):
         with pytest.raises(RefusedError, match=r"rubric/x@2\.0\.0 was released, but its tag is not in this clone"):
-            check_complete("rubric/x", ledger, tagged)
+            check_ledger_complete("rubric/x", ledger, tagged)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import GitError, RefusedError, UsageError
-from evalstore.release import PushOutcome, Push
+from evalstore.release import Push, PushOutcome
 from evalstore.resources import folder
 from evalstore.schemas import compile_schema
 from evalstore.store import ArtifactStore, remote

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.release import VersionRule, ArtifactState, status
+from evalstore.release import ArtifactState, VersionRule, status
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, judged, rubric

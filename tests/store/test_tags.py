@@ -32,8 +32,8 @@ def test_annotated_and_lightweight_tags_are_releases(save: Save, git: Git, repo:
     git("tag", "judge/exact@1.1.0")
     with ArtifactStore.open(repo) as store:
         first, second = store.list_releases()
-    assert (first.object, first.commit) == (git("rev-parse", "judge/exact@1.0.0"), commit)
-    assert (second.object, second.commit) == (None, commit)
+    assert (first.tag_object, first.commit) == (git("rev-parse", "judge/exact@1.0.0"), commit)
+    assert (second.tag_object, second.commit) == (None, commit)
 
 
 def test_packed_refs_are_read_alike(store: ArtifactStore, git: Git) -> None:

@@ -1,4 +1,4 @@
-"""Changes within one check, parameter by parameter; a parameter that no row names is unclassified."""
+"""Changes within one check, parameter by parameter; one whose kind names no rule for it is unclassified."""
 
 from __future__ import annotations
 
@@ -57,9 +57,8 @@ def _param_changes(walk: EditScript, token: str, name: str) -> Iterator[Change]:
         walk.adopt_check(with_param(walk.current[token], name, goal.params[name]))
         return
     done = with_param(check, name, goal.params[name])
-    yield walk.edit_check(
-        param.rule or "unclassified-change", name, done, old=check.params[name], new=goal.params[name]
-    )
+    rule = param.rule or "unclassified-change"
+    yield walk.edit_check(rule, name, done, old=check.params[name], new=goal.params[name])
 
 
 def _list_changes(walk: EditScript, token: str, name: str) -> Iterator[Change]:

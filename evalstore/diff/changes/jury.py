@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from evalstore.checks.jury import WEIGHED
 from evalstore.diff.change import Change
-from evalstore.diff.changes.walk import Paths, EditScript, with_param
+from evalstore.diff.changes.walk import EditScript, Paths, with_param
 from evalstore.diff.deciders.juries import ALONE, panel_of, voice
 from evalstore.diff.pair import paired
 from evalstore.diff.plain import same

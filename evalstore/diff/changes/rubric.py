@@ -13,10 +13,10 @@ from evalstore.diff.changes.loose import key_changes
 from evalstore.diff.changes.walk import EditScript, pointer_of
 from evalstore.diff.direction import LOWEST, VERDICT_MODES
 from evalstore.diff.pair import content, demand, pair
-from evalstore.diff.plain import same, shown
+from evalstore.diff.plain import same
 from evalstore.diff.refs import ArtifactLoader
 from evalstore.diff.state import CheckState, RubricState
-from evalstore.documents import Pointer
+from evalstore.documents import Pointer, convert_fraction
 from evalstore.model import Combine
 
 Edits = Iterator[Change]
@@ -111,8 +111,8 @@ def _weights(walk: EditScript) -> Edits:
     yield walk.edit_rubric(
         "check-weight-changed",
         replace(walk.current, checks=after),
-        old={check.id: shown(check.weight) for check in moved},
-        new={check.id: shown(weights[check.token]) for check in moved},
+        old={check.id: convert_fraction(check.weight) for check in moved},
+        new={check.id: convert_fraction(weights[check.token]) for check in moved},
         old_pointer=at,
         new_pointer=at,
         words={"checks": ", ".join(check.id for check in moved)},
@@ -127,8 +127,8 @@ def _bars(walk: EditScript) -> Edits:
                 _bar_rule(old, new),
                 "threshold",
                 replace(check, threshold=new),
-                old=None if old is None else shown(old),
-                new=None if new is None else shown(new),
+                old=None if old is None else convert_fraction(old),
+                new=None if new is None else convert_fraction(new),
             )
 
 
@@ -169,7 +169,9 @@ def _policies(walk: EditScript) -> Edits:
 def _threshold(walk: EditScript) -> Edits:
     old, new = walk.current.threshold, walk.goal.threshold
     if old != new:
-        yield _setting(walk, "scoring-threshold-changed", "threshold", old=shown(old), new=shown(new))
+        yield _setting(
+            walk, "scoring-threshold-changed", "threshold", old=convert_fraction(old), new=convert_fraction(new)
+        )
 
 
 def _added(walk: EditScript) -> Edits:
@@ -189,7 +191,9 @@ def _rest(walk: EditScript) -> Edits:
         at: Pointer = ("scoring", *key.split("/"))
         rule = "metadata-changed" if key.startswith("x_") else "unclassified-change"
         proof = _NOBODYS if key.startswith(("weights/", "required/")) else None
-        yield walk.edit_rubric(rule, walk.current, old=old, new=new, old_pointer=at, new_pointer=at, name=key, proof=proof)
+        yield walk.edit_rubric(
+            rule, walk.current, old=old, new=new, old_pointer=at, new_pointer=at, name=key, proof=proof
+        )
     walk.current = replace(walk.current, rest=walk.goal.rest)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Scope, HeadlineLevel, ChangeRule
+from evalstore.diff.change import ChangeRule, HeadlineLevel, Scope
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN
 from evalstore.diff.readers import prove_readers_unmoved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalstore.diff.change import Change, Scope, HeadlineLevel, Proof, ChangeRule
+from evalstore.diff.change import Change, ChangeRule, HeadlineLevel, Proof, Scope
 from evalstore.diff.deciders import judges
 from evalstore.diff.deciders.rates import refreshed
 from evalstore.diff.deciders.weights import weightless
@@ -29,7 +29,7 @@ def _advisory(change: Change) -> Proof | None:
 
 
 def _row(id_: str, number: str, **facts: Any) -> ChangeRule:
-    common = {"artifact": "judge", "level": Bump.MAJOR, "law": UNKNOWN, "channel": Scope.SCORE, "instead": _BESIDE}
+    common = {"artifact": "judge", "level": Bump.MAJOR, "direction": UNKNOWN, "scope": Scope.SCORE, "instead": _BESIDE}
     return ChangeRule(**{"id": id_, "number": number, **common, "certainty": Certainty.ASSUMED, **facts})
 
 
@@ -89,7 +89,7 @@ ROWS = (
         reason="the levels, or what they are worth by their place, are others",
         example="level_names: [bad, good] → level_names: [bad, fair, good]",
         instead="level_names: [bad, good] → level_names: [good, bad] (where level_scores says what each is worth)",
-        law=BY_LEVELS,
+        direction=BY_LEVELS,
         deciders=(judges.levels_alike,),
         shift=judges.farthest_level,
         certainty=Certainty.BY_DEFINITION,
@@ -101,7 +101,7 @@ ROWS = (
         reason="the same level gives another score",
         example="{bad: 0, good: 1} → {bad: 0.1, good: 1}",
         instead="nothing → level_scores: {bad: 0, good: 1} (as they were by their places)",
-        law=BY_LEVELS,
+        direction=BY_LEVELS,
         deciders=(judges.levels_alike,),
         shift=judges.farthest_level,
         certainty=Certainty.BY_DEFINITION,

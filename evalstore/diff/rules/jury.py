@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Scope, ChangeRule
+from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.deciders.juries import panel_shift, same_voice
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import BY_PANEL, BY_VOTES, BY_WAYS, UNKNOWN

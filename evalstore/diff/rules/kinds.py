@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Scope, ChangeRule
+from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.deciders import facts
 from evalstore.diff.deciders.bounds import demand_implied, not_binding
 from evalstore.diff.deciders.tool_calls import idle, one_order, share_unread

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Scope, ChangeRule
+from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN, always, ordered

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Scope, ChangeRule
+from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.deciders.juries import member_shift
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN
-from evalstore.diff.refs import prove_harmless, prove_locked_harmless, prove_same_content, prove_default_unused
+from evalstore.diff.refs import prove_default_unused, prove_harmless, prove_locked_harmless, prove_same_content
 from evalstore.versions import Bump
 
 ROWS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from evalstore.diff.change import Change, Scope, ChangeRule
+from evalstore.diff.change import Change, ChangeRule, Scope
 from evalstore.diff.deciders import bars, lattice, modes, policies, tool_calls, weights
 from evalstore.diff.deciders.texts import same_text
 from evalstore.diff.direction import LOOSER, STRICTER, share, variation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Change, Scope, HeadlineLevel, Proof, ChangeRule
+from evalstore.diff.change import Change, ChangeRule, HeadlineLevel, Proof, Scope
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import NEVER, UNKNOWN
 from evalstore.versions import Bump

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Scope, ChangeRule
+from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.deciders import case, phrases
 from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.laws import BY_CASE, BY_INCLUSION, NEVER, always, rising

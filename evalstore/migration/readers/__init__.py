@@ -15,7 +15,7 @@ from typing import Any
 from evalstore.migration.fold import unfolded_case, unfolded_root, whole
 from evalstore.migration.strangers import strangers
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import LegacySource, Extraction
+from evalstore.migration.taken import Extraction, LegacySource
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:

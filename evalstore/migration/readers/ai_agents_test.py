@@ -10,10 +10,10 @@ from typing import Any
 from evalstore.documents import Pointer, digest, read_yaml
 from evalstore.errors import LoadError
 from evalstore.migration.fold import bare
-from evalstore.migration.names import UniqueLabels, dataset_id
+from evalstore.migration.names import UniqueLabels, make_dataset_id
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, MigrationNote, Extraction, judge_draft
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote, judge_draft
 from evalstore.migration.words import named, unread
 from evalstore.model import Kind
 from evalstore.text import excerpt
@@ -45,7 +45,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         problem = MigrationNote(("tests",), MigrationOutcome.REFUSED, f"tests is {named(root['tests'])} where the list of tests belongs")
         return Extraction("group", notes=(problem,))
     head = {"title": root["label"]} if isinstance(root.get("label"), str) else {}
-    dataset = ArtifactDraft(Kind.DATASET, dataset_id(legacy.file, root, table), head, ("tests",))
+    dataset = ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, root, table), head, ("tests",))
     (judge,) = map(judge_draft, table.judges)
     cases = tuple(_cases(root["tests"], table, judge))
     asked = any(case.rubric and judge.ref in str(case.rubric.value) for case in cases)
@@ -69,7 +69,7 @@ def _case(raw: Any, pointer: Pointer, labels: UniqueLabels, table: FormatTable, 
     label, asked = _label(raw), _value(raw, "triggering_instructions")
     if not label or not isinstance(asked, str) or not asked:
         raise LoadError("the test has no id or no triggering_instructions, so nothing can be asked")
-    name, twin = labels.named(label, pointer)
+    name, twin = labels.claim_for_case(label, pointer)
     rules, notes = _rules(_inner(raw, "rules"), (*pointer, "rules"), table.form)
     said = _inner(raw, "messages")
     messages = _messages(said)

@@ -9,10 +9,18 @@ from datetime import date
 from typing import Any
 
 from evalstore.documents import Pointer, write_yaml
-from evalstore.migration.names import UniqueLabels, as_id, dataset_id, slug
+from evalstore.migration.names import UniqueLabels, make_id, make_dataset_id, make_slug
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import VERSION, LegacyCase, ArtifactDraft, LegacySource, MigrationNote, Extraction, judge_draft
+from evalstore.migration.taken import (
+    VERSION,
+    ArtifactDraft,
+    Extraction,
+    LegacyCase,
+    LegacySource,
+    MigrationNote,
+    judge_draft,
+)
 from evalstore.migration.words import misfits, named, unread
 from evalstore.model import Kind, is_id
 from evalstore.text import excerpt
@@ -49,7 +57,7 @@ def _dataset(root: Mapping[str, Any], legacy: LegacySource, table: FormatTable) 
     if not isinstance(rows, list):
         empty = f"questions is {named(rows)}: the program takes the dataset for an empty one"
         return Extraction("dataset", notes=(MigrationNote(("questions",), MigrationOutcome.REFUSED, empty),))
-    head = ArtifactDraft(Kind.DATASET, dataset_id(legacy.file, root, table), {}, ("questions",))
+    head = ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, root, table), {}, ("questions",))
     return Extraction("dataset", head, tuple(_rows(rows, table)))
 
 
@@ -61,7 +69,7 @@ def _rows(rows: list[Any], table: FormatTable) -> Iterator[LegacyCase]:
         if problem := _row_problem(row):
             yield LegacyCase(pointer, row, MigrationOutcome.REFUSED, (problem,))
             continue
-        name, twin = names.named(row["id"], pointer)
+        name, twin = names.claim_for_case(row["id"], pointer)
         ref, reasons = _rubric_ref(row.get("rubric_ref"))
         notes = [f"{key}: {why}; kept as data" for key, why in table.form["aside"].items() if row.get(key)]
         notes += unread((key for key in row if key not in known), known)
@@ -183,7 +191,7 @@ def _why_left(kind: str, lost: list[str]) -> str:
 
 
 def _rubric_problem(root: Mapping[str, Any], version: str | None) -> tuple[Pointer, str] | None:
-    if not isinstance(root.get("id"), str) or not slug(root["id"]):
+    if not isinstance(root.get("id"), str) or not make_slug(root["id"]):
         return ("id",), "the rubric has no id"
     if version is None:
         return ("version",), "version is no text of two or three numbers: what refers to the rubric cannot find it"
@@ -208,7 +216,7 @@ def _check(check: Mapping[str, Any], *, executed: bool) -> dict[str, Any]:
 def _ids(names: Iterable[str]) -> list[str]:
     """Return an id for each check, as it is if it can be one and none before has it."""
     labels = UniqueLabels()
-    return [labels.fresh(name if is_id(name) else as_id(slug(name) or "check")) for name in names]
+    return [labels.claim(name if is_id(name) else make_id(make_slug(name) or "check")) for name in names]
 
 
 def _misfit(value: Mapping[str, Any], places: list[int]) -> tuple[Pointer, str] | None:
@@ -333,7 +341,7 @@ def _judge(value: Mapping[str, Any], *, alpha: bool) -> ArtifactDraft:
 
 
 def _id(name: str) -> str:
-    return name if is_id(name) else as_id(slug(name) or "target")
+    return name if is_id(name) else make_id(make_slug(name) or "target")
 
 
 _READ: Mapping[str, Callable[[Mapping[str, Any], LegacySource, FormatTable], Extraction]] = {

@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer, digest
-from evalstore.migration.names import UniqueLabels, dataset_id
+from evalstore.migration.names import UniqueLabels, make_dataset_id
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, Extraction, judge_draft
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource, judge_draft
 from evalstore.migration.words import named, unread
 from evalstore.model import Kind
 from evalstore.text import excerpt
@@ -37,7 +37,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     root: Any = legacy.document.value
     at: Pointer = () if isinstance(root, list) else ("rows",)
     rows = root if isinstance(root, list) else root["rows"]
-    dataset = ArtifactDraft(Kind.DATASET, dataset_id(legacy.file, {}, table), {}, at)
+    dataset = ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, {}, table), {}, at)
     judges = {judge["id"]: judge_draft(judge) for judge in table.judges}
     cases = tuple(_cases(rows, at, table, judges))
     used = {ref for case in cases if case.rubric for ref in _refs(case.rubric)}
@@ -56,7 +56,7 @@ def _cases(rows: list[Any], at: Pointer, table: FormatTable, judges: Mapping[str
         if problem:
             yield LegacyCase(pointer, row, MigrationOutcome.REFUSED, (problem,))
             continue
-        name, twin = names.named(row["id"], pointer)
+        name, twin = names.claim_for_case(row["id"], pointer)
         value, reasons = _RULERS[row["task_type"]](row, table.form, judges)
         outcome = MigrationOutcome.LOSSY if {_LENIENT, _ROUNDED}.intersection(reasons) else MigrationOutcome.MIGRATED
         rubric = ArtifactDraft(Kind.RUBRIC, f"legal_{row['task_type']}_{digest(value)[:8]}", value)

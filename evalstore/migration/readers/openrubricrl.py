@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.names import as_id, slug
+from evalstore.migration.names import make_id, make_slug
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.migration.prompts import literal, variables_of
+from evalstore.migration.prompts import escape_braces, find_template_variables
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, MigrationNote, Extraction
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.words import named
 from evalstore.model import Kind
 from evalstore.text import excerpt
@@ -71,7 +71,7 @@ def _exploded(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[Artifac
             "kind": "llm_judge",
             "description": criterion["name"],
             "judge_prompt_ref": judge.ref,
-            "variables": {"criterion": _plain(criterion, form), **variables_of(template)},
+            "variables": {"criterion": _plain(criterion, form), **find_template_variables(template)},
         }
         for id_, criterion in zip(ids, root["criteria"], strict=True)
     ]
@@ -80,7 +80,7 @@ def _exploded(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[Artifac
 
 
 def _judge(root: Mapping[str, Any], template: str, *names: str) -> ArtifactDraft:
-    variables = [*names, *variables_of(template)]
+    variables = [*names, *find_template_variables(template)]
     domain = root.get("domain")
     value = {
         "template": template,
@@ -89,8 +89,8 @@ def _judge(root: Mapping[str, Any], template: str, *names: str) -> ArtifactDraft
         "scale": _scale(root),
         **({"applicable_to": [domain]} if isinstance(domain, str) and domain else {}),
     }
-    name = slug(root["name"])
-    return ArtifactDraft(Kind.JUDGE, as_id(name).rstrip("_"), value, version=_version(root))
+    name = make_slug(root["name"])
+    return ArtifactDraft(Kind.JUDGE, make_id(name).rstrip("_"), value, version=_version(root))
 
 
 def _version(root: Mapping[str, Any]) -> str:
@@ -109,7 +109,7 @@ def _rubric(root: Mapping[str, Any], checks: list[dict[str, Any]], scoring: Mapp
 
 
 def _filled(judge: ArtifactDraft) -> dict[str, Any]:
-    variables = variables_of(judge.value["template"])
+    variables = find_template_variables(judge.value["template"])
     return {"variables": variables} if variables else {}
 
 
@@ -119,11 +119,11 @@ def _scale(root: Mapping[str, Any]) -> dict[str, Any]:
 
 def _about(root: Mapping[str, Any], form: Mapping[str, Any]) -> str:
     given = root.get("description")
-    return f"{form['about'].format(description=literal(given))}\n" if isinstance(given, str) else ""
+    return f"{form['about'].format(description=escape_braces(given))}\n" if isinstance(given, str) else ""
 
 
 def _criterion(criterion: Mapping[str, Any], form: Mapping[str, Any]) -> str:
-    return literal(_plain(criterion, form))
+    return escape_braces(_plain(criterion, form))
 
 
 def _plain(criterion: Mapping[str, Any], form: Mapping[str, Any]) -> str:

@@ -11,10 +11,10 @@ from typing import Any
 from evalstore.documents import Pointer, digest
 from evalstore.errors import LoadError
 from evalstore.migration.fold import bare, same
-from evalstore.migration.names import UniqueLabels, as_id, dataset_id, slug
+from evalstore.migration.names import UniqueLabels, make_id, make_dataset_id, make_slug
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, MigrationNote, Extraction, judge_draft
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote, judge_draft
 from evalstore.migration.words import misfits, named, unread
 from evalstore.model import Kind
 from evalstore.text import excerpt
@@ -81,7 +81,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     cases = tuple(_cases(rows, suite))
     asked = {check.get("judge_prompt_ref") for case in cases if case.rubric for check in case.rubric.value["checks"]}
     drafts = tuple(judge for judge in map(judge_draft, table.judges) if judge.ref in asked)
-    dataset = ArtifactDraft(Kind.DATASET, dataset_id(legacy.file, head, table), {}, at)
+    dataset = ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, head, table), {}, at)
     aside = tuple(MigrationNote(where, MigrationOutcome.UNMAPPED, reason) for where, reason in _aside(head, rows, suite))
     return Extraction(dialect, dataset, cases, drafts, aside)
 
@@ -129,7 +129,7 @@ def _cases(rows: Sequence[Any], suite: _Suite) -> Iterator[LegacyCase]:
     names = UniqueLabels({label for label, _ in labels})
     for index, (row, (label, odd)) in enumerate(zip(rows, labels, strict=True)):
         pointer = (*suite.at, index)
-        name, twin = names.named(label, pointer)
+        name, twin = names.claim_for_case(label, pointer)
         try:
             case = _case(row, pointer, name, suite)
         except LoadError as error:
@@ -235,7 +235,7 @@ def _ask(value: Any, at: Pointer, asked: _Asked, form: Mapping[str, Any], *, nam
         read = (*form["statement"], next((key for key in form["texts"] if given.get(key) is text), ""))
         asked.extra += unread((key for key in given if key not in read), ())
         told = [name, *(given.get(key) for key in ("id", "name"))]
-        id_ = _check_id(next((word for word in told if isinstance(word, str) and slug(word)), ""), asked)
+        id_ = _check_id(next((word for word in told if isinstance(word, str) and make_slug(word)), ""), asked)
         asked.checks[id_] = _check("skill_creator_statement", {"statement": f"{name}: {text}" if name else text})
         return id_
     return ""
@@ -256,8 +256,8 @@ def _check(judge: str, variables: dict[str, str]) -> dict[str, Any]:
 
 def _check_id(word: str, asked: _Asked) -> str:
     """Return an id that the rubric has not yet: the statement's own, else its number."""
-    given = slug(word) or f"statement_{len(asked.checks) + 1}"
-    return asked.names.fresh(as_id(given))
+    given = make_slug(word) or f"statement_{len(asked.checks) + 1}"
+    return asked.names.claim(make_id(given))
 
 
 def _rubric(asked: _Asked, suite: _Suite) -> ArtifactDraft:
@@ -269,6 +269,6 @@ def _rubric(asked: _Asked, suite: _Suite) -> ArtifactDraft:
     checks = [{"id": id_, **check} for id_, check in asked.checks.items()]
     weights = {"weights": asked.weights} if asked.weights else {}
     value = {"checks": checks, "scoring": {**suite.scoring, **weights}, **left}
-    words = slug(next(iter(checks[0]["variables"].values())))
-    name = as_id(words).rstrip("_")
+    words = make_slug(next(iter(checks[0]["variables"].values())))
+    name = make_id(words).rstrip("_")
     return ArtifactDraft(Kind.RUBRIC, f"{name[:_WORDS].rstrip('_')}_{digest(value)[:8]}", value)

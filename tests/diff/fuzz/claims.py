@@ -10,7 +10,7 @@ from fractions import Fraction
 from time import perf_counter
 from typing import Any
 
-from evalstore.diff import AcceptedLevel, Diff, DiffFinding, Direction, ComparisonSettings, compare
+from evalstore.diff import AcceptedLevel, ComparisonSettings, Diff, DiffFinding, Direction, compare
 from evalstore.diff.changes.rubric import rubric_changes
 from evalstore.diff.classify import Classification, classify
 from evalstore.diff.direction import join

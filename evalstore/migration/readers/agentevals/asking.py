@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.documents import canonical
 from evalstore.migration.fold import bare, same
 from evalstore.migration.readers.agentevals.filling import VARIABLE, unfilled
-from evalstore.migration.readers.agentevals.said import Scope
+from evalstore.migration.readers.agentevals.said import CaseScope
 
 Raw = Mapping[str, Any]
 _CRITERIA = ("criteria", "expected_outcome", "outcome")
@@ -56,7 +56,7 @@ def variables_of(raw: Raw, root: Raw) -> dict[str, Any]:
     return {str(key): value for variables in found for key, value in variables.items()}
 
 
-def question_of(raw: Raw, scope: Scope, asked: Any, *, reads: set[str]) -> tuple[dict[str, Any], list[str]]:
+def question_of(raw: Raw, scope: CaseScope, asked: Any, *, reads: set[str]) -> tuple[dict[str, Any], list[str]]:
     """Return the question of a case (its id is the caller's), and what is lost where judges read these names of it."""
     messages = _messages(asked)
     expected, criteria = scope.expected, criteria_of(raw)

@@ -14,9 +14,9 @@ from evalstore.migration.readers.agentevals.groups import assert_set, composite
 from evalstore.migration.readers.agentevals.judged import items, judged, strings, weight_of
 from evalstore.migration.readers.agentevals.keys import keys_of
 from evalstore.migration.readers.agentevals.said import (
+    CaseScope,
     CrashError,
-    Said,
-    Scope,
+    Grading,
     ignored,
     joined,
     number,
@@ -34,13 +34,13 @@ _NAMELESS = (
     " here it counts"
 )
 _UNNAMED = "versions of the runner skip a check without a name; here it counts"
-Reader = Callable[[Raw, Pointer, Scope, Mapping[str, Any]], Said]
+Reader = Callable[[Raw, Pointer, CaseScope, Mapping[str, Any]], Grading]
 
 
-def read_list(raws: Any, pointer: Pointer, scope: Scope, *, inner: bool = False) -> Said:
+def read_list(raws: Any, pointer: Pointer, scope: CaseScope, *, inner: bool = False) -> Grading:
     """Read a list of evaluators; members of a group (`inner`) have no gates and no sign, whatever they say."""
     if not isinstance(raws, list):
-        return skipped(pointer, "it is no list") if raws is not None else Said()
+        return skipped(pointer, "it is no list") if raws is not None else Grading()
     places = [(raw, (*pointer, index)) for index, raw in enumerate(raws)]
     bare = [(raw, place) for raw, place in places if isinstance(raw, str)]
     read = [_one(raw, place, scope, inner=inner) for raw, place in places if not isinstance(raw, str)]
@@ -49,7 +49,7 @@ def read_list(raws: Any, pointer: Pointer, scope: Scope, *, inner: bool = False)
     return joined([*read, *(skipped(place, "it is a text, and no evaluator") for _, place in bare)])
 
 
-def _one(raw: Any, pointer: Pointer, scope: Scope, *, inner: bool) -> Said:
+def _one(raw: Any, pointer: Pointer, scope: CaseScope, *, inner: bool) -> Grading:
     type_ = raw.get("type") if isinstance(raw, dict) else None
     if isinstance(raw, dict) and type_ is None and isinstance(raw.get("include"), str):
         return unmapped(raw, pointer, f"it includes the checks of {excerpt(raw['include'])}, which are not read")
@@ -73,11 +73,11 @@ def _one(raw: Any, pointer: Pointer, scope: Scope, *, inner: bool) -> Said:
     return _as_member(said, raw, pointer, scope) if inner else _weighed(said, raw, pointer, scope, gate=gate)
 
 
-def _members(scope: Scope) -> Callable[[Any, Pointer], Said]:
+def _members(scope: CaseScope) -> Callable[[Any, Pointer], Grading]:
     return lambda raws, pointer: read_list(raws, pointer, scope, inner=True)
 
 
-def _unknown(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> Said:
+def _unknown(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
     type_ = excerpt(raw["type"])
     if "refused" in row:
         raise CrashError(f"{json_pointer(pointer)}: {row['refused']}")
@@ -90,7 +90,7 @@ def _unknown(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -
     return skipped(pointer, f"it does not know the type {type_}")
 
 
-def _as_member(said: Said, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
+def _as_member(said: Grading, raw: Raw, pointer: Pointer, scope: CaseScope) -> Grading:
     """Return a member of a group: a set weighs it by its own weight, a composite by its aggregator."""
     own = scope.dialect.name == "D4"
     unread = ["negate", "required", *(() if own else ("weight",))]
@@ -99,10 +99,10 @@ def _as_member(said: Said, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
     old = scope.dialect.name == "D3" and "_" in raw["type"]
     unsure = bool(said.terms) and not own and (old or not isinstance(raw.get("name"), str))
     terms = tuple(replace(term, weight=weight) for term in said.terms)
-    return joined([replace(said, terms=terms), Said(lossy=(_NAMELESS,) if unsure else ()), *notes])
+    return joined([replace(said, terms=terms), Grading(lossy=(_NAMELESS,) if unsure else ()), *notes])
 
 
-def _weighed(said: Said, raw: Raw, pointer: Pointer, scope: Scope, *, gate: Fraction | None) -> Said:
+def _weighed(said: Grading, raw: Raw, pointer: Pointer, scope: CaseScope, *, gate: Fraction | None) -> Grading:
     weight, gates = weight_of(raw, pointer), scope.dialect.gates
     turned = gates and raw.get("negate") is True
     terms = tuple(replace(term, weight=weight, gate=gate, negate=term.negate is not turned) for term in said.terms)
@@ -110,7 +110,7 @@ def _weighed(said: Said, raw: Raw, pointer: Pointer, scope: Scope, *, gate: Frac
     return replace(said, terms=terms, lossy=(*said.lossy, *([_UNNAMED] if nameless else [])))
 
 
-def _gate(raw: Raw, pointer: Pointer, scope: Scope) -> Fraction | None:
+def _gate(raw: Raw, pointer: Pointer, scope: CaseScope) -> Fraction | None:
     """Return the bar of a required evaluator; None where it is not required."""
     required, least = raw.get("required"), share(raw.get("min_score")) if scope.dialect.limits else None
     if required is True:
@@ -121,13 +121,13 @@ def _gate(raw: Raw, pointer: Pointer, scope: Scope) -> Fraction | None:
     return own and (least or own)
 
 
-def _unmapped(raw: Raw, pointer: Pointer, _: Scope, row: Mapping[str, Any]) -> Said:
+def _unmapped(raw: Raw, pointer: Pointer, _: CaseScope, row: Mapping[str, Any]) -> Grading:
     return unmapped(raw, pointer, row["reason"])
 
 
-def _goal(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> Said:
+def _goal(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
     said = judged(raw, pointer, scope, row)
-    return joined([said, Said(lossy=("the runner's judge reads the calls of tools as well",))])
+    return joined([said, Grading(lossy=("the runner's judge reads the calls of tools as well",))])
 
 
 _READERS: Mapping[str, Reader] = {
@@ -146,7 +146,7 @@ _READERS: Mapping[str, Reader] = {
     "fields": fields,
     "unmapped": _unmapped,
 }
-_GROUPS: Mapping[str, Callable[[Raw, Pointer, Scope, Callable[[Any, Pointer], Said]], Said]] = {
+_GROUPS: Mapping[str, Callable[[Raw, Pointer, CaseScope, Callable[[Any, Pointer], Grading]], Grading]] = {
     "composite": composite,
     "assert_set": assert_set,
 }

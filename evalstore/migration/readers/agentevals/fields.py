@@ -12,9 +12,9 @@ from evalstore.documents import Pointer
 from evalstore.migration.readers.agentevals.judged import weight_of
 from evalstore.migration.readers.agentevals.keys import keys_of
 from evalstore.migration.readers.agentevals.said import (
+    CaseScope,
     Check,
-    Said,
-    Scope,
+    Grading,
     Term,
     joined,
     name_of,
@@ -36,7 +36,7 @@ _LOSSY = (
 )
 
 
-def fields(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Said:
+def fields(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
     """Read a list of fields, each with its path, its way to compare, and its weight, as one group."""
     given = raw.get("fields")
     if not isinstance(given, list) or not given:
@@ -50,10 +50,10 @@ def fields(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Sa
         return said
     combine = "all_pass" if raw.get("aggregation") == "all_or_nothing" else "weighted_avg"
     group = Term(name_of(raw), pointer, members=said.terms, combine=combine, steps=0, unmapped=said.unmapped)
-    return Said((group,), _LOSSY, said.notes)
+    return Grading((group,), _LOSSY, said.notes)
 
 
-def _field(raw: Any, pointer: Pointer, scope: Scope) -> Said:
+def _field(raw: Any, pointer: Pointer, scope: CaseScope) -> Grading:
     path = raw.get("path") if isinstance(raw, dict) else None
     if not isinstance(path, str) or not path:
         return skipped(pointer, "it has no path of a field")
@@ -73,7 +73,7 @@ def _field(raw: Any, pointer: Pointer, scope: Scope) -> Said:
     check: Check = {"kind": "json_schema", "schema": _schema(steps, value, required=required)}
     if wanted is _MISSING:
         check = {"kind": "regex", "pattern": "\\A", "description": "the test expects nothing of this field"}
-    said = Said((Term(path, pointer, check, weight=weight_of(raw, pointer)),))
+    said = Grading((Term(path, pointer, check, weight=weight_of(raw, pointer)),))
     return joined([said, keys_of(raw, pointer, scope, "field")])
 
 

@@ -14,8 +14,8 @@ from evalstore.migration.readers.agentevals.keys import keys_of
 from evalstore.migration.readers.agentevals.said import (
     AVERAGE,
     PASSES,
-    Said,
-    Scope,
+    CaseScope,
+    Grading,
     Term,
     ignored,
     joined,
@@ -27,7 +27,7 @@ from evalstore.migration.readers.agentevals.said import (
 from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
-Members = Callable[[Any, Pointer], Said]
+Members = Callable[[Any, Pointer], Grading]
 _LISTS = ("assertions", "assert", "evaluators")
 _BAR = {"safety_gate": Fraction(3, 5), "all_or_nothing": PASSES}
 _PAPER = (
@@ -42,7 +42,7 @@ _SAYS = {
 _LENIENT = "whether a member between 0.6 and 0.8 counts as passed is told in two ways; here it does not"
 
 
-def composite(raw: Raw, pointer: Pointer, scope: Scope, members: Members) -> Said:
+def composite(raw: Raw, pointer: Pointer, scope: CaseScope, members: Members) -> Grading:
     """Read a composite by its aggregator; the runner skips one whose aggregator it does not know."""
     aggregator = raw.get("aggregator")
     how = aggregator.get("type") if isinstance(aggregator, dict) else None
@@ -55,7 +55,7 @@ def composite(raw: Raw, pointer: Pointer, scope: Scope, members: Members) -> Sai
     if how == "threshold" and not _is_bar(aggregator.get("threshold")):
         return skipped(pointer, "the threshold of its aggregator is no number from 0 to 1")
     key, *hidden = [key for key in _LISTS if raw.get(key) is not None] or [""]
-    said = members(raw.get(key), (*pointer, key)) if key else Said()
+    said = members(raw.get(key), (*pointer, key)) if key else Grading()
     if not said.terms:
         return _empty(raw, pointer, said)
     group = Term(name_of(raw), pointer, members=said.terms, steps=0, unmapped=said.unmapped)
@@ -67,7 +67,7 @@ def composite(raw: Raw, pointer: Pointer, scope: Scope, members: Members) -> Sai
     return joined([found, replace(said, terms=(), unmapped=()), odd, *unread])
 
 
-def assert_set(raw: Raw, pointer: Pointer, _: Scope, members: Members) -> Said:
+def assert_set(raw: Raw, pointer: Pointer, _: CaseScope, members: Members) -> Grading:
     """Read a set: the weighted mean of its members, each with its own weight."""
     said = members(raw.get("assert"), (*pointer, "assert"))
     if not said.terms:
@@ -78,14 +78,14 @@ def assert_set(raw: Raw, pointer: Pointer, _: Scope, members: Members) -> Said:
     return replace(said, terms=(group,), unmapped=())
 
 
-def _empty(raw: Raw, pointer: Pointer, said: Said) -> Said:
+def _empty(raw: Raw, pointer: Pointer, said: Grading) -> Grading:
     """Return a group of which no member can be said; the runner skips one of which it knows none."""
     if not said.unmapped:
-        return joined([Said(notes=said.notes), skipped(pointer, "it has no members that count")])
-    return Said(notes=said.notes, unmapped=({"reason": "none of its members can be said", "raw": bare(raw)},))
+        return joined([Grading(notes=said.notes), skipped(pointer, "it has no members that count")])
+    return Grading(notes=said.notes, unmapped=({"reason": "none of its members can be said", "raw": bare(raw)},))
 
 
-def _average(group: Term, aggregator: Raw, _: Scope) -> Said:
+def _average(group: Term, aggregator: Raw, _: CaseScope) -> Grading:
     given, at = aggregator.get("weights"), (*group.pointer, "aggregator", "weights")
     weights = given if isinstance(given, dict) else {}
     members = tuple(
@@ -93,8 +93,8 @@ def _average(group: Term, aggregator: Raw, _: Scope) -> Said:
     )
     names = {member.name for member in members}
     unread = [ignored((*at, name), "no member that counts has this name") for name in weights if name not in names]
-    odd = ignored(at, "it is no mapping of names to weights") if given and not weights else Said()
-    return joined([Said((replace(group, members=members),)), odd, *unread])
+    odd = ignored(at, "it is no mapping of names to weights") if given and not weights else Grading()
+    return joined([Grading((replace(group, members=members),)), odd, *unread])
 
 
 def _is_bar(raw: Any) -> bool:
@@ -102,7 +102,7 @@ def _is_bar(raw: Any) -> bool:
     return bar is not None and 0 <= bar <= 1
 
 
-def _threshold(group: Term, aggregator: Raw, scope: Scope) -> Said | str:
+def _threshold(group: Term, aggregator: Raw, scope: CaseScope) -> Grading | str:
     bar = number(aggregator["threshold"]) or Fraction(0)
     members = [_binary(member) for member in group.members]
     if None in members:
@@ -110,7 +110,7 @@ def _threshold(group: Term, aggregator: Raw, scope: Scope) -> Said | str:
     lenient = (_LENIENT,) if scope.dialect.name in {"D0", "D1", "D2", "D2s"} else ()
     binary = tuple(member for member in members if member)
     judged = lenient if any(member.check and "jury" in member.check for member in binary) else ()
-    return Said((replace(group, members=binary, passes=bar),), judged)
+    return Grading((replace(group, members=binary, passes=bar),), judged)
 
 
 def _binary(member: Term) -> Term | None:
@@ -125,14 +125,14 @@ def _binary(member: Term) -> Term | None:
     return replace(member, check={key: item for key, item in check.items() if key != "partial"}, steps=1)
 
 
-def _paper(group: Term, aggregator: Raw, scope: Scope) -> Said | str:
+def _paper(group: Term, aggregator: Raw, scope: CaseScope) -> Grading | str:
     """Read an aggregator that exists in the specification only."""
     how = aggregator["type"]
     given = number(aggregator.get("threshold"))
     bar = _BAR.get(how) if given is None else given
     told = _PAPER.format(how, _SAYS[how].format(bar=float(bar or 0)))
     if bar is None or how in {"minimum", "maximum"}:
-        return Said((replace(group, combine=how[:3]),), (told,))
+        return Grading((replace(group, combine=how[:3]),), (told,))
     if not 0 <= bar <= 1:
         return "its threshold is no number from 0 to 1"
     required = aggregator.get("required")
@@ -145,7 +145,7 @@ def _paper(group: Term, aggregator: Raw, scope: Scope) -> Said | str:
     return replace(weighted, terms=(replace(group, members=gated, combine=AVERAGE),), lossy=(told,))
 
 
-_AGGREGATORS: Mapping[str, Callable[[Term, Raw, Scope], Said | str]] = {
+_AGGREGATORS: Mapping[str, Callable[[Term, Raw, CaseScope], Grading | str]] = {
     "weighted_average": _average,
     "threshold": _threshold,
     "minimum": _paper,

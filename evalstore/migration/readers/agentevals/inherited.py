@@ -14,10 +14,10 @@ from evalstore.migration.readers.agentevals.judged import by_criteria, items, st
 from evalstore.migration.readers.agentevals.keys import keys_of
 from evalstore.migration.readers.agentevals.said import (
     PASSES,
+    CaseScope,
     CrashError,
     Dialect,
-    Said,
-    Scope,
+    Grading,
     ignored,
     joined,
     number,
@@ -42,9 +42,9 @@ class SuiteContext:
     table: FormatTable
 
 
-def scope_of(raw: Raw, suite: SuiteContext) -> Scope:
+def scope_of(raw: Raw, suite: SuiteContext) -> CaseScope:
     """Return what the evaluators of a case may look at."""
-    return Scope(
+    return CaseScope(
         suite.table,
         suite.dialect,
         suite.legacy.beside,
@@ -68,7 +68,7 @@ def _passes(raw: Raw, suite: SuiteContext) -> Fraction:
     return PASSES
 
 
-def graded_by(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: Scope) -> Said:
+def graded_by(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope) -> Grading:
     """Return what grades a case: its own evaluators and those of its suite, as the dialect joins them."""
     own, hidden = _list(raw, pointer, suite)
     shared, above = _list(suite.root, (), suite)
@@ -85,12 +85,12 @@ def graded_by(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: Scope) -> 
     if suite.dialect.name == "D4" and criteria and isinstance(suite.legacy.document.value, list):
         parts.append(strings([(criteria, (*pointer, "criteria"))], scope))  # of rows, the runner makes it a check
     alone = isinstance(execution, dict) and not suite.dialect.appends and not own and shared
-    said = joined([*parts, hidden, above, *_keys(raw, pointer, suite, scope), Said(lossy=(_ALONE,) if alone else ())])
+    said = joined([*parts, hidden, above, *_keys(raw, pointer, suite, scope), Grading(lossy=(_ALONE,) if alone else ())])
     if said.terms or said.unmapped or suite.dialect.name == "D4" or criteria is None:
         return said
     grader = raw.get("evaluator", suite.root.get("evaluator"))
     other = isinstance(grader, str) and not grader.startswith("llm")
-    return joined([by_criteria(scope, pointer), said, Said(lossy=(_OTHER.format(excerpt(grader)),) if other else ())])
+    return joined([by_criteria(scope, pointer), said, Grading(lossy=(_OTHER.format(excerpt(grader)),) if other else ())])
 
 
 def _defaults(suite: SuiteContext) -> list[tuple[Pointer, Any]]:
@@ -99,7 +99,7 @@ def _defaults(suite: SuiteContext) -> list[tuple[Pointer, Any]]:
     return [] if given is None else [(("default_test", "assert"), given)]
 
 
-def _list(holder: Raw, pointer: Pointer, suite: SuiteContext) -> tuple[list[tuple[Pointer, Any]], Said]:
+def _list(holder: Raw, pointer: Pointer, suite: SuiteContext) -> tuple[list[tuple[Pointer, Any]], Grading]:
     """Return the list of evaluators that counts, with its place, and notes on those that are never read."""
     found: list[tuple[Pointer, Any]] = []
     for path in suite.dialect.evaluators:
@@ -114,7 +114,7 @@ def _list(holder: Raw, pointer: Pointer, suite: SuiteContext) -> tuple[list[tupl
     return found[:1], joined([*notes, *_elsewhere(holder, pointer, suite)])
 
 
-def _elsewhere(holder: Raw, pointer: Pointer, suite: SuiteContext) -> Iterator[Said]:
+def _elsewhere(holder: Raw, pointer: Pointer, suite: SuiteContext) -> Iterator[Grading]:
     """Yield notes on lists of checks that stand where the dialect does not look for them."""
     for path in _LISTS:
         *steps, key = path.split(".")
@@ -124,7 +124,7 @@ def _elsewhere(holder: Raw, pointer: Pointer, suite: SuiteContext) -> Iterator[S
             yield ignored((*pointer, *path.split(".")), f"{suite.dialect.name} looks for checks at {where}")
 
 
-def _keys(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: Scope) -> Iterator[Said]:
+def _keys(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope) -> Iterator[Grading]:
     """Yield what is to be said of the keys of a test, and of those that its suite sets for all of its tests."""
     root, default = suite.root, suite.root.get("default_test")
     here = {key: value for key, value in root.items() if key in suite.table.form["keys"]["root"]}
@@ -134,4 +134,4 @@ def _keys(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: Scope) -> Iter
     yield keys_of(root.get("execution"), ("execution",), scope, "execution")
     yield keys_of(default, ("default_test",), scope, "default_test")
     if default is not None and not isinstance(default, dict):
-        yield Said(lossy=("what default_test names is not read, and may add checks",))
+        yield Grading(lossy=("what default_test names is not read, and may add checks",))

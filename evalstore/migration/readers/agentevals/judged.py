@@ -10,16 +10,16 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Pointer, digest, json_pointer
-from evalstore.migration.names import slug
-from evalstore.migration.prompts import BRACES, literal, variables_of
+from evalstore.migration.names import make_slug
+from evalstore.migration.prompts import BRACES, escape_braces, find_template_variables
 from evalstore.migration.readers.agentevals.filling import filled, unfilled
 from evalstore.migration.readers.agentevals.keys import keys_of
 from evalstore.migration.readers.agentevals.ranges import bands_of
 from evalstore.migration.readers.agentevals.said import (
+    CaseScope,
     Check,
     CrashError,
-    Said,
-    Scope,
+    Grading,
     Term,
     joined,
     leaf,
@@ -55,15 +55,15 @@ _BARE = "from 4.0 on the runner takes a prompt without file:// for the words the
 _AGENT = "the runner's grader could use tools to look around; here a model only reads"
 
 
-def judged(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> Said:
+def judged(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
     """Read a grader that has a prompt of its own, a list of points, or only the criteria of its test."""
-    agent = Said(lossy=(_AGENT,) if row.get("agent") else ())
+    agent = Grading(lossy=(_AGENT,) if row.get("agent") else ())
     given, value = raw.get("prompt"), raw.get("value")
     prompted = isinstance(given, str) and given.strip()
     if any(isinstance(raw.get(key), list) for key in _LISTS):
-        return joined([items(raw, pointer, scope, row), agent, Said(lossy=(_POINTS,) if prompted else ())])
+        return joined([items(raw, pointer, scope, row), agent, Grading(lossy=(_POINTS,) if prompted else ())])
     if isinstance(given, str) and prompted:
-        hidden = Said(lossy=() if value is None else (_VALUE,))
+        hidden = Grading(lossy=() if value is None else (_VALUE,))
         return joined([_prompted(given, raw, pointer, scope), agent, hidden])
     if given is not None and not isinstance(given, str):
         return unmapped(raw, pointer, "a program of its own writes the prompt; it is kept as data and never run")
@@ -77,14 +77,14 @@ def judged(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> 
     return joined([_points([(point, (*pointer, "value"))], raw, pointer, scope), agent])
 
 
-def by_criteria(scope: Scope, pointer: Pointer, name: str = "criteria") -> Said:
+def by_criteria(scope: CaseScope, pointer: Pointer, name: str = "criteria") -> Grading:
     """Return the grader of a test that says nothing but its criteria."""
     judge = _ours("agentv_criteria", scope)
     check: Check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref}
-    return Said((Term(name, pointer, check, steps=0),), (_OURS,), judges=(judge,))
+    return Grading((Term(name, pointer, check, steps=0),), (_OURS,), judges=(judge,))
 
 
-def items(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Said:
+def items(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
     """Read a list of points, each a text or a mapping with its weight, as one group."""
     key = next((key for key in _LISTS if isinstance(raw.get(key), list)), None)
     if key is None:
@@ -92,16 +92,16 @@ def items(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Sai
     return _points([(item, (*pointer, key, index)) for index, item in enumerate(raw[key])], raw, pointer, scope)
 
 
-def strings(given: list[tuple[Any, Pointer]], scope: Scope) -> Said:
+def strings(given: list[tuple[Any, Pointer]], scope: CaseScope) -> Grading:
     """Return bare texts among the checks of a test: one grader that weighs as much as it has texts."""
     said = joined(item_of(text, place, scope) for text, place in given)
     told = [_OURS] if said.terms else []
     if len(said.terms) > 1:
         told += [_ONE_BY_ONE, *([_ONCE] if scope.dialect.name == "D3" else [])]
-    return joined([said, Said(lossy=tuple(told))])
+    return joined([said, Grading(lossy=tuple(told))])
 
 
-def item_of(item: Any, pointer: Pointer, scope: Scope) -> Said:
+def item_of(item: Any, pointer: Pointer, scope: CaseScope) -> Grading:
     """Return what one point asks."""
     raw: Raw = {"outcome": item} if isinstance(item, str) else item if isinstance(item, dict) else {}
     given = next((raw[key] for key in _OUTCOMES if isinstance(raw.get(key), str) and raw[key].strip()), "")
@@ -117,7 +117,7 @@ def item_of(item: Any, pointer: Pointer, scope: Scope) -> Said:
     weight = weight_of(raw, pointer)
     term = Term(named or _word(text), pointer, check, weight=weight, steps=0 if bands else 1)
     open_ = unfilled(text, scope)
-    return Said((term,), (f"{open_}; it stays as it is",) if open_ else (), judges=(judge,))
+    return Grading((term,), (f"{open_}; it stays as it is",) if open_ else (), judges=(judge,))
 
 
 def weight_of(raw: Raw, pointer: Pointer) -> Fraction:
@@ -130,17 +130,17 @@ def weight_of(raw: Raw, pointer: Pointer) -> Fraction:
     return weight
 
 
-def _points(given: list[tuple[Any, Pointer]], raw: Raw, pointer: Pointer, scope: Scope) -> Said:
+def _points(given: list[tuple[Any, Pointer]], raw: Raw, pointer: Pointer, scope: CaseScope) -> Grading:
     said = joined(item_of(item, place, scope) for item, place in given)
     if not said.terms:
         return joined([said, skipped(pointer, "none of its points can be asked")])
     group = Term(name_of(raw), pointer, members=said.terms, steps=0)
-    told = Said((group,), (_OURS, *((_ONE_BY_ONE,) if len(said.terms) > 1 else ())))
+    told = Grading((group,), (_OURS, *((_ONE_BY_ONE,) if len(said.terms) > 1 else ())))
     odd = (keys_of(item, place, scope, "point") for item, place in given)
     return joined([told, replace(said, terms=()), *odd])
 
 
-def _prompted(given: str, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
+def _prompted(given: str, raw: Raw, pointer: Pointer, scope: CaseScope) -> Grading:
     path = given.removeprefix(_FILE) if given.startswith(_FILE) else _bare_path(given, scope)
     if path is None:
         return _judge(given, raw, pointer, scope, name=name_of(raw))
@@ -154,10 +154,10 @@ def _prompted(given: str, raw: Raw, pointer: Pointer, scope: Scope) -> Said:
         return unmapped(raw, pointer, f"its prompt {excerpt(path)} is not there, or lies outside of what was named")
     said = _judge(document.value, raw, pointer, scope, name=PurePosixPath(path).stem)
     bare = scope.dialect.name == "D3" and not given.startswith(_FILE)
-    return joined([said, Said(lossy=(_BARE,) if bare else ())])
+    return joined([said, Grading(lossy=(_BARE,) if bare else ())])
 
 
-def _bare_path(given: str, scope: Scope) -> str | None:
+def _bare_path(given: str, scope: CaseScope) -> str | None:
     """Return the path of a file with the prompt; None where the text is the prompt itself, as always in D4."""
     if scope.dialect.name == "D4":
         return None
@@ -165,10 +165,10 @@ def _bare_path(given: str, scope: Scope) -> str | None:
     return given.strip() if alone and PurePosixPath(given.strip()).suffix.lower() in _TEXTS | _PROGRAMS else None
 
 
-def _judge(text: str, raw: Raw, pointer: Pointer, scope: Scope, *, name: str) -> Said:
+def _judge(text: str, raw: Raw, pointer: Pointer, scope: CaseScope, *, name: str) -> Grading:
     pieces = list(_pieces(text, scope))
     template = "".join(piece for piece, _, _ in pieces) + scope.table.form["reply"]
-    variables = {name: value for _, own, _ in pieces for name, value in own.items()} | variables_of(template)
+    variables = {name: value for _, own, _ in pieces for name, value in own.items()} | find_template_variables(template)
     value: dict[str, Any] = {
         "template": template,
         **({"variables": sorted(variables)} if variables else {}),
@@ -184,10 +184,10 @@ def _judge(text: str, raw: Raw, pointer: Pointer, scope: Scope, *, name: str) ->
     blind = [] if "{{ output }}" in template else [_BLIND]
     lost = dict.fromkeys([*blind, *(reason for _, _, reason in pieces if reason)])
     said = leaf(raw, pointer, check, *lost, steps=0)
-    return joined([said, Said(judges=(judge,))])
+    return joined([said, Grading(judges=(judge,))])
 
 
-def _pieces(text: str, scope: Scope) -> Iterator[tuple[str, dict[str, str], str]]:
+def _pieces(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, str], str]]:
     """Yield the parts of a prompt as a template's: its words, the variables that they need, and what is lost."""
     known, done = scope.table.form["placeholders"], 0
     for match in _PLACEHOLDER.finditer(text):
@@ -200,26 +200,26 @@ def _pieces(text: str, scope: Scope) -> Iterator[tuple[str, dict[str, str], str]
             yield f"{{{{ {own} }}}}", {own: value}, ""
         else:
             yield (
-                literal(match[0]),
+                escape_braces(match[0]),
                 {},
                 f"nobody can say here what fills {excerpt(match[0], _SHOWN)} in a prompt; it stays as it is",
             )
     yield _words(text[done:], scope)
 
 
-def _words(text: str, scope: Scope) -> tuple[str, dict[str, str], str]:
-    words = literal(text)
+def _words(text: str, scope: CaseScope) -> tuple[str, dict[str, str], str]:
+    words = escape_braces(text)
     if words.endswith("{"):  # which a tag behind it would take for its own
         return f"{words[:-1]}{{{{ brace }}}}", {"brace": "{"}, unfilled(text, scope)
     return words, {}, unfilled(text, scope)
 
 
-def _ours(id_: str, scope: Scope) -> ArtifactDraft:
+def _ours(id_: str, scope: CaseScope) -> ArtifactDraft:
     return judge_draft(next(judge for judge in scope.table.judges if judge["id"] == id_))
 
 
 def _id(name: str) -> str:
-    word = slug(name)
+    word = make_slug(name)
     return word if word[:1].isalpha() else f"judge_{word}".rstrip("_")
 
 

@@ -8,12 +8,12 @@ from typing import Any
 from evalstore.documents import Pointer
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.dialects import among
-from evalstore.migration.readers.agentevals.said import Said, Scope, ignored, joined, share
+from evalstore.migration.readers.agentevals.said import CaseScope, Grading, ignored, joined, share
 from evalstore.migration.taken import MigrationNote
 from evalstore.migration.words import unread
 
 
-def keys_of(raw: Any, pointer: Pointer, scope: Scope, *places: str) -> Said:
+def keys_of(raw: Any, pointer: Pointer, scope: CaseScope, *places: str) -> Grading:
     """Return what is to be said of the keys of an object, which may be those that the table has for these places."""
     known = {key: row or {} for place in places for key, row in scope.table.form["keys"].get(place, {}).items()}
     found = [] if not isinstance(raw, dict) else [key for key, value in raw.items() if value is not None]
@@ -23,8 +23,8 @@ def keys_of(raw: Any, pointer: Pointer, scope: Scope, *places: str) -> Said:
     lost = [known[key]["lost"] for key in found if "lost" in known.get(key, ()) and key not in early]
     return joined(
         [
-            Said(lossy=tuple(lost)),
-            Said(notes=tuple(MigrationNote((*pointer, key), MigrationOutcome.UNMAPPED, unread([key], known)[0]) for key in strange)),
+            Grading(lossy=tuple(lost)),
+            Grading(notes=tuple(MigrationNote((*pointer, key), MigrationOutcome.UNMAPPED, unread([key], known)[0]) for key in strange)),
             *(ignored((*pointer, key), f"{scope.dialect.name} has no {key}") for key in early),
             *(ignored((*pointer, key), f"it takes {known[key]['takes']}") for key in odd),
         ]

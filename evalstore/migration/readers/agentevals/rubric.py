@@ -10,7 +10,7 @@ from math import lcm
 from typing import Any
 
 from evalstore.documents import Pointer, digest
-from evalstore.migration.names import UniqueLabels, slug
+from evalstore.migration.names import UniqueLabels, make_slug
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.said import AVERAGE, Check, Term
 from evalstore.migration.taken import ArtifactDraft, MigrationNote
@@ -32,7 +32,7 @@ _DEEP = "a group in a group that is no plain average cannot be said; groups go o
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledRubric:
     """A rubric with the inner ones that it refers to, and what could not be said in them."""
 
     rubric: ArtifactDraft
@@ -42,7 +42,7 @@ class Compiled:
 
 def compile_rubric(
     terms: Sequence[Term], unmapped: Sequence[Mapping[str, Any]], passes: Fraction, pointer: Pointer
-) -> Compiled:
+) -> CompiledRubric:
     """Return the rubric that averages these terms and passes from `passes` on."""
     aside = list(unmapped)
     top = list(_spread(_hoisted(terms, aside), aside))
@@ -56,7 +56,7 @@ def compile_rubric(
     else:
         value = _value(leaves, AVERAGE, passes)
     value |= {"x_unmapped": aside} if aside else {}
-    return Compiled(_draft(value, pointer), tuple(inner), notes)
+    return CompiledRubric(_draft(value, pointer), tuple(inner), notes)
 
 
 def _hoisted(terms: Sequence[Term], aside: list[Mapping[str, Any]]) -> Sequence[Term]:
@@ -159,8 +159,8 @@ def _check(id_: str, term: Term) -> Check:
 def _ids(leaves: Sequence[Term]) -> Iterator[str]:
     names = UniqueLabels()
     for term in leaves:
-        word = slug(term.name) or str((term.check or {}).get("kind"))
-        yield names.fresh(word if word[0].isalpha() else f"n_{word}")
+        word = make_slug(term.name) or str((term.check or {}).get("kind"))
+        yield names.claim(word if word[0].isalpha() else f"n_{word}")
 
 
 def _draft(value: dict[str, Any], pointer: Pointer) -> ArtifactDraft:

@@ -44,7 +44,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Grading:
     """What one evaluator, or several, come to."""
 
     terms: tuple[Term, ...] = ()
@@ -68,7 +68,7 @@ class Dialect:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CaseScope:
     """What an evaluator may look at besides itself: its dialect, and the case that it grades."""
 
     table: FormatTable
@@ -79,10 +79,10 @@ class Scope:
     passes: Fraction = PASSES
 
 
-def joined(saids: Iterable[Said]) -> Said:
+def joined(saids: Iterable[Grading]) -> Grading:
     """Return several as one."""
     parts = list(saids)
-    return Said(
+    return Grading(
         terms=tuple(term for said in parts for term in said.terms),
         lossy=tuple(dict.fromkeys(reason for said in parts for reason in said.lossy)),
         notes=tuple(dict.fromkeys(note for said in parts for note in said.notes)),
@@ -91,24 +91,24 @@ def joined(saids: Iterable[Said]) -> Said:
     )
 
 
-def leaf(raw: Mapping[str, Any], pointer: Pointer, check: Check, *lossy: str, steps: int = 1) -> Said:
+def leaf(raw: Mapping[str, Any], pointer: Pointer, check: Check, *lossy: str, steps: int = 1) -> Grading:
     """Return what one check says."""
-    return Said((Term(name_of(raw), pointer, check, steps=steps),), lossy)
+    return Grading((Term(name_of(raw), pointer, check, steps=steps),), lossy)
 
 
-def skipped(pointer: Pointer, why: str) -> Said:
+def skipped(pointer: Pointer, why: str) -> Grading:
     """Return what is out of the score because the runner itself leaves it out."""
-    return Said(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"the runner skips it: {why}"),))
+    return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"the runner skips it: {why}"),))
 
 
-def ignored(pointer: Pointer, why: str) -> Said:
+def ignored(pointer: Pointer, why: str) -> Grading:
     """Return a note on a value that the runner never reads."""
-    return Said(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"the runner never reads it: {why}"),))
+    return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"the runner never reads it: {why}"),))
 
 
-def unmapped(raw: Any, pointer: Pointer, why: str) -> Said:
+def unmapped(raw: Any, pointer: Pointer, why: str) -> Grading:
     """Return what the runner grades and no check can say: it is kept, and makes its rubric partial."""
-    return Said(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, why),), unmapped=({"reason": why, "raw": bare(raw)},))
+    return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, why),), unmapped=({"reason": why, "raw": bare(raw)},))
 
 
 def name_of(raw: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Document, Pointer, json_pointer
-from evalstore.migration.names import UniqueLabels, dataset_id
+from evalstore.migration.names import UniqueLabels, make_dataset_id
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.asking import asked_of, question_of
 from evalstore.migration.readers.agentevals.dialects import ORDER, DialectEvidence, dialect_of, find_dialects
@@ -16,7 +16,7 @@ from evalstore.migration.readers.agentevals.inherited import SuiteContext, grade
 from evalstore.migration.readers.agentevals.rubric import compile_rubric
 from evalstore.migration.readers.agentevals.said import CrashError
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, MigrationNote, Extraction
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.model import Kind
 from evalstore.text import excerpt, nearest
 
@@ -122,7 +122,7 @@ def _head(legacy: LegacySource, suite: SuiteContext, at: Pointer) -> ArtifactDra
         **({"description": root["description"]} if isinstance(root.get("description"), str) else {}),
         **({} if suite.dialect.limits else {"x_migration": {"notes": [_BORDERLINE]}}),
     }
-    return ArtifactDraft(Kind.DATASET, dataset_id(legacy.file, {"name": named}, suite.table), value, at)
+    return ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, {"name": named}, suite.table), value, at)
 
 
 def _conflicts(told: list[DialectEvidence], name: str) -> Iterator[MigrationNote]:
@@ -158,9 +158,9 @@ def _read_cases(places: list[_Place], suite: SuiteContext) -> Iterator[_Read]:
         label = own = raw["id"] if isinstance(raw.get("id"), str) and raw["id"] else f"test_{len(first) + 1}"
         said: tuple[str, ...] = ()
         if label in first:
-            own = names.fresh(label)
+            own = names.claim(label)
             said = (f"{label} is also the case at {json_pointer(first[label])}; here it is {own}",)
-        names.taken.add(own)
+        names.used.add(own)
         first.setdefault(own, pointer)
         try:
             yield _read_case(place, suite, label=own, said=said)

@@ -10,7 +10,7 @@ from evalstore.checks.patterns import compile_pattern, difference
 from evalstore.documents import Pointer
 from evalstore.migration.readers.agentevals.ecmascript import translated
 from evalstore.migration.readers.agentevals.filling import filled, unfilled
-from evalstore.migration.readers.agentevals.said import Check, Said, Scope, joined, leaf, skipped, unmapped
+from evalstore.migration.readers.agentevals.said import CaseScope, Check, Grading, joined, leaf, skipped, unmapped
 from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
@@ -19,7 +19,7 @@ _SHOWN = 60
 _FLAGS = "ims"
 
 
-def texts(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> Said:
+def texts(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
     """Read a text, or for a type of several a list, of which any or all must be in the output."""
     value, several = raw.get("value"), row.get("several", False)
     items: list[Any] = [value] if not several else value if isinstance(value, list) else []
@@ -44,7 +44,7 @@ def _contains(texts: list[str], check: Check, *, every: bool) -> Check:
     return {**check, "values": wanted, **least}
 
 
-def trimmed(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) -> Said:
+def trimmed(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
     """Read a text that the output begins with, ends with or is, once both are trimmed as JavaScript does it."""
     value = raw.get("value")
     if not isinstance(value, str) or not value:
@@ -57,7 +57,7 @@ def trimmed(raw: Raw, pointer: Pointer, scope: Scope, row: Mapping[str, Any]) ->
     return leaf(raw, pointer, {"kind": "regex", "pattern": pattern})
 
 
-def pattern(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Said:
+def pattern(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
     """Read a pattern of JavaScript: exactly where its words are translated, else as it is, and lossy."""
     value = raw.get("value")
     flags = raw["flags"] if isinstance(raw.get("flags"), str) else ""
@@ -82,6 +82,6 @@ def pattern(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> S
     return leaf(raw, pointer, check, f"the pattern {excerpt(value, _SHOWN)} is JavaScript's, and run as it is: {told}")
 
 
-def fixed(raw: Raw, pointer: Pointer, _: Scope, row: Mapping[str, Any]) -> Said:
+def fixed(raw: Raw, pointer: Pointer, _: CaseScope, row: Mapping[str, Any]) -> Grading:
     """Read a check that has no parameters."""
     return leaf(raw, pointer, dict(row["check"]), *([row["lossy"]] if "lossy" in row else ()))

@@ -8,7 +8,16 @@ from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.migration.readers.agentevals.keys import keys_of
-from evalstore.migration.readers.agentevals.said import Check, Said, Scope, ignored, joined, leaf, skipped, unmapped
+from evalstore.migration.readers.agentevals.said import (
+    CaseScope,
+    Check,
+    Grading,
+    ignored,
+    joined,
+    leaf,
+    skipped,
+    unmapped,
+)
 from evalstore.text import excerpt
 
 Raw = Mapping[str, Any]
@@ -24,7 +33,7 @@ _ANY = "any"
 _BOUNDED = frozenset({"name", "tool", "min", "max"})
 
 
-def trajectory(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -> Said:
+def trajectory(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
     """Read the tools that must be called, so often or in this order; the score is the share that is."""
     mode = raw.get("mode")
     if not isinstance(mode, str):
@@ -34,7 +43,7 @@ def trajectory(raw: Raw, pointer: Pointer, scope: Scope, _: Mapping[str, Any]) -
     return joined([_minimums(raw, pointer) if mode == "any_order" else _calls(raw, pointer, scope, mode), *notes])
 
 
-def _calls(raw: Raw, pointer: Pointer, scope: Scope, mode: str) -> Said:
+def _calls(raw: Raw, pointer: Pointer, scope: CaseScope, mode: str) -> Grading:
     expected = raw.get("expected")
     if not isinstance(expected, list):
         return skipped(pointer, "it has no list of expected tools")
@@ -53,7 +62,7 @@ def _calls(raw: Raw, pointer: Pointer, scope: Scope, mode: str) -> Said:
     return joined([said, *(keys_of(item, place, scope, "call") for item, place in places)])
 
 
-def used(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
+def used(raw: Raw, pointer: Pointer, _: CaseScope, __: Mapping[str, Any]) -> Grading:
     """Read a tool that must be called, or each of several."""
     value = raw.get("value")
     given: list[Any] = value if isinstance(value, list) else [value]
@@ -63,7 +72,7 @@ def used(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
     return leaf(raw, pointer, {"kind": "tool_usage", "tools": wanted})
 
 
-def sequence(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
+def sequence(raw: Raw, pointer: Pointer, _: CaseScope, __: Mapping[str, Any]) -> Grading:
     """Read tools that must be called one after the other."""
     value = raw.get("value")
     steps = value.get("steps") if isinstance(value, dict) else value
@@ -77,7 +86,7 @@ def sequence(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Sai
     return leaf(raw, pointer, {"kind": "tool_usage", "tools": [{"name": step} for step in steps], "mode": mode})
 
 
-def called(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
+def called(raw: Raw, pointer: Pointer, _: CaseScope, __: Mapping[str, Any]) -> Grading:
     """Read a tool that must be called with these arguments."""
     given = raw.get("value")
     value: dict[str, Any] = given if isinstance(given, dict) else {}
@@ -88,7 +97,7 @@ def called(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
     return leaf(raw, pointer, {"kind": "tool_usage", "tools": [tool | {"args": value["args"], "args_match": match}]})
 
 
-def skill(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
+def skill(raw: Raw, pointer: Pointer, _: CaseScope, __: Mapping[str, Any]) -> Grading:
     """Read a skill that must be used, or must not."""
     name = raw.get("skill", raw.get("value"))
     if not isinstance(name, str) or not name:
@@ -99,7 +108,7 @@ def skill(raw: Raw, pointer: Pointer, _: Scope, __: Mapping[str, Any]) -> Said:
     return replace(said, terms=(replace(said.terms[0], negate=raw.get("should_trigger") is False),))
 
 
-def _minimums(raw: Raw, pointer: Pointer) -> Said:
+def _minimums(raw: Raw, pointer: Pointer) -> Grading:
     least = raw.get("minimums")
     if not isinstance(least, dict):
         return skipped(pointer, "its mode is any_order, and it has no minimums")
@@ -118,7 +127,7 @@ def _names_tool(item: Any) -> bool:
     return isinstance(item, dict) and isinstance(item.get("tool"), str) and bool(item["tool"])
 
 
-def _expected(item: Raw, raw: Raw, scope: Scope) -> dict[str, Any] | None:
+def _expected(item: Raw, raw: Raw, scope: CaseScope) -> dict[str, Any] | None:
     """Return one expected call as a demand; None where its arguments are compared in a way that nothing here knows."""
     tool: dict[str, Any] = {"name": item["tool"]}
     args, mode = item.get("args"), item.get("args_match", raw.get("args_match", scope.dialect.args))

@@ -9,13 +9,13 @@ from evalstore.documents import Pointer, digest, json_pointer
 from evalstore.errors import RefusedError
 from evalstore.migration.detect import select_variant
 from evalstore.migration.fold import same
-from evalstore.migration.names import WORDS, UniqueLabels, as_id, dataset_id, slug
+from evalstore.migration.names import SLUG_LIMIT, UniqueLabels, make_id, make_dataset_id, make_slug
 from evalstore.migration.outcome import MigrationOutcome, find_worst_outcome
-from evalstore.migration.readers.ai_best_practices.readings import Reading
+from evalstore.migration.readers.ai_best_practices.readings import ValueReading
 from evalstore.migration.readers.ai_best_practices.readings import read as reading_of
 from evalstore.migration.readers.ai_best_practices.restore import back, case_of, check_of, label_of, order, suite_of
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, MigrationNote, Extraction
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.words import named, unread
 from evalstore.model import Kind
 
@@ -33,7 +33,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     value = {**({"metadata": metadata} if metadata else {}), "x_source": {"pointer": f"/{key}"}}
     usual = list(suite_of(value, [], table)) == list(root)
     source = value["x_source"] | ({} if usual else {"keys": list(root)})
-    dataset = ArtifactDraft(Kind.DATASET, dataset_id(legacy.file, root, table), value | {"x_source": source}, (key,))
+    dataset = ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, root, table), value | {"x_source": source}, (key,))
     if not isinstance(root[key], list):
         problem = f"{key} is {named(root[key])} where the list of cases belongs"
         return Extraction(table.lists[key], notes=(MigrationNote((key,), MigrationOutcome.REFUSED, problem),))
@@ -74,7 +74,7 @@ def _cases(raws: list[Any], key: str, table: FormatTable) -> Iterator[LegacyCase
         if label is None:
             yield LegacyCase(pointer, raw, MigrationOutcome.REFUSED, (problem,))
             continue
-        own, note = names.named(label, pointer)
+        own, note = names.claim_for_case(label, pointer)
         yield _read_case(raw, pointer, table, label=own, notes=note)
 
 
@@ -122,9 +122,9 @@ def _rubric_id(checks: Checks, table: FormatTable) -> str:
     kind = checks[0]["kind"]
     row = next(row for row in table.checks if row.kind == kind)
     texts = checks[0][row.into] if row.called and row.into else [""]
-    word = slug(texts[0])
+    word = make_slug(texts[0])
     name = row.called.format(word) if row.called and word else kind
-    return f"{as_id(name)[:WORDS]}_{digest([*checks, dict(table.scoring)])[:_HEX]}"
+    return f"{make_id(name)[:SLUG_LIMIT]}_{digest([*checks, dict(table.scoring)])[:_HEX]}"
 
 
 def _unusable(raw: Any, table: FormatTable) -> str:
@@ -140,12 +140,12 @@ def _unusable(raw: Any, table: FormatTable) -> str:
     return "" if isinstance(raw[table.input], str) else f"{table.input} is {named(raw[table.input])}, not a text"
 
 
-def _checks(readings: Mapping[str, Reading], table: FormatTable) -> Checks:
+def _checks(readings: Mapping[str, ValueReading], table: FormatTable) -> Checks:
     rows = [(row, readings[row.key].value) for row in table.checks if row.key in readings]
     return tuple(check for row, value in rows if (check := check_of(row, value)))
 
 
-def _question(raw: Mapping[str, Any], label: str, readings: Mapping[str, Reading], table: FormatTable) -> dict[str, Any]:
+def _question(raw: Mapping[str, Any], label: str, readings: Mapping[str, ValueReading], table: FormatTable) -> dict[str, Any]:
     """Return the question; what the mapped fields alone would not give back is kept in `x_source`."""
     mapped = {table.id, table.input, *readings}
     metadata = {key: value for key, value in raw.items() if key not in mapped}

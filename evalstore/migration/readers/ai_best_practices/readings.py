@@ -22,7 +22,7 @@ _UNREACHABLE = 1e15
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ValueReading:
     """What one value means; `value` None asks for nothing."""
 
     value: Any = None
@@ -30,12 +30,12 @@ class Reading:
     reasons: tuple[str, ...] = ()
 
 
-def read(raw: Any, row: CheckRow) -> Reading:
+def read(raw: Any, row: CheckRow) -> ValueReading:
     """Return what the legacy grader made of the value of `row.key`."""
     return _READ[row.read](raw, row)
 
 
-def _texts(raw: Any, row: CheckRow) -> Reading:
+def _texts(raw: Any, row: CheckRow) -> ValueReading:
     if not isinstance(raw, str | dict | list):
         return _crash(row.key, named(raw))
     items = list(raw)  # of a text its characters, of an object its keys, as the legacy grader had it
@@ -52,37 +52,37 @@ def _texts(raw: Any, row: CheckRow) -> Reading:
     return _misleading(items, reasons)
 
 
-def _texts_or_off(raw: Any, row: CheckRow) -> Reading:
-    return _texts(raw, row) if raw else Reading()
+def _texts_or_off(raw: Any, row: CheckRow) -> ValueReading:
+    return _texts(raw, row) if raw else ValueReading()
 
 
-def _truth(raw: Any, row: CheckRow) -> Reading:
+def _truth(raw: Any, row: CheckRow) -> ValueReading:
     odd = bool(raw) and raw is not True
     return _misleading(bool(raw), [f"{row.key} is {_shown(raw)}, which counts as true"] if odd else [])
 
 
-def _at_least(raw: Any, row: CheckRow) -> Reading:
+def _at_least(raw: Any, row: CheckRow) -> ValueReading:
     if not isinstance(raw, int | Decimal):
-        return _crash(row.key, named(raw)) if raw else Reading()
+        return _crash(row.key, named(raw)) if raw else ValueReading()
     return _bound(raw, row, max(0, raw if isinstance(raw, int) else math.ceil(min(float(raw), _UNREACHABLE))))
 
 
-def _at_most(raw: Any, row: CheckRow) -> Reading:
+def _at_most(raw: Any, row: CheckRow) -> ValueReading:
     if not isinstance(raw, int | Decimal):
         return _crash(row.key, named(raw))
     return _bound(raw, row, max(0, raw if isinstance(raw, int) else math.floor(min(float(raw), row.limit))))
 
 
-def _bound(raw: int | Decimal, row: CheckRow, whole: int) -> Reading:
+def _bound(raw: int | Decimal, row: CheckRow, whole: int) -> ValueReading:
     if raw is True or (raw > 0 and whole != raw):
         outcome = MigrationOutcome.LOSSY if raw is True else MigrationOutcome.MIGRATED
-        return Reading(int(whole), outcome, (f"{row.key} is {_shown(raw)}, which counts as {int(whole)}",))
-    return Reading(int(whole))
+        return ValueReading(int(whole), outcome, (f"{row.key} is {_shown(raw)}, which counts as {int(whole)}",))
+    return ValueReading(int(whole))
 
 
-def _options(raw: Any, row: CheckRow) -> Reading:
+def _options(raw: Any, row: CheckRow) -> ValueReading:
     if not raw:
-        return Reading()
+        return ValueReading()
     if not isinstance(raw, dict):
         return _crash(row.key, named(raw))
     rows = {option.key: option for option in row.options}
@@ -94,15 +94,15 @@ def _options(raw: Any, row: CheckRow) -> Reading:
         outcome = MigrationOutcome.LOSSY
         reasons.append("it asks for nothing that the legacy grader reads")
     reasons += unread((key for key in raw if key not in rows), rows)
-    return Reading(value, outcome, tuple(f"{row.key}: {reason}" for reason in reasons))
+    return ValueReading(value, outcome, tuple(f"{row.key}: {reason}" for reason in reasons))
 
 
-def _misleading(value: Any, reasons: list[str]) -> Reading:
-    return Reading(value, MigrationOutcome.LOSSY if reasons else MigrationOutcome.MIGRATED, tuple(reasons))
+def _misleading(value: Any, reasons: list[str]) -> ValueReading:
+    return ValueReading(value, MigrationOutcome.LOSSY if reasons else MigrationOutcome.MIGRATED, tuple(reasons))
 
 
-def _crash(key: str, what: str) -> Reading:
-    return Reading(None, MigrationOutcome.REFUSED, (f"{key} is {what}, which crashes the legacy grader",))
+def _crash(key: str, what: str) -> ValueReading:
+    return ValueReading(None, MigrationOutcome.REFUSED, (f"{key} is {what}, which crashes the legacy grader",))
 
 
 def _shown(raw: Any) -> str:
@@ -111,7 +111,7 @@ def _shown(raw: Any) -> str:
     return named(raw) if isinstance(raw, bool | list | dict) else str(raw)
 
 
-_READ: Mapping[str, Callable[[Any, CheckRow], Reading]] = {
+_READ: Mapping[str, Callable[[Any, CheckRow], ValueReading]] = {
     "texts": _texts,
     "texts_or_off": _texts_or_off,
     "truth": _truth,

@@ -6,12 +6,12 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.names import dataset_id
+from evalstore.migration.names import make_dataset_id
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.every_eval_ever.results import HELD, notes_of, results_of, rulers_of
 from evalstore.migration.readers.every_eval_ever.rows import questions_of
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import LegacyCase, ArtifactDraft, LegacySource, MigrationNote, Extraction
+from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.words import named
 from evalstore.model import Kind
 from evalstore.runs.kept import stem_of
@@ -68,4 +68,4 @@ def _apart(cases: tuple[LegacyCase, ...], *, asked: bool) -> tuple[LegacyCase, .
 def _dataset(legacy: LegacySource, table: FormatTable, at: Pointer = ()) -> ArtifactDraft:
     path = PurePosixPath(legacy.file)
     name = str(path.with_name(f"{stem_of(path.name)}.json"))
-    return ArtifactDraft(Kind.DATASET, dataset_id(name, {}, table), {}, at)
+    return ArtifactDraft(Kind.DATASET, make_dataset_id(name, {}, table), {}, at)

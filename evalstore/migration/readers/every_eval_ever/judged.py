@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalstore.documents import Pointer, digest
-from evalstore.migration.names import as_id, slug
-from evalstore.migration.prompts import literal, variables_of
+from evalstore.migration.names import make_id, make_slug
+from evalstore.migration.prompts import escape_braces, find_template_variables
 from evalstore.migration.readers.every_eval_ever.numbers import is_number
 from evalstore.migration.taken import ArtifactDraft
 from evalstore.migration.words import named
@@ -26,7 +26,7 @@ _KEPT = "it is kept in the run"
 
 
 @dataclass(frozen=True, slots=True)
-class Ruler:
+class ResultRubric:
     """The judges of a result, the rubric that asks them, and what may differ from how the result was scored."""
 
     judges: tuple[ArtifactDraft, ...]
@@ -34,7 +34,7 @@ class Ruler:
     reasons: tuple[str, ...]
 
 
-def ruler_of(result: Mapping[str, Any], pointer: Pointer, form: Mapping[str, Any]) -> Ruler | str | None:
+def ruler_of(result: Mapping[str, Any], pointer: Pointer, form: Mapping[str, Any]) -> ResultRubric | str | None:
     """Return the ruler of the result at `pointer`, or why it can have none; None where no model scored it."""
     metric = within(result, "metric_config")
     given = metric.get("llm_scoring")
@@ -51,9 +51,9 @@ def ruler_of(result: Mapping[str, Any], pointer: Pointer, form: Mapping[str, Any
     asked = {"judge_prompt_ref": judges[0].ref} if len(judges) == 1 else _jury(given, judges, form)
     if isinstance(asked, str):
         return f"{asked}; {_KEPT}"
-    variables = variables_of(judges[0].value["template"])
+    variables = find_template_variables(judges[0].value["template"])
     check = asked | ({"variables": variables} if variables else {}) | _turned(metric)
-    return Ruler(judges, _rubric(result, check), (_SENTENCE, *_unsaid(metric, given), *_of_jury(given)))
+    return ResultRubric(judges, _rubric(result, check), (_SENTENCE, *_unsaid(metric, given), *_of_jury(given)))
 
 
 def _problem(given: Any) -> str:
@@ -89,10 +89,10 @@ def _answer(metric: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any
 
 
 def _judge(prompt: str, member: Mapping[str, Any], answer: Mapping[str, Any], form: Mapping[str, Any]) -> ArtifactDraft:
-    names = literal(", ".join(answer.get("level_names", ())))
+    names = escape_braces(", ".join(answer.get("level_names", ())))
     reply = form["replies"][answer["score_type"]].format(names=names, **answer.get("scale", {}))
-    template = form["judge"].format(prompt=literal(prompt).rstrip("\n"), reply=reply)
-    variables = [*variables_of(template)]
+    template = form["judge"].format(prompt=escape_braces(prompt).rstrip("\n"), reply=reply)
+    variables = [*find_template_variables(template)]
     model = _model(member)
     value = {
         "template": template,
@@ -100,7 +100,7 @@ def _judge(prompt: str, member: Mapping[str, Any], answer: Mapping[str, Any], fo
         **answer,
         **({"model": model} if model else {}),
     }
-    word = slug(str(model.get("id", "")).rpartition("/")[2]) or "judge"
+    word = make_slug(str(model.get("id", "")).rpartition("/")[2]) or "judge"
     return ArtifactDraft(Kind.JUDGE, _named(word, value), value)
 
 
@@ -164,10 +164,10 @@ def _turned(metric: Mapping[str, Any]) -> dict[str, Any]:
 def _rubric(result: Mapping[str, Any], check: dict[str, Any]) -> ArtifactDraft:
     title = result.get("evaluation_name")
     value = {"checks": [{"id": "judged", "kind": "llm_judge", **check}], "scoring": {"combine": "weighted_avg"}}
-    name = _named(slug(title) if isinstance(title, str) else "", value)
+    name = _named(make_slug(title) if isinstance(title, str) else "", value)
     return ArtifactDraft(Kind.RUBRIC, name, {**({"title": title} if isinstance(title, str) and title else {}), **value})
 
 
 def _named(word: str, value: Any) -> str:
     name = word[:_WORDS].strip("_") or "judged"
-    return f"{as_id(name)}_{digest(value)[:8]}"
+    return f"{make_id(name)}_{digest(value)[:8]}"

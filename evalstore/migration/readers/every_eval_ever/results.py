@@ -7,9 +7,9 @@ from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.migration.readers.every_eval_ever.judged import Ruler, ruler_of
+from evalstore.migration.readers.every_eval_ever.judged import ResultRubric, ruler_of
 from evalstore.migration.readers.every_eval_ever.numbers import is_number
-from evalstore.migration.taken import LegacyCase, ArtifactDraft, MigrationNote
+from evalstore.migration.taken import ArtifactDraft, LegacyCase, MigrationNote
 from evalstore.migration.words import named
 from evalstore.runs.labels import aggregate_doubt
 from evalstore.runs.shape import within
@@ -19,7 +19,7 @@ HELD = "detailed_evaluation_results_per_samples"
 _ALONE = "a score without the rows behind it: it is kept in the run, and nothing can grade it again"
 _UNKNOWN = -1
 
-Result = tuple[Pointer, Any, Ruler | str | None]
+Result = tuple[Pointer, Any, ResultRubric | str | None]
 
 
 def results_of(root: Mapping[str, Any], form: Mapping[str, Any]) -> list[Result]:
@@ -34,7 +34,7 @@ def results_of(root: Mapping[str, Any], form: Mapping[str, Any]) -> list[Result]
 
 def rulers_of(found: Iterable[Result]) -> tuple[tuple[LegacyCase, ...], tuple[ArtifactDraft, ...]]:
     """Return a rubric for each result that models scored, and their judges."""
-    made = [(pointer, result, ruler) for pointer, result, ruler in found if isinstance(ruler, Ruler)]
+    made = [(pointer, result, ruler) for pointer, result, ruler in found if isinstance(ruler, ResultRubric)]
     cases = tuple(
         LegacyCase(pointer, result, MigrationOutcome.LOSSY, (*ruler.reasons, *_odd(result)), rubric=ruler.rubric)
         for pointer, result, ruler in made
@@ -51,7 +51,7 @@ def notes_of(root: Mapping[str, Any], found: Iterable[Result]) -> Iterator[Migra
         yield MigrationNote(("evaluation_results",), MigrationOutcome.UNMAPPED, "it has no result; it is kept as a run")
     with_rows = isinstance(root.get(HELD), list) or bool(within(root, "detailed_evaluation_results"))
     for pointer, result, ruler in found:
-        if isinstance(ruler, Ruler):
+        if isinstance(ruler, ResultRubric):
             continue
         graded = with_rows and not ruler
         reasons = [ruler or ("" if with_rows else _ALONE), *_odd(result)]

@@ -53,7 +53,7 @@ def _taken(rows: Sequence[Any], at: Pointer, document: Document) -> Iterator[Leg
             continue
         own[key] = id_
         if id_ in first:
-            own[key] = names.fresh(id_)
+            own[key] = names.claim(id_)
             twin = _TWIN.format(id=id_, first=json_pointer(first[id_]), own=own[key])
             outcome, reasons = MigrationOutcome.LOSSY, (twin, *reasons)
         first.setdefault(id_, pointer)

@@ -1,29 +1,31 @@
-"""Builds a tree from parse events without recursion, counting depth and nodes as they come."""
+"""Builds a document from parse events without recursion; counts depth and nodes as they come."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evalstore.documents.tree import DEPTH_LIMIT, NODE_LIMIT, Document, Mark, Pointer
+from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Mark, Pointer
 from evalstore.errors import LimitError, LoadError, Place
 
 
 class Anchor(NamedTuple):
-    """A node that aliases may repeat: its value, how many nodes it holds and how deep it is."""
+    """A node that aliases may repeat: its value, its number of nodes, and its depth."""
 
     value: Any
     nodes: int
     height: int
 
 
-# Where a mapping has no key yet (a key may be null), and where its key is the merge key.
+# Keys of a frame that no document can hold: no key was read yet (a key may be null), or the merge key `<<`.
 _NO_KEY: Any = object()
 _MERGE_KEY: Any = object()
 
 
 @dataclass(slots=True)
 class _Frame:
+    """A mapping or sequence that is still open; `first` is the number of its own node."""
+
     container: dict[Any, Any] | list[Any]
     pointer: Pointer
     mark: Mark
@@ -36,7 +38,7 @@ class _Frame:
 
 @dataclass(slots=True)
 class Builder:
-    """Collects one document; the reader feeds it in the order of the text."""
+    """Collects the value and positions of one document; a reader calls it in the order of the text."""
 
     file: str
     text: str
@@ -49,11 +51,11 @@ class Builder:
     _nodes: int = 0
 
     def document(self, *, bom: bool) -> Document:
-        """Return what was built."""
+        """Return the document."""
         return Document(self.file, self.text, self.value, self.marks, self.keys, bom)
 
     def place(self, mark: Mark) -> Place:
-        """Return where a mark stands, for a message."""
+        """Return the place of a position, for a message."""
         return Place(self.file, mark.line, mark.column)
 
     @property
@@ -62,16 +64,18 @@ class Builder:
         return bool(self._stack) and isinstance(self._stack[-1].container, dict) and self._stack[-1].key is _NO_KEY
 
     def key(self, name: Any, mark: Mark) -> None:
-        """Take the key of the next value; the same key twice is refused, and so are `1` and `1.0`."""
+        """Add the key of the next value; `LoadError` for the same key twice, as are `1` and `1.0`."""
         frame = self._stack[-1]
         pointer = (*frame.pointer, name)
         if pointer in self.keys:
-            raise self._build_duplicate_error(repr(name) if isinstance(name, str) else self.text[mark.start : mark.end], pointer, mark)
+            raise self._build_duplicate_error(
+                repr(name) if isinstance(name, str) else self.text[mark.start : mark.end], pointer, mark
+            )
         self.keys[pointer] = mark
         frame.key = name
 
     def merge(self, mark: Mark) -> None:
-        """Take a merge key: the next value is a mapping, or a list of them, whose entries stand here too."""
+        """Add a merge key: the entries of the next value, a mapping or a list of them, join this mapping."""
         frame = self._stack[-1]
         pointer = (*frame.pointer, _MERGE_KEY)
         if frame.merged is not None:
@@ -80,7 +84,7 @@ class Builder:
         frame.key, frame.merged = _MERGE_KEY, []
 
     def scalar(self, value: object, mark: Mark, anchor: str | None = None) -> None:
-        """Take a scalar value."""
+        """Add a scalar value."""
         self._count_nodes(1, 1, mark)
         if anchor:
             self.anchors[anchor] = Anchor(value, 1, 0)
@@ -97,7 +101,8 @@ class Builder:
         """Close the innermost mapping or sequence at offset `end`."""
         frame = self._stack.pop()
         line, column, start, _ = frame.mark
-        if frame.merged:  # entries that are written here win, then those of earlier mappings
+        # Precedence of merge keys: entries that are written here win, then those of earlier mappings.
+        if frame.merged:
             pairs = ((key, value) for mapping in reversed(frame.merged) for key, value in mapping.items())
             frame.container = dict(pairs) | dict(frame.container)
         if frame.anchor:
@@ -105,7 +110,8 @@ class Builder:
         self._attach(frame.container, Mark(line, column, start, end), frame.height)
 
     def alias(self, name: str, mark: Mark) -> None:
-        """Repeat an anchored node, within the budget."""
+        """Add the node of an anchor again; it counts against the limits as if it were written out."""
+        # An anchor that is still open would hold itself, and a walk over the value would never end.
         if any(frame.anchor == name for frame in self._stack):
             raise LoadError(f"the alias *{name} contains itself", place=self.place(mark))
         if name not in self.anchors:

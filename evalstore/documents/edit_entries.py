@@ -1,4 +1,7 @@
-"""Surgical edits: entries of one mapping at the root are set, added and removed; every other byte stays."""
+"""Edits a YAML text in place: sets, adds and removes entries of one mapping at the root; every other byte stays.
+
+A mapping can be laid out in many ways. So several edits are planned, and the first that reads back as wanted is taken.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from evalstore.documents.edit import after_properties
-from evalstore.documents.layout import end_of, indent_of, line_after, line_start, style_of
-from evalstore.documents.tree import Document, Pointer
+from evalstore.documents.document import Document, Pointer
+from evalstore.documents.layout import after_properties, end_of, indent_of, line_after, line_start, style_of
 from evalstore.documents.yaml_reader import plain, read_yaml
 from evalstore.errors import LoadError, Place, RefusedError
 
@@ -20,11 +22,13 @@ New = Mapping[str, Scalar | Mapping[str, Scalar]]
 _BREAK = re.compile(r"\r\n|\r|\n")
 _COMMA = re.compile(r"\s*,(?:\s*(?!\s*#))?")
 _FAR_COMMA = re.compile(r"(?:\s|#[^\r\n]*)*,")
-# A text that needs no quotes anywhere, unless it means something else than text.
+# A text that needs no quotes anywhere, unless it is a number, a bool or null.
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./@+-]*")
 
 
 class _Splice(NamedTuple):
+    """A replacement of the characters `[start, end)` of the text."""
+
     start: int
     end: int
     text: str
@@ -33,16 +37,15 @@ class _Splice(NamedTuple):
 def set_entries(document: Document, key: str, entries: Mapping[str, Scalar | None]) -> Document:
     """Return the document with `entries` in the mapping under the root's `key`; one that is None is removed.
 
-    A mapping that is missing is added, an entry that says the same already stays as it is written, and numbers are
-    written as `str` writes them. Proves by reading the text again that nothing else changed; where that cannot be,
-    raises `RefusedError` with what to write by hand.
+    A missing mapping is added, an entry with the same value keeps its text, and numbers are written as by `str`.
+    Raises `RefusedError`, with what to write by hand, when every planned edit would change more.
     """
     new = {name: entry for name, entry in entries.items() if entry is not None}
     old = document.value.get(key)
-    kept = {name: entry for name, entry in old.items() if name not in entries} if isinstance(old, dict) else {}
+    others = {name: entry for name, entry in old.items() if name not in entries} if isinstance(old, dict) else {}
     for splices in _plan_edits(document, key, entries):
         edited = _apply_splices(document, splices)
-        if edited is not None and edited.value == document.value | {key: kept | new}:
+        if edited is not None and edited.value == document.value | {key: others | new}:
             return edited
     raise RefusedError(
         f"`{key}` cannot be written without touching more of the file",
@@ -64,7 +67,7 @@ def _apply_splices(document: Document, splices: Sequence[_Splice]) -> Document |
 
 
 def _plan_edits(document: Document, key: str, entries: Mapping[str, Scalar | None]) -> Iterator[Sequence[_Splice]]:
-    """Yield ways to make the edit, the one that reads best first; not each of them holds in each layout."""
+    """Yield the ways to make the edit, the most readable first; not every layout allows each of them."""
     new = {name: entry for name, entry in entries.items() if entry is not None}
     old = document.value.get(key, {})
     if key not in document.value:
@@ -78,7 +81,7 @@ def _plan_edits(document: Document, key: str, entries: Mapping[str, Scalar | Non
 def _plan_mapping_edits(
     document: Document, key: str, new: Mapping[str, Scalar], kept: Sequence[str]
 ) -> Iterator[Sequence[_Splice]]:
-    """Yield ways to edit a mapping that is there, of which the entries `kept` stay."""
+    """Yield the ways to edit an existing mapping whose entries `kept` stay."""
     splices = [*_overwrite_values(document, key, new), *_remove_entries(document, key, kept)]
     missing = {name: entry for name, entry in new.items() if name not in kept}
     if not missing:
@@ -106,13 +109,17 @@ def _remove_entries(document: Document, key: str, kept: Sequence[str]) -> Iterat
         if name in kept:
             continue
         if style_of(document, (key,)) == "{":
-            yield from _remove_flow_entry(document, key, names, index, follows=any(one in kept for one in names[:index]))
+            yield from _remove_flow_entry(
+                document, key, names, index, follows=any(one in kept for one in names[:index])
+            )
         else:
             yield _Splice(line_start(document, (key, name)), line_after(document, (key, name)), "")
 
 
-def _remove_flow_entry(document: Document, key: str, names: Sequence[str], index: int, *, follows: bool) -> Iterator[_Splice]:
-    """Yield an entry of a flow mapping and one of its commas: that before it when it `follows` one that stays."""
+def _remove_flow_entry(
+    document: Document, key: str, names: Sequence[str], index: int, *, follows: bool
+) -> Iterator[_Splice]:
+    """Yield the removal of a flow entry with one comma: the one before it when it `follows` an entry that stays."""
     start, end = document.keys[key, names[index]].start, document.marks[key, names[index]].end
     before = document.marks[key, names[index - 1]].end if follows else start
     if _COMMA.fullmatch(document.text, before, start):
@@ -126,46 +133,50 @@ def _remove_flow_entry(document: Document, key: str, names: Sequence[str], index
 
 
 def _fill_empty_key(document: Document, key: str, new: Mapping[str, Scalar]) -> Iterator[_Splice]:
-    """Yield ways to give a key without a value its entries."""
+    """Yield the ways to give entries to a key without a value."""
     mark, indent = document.marks[key,], indent_of(document, (key,))
     if mark.start == mark.end and indent is not None:
-        yield _insert_lines(document, line_after(document, (key,)), [f"{indent}  {line}" for line in _format_lines(new)])
+        yield _insert_lines(
+            document, line_after(document, (key,)), [f"{indent}  {line}" for line in _format_lines(new)]
+        )
     yield _replace_node(document, (key,), _format_flow(new))
 
 
 def _add_entries(document: Document, pointer: Pointer, new: New, kept: Sequence[str]) -> Iterator[_Splice]:
-    """Yield ways to add entries to a mapping of which the entries `kept` stay."""
+    """Yield the ways to add entries to a mapping whose entries `kept` stay."""
     if style_of(document, pointer) == "{":
         yield _add_flow_entries(document, pointer, new, kept)
         return
     first = (*pointer, next(iter(document.value[pointer[0]] if pointer else document.value)))
     children = [(*pointer, name) for name in reversed(kept)]
-    places = [
+    # After the last entry that stays, or before the first where a comment or a flow value is in the way.
+    offsets = [
         *([] if pointer else [(len(document.text), indent_of(document, first))]),
         *((line_after(document, child), indent_of(document, child)) for child in children),
         (line_start(document, first), indent_of(document, first)),
     ]
-    for offset, indent in places:
+    for offset, indent in offsets:
         if indent is not None:
             yield _insert_lines(document, offset, [indent + line for line in _format_lines(new)])
 
 
 def _add_flow_entries(document: Document, pointer: Pointer, new: New, kept: Sequence[str]) -> _Splice:
-    like = (*pointer, kept[0]) if kept else next(iter(document.keys))
-    words = _format_flow(new, '"' if document.text[document.keys[like].start] == '"' else "")[1:-1]
+    # Keys are quoted where those beside them are: JSON is YAML, and stays JSON.
+    neighbour = (*pointer, kept[0]) if kept else next(iter(document.keys))
+    text = _format_flow(new, '"' if document.text[document.keys[neighbour].start] == '"' else "")[1:-1]
     if kept:
         end = end_of(document, (*pointer, kept[-1]))
-        return _Splice(end, end, f", {words}")
+        return _Splice(end, end, f", {text}")
     start = after_properties(document, pointer) + 1
-    return _Splice(start, start, words)
+    return _Splice(start, start, text)
 
 
 def _insert_lines(document: Document, offset: int, lines: Sequence[str]) -> _Splice:
-    found = _BREAK.search(document.text)
-    break_ = found[0] if found else "\n"
-    words = break_.join(lines)
-    begun = not offset or document.text[offset - 1] in "\r\n"
-    return _Splice(offset, offset, words + break_ if begun else break_ + words)
+    match = _BREAK.search(document.text)
+    break_ = match[0] if match else "\n"
+    text = break_.join(lines)
+    at_line_start = not offset or document.text[offset - 1] in "\r\n"
+    return _Splice(offset, offset, text + break_ if at_line_start else break_ + text)
 
 
 def _format_lines(new: New) -> Iterator[str]:
@@ -186,7 +197,7 @@ def _format_flow(new: New, quote: str = "") -> str:
 
 
 def _format_scalar(value: Scalar, quote: str = "") -> str:
-    """Write a value; a text keeps the quotes of the one before it."""
+    """Format a value; a text keeps the quotes of the value that it replaces."""
     if not isinstance(value, str):
         return str(value)
     if quote == "'" and value.isprintable():

@@ -1,4 +1,4 @@
-"""A parsed file: its plain value, and where in the text each part of it stands."""
+"""A parsed file: its plain value with the position of each part, and the decoding of bytes into its text."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ Pointer = tuple[str | int, ...]
 DEPTH_LIMIT = 64
 NODE_LIMIT = 200_000
 DIGIT_LIMIT = 400
+TEXT_LIMIT = 1 << 20  # bytes, or characters of a decoded text
+_BOM = "\ufeff"
+# Control characters, line ends that not every reader knows, surrogates and non-characters.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 
 class Mark(NamedTuple):
-    """Where a node stands: line and column from 1, and its characters `[start, end)` of the text."""
+    """The position of a node: line and column from 1, and its characters `[start, end)` of the text."""
 
     line: int
     column: int
@@ -28,7 +32,10 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One file as data: dicts, lists, str, int, `Decimal`, bool and None, free of aliases."""
+    """One file as data: dicts, lists, str, int, `Decimal`, bool and None, free of aliases.
+
+    The positions of values and of keys are kept by pointer; `bom` says whether the file began with a byte order mark.
+    """
 
     file: str
     text: str
@@ -38,7 +45,7 @@ class Document:
     bom: bool = False
 
     def place(self, pointer: Pointer = (), *, of_key: bool = False) -> Place:
-        """Return where `pointer` stands, or its nearest ancestor that is in the text."""
+        """Return the place of the value at `pointer` (or of its key), or of its nearest ancestor in the text."""
         if of_key and pointer in self.keys:
             return Place(self.file, self.keys[pointer].line, self.keys[pointer].column)
         while pointer and pointer not in self.marks:
@@ -47,13 +54,18 @@ class Document:
         return Place(self.file, mark.line, mark.column) if mark else Place(self.file, 1, 1)
 
 
+def encode(document: Document) -> bytes:
+    """Return the bytes of a document's file, with the byte order mark that it had."""
+    return (("\ufeff" if document.bom else "") + document.text).encode("utf-8")
+
+
 def json_pointer(pointer: Pointer) -> str:
     """Write a pointer as RFC 6901 does."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in pointer)
 
 
 def number(lexeme: str, place: Place | None = None) -> int | Decimal:
-    """Read a decimal literal exactly, or refuse one too large to calculate with."""
+    """Read a decimal literal exactly; `LimitError` when it is too large to calculate with."""
     if len(lexeme) > DIGIT_LIMIT:
         raise LimitError(f"a number has more than {DIGIT_LIMIT} digits", place=place)
     if lexeme.lstrip("+-").isdigit():
@@ -65,27 +77,25 @@ def number(lexeme: str, place: Place | None = None) -> int | Decimal:
     return value if value.as_tuple().exponent else Decimal(f"{value}.0")
 
 
-_ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
-_BOM = "\ufeff"
-TEXT_LIMIT = 1 << 20
-
-
 def read_text(data: bytes, file: str) -> tuple[str, bool]:
-    """Return a text file's text without its byte order mark, and whether it had one; as strict as for YAML."""
+    """Return the text of a file without its byte order mark, and whether it had one; as strict as for YAML."""
     return check_text(data, file, TEXT_LIMIT)
 
 
 def check_text(data: bytes | str, file: str, limit: int) -> tuple[str, bool]:
-    """Return the text without its byte order mark, and whether it had one."""
+    """Return a text without its byte order mark, and whether it had one.
+
+    Raises `LoadError` for a text beyond `limit`, bytes that are not UTF-8, and characters that readers disagree about.
+    """
     if len(data) > limit:
         raise LoadError(f"larger than {limit:,} bytes, the limit for one file", place=Place(file))
     text = decode(data, file) if isinstance(data, bytes) else data
     bom = text.startswith(_BOM)
     text = text[1:] if bom else text
-    if odd := _ODD.search(text):
+    if character := _FORBIDDEN.search(text):
         raise LoadError(
-            f"the character U+{ord(odd[0]):04X} cannot stand in a file",
-            place=place_of(text, odd.start(), file),
+            f"the character U+{ord(character[0]):04X} cannot stand in a file",
+            place=place_of(text, character.start(), file),
             hint="write it as an escape in a double-quoted string",
         )
     return text, bom
@@ -103,5 +113,5 @@ def decode(data: bytes, file: str, line: int = 1) -> str:
 
 
 def place_of(text: str, offset: int, file: str) -> Place:
-    """Return line and column of a character offset."""
+    """Return the place (line and column) of a character offset."""
     return Place(file, text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
