@@ -11,7 +11,7 @@ from referencing import Registry
 
 from evalstore.checks import evaluate, prepare
 from evalstore.checks.shape import commonmark, lines
-from evalstore.checks.strangers import read_schema
+from evalstore.checks.strangers import compile_untrusted
 from evalstore.documents import read_value
 from evalstore.model import Output, Sample, rubric_of
 
@@ -68,7 +68,7 @@ def cmark_like() -> int:
 def json_schema() -> None:
     """Hold the same value against the same schema: the library alone, with our guards, and a whole check."""
     value, alone = read_value(_JSON, "output"), Draft202012Validator(_SCHEMA, registry=Registry())
-    guarded = read_schema(_SCHEMA)
+    guarded = compile_untrusted(_SCHEMA)
     rubric = rubric_of({"checks": [_CHECK], "scoring": {"combine": "all_pass"}})
     grade = prepare(rubric)
     floor = microseconds(lambda: alone.is_valid(value), 100)

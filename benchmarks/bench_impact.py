@@ -15,10 +15,10 @@ from pathlib import Path
 
 from stores import ROUNDS, build, median, within
 
-from evalstore.impact import impact
+from evalstore.impact import find_impact
 from evalstore.model import parse_ref
-from evalstore.release import status
-from evalstore.release.track import track
+from evalstore.release import read_status
+from evalstore.release.track import read_release_log
 
 QUESTIONS, JUDGES, RELEASES = 50, 10, 100
 PERSON = "Bench <bench@example.org> 1760000000 +0000"
@@ -93,14 +93,14 @@ def main() -> None:
         judge = store / "judges/judge_3.yaml"
         released = judge.read_text("utf-8")
         times = {"git for-each-ref and cat-file": median(every_blob(store))}
-        times["status, nothing changed"] = median(within(store, status))
+        times["status, nothing changed"] = median(within(store, read_status))
         judge.write_text(released.replace("Right", "Wrong"), "utf-8")
-        times["status, a judge changed"] = median(within(store, status))
+        times["status, a judge changed"] = median(within(store, read_status))
         judge.write_text(released, "utf-8")
         for ref in ("judge/judge_3", "judge/judge_3@1.0.0"):
-            times[f"impact {ref}"] = median(within(store, lambda opened, ref=ref: impact(opened, ref)))
+            times[f"impact {ref}"] = median(within(store, lambda opened, ref=ref: find_impact(opened, ref)))
         for name, limit in (("--short", 0), ("", 30), ("--all", None)):
-            question = lambda opened, limit=limit: track(opened, parse_ref("rubric/tone"), limit=limit)  # noqa: E731
+            question = lambda opened, limit=limit: read_release_log(opened, parse_ref("rubric/tone"), limit=limit)  # noqa: E731
             times[f"log of {RELEASES} releases {name}".rstrip()] = median(within(store, question))
         raw = next(iter(times.values()))
         print(f"{rubrics:,} rubrics, {datasets:,} datasets x {QUESTIONS} questions; medians of {ROUNDS}")

@@ -22,8 +22,8 @@ from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 
-from evalstore.judging import Cache, Endpoint, Spool, ask_all
-from evalstore.model import Call, Reply
+from evalstore.judging import ReplyCache, Endpoint, CallQueue, ask_all
+from evalstore.model import JudgeCall, JudgeReply
 
 SERVER = Path(__file__).parents[1] / "tests" / "judging" / "server.py"
 PROMPT = (
@@ -32,8 +32,8 @@ PROMPT = (
 TEXT = json.dumps({"score": 0.5, "rationale": "The answer names the tags, and says nothing of max-age. " * 6})
 
 
-def calls(count: int, kind: str) -> list[Call]:
-    return [Call("judge/accuracy@1.0.0", f"{kind}/{n} {PROMPT}", {"id": "m", "temperature": 0}) for n in range(count)]
+def calls(count: int, kind: str) -> list[JudgeCall]:
+    return [JudgeCall("judge/accuracy@1.0.0", f"{kind}/{n} {PROMPT}", {"id": "m", "temperature": 0}) for n in range(count)]
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def serving() -> Iterator[str]:
         process.terminate()
 
 
-def per_call(runs: dict[str, Callable[[list[Call]], object]], count: int) -> dict[str, float]:
+def per_call(runs: dict[str, Callable[[list[JudgeCall]], object]], count: int) -> dict[str, float]:
     """Return the milliseconds of a call by each of the runs: their best of five rounds, taken in turns."""
     best = dict.fromkeys(runs, float("inf"))
     for round_ in range(5):
@@ -55,7 +55,7 @@ def per_call(runs: dict[str, Callable[[list[Call]], object]], count: int) -> dic
     return best
 
 
-def bare(url: str, work: list[Call]) -> list[str]:
+def bare(url: str, work: list[JudgeCall]) -> list[str]:
     replies = []
     with closing(http.client.HTTPConnection(url.removeprefix("http://"))) as line:
         for call in work:
@@ -65,7 +65,7 @@ def bare(url: str, work: list[Call]) -> list[str]:
     return replies
 
 
-def client(url: str, work: list[Call]) -> list[str]:
+def client(url: str, work: list[JudgeCall]) -> list[str]:
     import httpx
 
     replies = []
@@ -79,7 +79,7 @@ def client(url: str, work: list[Call]) -> list[str]:
 
 def asking(url: str, count: int, folder: Path) -> None:
     client(url, calls(1, "first"))  # loads it, which the first round should not pay
-    with Cache(folder / "asked.db") as cache:
+    with ReplyCache(folder / "asked.db") as cache:
         ms = per_call(
             {
                 "bare": lambda work: bare(url, work),
@@ -95,13 +95,13 @@ def asking(url: str, count: int, folder: Path) -> None:
 
 
 def keeping(count: int, folder: Path) -> None:
-    reply, into = Reply(TEXT, "m-served", "stop"), "INSERT OR REPLACE INTO reply VALUES (?, ?)"
+    reply, into = JudgeReply(TEXT, "m-served", "stop"), "INSERT OR REPLACE INTO reply VALUES (?, ?)"
     out = "SELECT text FROM reply WHERE key = ?"
     with (
         closing(sqlite3.connect(folder / "plain.db", isolation_level=None)) as plain,
-        Cache(folder / "kept.db") as cache,
+        ReplyCache(folder / "kept.db") as cache,
         ThreadPoolExecutor(8) as pool,
-        Spool() as spool,
+        CallQueue() as spool,
     ):
         plain.execute("CREATE TABLE reply (key TEXT PRIMARY KEY, text TEXT)")
         ms = per_call(
@@ -128,12 +128,12 @@ def keeping(count: int, folder: Path) -> None:
     print(f"  the key alone, a hash of the prompt: {1e3 / ms['key']:,.0f}/s")
 
 
-def number(call: Call) -> str:
+def number(call: JudgeCall) -> str:
     """Return what two calls to do with one reply have in common: the round and the number."""
     return call.prompt[call.prompt.index("/") : call.prompt.index(PROMPT)]
 
 
-def was_put(call: Call) -> Call:
+def was_put(call: JudgeCall) -> JudgeCall:
     return replace(call, prompt=call.prompt.replace("get", "put", 1))
 
 

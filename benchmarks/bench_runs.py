@@ -79,7 +79,7 @@ def scored(folder: Path, rubric: str) -> None:
 
 def read(path: Path, how: str) -> None:
     """Read the rows of a stored run in this process, and print the seconds and the peak in MB."""
-    from evalstore.runs import drafted, read_outputs, read_rows, read_run
+    from evalstore.runs import write_run, read_outputs, read_rows, read_run
 
     run = read_run(path)
     start = time.process_time()
@@ -90,9 +90,9 @@ def read(path: Path, how: str) -> None:
     else:
         rows = list(islice(read_rows(run), 10_000))
         start = time.process_time()
-        with drafted(path.parent / "again", "again") as draft:
+        with write_run(path.parent / "again", "again") as draft:
             for row in islice(cycle(rows), run.questions):
-                draft.add(row, run)
+                draft.write_row(row, run)
     print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from stores import ROUNDS, build, median, within
 
 from evalstore.integrity import verify
-from evalstore.store.catalog import list_artifacts
+from evalstore.store.listing import list_artifacts
 
 PEELED = "--format=%(refname) %(objecttype) %(*objectname)"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from evalstore.audits import Audit, audit
-from evalstore.checks import Reach
+from evalstore.checks import CheckContext
 from evalstore.checks import evaluate as _evaluate
 from evalstore.diff import Diff, compare
 from evalstore.errors import EvalstoreError
-from evalstore.judging import Endpoint, Judges, seated
+from evalstore.judging import Endpoint, Judges, open_session
 from evalstore.migration import MigrationReport, export, migrate
 from evalstore.model import Artifact, Output, Question, RubricResult
 from evalstore.release import Released, bump
@@ -102,8 +102,8 @@ def evaluate(
     """
     if store is None:
         return _evaluate(rubric, output, question)
-    with seated(judges or Judges(), store.git.common) as panel:
-        reach = Reach(store.load, panel.ask, panel.judges.model, strict=store.strict)
+    with open_session(judges or Judges(), store.git.find_common_directory) as panel:
+        reach = CheckContext(store.load, panel.ask, panel.judges.model, strict=store.strict)
         while True:
             result = _evaluate(rubric, output, question, reach=reach)
             if not panel.waiting:

@@ -14,7 +14,7 @@ from evalstore.errors import RefError
 from evalstore.integrity.rules import RULES as RELEASES
 from evalstore.model import Severity
 from evalstore.release.rules import RULES as VERSIONS
-from evalstore.text import nearest
+from evalstore.text import find_nearest
 from evalstore.validation import RULES as FILES
 
 _WHOLE = frozenset({"{message}", "{hint}"})
@@ -76,7 +76,7 @@ def explain(name: str) -> Explanation:
     id_ = next((row.id for row in CHANGES.values() if row.number == name), name.partition(":")[0])
     found = tuple(_explained(id_))
     if not found:
-        guess = nearest(id_, [*CHANGES, *FILES, *RELEASES, *VERSIONS])
+        guess = find_nearest(id_, [*CHANGES, *FILES, *RELEASES, *VERSIONS])
         hint = f"did you mean {guess}?" if guess else "evalstore rules lists those of changes"
         raise RefError(f"there is no rule {name}", hint=hint)
     return Explanation(id_, found)

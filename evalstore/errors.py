@@ -1,4 +1,4 @@
-"""What can go wrong and what the process answers; the ground floor, importing nothing of evalstore."""
+"""The exceptions of evalstore, the places that they name, and the exit codes; imports nothing of evalstore."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class ExitCode(IntEnum):
-    """The six answers of a process (SPEC 9)."""
+    """The six exit codes of the process (SPEC 9)."""
 
     DONE = 0
     NO = 1
@@ -18,7 +18,7 @@ class ExitCode(IntEnum):
 
 
 class Place(NamedTuple):
-    """Where something is: a file, and a line and column counted from 1 when they are known."""
+    """A position: a file, and a line and column counted from 1 when they are known."""
 
     file: str
     line: int | None = None
@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
 
 class EvalstoreError(Exception):
-    """Something the user can mend: what happened, where, and what to do next."""
+    """An error that the user can fix: what happened, where, and what to do next (the hint)."""
 
     exit_code = ExitCode.FAILED
 
@@ -54,11 +54,11 @@ class LoadError(EvalstoreError):
 
 
 class AbsentError(LoadError):
-    """There is no such file, and nothing stands in its place."""
+    """There is no such file, nor anything else at its path."""
 
 
 class LimitError(LoadError):
-    """A text is larger, deeper or longer than evalstore reads; nothing is said against it otherwise."""
+    """A text is larger, deeper or longer than evalstore reads."""
 
 
 class SchemaError(EvalstoreError):

@@ -1,4 +1,7 @@
-"""Files of the working tree, opened without following links below a root and without hanging on odd ones."""
+"""Opens, reads, writes, moves and removes files below a root without following links or hanging on devices.
+
+Each folder on the way is opened relative to the one before it, so that no link can be put in its place meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -15,57 +18,57 @@ from typing import BinaryIO
 from evalstore.errors import AbsentError, LoadError, Place, RefusedError
 
 _CHUNK = 1 << 16
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def read_named(path: Path, limit: int) -> bytes:
-    """Read a regular file that the user named (a link is followed), at most `limit` bytes."""
-    with open_named(path) as file:
-        return _read(file, str(path), limit)
+def read_user_file(path: Path, limit: int) -> bytes:
+    """Read a regular file that the user named (links are followed); `LoadError` beyond `limit` bytes."""
+    with open_user_file(path) as file:
+        return _read_limited(file, str(path), limit)
 
 
-def open_named(path: Path) -> BinaryIO:
-    """Open a regular file that the user named, of any size, to be streamed."""
+def open_user_file(path: Path) -> BinaryIO:
+    """Open a regular file that the user named, of any size, for streaming."""
     try:
-        descriptor = os.open(path, _READ)
+        descriptor = os.open(path, _READ_FLAGS)
     except OSError as error:
-        raise LoadError(f"cannot be read: {_reason(error)}", place=Place(str(path))) from None
-    return _regular(descriptor, str(path))
+        raise LoadError(f"cannot be read: {_describe_error(error)}", place=Place(str(path))) from None
+    return _open_regular(descriptor, str(path))
 
 
 def read_below(root: Path, relative: str, limit: int) -> bytes:
-    """Read `root/relative`; no component below `root` may be a link."""
+    """Read `root/relative`, at most `limit` bytes; no component below `root` may be a link."""
     with open_below(root, relative) as file:
-        return _read(file, relative, limit)
+        return _read_limited(file, relative, limit)
 
 
 def open_below(root: Path, relative: str) -> BinaryIO:
-    """Open `root/relative`, of any size, to be streamed; no component below `root` may be a link."""
+    """Open `root/relative`, of any size, for streaming; `AbsentError` when it is not there, `LoadError` for a link."""
     try:
-        with _parent(root, relative) as (folder, name):
-            descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
+        with _open_parent(root, relative) as (folder, name):
+            descriptor = os.open(name, _READ_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as error:
         type_ = AbsentError if error.errno == errno.ENOENT else LoadError
-        raise type_(f"cannot be read: {_reason(error)}", place=Place(relative)) from None
-    return _regular(descriptor, relative)
+        raise type_(f"cannot be read: {_describe_error(error)}", place=Place(relative)) from None
+    return _open_regular(descriptor, relative)
 
 
-def pieces(file: BinaryIO) -> Iterator[bytes]:
-    """Yield what is left of a file of any size, in pieces."""
+def iterate_pieces(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the rest of a file in pieces."""
     return iter(partial(file.read, _CHUNK), b"")
 
 
-def names_below(root: Path, relative: str) -> list[str]:
+def list_below(root: Path, relative: str) -> list[str]:
     """Return the sorted names of the regular files in the folder `root/relative`; none when it is no folder.
 
-    Raises `LoadError` for a folder that may not be read: what is in it is not gone.
+    Raises `LoadError` for a folder without read permission: its files exist, and must not count as removed.
     """
     try:
-        with _parent(root, relative) as (parent, name):
-            folder = os.open(name, _FOLDER, dir_fd=parent)
+        with _open_parent(root, relative) as (parent, name):
+            folder = os.open(name, _FOLDER_FLAGS, dir_fd=parent)
     except PermissionError as error:
-        raise LoadError(f"cannot be read: {_reason(error)}", place=Place(relative)) from None
+        raise LoadError(f"cannot be read: {_describe_error(error)}", place=Place(relative)) from None
     except OSError:
         return []
     try:
@@ -76,24 +79,24 @@ def names_below(root: Path, relative: str) -> list[str]:
 
 
 def write_below(root: Path, relative: str, data: bytes | Iterable[bytes]) -> None:
-    """Write `root/relative` whole or not at all, making folders on the way; links are refused, the mode stays."""
+    """Write `root/relative` atomically and make its folders; keeps the file's mode, `RefusedError` for a link."""
     try:
-        with _parent(root, relative, make=True) as (folder, name):
-            _replace(folder, name, [data] if isinstance(data, bytes) else data)
+        with _open_parent(root, relative, make=True) as (folder, name):
+            _replace_file(folder, name, [data] if isinstance(data, bytes) else data)
     except OSError as error:
-        raise RefusedError(f"cannot be written: {_reason(error)}", place=Place(relative)) from None
+        raise RefusedError(f"cannot be written: {_describe_error(error)}", place=Place(relative)) from None
 
 
 def sweep_below(root: Path, relative: str) -> None:
     """Remove what a killed `write_below` of `root/relative` left beside it."""
-    with suppress(OSError), _parent(root, relative) as (folder, name):
+    with suppress(OSError), _open_parent(root, relative) as (folder, name):
         for left in filter(re.compile(rf"\.{re.escape(name)}\.[0-9]+\.tmp").fullmatch, os.listdir(folder)):  # noqa: PTH208  # of a descriptor, which no link can replace
             os.unlink(left, dir_fd=folder)
 
 
 def move_below(root: Path, old: str, new: str) -> None:
-    """Move a file within `root`, making folders on the way; links are refused, and so is a file in its place."""
-    with _parent(root, old) as (source, name), _parent(root, new, make=True) as (target, new_name):
+    """Move a file within `root` and make the folders of its target; `OSError` for a link or an existing target."""
+    with _open_parent(root, old) as (source, name), _open_parent(root, new, make=True) as (target, new_name):
         with suppress(FileNotFoundError):
             os.stat(new_name, dir_fd=target, follow_symlinks=False)
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
@@ -102,23 +105,24 @@ def move_below(root: Path, old: str, new: str) -> None:
 
 def remove_below(root: Path, relative: str) -> None:
     """Remove the file `root/relative`; no component below `root` may be a link."""
-    with _parent(root, relative) as (folder, name):
+    with _open_parent(root, relative) as (folder, name):
         os.unlink(name, dir_fd=folder)
 
 
 def remove_folder_below(root: Path, relative: str) -> None:
     """Remove the folder `root/relative` if it is empty; no component below `root` may be a link."""
-    with _parent(root, relative) as (parent, name):
+    with _open_parent(root, relative) as (parent, name):
         os.rmdir(name, dir_fd=parent)
 
 
-def _replace(folder: int, name: str, pieces: Iterable[bytes]) -> None:
+def _replace_file(folder: int, name: str, pieces: Iterable[bytes]) -> None:
     mode = 0o666
     with suppress(FileNotFoundError):
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(0, "it is no regular file")
         mode = stat.S_IMODE(found.st_mode)
+    # Write beside the file, sync, rename: after a crash there is the old file or the new one, never half of it.
     temporary = f".{name}.{os.getpid()}.tmp"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
     try:
@@ -134,7 +138,7 @@ def _replace(folder: int, name: str, pieces: Iterable[bytes]) -> None:
 
 
 @contextmanager
-def _parent(root: Path, relative: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+def _open_parent(root: Path, relative: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
     parts = PurePosixPath(relative).parts
     if not parts or ".." in parts or parts[0] == "/":
         raise OSError(0, "the path leaves the store")
@@ -145,7 +149,7 @@ def _parent(root: Path, relative: str, *, make: bool = False) -> Iterator[tuple[
             if make:
                 with suppress(FileExistsError):
                     os.mkdir(part, dir_fd=here)
-            below = os.open(part, _FOLDER, dir_fd=here)
+            below = os.open(part, _FOLDER_FLAGS, dir_fd=here)
             os.close(here)
             here = below
         yield here, name
@@ -153,25 +157,25 @@ def _parent(root: Path, relative: str, *, make: bool = False) -> Iterator[tuple[
         os.close(here)
 
 
-def _regular(descriptor: int, shown: str) -> BinaryIO:
-    # Before `fdopen`, which would answer a folder in words of its own.
+def _open_regular(descriptor: int, label: str) -> BinaryIO:
+    # Checked before `fdopen`, which raises an error of its own for a folder.
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise LoadError("is no regular file", place=Place(shown))
+        raise LoadError("is no regular file", place=Place(label))
     return os.fdopen(descriptor, "rb")
 
 
-def _read(file: BinaryIO, shown: str, limit: int) -> bytes:
+def _read_limited(file: BinaryIO, label: str, limit: int) -> bytes:
     size = os.fstat(file.fileno()).st_size
-    data = file.read(size + 1) if size <= limit else b""  # as much as is asked for is allocated
-    if len(data) > size:  # it grows, or it is none of a disk
+    data = file.read(size + 1) if size <= limit else b""  # not `limit`: Python allocates what it is asked for
+    if len(data) > size:  # the file grows, or is a virtual one of size 0
         data += file.read(limit - size)
     if max(size, len(data)) > limit:
-        raise LoadError(f"larger than {limit:,} bytes, the limit for one file", place=Place(shown))
+        raise LoadError(f"larger than {limit:,} bytes, the limit for one file", place=Place(label))
     return data
 
 
-def _reason(error: OSError) -> str:
+def _describe_error(error: OSError) -> str:
     if error.errno in {40, 20}:  # ELOOP, ENOTDIR: a link, or a file, stands where a folder should
         return "a link or a file stands in its path"
     return (error.strerror or str(error)).lower()

@@ -1,4 +1,4 @@
-"""Where schema/, migrations/ and sample_repo/ are: beside the package in a checkout, inside it in a wheel."""
+"""Finds schema/, migrations/ and sample_repo/: beside the package in a checkout, inside it in a wheel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 @cache
-def folder(name: str) -> Path:
+def find_resource_folder(name: str) -> Path:
     """Return the folder `schema`, `migrations` or `sample_repo` that belongs to this installation."""
     checkout = _PACKAGE.parent
     # The project file proves the checkout: PyPI's `schema` package puts a folder of that name beside ours.

@@ -1,4 +1,4 @@
-"""Text from strangers, made safe where it is shown, and the nearest of several names."""
+"""Makes untrusted text safe to show, and finds the nearest of several names."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-_SHOWN_LIMIT = 200
-_NO_CHARACTERS = "\ufffe\uffff"  # no document of XML holds them
-# What the log of a CI system takes for a command: the first anywhere in a line, the second at its start.
-_COMMANDS = re.compile(r"(?P<anywhere>#(?=#\w*\[))|^(?P<blank>[^\S\n]*):(?=:)", re.MULTILINE)
+_EXCERPT_LIMIT = 200
+_NONCHARACTERS = "\ufffe\uffff"  # not allowed in XML
+# Commands in the log of a CI system: `##[…]` anywhere in a line (Azure Pipelines), `::…` at its start (GitHub Actions).
+_CI_COMMANDS = re.compile(r"(?P<anywhere>#(?=#\w*\[))|^(?P<blank>[^\S\n]*):(?=:)", re.MULTILINE)
 
 
-def printable(text: str) -> str:
-    """Escape what could act on a reader: C0, C1, bidirectional controls, zero-width, surrogates, no characters."""
+def make_printable(text: str) -> str:
+    """Escape control characters, bidirectional and zero-width ones, surrogates and non-characters."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_shown(char) for char in text)
+    return "".join(_escape_character(char) for char in text)
 
 
-def excerpt(text: str, limit: int = _SHOWN_LIMIT) -> str:
-    """Return `text` printable and at most `limit` characters long."""
-    return printable(text if len(text) <= limit else text[: limit - 1] + "…")
+def make_excerpt(text: str, limit: int = _EXCERPT_LIMIT) -> str:
+    """Return `text` made printable and cut to `limit` characters."""
+    return make_printable(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
-def inert(text: str) -> str:
-    """Escape what the log of a CI system would act on; whole lines, as they are printed."""
-    return _COMMANDS.sub(lambda found: "\\x23" if found["anywhere"] else f"{found['blank']}\\x3a", text)
+def escape_ci_commands(text: str) -> str:
+    """Escape what the log of a CI system takes for a command; `text` is whole lines, as they are printed."""
+    return _CI_COMMANDS.sub(lambda found: "\\x23" if found["anywhere"] else f"{found['blank']}\\x3a", text)
 
 
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the name most like `name`, or None when nothing is near."""
+def find_nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the name most like `name`; None when none is near."""
     return next(iter(difflib.get_close_matches(name, list(names), n=1, cutoff=0.7)), None)
 
 
-def _shown(char: str) -> str:
-    if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"} or char in _NO_CHARACTERS:
+def _escape_character(char: str) -> str:
+    if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"} or char in _NONCHARACTERS:
         return char.encode("unicode_escape").decode("ascii")
     return char

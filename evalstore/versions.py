@@ -1,4 +1,4 @@
-"""Semantic versions: parse, order, range, next; sole user of `semver`."""
+"""Semantic versions (SemVer 2.0.0): parse, order, ranges, and the step to the next; the only user of `semver`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from functools import total_ordering
 
 from evalstore.errors import RefError
 
-_DIGITS = 17  # after the first: as many as every reader can hold; int() refuses to read thousands
-_IDENTIFIER = rf"(?:0|[1-9]\d{{0,{_DIGITS}}}|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
-_NUMBER = rf"(?:0|[1-9]\d{{0,{_DIGITS}}})"
-FULL = re.compile(
+_MAX_DIGITS = 17  # after the first: fits a 64-bit integer; int() refuses to read thousands
+_IDENTIFIER = rf"(?:0|[1-9]\d{{0,{_MAX_DIGITS}}}|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
+_NUMBER = rf"(?:0|[1-9]\d{{0,{_MAX_DIGITS}}})"
+VERSION_PATTERN = re.compile(
     rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-({_IDENTIFIER}(?:\.{_IDENTIFIER})*))?(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?",
     re.ASCII,
 )
 TWO_PART = re.compile(rf"({_NUMBER})\.({_NUMBER})", re.ASCII)
-_PART = rf"(\d{{1,{_DIGITS + 1}}})"
+_PART = rf"(\d{{1,{_MAX_DIGITS + 1}}})"
 _COMPARATOR = re.compile(
     rf"(\^|~|>=|<=|>|<|=)\s*{_PART}(?:\.{_PART})?(?:\.{_PART})?(-{_IDENTIFIER}(?:\.{_IDENTIFIER})*)?", re.ASCII
 )
 
 
 class Bump(StrEnum):
-    """How large a step between two versions is: the words of the documents, ordered, so that max() is the required."""
+    """The size of a step between two versions, ordered, so that `max()` of several is the one required."""
 
     NONE = "none"
     PATCH = "patch"
@@ -33,7 +33,7 @@ class Bump(StrEnum):
 
     @property
     def rank(self) -> int:
-        """The place in the order: words alone would sort by the alphabet."""
+        """The position in the order; as texts the members would sort by the alphabet."""
         return tuple(Bump).index(self)
 
     def __bool__(self) -> bool:
@@ -77,15 +77,15 @@ class Version:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What versions are sorted by."""
+        """The sort key: precedence by SemVer 11 (a pre-release is before its release), then the build."""
         # Integer tuples: `semver` compares twenty times slower, and a store has thousands of tags.
         parts = tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in self.prerelease.split(".") if p)
         return (*self.final, not self.prerelease, parts, self.build)
 
 
 def find_version(text: str) -> Version | None:
-    """Read `X.Y.Z[-pre][+build]`, or `X.Y` as `X.Y.0`; None for anything else."""
-    if match := FULL.fullmatch(text):
+    """Parse `X.Y.Z[-pre][+build]`, or `X.Y` as `X.Y.0`; None for anything else."""
+    if match := VERSION_PATTERN.fullmatch(text):
         major, minor, patch, prerelease, build = match.groups()
         return Version(int(major), int(minor), int(patch), prerelease or "", build or "")
     if match := TWO_PART.fullmatch(text):
@@ -94,14 +94,14 @@ def find_version(text: str) -> Version | None:
 
 
 def parse_version(text: str) -> Version:
-    """Read a version or raise `RefError`."""
+    """Parse a version; `RefError` for anything else."""
     if (version := find_version(text)) is None:
         raise RefError(f"{text!r} is not a version", hint="write MAJOR.MINOR.PATCH, as in 1.2.0")
     return version
 
 
-def next_version(version: Version, bump: Bump) -> Version:
-    """Return the version one step up; in 0.y.z, y carries major and z the rest; a pre-release becomes final."""
+def bump_version(version: Version, bump: Bump) -> Version:
+    """Return the version one step up: in 0.y.z a major bump raises y, any other z; a pre-release becomes final."""
     import semver
 
     if bump is Bump.NONE:
@@ -116,8 +116,8 @@ def next_version(version: Version, bump: Bump) -> Version:
     return Version(new.major, new.minor, new.patch)
 
 
-def bump_between(old: Version, new: Version) -> Bump:
-    """Return the largest bump that the step from `old` to `new` carries; NONE when it goes nowhere or back."""
+def compute_bump(old: Version, new: Version) -> Bump:
+    """Return the bump that the step from `old` to `new` makes; NONE when it goes nowhere, back or to a pre-release."""
     if new <= old or new.prerelease:
         return Bump.NONE
     if new.major != old.major or (old.major == 0 and new.minor != old.minor):
@@ -129,48 +129,49 @@ def bump_between(old: Version, new: Version) -> Bump:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A floating pin: every comparator must hold."""
+    """A floating pin: a version is in it when every comparator holds."""
 
     comparators: tuple[tuple[str, Version], ...]
 
     def __contains__(self, version: object) -> bool:
         return (
             isinstance(version, Version)
-            and self._admits(version)
-            and all(_holds(op, version, bound) for op, bound in self.comparators)
+            and self._allows_prerelease(version)
+            and all(_satisfies(op, version, bound) for op, bound in self.comparators)
         )
 
-    def _admits(self, version: Version) -> bool:
+    def _allows_prerelease(self, version: Version) -> bool:
         # A pre-release is in a range only when the range names a pre-release of the same release (npm).
         named = {bound.final for _, bound in self.comparators if bound.prerelease}
         return not version.prerelease or version.final in named
 
 
 def find_range(text: str) -> Range | None:
-    """Read `^1.2`, `~1.2`, `>=1.2 <2` (npm's and cargo's meaning); None for anything else."""
+    """Parse `^1.2`, `~1.2`, `>=1.2 <2` (as npm and cargo read them); None for anything else."""
     comparators: list[tuple[str, Version]] = []
     rest = text.strip()
     while rest:
         match = _COMPARATOR.match(rest)
         if match is None:
             return None
-        comparators += _expand(match)
+        comparators += _expand_comparator(match)
         rest = rest[match.end() :].lstrip(" ,")
     return Range(tuple(comparators)) if comparators else None
 
 
-def _expand(match: re.Match[str]) -> list[tuple[str, Version]]:
+def _expand_comparator(match: re.Match[str]) -> list[tuple[str, Version]]:
+    # Missing parts are zero; `~` fixes the minor, `^` the first part that is not zero.
     op, major, minor, patch, pre = match.groups()
     low = Version(int(major), int(minor or 0), int(patch or 0), (pre or "")[1:])
     if op == "~":
         high = Version(low.major, low.minor + 1, 0) if minor else Version(low.major + 1, 0, 0)
         return [(">=", low), ("<", high)]
     if op == "^":
-        return [(">=", low), ("<", _caret(low, minor, patch))]
+        return [(">=", low), ("<", _find_caret_limit(low, minor, patch))]
     return [(op, low)]
 
 
-def _caret(low: Version, minor: str | None, patch: str | None) -> Version:
+def _find_caret_limit(low: Version, minor: str | None, patch: str | None) -> Version:
     if low.major or minor is None:
         return Version(low.major + 1, 0, 0)
     if low.minor or patch is None:
@@ -178,7 +179,7 @@ def _caret(low: Version, minor: str | None, patch: str | None) -> Version:
     return Version(0, 0, low.patch + 1)
 
 
-def _holds(op: str, version: Version, bound: Version) -> bool:
+def _satisfies(op: str, version: Version, bound: Version) -> bool:
     return {
         ">=": version >= bound,
         "<=": version <= bound,

@@ -8,13 +8,13 @@ from fractions import Fraction
 from functools import lru_cache
 
 from evalstore.agreement.labels import Label
-from evalstore.checks import Reach, prepare_check
-from evalstore.checks.juror import seat
+from evalstore.checks import CheckContext, prepare_check
+from evalstore.checks.juror import prepare_judge
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
 from evalstore.model import Check, CheckResult, Kind, Output, Question, Sample
-from evalstore.text import excerpt, nearest
+from evalstore.text import find_nearest, make_excerpt
 
-_PREPARED = 64  # sets of variables that are kept ready
+_CHECK_CACHE_SIZE = 64  # sets of variables that are kept ready
 _Items = tuple[tuple[str, str], ...]
 
 
@@ -31,12 +31,12 @@ class Bench:
     def grade(self, label: Label, question: Question, file: str) -> CheckResult:
         """Judge one row; `LoadError` at its line when it lacks what the judge must see."""
         given = {**self.given, **label.variables}
-        self._check(question, given, Place(file, label.line))
+        self._check_row(question, given, Place(file, label.line))
         return self.prepared(tuple(sorted(given.items())))(Sample(Output(label.output), question))
 
-    def _check(self, question: Question, given: Mapping[str, str], place: Place) -> None:
-        if unknown := _unknown(given, self.variables):
-            raise LoadError(f"{self.ref} has no variable `{excerpt(unknown, 60)}`", place=place)
+    def _check_row(self, question: Question, given: Mapping[str, str], place: Place) -> None:
+        if unknown := _find_unknown(given, self.variables):
+            raise LoadError(f"{self.ref} has no variable `{make_excerpt(unknown, 60)}`", place=place)
         if "input" in self.reads and "input" not in question.row:
             hint = "write it into the row, or name the dataset that the rows are of with --against"
             raise LoadError(f"{self.ref} reads the input, and this row has none", place=place, hint=hint)
@@ -46,18 +46,18 @@ class Bench:
                 raise LoadError(f"nobody fills {{{{ {name} }}}} of {self.ref}", place=place, hint=hint)
 
 
-def bench_of(ref: str, reach: Reach, threshold: Fraction, given: Mapping[str, str]) -> Bench:
+def bench_of(ref: str, reach: CheckContext, threshold: Fraction, given: Mapping[str, str]) -> Bench:
     """Return the judge that `ref` names, with `given` filling its variables; refuses one that cannot be asked."""
-    declared = reach.artifact(ref, Kind.JUDGE).value.get("variables", ())
-    juror = seat(ref, reach, model={}, given=declared)
+    declared = reach.load_artifact(ref, Kind.JUDGE).value.get("variables", ())
+    juror = prepare_judge(ref, reach, model={}, given=declared)
     if isinstance(juror, str):
         raise RefusedError(juror)
-    if unknown := _unknown(given, juror.judge.variables):
-        near = nearest(unknown, juror.judge.variables)
+    if unknown := _find_unknown(given, juror.judge.variables):
+        near = find_nearest(unknown, juror.judge.variables)
         known = f"did you mean {near}?" if near else f"its variables: {', '.join(juror.judge.variables) or 'none'}"
-        raise UsageError(f"{ref} has no variable {excerpt(unknown, 60)!r}", hint=known)
+        raise UsageError(f"{ref} has no variable {make_excerpt(unknown, 60)!r}", hint=known)
 
-    @lru_cache(_PREPARED)
+    @lru_cache(_CHECK_CACHE_SIZE)
     def prepared(items: _Items) -> Callable[[Sample], CheckResult]:
         params = {"kind": "llm_judge", "judge_prompt_ref": ref, "variables": dict(items)}
         return prepare_check(Check("judge", "llm_judge", params, threshold), reach)
@@ -65,5 +65,5 @@ def bench_of(ref: str, reach: Reach, threshold: Fraction, given: Mapping[str, st
     return Bench(ref, juror.template.names, juror.judge.variables, given, prepared)
 
 
-def _unknown(given: Mapping[str, str], variables: Sequence[str]) -> str | None:
+def _find_unknown(given: Mapping[str, str], variables: Sequence[str]) -> str | None:
     return next((name for name in given if name not in variables), None)

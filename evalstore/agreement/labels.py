@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.errors import LoadError, Place
 from evalstore.model import Verdict, is_cosmetic
 from evalstore.runs.lines import read_objects
-from evalstore.text import excerpt, nearest
+from evalstore.text import find_nearest, make_excerpt
 
 # What a row may say of the question, where no dataset says it.
 ASKED = ("input", "expected", "context")
@@ -38,9 +38,9 @@ def read_labels(path: Path) -> Iterator[Label]:
     lines: dict[str, int] = {}
     for line, row in read_objects(path):
         place = Place(str(path), line)
-        label = _label(row, place)
+        label = _read_label(row, place)
         if label.id in lines:
-            first = f"the id '{excerpt(label.id, 60)}' stands twice (first on line {lines[label.id]})"
+            first = f"the id '{make_excerpt(label.id, 60)}' stands twice (first on line {lines[label.id]})"
             raise LoadError(first, place=place, hint="keep one label for each output")
         lines[label.id] = line
         yield label
@@ -48,45 +48,45 @@ def read_labels(path: Path) -> Iterator[Label]:
         raise LoadError("holds no labelled row", place=Place(str(path)), hint=_SHAPE)
 
 
-def _label(row: Mapping[str, Any], place: Place) -> Label:
-    _known(row, place)
+def _read_label(row: Mapping[str, Any], place: Place) -> Label:
+    _check_keys(row, place)
     for key in ("id", "label") if "verdict" in row else ("id", "output", "label"):
         if key not in row:
             raise LoadError(f"this row has no `{key}`", place=place, hint=_SHAPE)
     return Label(
-        id=_text(row, "id", place),
+        id=_read_text(row, "id", place),
         line=place.line or 0,
-        label=_word(row, "label", _LABELS, place),
-        verdict=_word(row, "verdict", _VERDICTS, place) if "verdict" in row else None,
-        output=_text(row, "output", place) if "output" in row else "",
-        asked={key: _text(row, key, place) if key == "input" else row[key] for key in ASKED if key in row},
-        variables=_variables(row.get("variables", {}), place),
+        label=_read_verdict(row, "label", _LABELS, place),
+        verdict=_read_verdict(row, "verdict", _VERDICTS, place) if "verdict" in row else None,
+        output=_read_text(row, "output", place) if "output" in row else "",
+        asked={key: _read_text(row, key, place) if key == "input" else row[key] for key in ASKED if key in row},
+        variables=_read_variables(row.get("variables", {}), place),
     )
 
 
-def _known(row: Mapping[str, Any], place: Place) -> None:
+def _check_keys(row: Mapping[str, Any], place: Place) -> None:
     for key in row:
         if key not in _KEYS and not is_cosmetic(key):
-            guess = nearest(key, _KEYS)
+            guess = find_nearest(key, _KEYS)
             hint = f"did you mean `{guess}`?" if guess else "what is not for the judge goes into `metadata`"
-            raise LoadError(f"a labelled row has no `{excerpt(key, 60)}`", place=place, hint=hint)
+            raise LoadError(f"a labelled row has no `{make_excerpt(key, 60)}`", place=place, hint=hint)
 
 
-def _text(row: Mapping[str, Any], key: str, place: Place) -> str:
+def _read_text(row: Mapping[str, Any], key: str, place: Place) -> str:
     if not isinstance(text := row[key], str):
         raise LoadError(f"the `{key}` of this row is no text", place=place, hint=_SHAPE)
     return text
 
 
-def _word(row: Mapping[str, Any], key: str, words: Mapping[str, Verdict], place: Place) -> Verdict:
+def _read_verdict(row: Mapping[str, Any], key: str, words: Mapping[str, Verdict], place: Place) -> Verdict:
     word = row[key]
     if not isinstance(word, str) or word not in words:
-        shown = f"'{excerpt(word, 60)}'" if isinstance(word, str) else "no text"
+        shown = f"'{make_excerpt(word, 60)}'" if isinstance(word, str) else "no text"
         raise LoadError(f"the `{key}` of this row is {shown}", place=place, hint=f"write {' or '.join(words)}")
     return words[word]
 
 
-def _variables(value: Any, place: Place) -> Mapping[str, str]:
+def _read_variables(value: Any, place: Place) -> Mapping[str, str]:
     if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
         hint = 'write {"<name>": "<text>"}'
         raise LoadError("the `variables` of this row are no texts by name", place=place, hint=hint)

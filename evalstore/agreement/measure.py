@@ -13,18 +13,20 @@ from evalstore.agreement.asking import Bench, bench_of
 from evalstore.agreement.labels import ASKED, Label, read_labels
 from evalstore.agreement.tally import Tally
 from evalstore.agreement.values import Agreement
-from evalstore.checks import Reach
+from evalstore.checks import CheckContext
 from evalstore.errors import LoadError, Place, RefusedError
-from evalstore.judging import Judges, Panel, Plan, seated
+from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.model import Kind, PinType, Question, Verdict, parse_ref
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import sha256_of
 from evalstore.scoring.questions import Questions, indexed
 from evalstore.scoring.used import Used, exact_ref, pin
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
-_NOBODY = "name an endpoint (EVALSTORE_JUDGE_URL, --judge-url), or write each row's `verdict` beside its label"
+_NO_ENDPOINT_HINT = (
+    "name an endpoint (EVALSTORE_JUDGE_URL, --judge-url), or write each row's `verdict` beside its label"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,57 +52,59 @@ class Job:
     against: Resolved | None
     questions: Questions | None
     used: Used
-    panel: Panel
+    panel: JudgeSession
 
-    def plan(self) -> Plan:
+    def plan(self) -> CallPlan:
         """Return which calls it would take, having made none."""
-        self._tally()
+        self._count_rows()
         return self.panel.plan()
 
     def measure(self) -> Agreement:
         """Judge, ask for what no reply is kept for, judge again; `RefusedError` when that leaves nothing to count."""
-        tally = self._tally()
+        tally = self._count_rows()
         while self.panel.waiting:
             self.panel.gather()
-            tally = self._tally()
+            tally = self._count_rows()
         if self.panel.missing:
             count = len(self.panel.missing)
-            raise RefusedError(f"judge replies that are missing: {count:,}, and nobody was asked", hint=_NOBODY)
+            raise RefusedError(
+                f"judge replies that are missing: {count:,}, and nobody was asked", hint=_NO_ENDPOINT_HINT
+            )
         if not tally.confusion.rows:
             first = tally.left_out[0]
             raise RefusedError(
                 f"none of {tally.unjudged:,} rows could be judged; the first: {first.reason}",
                 place=Place(self._file, first.line),
             )
-        return self._agreement(tally)
+        return self._build_agreement(tally)
 
     @property
     def _file(self) -> str:
         return str(self.request.labels)
 
     @cached_property
-    def _bench(self) -> Bench:
-        reach = Reach(self.used.load, self.panel.ask, self.used.model, strict=self.used.store.strict)
+    def _judge_under_test(self) -> Bench:
+        reach = CheckContext(self.used.load, self.panel.ask, self.used.model, strict=self.used.store.strict)
         return bench_of(self.judge.ref, reach, self.request.threshold, self.request.variables)
 
-    def _tally(self) -> Tally:
+    def _count_rows(self) -> Tally:
         tally = Tally()
         for label in read_labels(self.request.labels):
-            question = self._question(label)
+            question = self._find_question(label)
             if label.verdict is not None:
                 tally.take(label)
             else:
-                tally.judge(label, self._bench.grade(label, question, self._file))
+                tally.judge(label, self._judge_under_test.grade(label, question, self._file))
         return tally
 
-    def _question(self, label: Label) -> Question:
+    def _find_question(self, label: Label) -> Question:
         """Return what the row answers: the dataset's question, which the row may repeat and not contradict."""
         if self.questions is None or self.against is None:
             return Question(label.id, str(label.asked.get("input", "")), label.asked)
         name, place = exact_ref(self.against), Place(self._file, label.line)
         found = self.questions.find(label.id)
         if found is None:
-            message = f"there is no question '{excerpt(label.id, 60)}' in {name}"
+            message = f"there is no question '{make_excerpt(label.id, 60)}' in {name}"
             raise LoadError(message, place=place, hint="rows and questions meet by id")
         question = found[1]
         for key in ASKED:
@@ -109,7 +113,7 @@ class Job:
                 raise LoadError(message, place=place, hint="leave it out; the dataset gives it")
         return question
 
-    def _agreement(self, tally: Tally) -> Agreement:
+    def _build_agreement(self, tally: Tally) -> Agreement:
         return Agreement(
             judge=pin(self.judge),
             labels=self._file,
@@ -122,10 +126,10 @@ class Job:
             engines=tuple(sorted(tally.engines)),
             apart=tuple(tally.apart),
             left_out=tuple(tally.left_out),
-            notes=(*self.used.notes, *self.panel.notes(), *self._notes(tally)),
+            notes=(*self.used.notes, *self.panel.notes(), *self._list_notes(tally)),
         )
 
-    def _notes(self, tally: Tally) -> Iterator[str]:
+    def _list_notes(self, tally: Tally) -> Iterator[str]:
         found = tally.confusion
         if self.questions and self.against and (left := self.questions.count - found.rows - tally.unjudged):
             yield f"questions of {exact_ref(self.against)} without a label: {left:,} of {self.questions.count:,}"
@@ -137,15 +141,15 @@ class Job:
 @contextmanager
 def begun(request: Request, *, store: ArtifactStore, judges: Judges) -> Iterator[Job]:
     """Open a measurement: judge and dataset resolved, its questions indexed, the kept replies at hand."""
-    with seated(judges, store.git.common) as panel:
+    with open_session(judges, store.git.find_common_directory) as panel:
         used = Used(store, panel.ask, judges.model)
-        judge = _resolved(used, request.judge, Kind.JUDGE)
-        against = _resolved(used, request.against, Kind.DATASET) if request.against else None
+        judge = _resolve_kind(used, request.judge, Kind.JUDGE)
+        against = _resolve_kind(used, request.against, Kind.DATASET) if request.against else None
         with indexed(against, store) if against else nullcontext() as questions:
             yield Job(request, judge, against, questions, used, panel)
 
 
-def _resolved(used: Used, ref: str, kind: Kind) -> Resolved:
+def _resolve_kind(used: Used, ref: str, kind: Kind) -> Resolved:
     parsed = parse_ref(ref)
     if parsed.kind is not kind:
         raise RefusedError(f"{ref} is a {parsed.kind}, not a {kind}", hint=f"{kind}/<id> names one")

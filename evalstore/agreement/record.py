@@ -66,15 +66,15 @@ def check_writable(request: Request) -> None:
 def drafted(agreement: Agreement, judge: Artifact, today: date) -> Draft:
     """Return the judge's file with what was measured in its `validation` block."""
     before, path = judge.document, parse_ref(agreement.judge.ref).path
-    entries = _entries(agreement, today)
+    entries = _build_entries(agreement, today)
     after = set_entries(before, _BLOCK, entries)
     old, new = (document.text.splitlines(keepends=True) for document in (before, after))
     diff = "".join(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", n=1))
-    notes = (*agreement.notes, *_notes(before.value.get(_BLOCK), entries))
+    notes = (*agreement.notes, *_list_lost_entries(before.value.get(_BLOCK), entries))
     return Draft(replace(agreement, entries=entries, diff=diff, notes=notes), path, before, after)
 
 
-def _entries(agreement: Agreement, today: date) -> dict[str, Scalar | None]:
+def _build_entries(agreement: Agreement, today: date) -> dict[str, Scalar | None]:
     """Return the block's entries; None is what this measurement does not say, and an older one's must not stay."""
     found = agreement.confusion
     return {
@@ -86,7 +86,7 @@ def _entries(agreement: Agreement, today: date) -> dict[str, Scalar | None]:
     }
 
 
-def _notes(old: object, entries: Mapping[str, Scalar | None]) -> list[str]:
+def _list_lost_entries(old: object, entries: Mapping[str, Scalar | None]) -> list[str]:
     gone = [name for name, entry in entries.items() if entry is None and isinstance(old, dict) and name in old]
     return [f"the file's `{name}` is of an earlier validation, and goes" for name in gone]
 

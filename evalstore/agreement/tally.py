@@ -10,8 +10,8 @@ from evalstore.agreement.statistics import Confusion
 from evalstore.agreement.values import Case
 from evalstore.model import CheckResult, Verdict
 
-_KEPT = 100
-_COUNTS = {
+_CASE_LIMIT = 100
+_COUNT_NAMES = {
     (Verdict.PASS, Verdict.PASS): "true_pass",
     (Verdict.PASS, Verdict.FAIL): "false_fail",
     (Verdict.FAIL, Verdict.PASS): "false_pass",
@@ -34,24 +34,24 @@ class Tally:
         """Count a row with the verdict that it holds."""
         verdict = label.verdict or Verdict.UNSCORED
         self.read += verdict is not Verdict.UNSCORED
-        self._count(Case(label.id, label.line, label.label, verdict, reason="so say the labels"))
+        self._count_case(Case(label.id, label.line, label.label, verdict, reason="so say the labels"))
 
     def judge(self, label: Label, result: CheckResult) -> None:
         """Count a row with the verdict that the judge gives now."""
         if result.verdict is not Verdict.UNSCORED:
             self.engines.add(result.engine)
-        self._count(Case(label.id, label.line, label.label, result.verdict, result.score, result.reason))
+        self._count_case(Case(label.id, label.line, label.label, result.verdict, result.score, result.reason))
 
     @property
     def confusion(self) -> Confusion:
         """The four counts."""
         return Confusion(**self.counts)
 
-    def _count(self, case: Case) -> None:
+    def _count_case(self, case: Case) -> None:
         if case.verdict is Verdict.UNSCORED:
             self.unjudged += 1
-            self.left_out += [case][: _KEPT - len(self.left_out)]
+            self.left_out += [case][: _CASE_LIMIT - len(self.left_out)]
             return
-        self.counts[_COUNTS[case.label, case.verdict]] += 1
+        self.counts[_COUNT_NAMES[case.label, case.verdict]] += 1
         if case.label is not case.verdict:
-            self.apart += [case][: _KEPT - len(self.apart)]
+            self.apart += [case][: _CASE_LIMIT - len(self.apart)]

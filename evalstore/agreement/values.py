@@ -9,7 +9,7 @@ from fractions import Fraction
 from evalstore.agreement.statistics import Confusion
 from evalstore.documents.edit_entries import Scalar
 from evalstore.model import Verdict
-from evalstore.runs import Pinned
+from evalstore.runs import UsedArtifact
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class Agreement:
     was written.
     """
 
-    judge: Pinned
+    judge: UsedArtifact
     labels: str
     labels_sha256: str
     threshold: Fraction
     confusion: Confusion
-    against: Pinned | None = None
+    against: UsedArtifact | None = None
     read: int = 0
     unjudged: int = 0
     engines: tuple[str, ...] = ()

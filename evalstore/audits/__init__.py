@@ -1,23 +1,35 @@
 """Why two runs differ: factors, edits and questions, in points that add up."""
 
-from evalstore.audits.bench import Subject
+from evalstore.audits.bench import ChangeSide
 from evalstore.audits.explain import audit
 from evalstore.audits.measure import measure
-from evalstore.audits.values import Audit, Cause, Drift, Factor, Flips, Mix, Moved, Name, Origin, Side, Source
+from evalstore.audits.values import (
+    Audit,
+    Cause,
+    Drift,
+    EditSource,
+    Factor,
+    FactorName,
+    Flips,
+    Mix,
+    Origin,
+    QuestionShare,
+    RunSide,
+)
 
 __all__ = [
     "Audit",
     "Cause",
+    "ChangeSide",
     "Drift",
+    "EditSource",
     "Factor",
+    "FactorName",
     "Flips",
     "Mix",
-    "Moved",
-    "Name",
     "Origin",
-    "Side",
-    "Source",
-    "Subject",
+    "QuestionShare",
+    "RunSide",
     "audit",
     "measure",
 ]

@@ -40,11 +40,11 @@ def attribute(levels: Cell, cells: Cells) -> Attribution | None:
     cells = cache(cells)
     changed = tuple(int(any(edits)) for edits in levels)
     players = [factor for factor, flag in enumerate(changed) if flag]
-    if any(cells(_cell(levels, entered)) is None for entered in coalitions(players)):
+    if any(cells(_build_cell(levels, entered)) is None for entered in coalitions(players)):
         return None
 
     def whole(state: State) -> Fraction:
-        return _scored(cells, _cell(levels, [factor for factor, flag in enumerate(state) if flag]))
+        return _score_cell(cells, _build_cell(levels, [factor for factor, flag in enumerate(state) if flag]))
 
     shares = tuple(sum((step.share for step in steps), Fraction(0)) for steps in shapley(changed, whole))
     return Attribution(
@@ -52,40 +52,40 @@ def attribute(levels: Cell, cells: Cells) -> Attribution | None:
         new=whole(changed),
         shares=shares,
         first=tuple(whole(state_of(changed, [f])) - whole(state_of(changed, [])) for f in range(len(levels))),
-        last=tuple(whole(changed) - whole(_without(changed, f)) for f in range(len(levels))),
-        edits=tuple(_within(levels, cells, factor, shares[factor]) for factor in range(len(levels))),
+        last=tuple(whole(changed) - whole(_remove_player(changed, f)) for f in range(len(levels))),
+        edits=tuple(_share_within_factor(levels, cells, factor, shares[factor]) for factor in range(len(levels))),
     )
 
 
-def _within(levels: Cell, cells: Cells, factor: int, share: Fraction) -> Estimates:
+def _share_within_factor(levels: Cell, cells: Cells, factor: int, share: Fraction) -> Estimates:
     """Return the shares of one factor's edits."""
     if sum(levels[factor]) == 1:
         return tuple(tuple(Estimate(share) for _ in range(steps)) for steps in levels[factor])
     others = [other for other, edits in enumerate(levels) if other != factor and any(edits)]
-    outer = [(weight(len(entered), len(others) + 1), _cell(levels, entered)) for entered in coalitions(others)]
+    outer = [(weight(len(entered), len(others) + 1), _build_cell(levels, entered)) for entered in coalitions(others)]
 
     @cache
     def gain(state: State) -> Fraction:
-        return sum((part * _gain(cells, cell, factor, state) for part, cell in outer), Fraction(0))
+        return sum((part * _compute_gain(cells, cell, factor, state) for part, cell in outer), Fraction(0))
 
     return shapley(levels[factor], gain)
 
 
-def _gain(cells: Cells, cell: Cell, factor: int, state: State) -> Fraction:
+def _compute_gain(cells: Cells, cell: Cell, factor: int, state: State) -> Fraction:
     after = cells((*cell[:factor], state, *cell[factor + 1 :]))
-    return Fraction(0) if after is None else after - _scored(cells, cell)
+    return Fraction(0) if after is None else after - _score_cell(cells, cell)
 
 
-def _cell(levels: Cell, entered: list[int] | tuple[int, ...]) -> Cell:
+def _build_cell(levels: Cell, entered: list[int] | tuple[int, ...]) -> Cell:
     return tuple(edits if factor in entered else (0,) * len(edits) for factor, edits in enumerate(levels))
 
 
-def _scored(cells: Cells, cell: Cell) -> Fraction:
+def _score_cell(cells: Cells, cell: Cell) -> Fraction:
     score = cells(cell)
     if score is None:
         raise AssertionError("a cell of whole factors lost its score")
     return score
 
 
-def _without(state: State, player: int) -> State:
+def _remove_player(state: State, player: int) -> State:
     return (*state[:player], 0, *state[player + 1 :])

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from evalstore.audits.grader import Grader
-from evalstore.audits.reach import Loader, model_of
-from evalstore.audits.rulers import Rulers
-from evalstore.audits.stored import Asked, Stored, asked_of, with_contents
-from evalstore.checks import combine
+from evalstore.audits.reach import RunArtifactLoader, model_of
+from evalstore.audits.rulers import VersionFinder
+from evalstore.audits.stored import QuestionVersion, StoredRun, asked_of, with_contents
+from evalstore.checks import combine_results
 from evalstore.errors import EvalstoreError, RefError, SchemaError
-from evalstore.judging import Panel
+from evalstore.judging import JudgeSession
 from evalstore.model import (
-    MISFITS,
+    MALFORMED_ERRORS,
     Artifact,
     Check,
     CheckResult,
@@ -26,15 +26,15 @@ from evalstore.model import (
     pins_of,
     rubric_of,
 )
-from evalstore.runs import Row
+from evalstore.runs import GradedRow
 
 Load = Callable[[str], Artifact]
 # How the checks of a rubric are combined, and the checks, each with its content as one text.
-_GradedBy = tuple[Scoring, tuple[tuple[Check, str], ...]]
+_GradingRule = tuple[Scoring, tuple[tuple[Check, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ChangeSide:
     """One side of a change: the artifact, how what it refers to is loaded, and a dataset's questions."""
 
     artifact: Artifact
@@ -48,21 +48,21 @@ class Subject:
 
 
 @dataclass(slots=True)
-class Bench:
+class SideReplay:
     """One side, ready to grade the rows of a run; rubrics are read once."""
 
-    side: Subject
-    stored: Stored
+    side: ChangeSide
+    stored: StoredRun
     grader: Grader
-    asked: Mapping[str, Asked]
-    _rubrics: dict[str, _GradedBy] = field(default_factory=dict)
-    _reached: dict[str, bool] = field(default_factory=dict)
+    asked: Mapping[str, QuestionVersion]
+    _parsed_rubrics: dict[str, _GradingRule] = field(default_factory=dict)
+    _affected_rubrics: dict[str, bool] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, side: Subject, stored: Stored, rulers: Rulers, panel: Panel) -> Bench:
+    def of(cls, side: ChangeSide, stored: StoredRun, rulers: VersionFinder, panel: JudgeSession) -> SideReplay:
         """Set one side up."""
         recorded = (*stored.run.judges, *stored.run.rubrics)
-        load = _loader(side, Loader(rulers, recorded))
+        load = _build_loader(side, RunArtifactLoader(rulers, recorded))
         grader = Grader(load, panel, model_of(stored.run, stored.run), strict=rulers.store.strict)
         is_dataset = side.artifact.kind is Kind.DATASET
         asked = {one.id: asked_of(one) for one in side.questions() if one.id in stored.rows} if is_dataset else None
@@ -71,29 +71,31 @@ class Bench:
         grader.learn(stored if same else bench.unreached())
         return bench
 
-    def unreached(self) -> Stored:
+    def unreached(self) -> StoredRun:
         """Return the run without the checks that grade otherwise now: what it recorded of those is no answer."""
         rulers = {
-            ref: replace(ruler, checks=tuple(one for one in ruler.checks if not self._refers(one[0])))
+            ref: replace(ruler, checks=tuple(one for one in ruler.checks if not self._refers_to_subject(one[0])))
             for ref, ruler in self.stored.rulers.items()
         }
         return replace(self.stored, rulers=rulers)
 
-    def reaches(self, row: Row) -> bool:
+    def reaches(self, row: GradedRow) -> bool:
         """Whether the changed artifact has a say in the score of a row."""
         if self.side.artifact.kind is Kind.DATASET:
             return self.stored.dataset.resolved.name == self.side.name
-        if row.rubric not in self._reached:
+        if row.rubric not in self._affected_rubrics:
             own = row.rubric.partition("@")[0] == self.side.name
             ruler = self.stored.rulers.get(row.rubric)
-            self._reached[row.rubric] = own or any(self._refers(check) for check, _ in (ruler.checks if ruler else ()))
-        return self._reached[row.rubric]
+            self._affected_rubrics[row.rubric] = own or any(
+                self._refers_to_subject(check) for check, _ in (ruler.checks if ruler else ())
+            )
+        return self._affected_rubrics[row.rubric]
 
-    def grade(self, row: Row, known: dict[str, CheckResult]) -> RubricResult | None:
+    def grade(self, row: GradedRow, known: dict[str, CheckResult]) -> RubricResult | None:
         """Return the result of a row, or None where something is missing; `known` are results of checks by content."""
         asked, before = self.asked.get(row.id), self.grader.unanswered
         try:
-            graded_by = self._graded_by(row, asked) if asked else None
+            graded_by = self._find_grading(row, asked) if asked else None
             if asked is None or graded_by is None:
                 return None
             scoring, checks = graded_by
@@ -106,44 +108,44 @@ class Bench:
         if self.grader.unanswered > before:
             return None
         by_content = {**known, **found}
-        return combine(scoring, [by_content[content]._replace(id=check.id) for check, content in checks])
+        return combine_results(scoring, [by_content[content]._replace(id=check.id) for check, content in checks])
 
-    def _graded_by(self, row: Row, asked: Asked) -> _GradedBy | None:
+    def _find_grading(self, row: GradedRow, asked: QuestionVersion) -> _GradingRule | None:
         """Return what grades a row on this side: the changed rubric, what its question names now, else as recorded."""
         if row.rubric.partition("@")[0] == self.side.name:
-            return self._read(self.side.name, self.side.artifact)
+            return self._parse_rubric(self.side.name, self.side.artifact)
         if self.side.artifact.kind is Kind.DATASET and asked.question.rubric_ref != row.rubric:
             ref = asked.question.rubric_ref
-            return self._read(ref, self.grader.load(ref)) if ref else None
+            return self._parse_rubric(ref, self.grader.load(ref)) if ref else None
         ruler = self.stored.rulers.get(row.rubric)
         return (ruler.rubric.scoring, ruler.checks) if ruler else None
 
-    def _read(self, key: str, artifact: Artifact) -> _GradedBy:
-        if key not in self._rubrics:
+    def _parse_rubric(self, key: str, artifact: Artifact) -> _GradingRule:
+        if key not in self._parsed_rubrics:
             try:
                 rubric = rubric_of(artifact.value)
-            except MISFITS as error:
+            except MALFORMED_ERRORS as error:
                 raise SchemaError(
                     f"{key} cannot grade anything: {type(error).__name__}: {error}", hint="evalstore validate says why"
                 ) from None
-            self._rubrics[key] = rubric.scoring, with_contents(rubric)
-        return self._rubrics[key]
+            self._parsed_rubrics[key] = rubric.scoring, with_contents(rubric)
+        return self._parsed_rubrics[key]
 
-    def _refers(self, check: Check) -> bool:
+    def _refers_to_subject(self, check: Check) -> bool:
         """Whether a check refers to the changed artifact, or to a rubric that does."""
-        return any(self._leads(text, inner=True) for _, text in check_pins((), check.params))
+        return any(self._leads_to_subject(text, inner=True) for _, text in check_pins((), check.params))
 
-    def _leads(self, text: str, *, inner: bool = False) -> bool:
+    def _leads_to_subject(self, text: str, *, inner: bool = False) -> bool:
         try:
             ref = parse_ref(text)
             if ref.name == self.side.name or not inner or ref.kind is not Kind.RUBRIC:
                 return ref.name == self.side.name
-            return any(self._leads(pin) for _, pin in pins_of(Kind.RUBRIC, self.grader.load(text).value))
+            return any(self._leads_to_subject(pin) for _, pin in pins_of(Kind.RUBRIC, self.grader.load(text).value))
         except EvalstoreError:
             return False  # what cannot be found leads nowhere
 
 
-def _loader(side: Subject, recorded: Load) -> Load:
+def _build_loader(side: ChangeSide, recorded: Load) -> Load:
     """Return how a side's checks are given what they refer to: the side itself, else as the run recorded it."""
 
     def load(text: str) -> Artifact:

@@ -7,90 +7,90 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from evalstore.audits.attribute import Attribution, Cell, attribute
-from evalstore.audits.causes import Journey, Sources, journey, repin
+from evalstore.audits.edit_history import EditHistory, Sources, journey, repin
 from evalstore.audits.grader import Grader
-from evalstore.audits.plan import Plan
-from evalstore.audits.questions import History, References, find_repin, references_of
-from evalstore.audits.rulers import Rulers
+from evalstore.audits.plan import HybridRubrics
+from evalstore.audits.questions import QuestionHistory, ReferenceHistory, find_repin, references_of
+from evalstore.audits.rulers import VersionFinder
 from evalstore.audits.shapley import State
-from evalstore.audits.stored import Stored, mixed
-from evalstore.audits.values import Origin, Source
+from evalstore.audits.stored import StoredRun, mixed
+from evalstore.audits.values import EditSource, Origin
 from evalstore.model import CheckResult
 
 # By state of the reference and by whose output (0 is A, 1 is B): the results of all variants of checks, and their
 # outcomes.
 Table = Mapping[tuple[int, int], tuple[Sequence[CheckResult], Sequence[int]]]
-_Key = tuple[str, str, Origin | None]
+_EditsKey = tuple[str, str, Origin | None]
 _Signature = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Common:
+class CommonQuestion:
     """One question that both runs scored: its attribution (None if inseparable), and the sources of the edits."""
 
     id: str
     levels: Cell
     attribution: Attribution | None
     sources: tuple[Sources, ...]
-    silent: tuple[Source, ...]
+    silent: tuple[EditSource, ...]
 
 
 @dataclass(slots=True)
-class Pairs:
+class QuestionAttributor:
     """Attributes common questions; journeys and equal tables are worked out once."""
 
-    a: Stored
-    b: Stored
-    rulers: Rulers
+    a: StoredRun
+    b: StoredRun
+    rulers: VersionFinder
     grader: Grader
-    history: History
-    _journeys: dict[_Key, tuple[Journey, Plan]] = field(default_factory=dict)
+    history: QuestionHistory
+    _edit_histories: dict[_EditsKey, tuple[EditHistory, HybridRubrics]] = field(default_factory=dict)
     _attributions: dict[_Signature, Attribution | None] = field(default_factory=dict)
 
-    def common(self, id_: str) -> Common:
+    def common(self, id_: str) -> CommonQuestion:
         """Return the attribution of one question that both runs have scored."""
-        key = self._key(id_)
-        passed, plan = self._journey(key)
+        key = self._find_edits_key(id_)
+        passed, plan = self._find_edit_history(key)
         references = references_of(self.history, self.a.asked[id_])
-        anew = (self._answered(),) if self._differs(id_) else ()
-        table = self._table(id_, plan, references, sides=1 + len(anew))
-        levels: Cell = (passed.track.levels, _levels(references.sources), _levels(anew))
-        return Common(
+        anew = (self._make_output_source(),) if self._has_other_output(id_) else ()
+        table = self._grade_variants(id_, plan, references, sides=1 + len(anew))
+        levels: Cell = (passed.track.levels, _count_steps(references.sources), _count_steps(anew))
+        return CommonQuestion(
             id=id_,
             levels=levels,
-            attribution=self._attribution(key, plan, levels, table),
-            sources=(passed.sources, _sources(references.sources), _sources(anew)),
+            attribution=self._find_attribution(key, plan, levels, table),
+            sources=(passed.sources, _group_sources(references.sources), _group_sources(anew)),
             silent=passed.silent,
         )
 
-    def _key(self, id_: str) -> _Key:
+    def _find_edits_key(self, id_: str) -> _EditsKey:
         old, new = self.a.rows[id_].rubric, self.b.rows[id_].rubric
         name = new.partition("@")[0]
         return old, new, None if old.partition("@")[0] == name else find_repin(self.history, id_, name)
 
-    def _journey(self, key: _Key) -> tuple[Journey, Plan]:
-        if key not in self._journeys:
+    def _find_edit_history(self, key: _EditsKey) -> tuple[EditHistory, HybridRubrics]:
+        if key not in self._edit_histories:
             old, new = self.a.rulers[key[0]].located, self.b.rulers[key[1]].located
             same = old.resolved.name == new.resolved.name
             passed = journey(self.rulers, old, new) if same else repin(old, new, key[2])
-            self._journeys[key] = passed, Plan(passed.track)
-        return self._journeys[key]
+            self._edit_histories[key] = passed, HybridRubrics(passed.track)
+        return self._edit_histories[key]
 
-    def _differs(self, id_: str) -> bool:
+    def _has_other_output(self, id_: str) -> bool:
         """Whether the outputs differ, or what they answered."""
         a, b = self.a.rows[id_].output_digest, self.b.rows[id_].output_digest
         return a != b or self.a.asked[id_].input != self.b.asked[id_].input
 
-    def _answered(self) -> Source:
+    def _make_output_source(self) -> EditSource:
         a, b = self.a.run.model, self.b.run.model
         what = (
             "the same model answered again"
             if a == b
             else "model and its settings, which stored outputs cannot separate"
         )
-        return Source(None, Origin(None, a, b), message=what)
+        return EditSource(None, Origin(None, a, b), message=what)
 
-    def _table(self, id_: str, plan: Plan, references: References, *, sides: int) -> Table:
+    def _grade_variants(self, id_: str, plan: HybridRubrics, references: ReferenceHistory, *, sides: int) -> Table:
         answers = [(side.rows[id_], side.asked[id_]) for side in (self.a, self.b)[:sides]]
         table = {}
         for state, reference in enumerate(references.states):
@@ -99,7 +99,7 @@ class Pairs:
                 table[state, side] = results, [plan.outcome(result) for result in results]
         return table
 
-    def _attribution(self, key: _Key, plan: Plan, levels: Cell, table: Table) -> Attribution | None:
+    def _find_attribution(self, key: _EditsKey, plan: HybridRubrics, levels: Cell, table: Table) -> Attribution | None:
         signature = (key, levels, tuple(outcome for _, outcomes in table.values() for outcome in outcomes))
         if signature not in self._attributions:
 
@@ -111,9 +111,9 @@ class Pairs:
         return self._attributions[signature]
 
 
-def _levels(steps: Sequence[Source]) -> State:
+def _count_steps(steps: Sequence[EditSource]) -> State:
     return (len(steps),) if steps else ()
 
 
-def _sources(steps: Sequence[Source]) -> Sources:
+def _group_sources(steps: Sequence[EditSource]) -> Sources:
     return (tuple(steps),) if steps else ()

@@ -20,7 +20,7 @@ from evalstore.audits.shapley import EXACT_PLAYERS, State
 from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
 
 
-class Part(NamedTuple):
+class RubricPart(NamedTuple):
     """One part of a rubric; `area` is check, param, item, weight or required (of check `name`), or scoring."""
 
     area: str
@@ -29,26 +29,26 @@ class Part(NamedTuple):
     item: str = ""
 
 
-Parts = Mapping[Part, Any]
-SWAP = Part("rubric", "")
+Parts = Mapping[RubricPart, Any]
+SWAP = RubricPart("rubric", "")
 # Lists in which neither order nor repetition counts.
 SETS = frozenset({"values", "required_sections", "forbidden_patterns"})
 # Kinds whose parameters stand for each other, or whose mixes would have to be asked of judges: never taken apart.
-_WHOLE = frozenset({"json_schema", "fact_match", "llm_judge", "composite"})
-_SCORING = ("combine", "missing", "errors")
+_WHOLE_KINDS = frozenset({"json_schema", "fact_match", "llm_judge", "composite"})
+_SCORING_KEYS = ("combine", "missing", "errors")
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
     """What changed and when: the parts before and after each step, and the numbers of those steps (from 0)."""
 
-    part: Part
+    part: RubricPart
     states: tuple[Parts, ...]
     steps: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Track:
+class RubricEdits:
     """The way from one rubric to another: the parts that stay, the edits, and the checks' names by version."""
 
     fixed: Parts
@@ -66,78 +66,81 @@ class Track:
         for edit, level in zip(self.edits, state, strict=True):
             parts |= edit.states[level]
         held = [part.name for part, value in parts.items() if part.area == "check" and value is not None]
-        return Rubric("", "", tuple(_check(name, parts) for name in held), _scoring(parts, held))
+        return Rubric("", "", tuple(_join_check(name, parts) for name in held), _join_scoring(parts, held))
 
 
-def track(versions: Sequence[Rubric]) -> Track:
+def track(versions: Sequence[Rubric]) -> RubricEdits:
     """Return the way through the versions of one rubric, the first and the last included.
 
     Checks are taken apart as long as that leaves few enough edits for exact shares; else each check is one part.
     """
     names = tuple(names_along(versions))
-    fine = _track(versions, names, _steady(versions, names))
-    return fine if len(fine.edits) <= EXACT_PLAYERS else _track(versions, names, frozenset())
+    fine = _build_edits(versions, names, _find_separable_checks(versions, names))
+    return fine if len(fine.edits) <= EXACT_PLAYERS else _build_edits(versions, names, frozenset())
 
 
-def swap(old: Rubric, new: Rubric) -> Track:
+def swap(old: Rubric, new: Rubric) -> RubricEdits:
     """Return the way from one rubric to another one with nothing in between: a single edit."""
     names = tuple({check.id: check.id for check in rubric.checks} for rubric in (old, new))
-    before, after = _rows((old, new), names, frozenset())
+    before, after = _list_version_parts((old, new), names, frozenset())
     gone = {part: None for part in before if part not in after}
-    return Track({}, (Edit(SWAP, (before, {**gone, **after}), (0,)),), names)
+    return RubricEdits({}, (Edit(SWAP, (before, {**gone, **after}), (0,)),), names)
 
 
-def _track(versions: Sequence[Rubric], names: tuple[Names, ...], apart: frozenset[str]) -> Track:
-    rows = _rows(versions, names, apart)
-    columns = {part: _filled(part, [row.get(part) for row in rows]) for row in rows for part in row}
+def _build_edits(versions: Sequence[Rubric], names: tuple[Names, ...], apart: frozenset[str]) -> RubricEdits:
+    rows = _list_version_parts(versions, names, apart)
+    columns = {part: _fill_gaps(part, [row.get(part) for row in rows]) for row in rows for part in row}
     changed = {part: values for part, values in columns.items() if values[0] != values[-1]}
     fixed = {part: values[-1] for part, values in columns.items() if part not in changed}
-    return Track(fixed, tuple(_edit(part, values) for part, values in sorted(changed.items())), names)
+    return RubricEdits(fixed, tuple(_build_edit(part, values) for part, values in sorted(changed.items())), names)
 
 
-def _edit(part: Part, values: Sequence[Any]) -> Edit:
+def _build_edit(part: RubricPart, values: Sequence[Any]) -> Edit:
     steps = tuple(step for step, (old, new) in enumerate(pairwise(values)) if old != new)
     return Edit(part, ({part: values[0]}, *({part: values[step + 1]} for step in steps)), steps)
 
 
-def _steady(versions: Sequence[Rubric], names: Sequence[Names]) -> frozenset[str]:
+def _find_separable_checks(versions: Sequence[Rubric], names: Sequence[Names]) -> frozenset[str]:
     """Return the names of the checks that every version has, with one kind that can be taken apart."""
     kinds = [
-        {(named[check.id], check.kind) for check in version.checks if check.kind not in _WHOLE}
+        {(named[check.id], check.kind) for check in version.checks if check.kind not in _WHOLE_KINDS}
         for version, named in zip(versions, names, strict=True)
     ]
     return frozenset(name for name, _ in set.intersection(*kinds))
 
 
-def _rows(versions: Sequence[Rubric], names: Sequence[Names], apart: frozenset[str]) -> list[dict[Part, Any]]:
-    weights = _weights(versions, names)
+def _list_version_parts(
+    versions: Sequence[Rubric], names: Sequence[Names], apart: frozenset[str]
+) -> list[dict[RubricPart, Any]]:
+    weights = _list_weights(versions, names)
     return [
-        {**_parts(version, named, apart), **own} for version, named, own in zip(versions, names, weights, strict=True)
+        {**_split_rubric(version, named, apart), **own}
+        for version, named, own in zip(versions, names, weights, strict=True)
     ]
 
 
-def _parts(rubric: Rubric, names: Names, apart: frozenset[str]) -> dict[Part, Any]:
-    parts: dict[Part, Any] = {Part("scoring", key): getattr(rubric.scoring, key) for key in _SCORING}
+def _split_rubric(rubric: Rubric, names: Names, apart: frozenset[str]) -> dict[RubricPart, Any]:
+    parts: dict[RubricPart, Any] = {RubricPart("scoring", key): getattr(rubric.scoring, key) for key in _SCORING_KEYS}
     for check in rubric.checks:
         name = names[check.id]
         bare = {key: value for key, value in check.params.items() if key not in OWN and not is_cosmetic(key)}
-        parts[Part("required", name)] = check.id in rubric.scoring.required
-        parts[Part("check", name)] = check.kind if name in apart else replace(check, id=name, params=bare)
+        parts[RubricPart("required", name)] = check.id in rubric.scoring.required
+        parts[RubricPart("check", name)] = check.kind if name in apart else replace(check, id=name, params=bare)
         if name in apart:
-            parts |= {Part("param", name, key): getattr(check, key) for key in ("threshold", "negate")}
-            parts |= {part: value for key, param in bare.items() for part, value in _params(name, key, param)}
+            parts |= {RubricPart("param", name, key): getattr(check, key) for key in ("threshold", "negate")}
+            parts |= {part: value for key, param in bare.items() for part, value in _split_param(name, key, param)}
     return parts
 
 
-def _params(name: str, key: str, value: Any) -> list[tuple[Part, Any]]:
+def _split_param(name: str, key: str, value: Any) -> list[tuple[RubricPart, Any]]:
     if key in SETS:
-        return [(Part("param", name, key), ()), *((Part("item", name, key, item), True) for item in value)]
-    return [(Part("param", name, key), value)]
+        return [(RubricPart("param", name, key), ()), *((RubricPart("item", name, key, item), True) for item in value)]
+    return [(RubricPart("param", name, key), value)]
 
 
-def _check(name: str, parts: Parts) -> Check:
-    """Put a check together again from what `_parts` made of it."""
-    kind = parts[Part("check", name)]
+def _join_check(name: str, parts: Parts) -> Check:
+    """Put a check together again from what `_split_rubric` made of it."""
+    kind = parts[RubricPart("check", name)]
     if isinstance(kind, Check):
         return kind
     own = {part.key: value for part, value in parts.items() if part.area == "param" and part.name == name}
@@ -148,28 +151,28 @@ def _check(name: str, parts: Parts) -> Check:
     return Check(name, kind, {"kind": kind, **params}, threshold, negate)
 
 
-def _scoring(parts: Parts, held: Sequence[str]) -> Scoring:
+def _join_scoring(parts: Parts, held: Sequence[str]) -> Scoring:
     # A gate or a weight of a check that is not there is void.
     return Scoring(
-        combine=Combine(parts[Part("scoring", "combine")]),
-        weights={name: parts[Part("weight", name)] for name in held},
-        required=frozenset(name for name in held if parts[Part("required", name)]),
-        missing=parts[Part("scoring", "missing")],
-        errors=parts[Part("scoring", "errors")],
+        combine=Combine(parts[RubricPart("scoring", "combine")]),
+        weights={name: parts[RubricPart("weight", name)] for name in held},
+        required=frozenset(name for name in held if parts[RubricPart("required", name)]),
+        missing=parts[RubricPart("scoring", "missing")],
+        errors=parts[RubricPart("scoring", "errors")],
     )
 
 
-def _weights(versions: Sequence[Rubric], names: Sequence[Names]) -> list[dict[Part, Fraction]]:
+def _list_weights(versions: Sequence[Rubric], names: Sequence[Names]) -> list[dict[RubricPart, Fraction]]:
     """Return each version's weights, on the scale of the version before where they are its multiple."""
-    rows: list[dict[Part, Fraction]] = []
+    rows: list[dict[RubricPart, Fraction]] = []
     for version, named in zip(versions, names, strict=True):
-        row = {Part("weight", name): version.scoring.weights.get(id_, Fraction(1)) for id_, name in named.items()}
-        factor = _factor(rows[-1], row) if rows else Fraction(1)
+        row = {RubricPart("weight", name): version.scoring.weights.get(id_, Fraction(1)) for id_, name in named.items()}
+        factor = _find_common_factor(rows[-1], row) if rows else Fraction(1)
         rows.append({part: weight / factor for part, weight in row.items()})
     return rows
 
 
-def _factor(old: Mapping[Part, Fraction], new: Mapping[Part, Fraction]) -> Fraction:
+def _find_common_factor(old: Mapping[RubricPart, Fraction], new: Mapping[RubricPart, Fraction]) -> Fraction:
     """Return the factor that takes the weights of the checks in both versions to the new ones; 1 when there is none."""
     both = [(old[part], new[part]) for part in old.keys() & new.keys()]
     factors = {after / before for before, after in both if before}
@@ -178,7 +181,7 @@ def _factor(old: Mapping[Part, Fraction], new: Mapping[Part, Fraction]) -> Fract
     return factors.pop()
 
 
-def _filled(part: Part, values: Sequence[Any]) -> tuple[Any, ...]:
+def _fill_gaps(part: RubricPart, values: Sequence[Any]) -> tuple[Any, ...]:
     """Return a part's values by version; the weight and the gate of an absent check are what they were or will be."""
     if part.area == "param" and part.key in SETS:
         return ((),) * len(values)  # its items say what changed

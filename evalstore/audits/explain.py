@@ -6,21 +6,21 @@ from fractions import Fraction
 from pathlib import Path
 
 from evalstore.audits.attribute import Attribution
-from evalstore.audits.cells import Common, Pairs
+from evalstore.audits.cells import CommonQuestion, QuestionAttributor
 from evalstore.audits.grader import drift
 from evalstore.audits.questions import read_history
 from evalstore.audits.reach import grader_of
-from evalstore.audits.rulers import Rulers
-from evalstore.audits.stored import Stored, read_stored
+from evalstore.audits.rulers import VersionFinder
+from evalstore.audits.stored import StoredRun, read_stored
 from evalstore.audits.totals import factors_of, flips_of, mean, mix_of
-from evalstore.audits.values import Audit, Drift, Side
+from evalstore.audits.values import Audit, Drift, RunSide
 from evalstore.audits.words import sentence
 from evalstore.errors import RefusedError
-from evalstore.judging import Judges, Panel, seated
+from evalstore.judging import Judges, JudgeSession, open_session
 from evalstore.runs import Run
 from evalstore.store import ArtifactStore
 
-_NAMED = 5
+_SHOWN_DRIFTS = 5
 
 
 def audit(
@@ -38,35 +38,35 @@ def audit(
     store, when grading it again gives other results than recorded (unless `allow_drift`: then the difference is told as
     not reproduced), when replies of judges are missing, or when no question was scored in both.
     """
-    with seated(judges or Judges(), store.git.common) as panel:
-        while (found := _audit(run_a, run_b, store, panel, allow_drift=allow_drift)) is None:
+    with open_session(judges or Judges(), store.git.find_common_directory) as panel:
+        while (found := _audit_once(run_a, run_b, store, panel, allow_drift=allow_drift)) is None:
             panel.gather()
         return found
 
 
-def _audit(
-    run_a: Run | Path | str, run_b: Run | Path | str, store: ArtifactStore, panel: Panel, *, allow_drift: bool
+def _audit_once(
+    run_a: Run | Path | str, run_b: Run | Path | str, store: ArtifactStore, panel: JudgeSession, *, allow_drift: bool
 ) -> Audit | None:
     """Return the audit, or None while replies are missing that somebody can be asked for."""
-    rulers = Rulers(store)
+    rulers = VersionFinder(store)
     a, b = read_stored(run_a, rulers), read_stored(run_b, rulers)
     grader = grader_of(a, b, rulers, panel)
     drifted = (*drift(a, grader, "A"), *drift(b, grader, "B"))
-    both = [id_ for id_, row in a.rows.items() if row.score is not None and _scored(b, id_)]
+    both = [id_ for id_, row in a.rows.items() if row.score is not None and _is_scored(b, id_)]
     if not both:
         raise RefusedError("no question was scored in both runs, so nothing can be compared")
-    pairs = Pairs(a, b, rulers, grader, read_history(a, b, both, rulers))
+    pairs = QuestionAttributor(a, b, rulers, grader, read_history(a, b, both, rulers))
     commons = [pairs.common(id_) for id_ in both]
     if drifted and not allow_drift:
-        raise _drifted(drifted)
+        raise _make_drift_error(drifted)
     if panel.waiting:
         return None
     if panel.missing or panel.failed:
-        raise _missing(panel)
-    return _sum(pairs, commons, drifted)
+        raise _make_missing_error(panel)
+    return _build_audit(pairs, commons, drifted)
 
 
-def _sum(pairs: Pairs, commons: list[Common], drifted: tuple[Drift, ...]) -> Audit:
+def _build_audit(pairs: QuestionAttributor, commons: list[CommonQuestion], drifted: tuple[Drift, ...]) -> Audit:
     a, b = pairs.a, pairs.b
     separable = [(common, common.attribution) for common in commons if common.attribution is not None]
     if not separable:
@@ -74,8 +74,8 @@ def _sum(pairs: Pairs, commons: list[Common], drifted: tuple[Drift, ...]) -> Aud
     compared = [common.id for common, _ in separable]
     factors = factors_of(separable, [b.rows[id_].group for id_ in compared])
     mix = mix_of(a.rows, b.rows, [common.id for common in commons], compared)
-    lost = {common.id: _lost(a, b, common, found) for common, found in separable}
-    sides = _side(a), _side(b)
+    lost = {common.id: _find_lost_change(a, b, common, found) for common, found in separable}
+    sides = _build_side(a), _build_side(b)
     found = Audit(
         a=sides[0],
         b=sides[1],
@@ -92,11 +92,11 @@ def _sum(pairs: Pairs, commons: list[Common], drifted: tuple[Drift, ...]) -> Aud
         sentence=sentence(sides[1].score - sides[0].score, factors, mix.effect, mean(lost.values())),
         notes=(*dict.fromkeys(pairs.rulers.notes), *pairs.grader.notes()),
     )
-    _check(found, {id_ for id_, share in lost.items() if share})
+    _assert_sums(found, {id_ for id_, share in lost.items() if share})
     return found
 
 
-def _check(found: Audit, lost: set[str]) -> None:
+def _assert_sums(found: Audit, lost: set[str]) -> None:
     """Assert what holds by construction; a violation is a bug here, and no audit is better than a wrong one."""
     if found.delta != sum((factor.share for factor in found.factors), found.mix.effect + found.not_reproduced):
         raise AssertionError("the shares of an audit do not add up")
@@ -107,17 +107,17 @@ def _check(found: Audit, lost: set[str]) -> None:
             raise AssertionError(f"the causes of {factor.name} do not add up")
 
 
-def _scored(stored: Stored, id_: str) -> bool:
+def _is_scored(stored: StoredRun, id_: str) -> bool:
     return id_ in stored.rows and stored.rows[id_].score is not None
 
 
-def _lost(a: Stored, b: Stored, common: Common, found: Attribution) -> Fraction:
+def _find_lost_change(a: StoredRun, b: StoredRun, common: CommonQuestion, found: Attribution) -> Fraction:
     """Return how much of one question's recorded change grading again does not give."""
     old, new = a.rows[common.id].score, b.rows[common.id].score
     return (new or Fraction(0)) - (old or Fraction(0)) - (found.new - found.old)
 
 
-def _side(stored: Stored) -> Side:
+def _build_side(stored: StoredRun) -> RunSide:
     run = stored.run
     score = mean(row.score for row in stored.rows.values())
     if run.score not in {None, score}:
@@ -125,7 +125,7 @@ def _side(stored: Stored) -> Side:
             f"{run.path} says {run.score}, but its rows average to {score}",
             hint="the aggregate and its rows do not belong together; score the outputs again",
         )
-    return Side(
+    return RunSide(
         run=str(run.path),
         score=score,
         questions=len(stored.rows),
@@ -136,7 +136,7 @@ def _side(stored: Stored) -> Side:
     )
 
 
-def _missing(panel: Panel) -> RefusedError:
+def _make_missing_error(panel: JudgeSession) -> RefusedError:
     if panel.failed:
         first = next(iter(panel.failed.values()))
         return RefusedError(
@@ -149,9 +149,9 @@ def _missing(panel: Panel) -> RefusedError:
     )
 
 
-def _drifted(drifted: tuple[Drift, ...]) -> RefusedError:
-    shown = "; ".join(f"{one.run} {one.id}: {one.what}" for one in drifted[:_NAMED])
-    more = f"; and {len(drifted) - _NAMED} more" if len(drifted) > _NAMED else ""
+def _make_drift_error(drifted: tuple[Drift, ...]) -> RefusedError:
+    shown = "; ".join(f"{one.run} {one.id}: {one.what}" for one in drifted[:_SHOWN_DRIFTS])
+    more = f"; and {len(drifted) - _SHOWN_DRIFTS} more" if len(drifted) > _SHOWN_DRIFTS else ""
     return RefusedError(
         f"{len(drifted)} recorded results are not reproduced: {shown}{more}",
         hint="an engine or a record changed; --allow-drift counts the difference as not reproduced",

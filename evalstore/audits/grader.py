@@ -6,26 +6,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalstore.audits.stored import Asked, Ruler, Stored
+from evalstore.audits.stored import QuestionVersion, RunRubric, StoredRun
 from evalstore.audits.values import Drift
-from evalstore.checks import Reach, combine, prepare_check
+from evalstore.checks import CheckContext, combine_results, prepare_check
 from evalstore.errors import RefusedError, SchemaError
-from evalstore.judging import NOT_KEPT, Panel
+from evalstore.judging import NOT_KEPT, JudgeSession
 from evalstore.model import (
     Artifact,
-    Call,
     Check,
     CheckResult,
-    Reply,
+    JudgeCall,
+    JudgeReply,
     RubricResult,
     Sample,
-    Unscored,
+    UnscoredReason,
     Verdict,
     check_pins,
 )
-from evalstore.runs import Row
+from evalstore.runs import GradedRow
 
-_Key = tuple[str, str, str, str]
+_ResultKey = tuple[str, str, str, str]
 
 
 @dataclass(slots=True)
@@ -38,24 +38,24 @@ class Grader:
     """
 
     load: Callable[[str], Artifact]
-    panel: Panel
+    panel: JudgeSession
     model: Mapping[str, Any]
     strict: bool
-    borrowed: set[_Key] = field(default_factory=set)
+    borrowed: set[_ResultKey] = field(default_factory=set)
     unanswered: int = 0
-    _wanted: list[Call] = field(default_factory=list)
-    _recorded: dict[_Key, CheckResult] = field(default_factory=dict)
-    _known: dict[_Key, CheckResult] = field(default_factory=dict)
-    _ready: dict[str, Callable[[Sample], CheckResult]] = field(default_factory=dict)
+    _missing_calls: list[JudgeCall] = field(default_factory=list)
+    _run_results: dict[_ResultKey, CheckResult] = field(default_factory=dict)
+    _results: dict[_ResultKey, CheckResult] = field(default_factory=dict)
+    _graders: dict[str, Callable[[Sample], CheckResult]] = field(default_factory=dict)
 
-    def learn(self, stored: Stored) -> None:
+    def learn(self, stored: StoredRun) -> None:
         """Remember what a run recorded of checks that refer to others."""
         for id_, row in stored.rows.items():
             if row.rubric in stored.rulers and id_ in stored.asked:
-                about, results = _about(stored.asked[id_], row), {check.id: check for check in row.checks}
+                about, results = _make_key(stored.asked[id_], row), {check.id: check for check in row.checks}
                 for check, content in stored.rulers[row.rubric].checks:
                     if check.id in results and any(check_pins((), check.params)):
-                        self._recorded[content, *about] = results[check.id]
+                        self._run_results[content, *about] = results[check.id]
 
     def notes(self) -> Iterator[str]:
         """Say what was not graded again."""
@@ -63,53 +63,55 @@ class Grader:
             count = len(self.borrowed)
             yield f"results of judges that were taken as recorded, because the replies they saw are not kept: {count:,}"
 
-    def rubric(self, ruler: Ruler, asked: Asked, row: Row) -> RubricResult:
+    def rubric(self, ruler: RunRubric, asked: QuestionVersion, row: GradedRow) -> RubricResult:
         """Return what `evaluate` answers for one row."""
         results = self.grade(ruler.checks, asked, row)
-        about = _about(asked, row)
-        self._known |= {(content, *about): one for (_, content), one in zip(ruler.checks, results, strict=True)}
-        return combine(ruler.rubric.scoring, results)
+        about = _make_key(asked, row)
+        self._results |= {(content, *about): one for (_, content), one in zip(ruler.checks, results, strict=True)}
+        return combine_results(ruler.rubric.scoring, results)
 
-    def grade(self, checks: Sequence[tuple[Check, str]], asked: Asked, row: Row) -> list[CheckResult]:
+    def grade(self, checks: Sequence[tuple[Check, str]], asked: QuestionVersion, row: GradedRow) -> list[CheckResult]:
         """Return the result of each check, given with its content, under its own id."""
-        about, sample = _about(asked, row), Sample(row.output, asked.question)
-        return [self._grade(check, (content, *about), sample)._replace(id=check.id) for check, content in checks]
+        about, sample = _make_key(asked, row), Sample(row.output, asked.question)
+        return [self._grade_check(check, (content, *about), sample)._replace(id=check.id) for check, content in checks]
 
-    def _grade(self, check: Check, key: _Key, sample: Sample) -> CheckResult:
-        if key in self._known:
-            return self._known[key]
+    def _grade_check(self, check: Check, key: _ResultKey, sample: Sample) -> CheckResult:
+        if key in self._results:
+            return self._results[key]
         try:
-            if key[0] not in self._ready:
-                self._ready[key[0]] = prepare_check(check, Reach(self.load, self._ask, self.model, strict=self.strict))
-            return self._result(key, sample)
+            if key[0] not in self._graders:
+                self._graders[key[0]] = prepare_check(
+                    check, CheckContext(self.load, self._find_reply, self.model, strict=self.strict)
+                )
+            return self._grade_or_reuse(key, sample)
         except SchemaError as error:  # of a version in between, which nobody has graded with
-            return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, Unscored.ERROR)
+            return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, UnscoredReason.ERROR)
 
-    def _result(self, key: _Key, sample: Sample) -> CheckResult:
-        self._wanted.clear()
-        result, recorded = self._ready[key[0]](sample), self._recorded.get(key)
-        if recorded and (self._wanted or _saw_others(recorded, result)):
+    def _grade_or_reuse(self, key: _ResultKey, sample: Sample) -> CheckResult:
+        self._missing_calls.clear()
+        result, recorded = self._graders[key[0]](sample), self._run_results.get(key)
+        if recorded and (self._missing_calls or _has_other_replies(recorded, result)):
             self.borrowed.add(key)
             return recorded
-        self.unanswered += len(self._wanted)
-        for call in self._wanted:
+        self.unanswered += len(self._missing_calls)
+        for call in self._missing_calls:
             self.panel.ask(call)
         return result
 
-    def _ask(self, call: Call) -> Reply:
+    def _find_reply(self, call: JudgeCall) -> JudgeReply:
         reply = self.panel.find(call)
         if reply is None or reply.problem:
-            self._wanted.append(call)
+            self._missing_calls.append(call)
         return reply or NOT_KEPT
 
 
-def _saw_others(recorded: CheckResult, result: CheckResult) -> bool:
+def _has_other_replies(recorded: CheckResult, result: CheckResult) -> bool:
     """Whether a recorded result rests on other replies: on none, or on some that were lost and asked for again."""
     known = bool(recorded.replies) or recorded.score is None
     return known and recorded.replies != result.replies
 
 
-def drift(stored: Stored, grader: Grader, name: str) -> Iterator[Drift]:
+def drift(stored: StoredRun, grader: Grader, name: str) -> Iterator[Drift]:
     """Yield what grading a run again gives otherwise than recorded; nothing at all is expected."""
     for id_, row in stored.rows.items():
         asked = stored.asked.get(id_)
@@ -118,34 +120,34 @@ def drift(stored: Stored, grader: Grader, name: str) -> Iterator[Drift]:
         if row.reference_digest not in {"", asked.reference} or row.input_digest not in {"", asked.input}:
             yield Drift(name, id_, "the question is another one than was recorded")
         elif (row.rubric or row.score is not None) and (
-            what := _difference(row, grader.rubric(_ruler(stored, row), asked, row))
+            what := _describe_difference(row, grader.rubric(_find_run_rubric(stored, row), asked, row))
         ):
             yield Drift(name, id_, what)
 
 
-def _ruler(stored: Stored, row: Row) -> Ruler:
+def _find_run_rubric(stored: StoredRun, row: GradedRow) -> RunRubric:
     if row.rubric not in stored.rulers:
         raise RefusedError(f"{stored.run.path} does not say what {row.rubric or 'the rubric'} was that graded {row.id}")
     return stored.rulers[row.rubric]
 
 
-def _difference(row: Row, again: RubricResult) -> str:
+def _describe_difference(row: GradedRow, again: RubricResult) -> str:
     """Return the first difference in words; empty when there is none."""
     recorded = {check.id: check for check in row.checks}
     for check in again.checks:
         was = recorded.get(check.id)
         if was is None or (was.score, was.verdict) != (check.score, check.verdict):
-            return f"{check.id} was {_shown(was)}, is {_shown(check)}"
+            return f"{check.id} was {_describe_result(was)}, is {_describe_result(check)}"
     if len(recorded) != len(again.checks):
         return f"{len(recorded)} checks were recorded, the rubric has {len(again.checks)}"
     if (row.score, row.verdict) != (again.score, again.verdict):
-        return f"the score was {_shown(row)}, is {_shown(again)}"
+        return f"the score was {_describe_result(row)}, is {_describe_result(again)}"
     return ""
 
 
-def _shown(result: CheckResult | RubricResult | Row | None) -> str:
+def _describe_result(result: CheckResult | RubricResult | GradedRow | None) -> str:
     return "absent" if result is None else "unscored" if result.score is None else f"{result.score} ({result.verdict})"
 
 
-def _about(asked: Asked, row: Row) -> tuple[str, str, str]:
+def _make_key(asked: QuestionVersion, row: GradedRow) -> tuple[str, str, str]:
     return asked.input, asked.reference, row.output_digest

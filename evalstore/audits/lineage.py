@@ -18,10 +18,10 @@ def names_along(versions: Sequence[Rubric]) -> Iterator[Names]:
     before: Names = {check.id: check.id for check in versions[0].checks}
     yield before
     for old, new in pairwise(versions):
-        now = {after: before[earlier] for earlier, after in _pairs(old.checks, new.checks)}
+        now = {after: before[earlier] for earlier, after in _match_checks(old.checks, new.checks)}
         for check in new.checks:
             if check.id not in now:
-                now[check.id] = _fresh(check.id, {*before.values(), *now.values()})
+                now[check.id] = _make_fresh_name(check.id, {*before.values(), *now.values()})
         yield now
         before = now
 
@@ -32,10 +32,10 @@ def content_of(check: Check) -> str:
     return canonical([check.kind, params, str(check.threshold), check.negate])
 
 
-def _pairs(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[str, str]]:
+def _match_checks(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[str, str]]:
     """Yield the ids of the checks that are the same in both; ids that come from the order say less than the content."""
     before, after = list(old), list(new)
-    for alike in _ALIKE:
+    for alike in _MATCHERS:
         for check in tuple(before):
             if (twin := next((other for other in after if alike(check, other)), None)) is not None:
                 before.remove(check)
@@ -43,23 +43,23 @@ def _pairs(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[str, st
                 yield check.id, twin.id
 
 
-def _equal(old: Check, new: Check) -> bool:
+def _has_equal_content(old: Check, new: Check) -> bool:
     return content_of(old) == content_of(new)
 
 
-def _same(old: Check, new: Check) -> bool:
+def _has_same_id(old: Check, new: Check) -> bool:
     return old.id == new.id
 
 
-_ALIKE: tuple[Callable[[Check, Check], bool], ...] = (
-    lambda old, new: _same(old, new) and _equal(old, new),
-    lambda old, new: "id" not in old.params and "id" not in new.params and _equal(old, new),
-    _same,
-    _equal,
+_MATCHERS: tuple[Callable[[Check, Check], bool], ...] = (
+    lambda old, new: _has_same_id(old, new) and _has_equal_content(old, new),
+    lambda old, new: "id" not in old.params and "id" not in new.params and _has_equal_content(old, new),
+    _has_same_id,
+    _has_equal_content,
 )
 
 
-def _fresh(name: str, taken: set[str]) -> str:
+def _make_fresh_name(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "'"
     return name

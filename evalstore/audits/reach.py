@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalstore.audits.grader import Grader
-from evalstore.audits.rulers import Rulers
-from evalstore.audits.stored import Stored
+from evalstore.audits.rulers import VersionFinder
+from evalstore.audits.stored import StoredRun
 from evalstore.documents import read_row
 from evalstore.errors import RefusedError
-from evalstore.judging import Panel
+from evalstore.judging import JudgeSession
 from evalstore.model import Artifact, PinType, parse_ref
-from evalstore.runs import Pinned, Run
+from evalstore.runs import Run, UsedArtifact
 
 _STEADY = frozenset({PinType.EXACT, PinType.REVISION})
 
 
 @dataclass(frozen=True, slots=True)
-class Loader:
+class RunArtifactLoader:
     """Loads what checks refer to: as recorded where a run recorded it, else as the store has it."""
 
-    rulers: Rulers
-    recorded: tuple[Pinned, ...]
+    rulers: VersionFinder
+    recorded: tuple[UsedArtifact, ...]
 
     def __call__(self, ref: str) -> Artifact:
         """Return the artifact; a reference that was not the same thing in both runs is refused."""
@@ -40,9 +40,9 @@ class Loader:
         return self.rulers.locate(alike[0]).resolved.artifact if alike else self.rulers.store.load(ref)
 
 
-def grader_of(a: Stored, b: Stored, rulers: Rulers, panel: Panel) -> Grader:
+def grader_of(a: StoredRun, b: StoredRun, rulers: VersionFinder, panel: JudgeSession) -> Grader:
     """Return what grades the outputs of two runs again, having learned what they recorded of judged checks."""
-    load = Loader(rulers, (*a.run.judges, *b.run.judges, *a.run.rubrics, *b.run.rubrics))
+    load = RunArtifactLoader(rulers, (*a.run.judges, *b.run.judges, *a.run.rubrics, *b.run.rubrics))
     grader = Grader(load, panel, model_of(a.run, b.run), strict=rulers.store.strict)
     grader.learn(a)
     grader.learn(b)

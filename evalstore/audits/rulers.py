@@ -8,15 +8,15 @@ from itertools import pairwise
 
 from evalstore.audits.values import Origin
 from evalstore.errors import EvalstoreError, RefError, RefusedError
-from evalstore.model import MISFITS, Kind, PinType, parse_ref, rubric_of
-from evalstore.runs import Pinned
+from evalstore.model import MALFORMED_ERRORS, Kind, PinType, parse_ref, rubric_of
+from evalstore.runs import UsedArtifact
 from evalstore.store import ArtifactStore, Release, Resolved
 
-_SHOWN = 12
+_DIGEST_LENGTH = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class ArtifactVersion:
     """An artifact with the content that a run recorded, and the release that holds it, if one does."""
 
     resolved: Resolved
@@ -34,40 +34,40 @@ class Located:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class VersionPath:
     """The versions from one content to another, both included, and the origin of each step."""
 
-    versions: tuple[Located, ...]
+    versions: tuple[ArtifactVersion, ...]
     origins: tuple[Origin, ...]
 
 
 @dataclass(slots=True)
-class Rulers:
+class VersionFinder:
     """Finds what runs were graded with in one store; `notes` says what was found elsewhere than recorded."""
 
     store: ArtifactStore
     notes: list[str] = field(default_factory=list)
 
-    def locate(self, pinned: Pinned) -> Located:
+    def locate(self, pinned: UsedArtifact) -> ArtifactVersion:
         """Return the artifact with exactly the recorded content, or raise `RefusedError` with what is missing."""
         reasons: list[EvalstoreError] = []
-        for ref in self._candidates(pinned):
+        for ref in self._list_candidates(pinned):
             try:
                 resolved = self.store.resolve(ref)
             except EvalstoreError as error:
                 reasons.append(error)
                 continue
             if resolved.digest == pinned.digest:
-                self._note(pinned, ref)
-                return Located(resolved, self._release(resolved))
-        raise _missing(pinned, reasons)
+                self._note_move(pinned, ref)
+                return ArtifactVersion(resolved, self._find_release(resolved))
+        raise _make_missing_error(pinned, reasons)
 
-    def way(self, old: Located, new: Located) -> Way:
+    def way(self, old: ArtifactVersion, new: ArtifactVersion) -> VersionPath:
         """Return the released versions from `old` to `new`, in that order, and who brought each."""
-        versions = (old, *self._between(old, new), new)
-        return Way(versions, tuple(self._origin(before, after) for before, after in pairwise(versions)))
+        versions = (old, *self._find_between(old, new), new)
+        return VersionPath(versions, tuple(self._find_origin(before, after) for before, after in pairwise(versions)))
 
-    def _candidates(self, pinned: Pinned) -> Iterator[str]:
+    def _list_candidates(self, pinned: UsedArtifact) -> Iterator[str]:
         ref = parse_ref(pinned.ref)
         releases = (f"{ref.name}@{release.version}" for release in reversed(self.store.list_releases(ref.kind, ref.id)))
         if ref.type is not PinType.EXACT:
@@ -79,7 +79,7 @@ class Rulers:
             yield f"{ref.name}@git:{pinned.commit}"
         yield from releases
 
-    def _note(self, pinned: Pinned, found: str) -> None:
+    def _note_move(self, pinned: UsedArtifact, found: str) -> None:
         if found == pinned.ref:
             return
         what = "now holds other content than the run recorded"
@@ -87,11 +87,11 @@ class Rulers:
             what = "was a file on disk"
         self.notes.append(f"{pinned.ref} {what}; the same content was found as {found}")
 
-    def _release(self, resolved: Resolved) -> Release | None:
+    def _find_release(self, resolved: Resolved) -> Release | None:
         releases = self.store.list_releases(resolved.kind, resolved.id)
         return next((release for release in releases if release.tag == resolved.tag), None)
 
-    def _between(self, old: Located, new: Located) -> Iterator[Located]:
+    def _find_between(self, old: ArtifactVersion, new: ArtifactVersion) -> Iterator[ArtifactVersion]:
         if not (old.release and new.release) or old.resolved.name != new.resolved.name:
             return
         low, high = sorted((old.release.version, new.release.version))
@@ -100,13 +100,13 @@ class Rulers:
         for release in inside if low == old.release.version else reversed(inside):
             try:
                 resolved = self.store.resolve(f"{release.name}@{release.version}")
-                _try(resolved)
-            except (EvalstoreError, *MISFITS) as error:
+                _check_readable(resolved)
+            except (EvalstoreError, *MALFORMED_ERRORS) as error:
                 self.notes.append(f"{release.tag} was passed over, because it cannot be read: {error}")
             else:
-                yield Located(resolved, release)
+                yield ArtifactVersion(resolved, release)
 
-    def _origin(self, old: Located, new: Located) -> Origin:
+    def _find_origin(self, old: ArtifactVersion, new: ArtifactVersion) -> Origin:
         # Going back from 2.0.0 to 1.0.0 undoes what 2.0.0 brought.
         back = old.release and new.release and old.release.version > new.release.version
         oid = (old if back else new).commit
@@ -119,15 +119,15 @@ class Rulers:
         return Origin(*names, commit.oid, commit.author, commit.date)
 
 
-def _try(resolved: Resolved) -> None:
+def _check_readable(resolved: Resolved) -> None:
     """Raise what a broken rubric raises; a version that nobody could grade with is no step on the way."""
     if resolved.kind is Kind.RUBRIC:
         rubric_of(resolved.artifact.value)
 
 
-def _missing(pinned: Pinned, reasons: list[EvalstoreError]) -> RefusedError:
+def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> RefusedError:
     ref = parse_ref(pinned.ref)
-    digest = pinned.digest[:_SHOWN]
+    digest = pinned.digest[:_DIGEST_LENGTH]
     if reasons and isinstance(reasons[0], RefError) and ref.type is PinType.EXACT:
         message = f"the run was graded with {pinned.ref}, and {reasons[0].message}"
     elif ref.type is PinType.EXACT:

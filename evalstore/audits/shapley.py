@@ -38,7 +38,11 @@ def shapley(levels: State, value: Value) -> Estimates:
     `levels` says how many steps each player has. The shares sum to `value(levels) - value(zeros)` either way.
     """
     players = [player for player, steps in enumerate(levels) if steps]
-    return _exact(levels, players, value) if len(players) <= EXACT_PLAYERS else _sampled(levels, players, value)
+    return (
+        _share_exactly(levels, players, value)
+        if len(players) <= EXACT_PLAYERS
+        else _sample_shares(levels, players, value)
+    )
 
 
 def visited(levels: State) -> Iterator[State]:
@@ -69,18 +73,18 @@ def state_of(levels: State, entered: Sequence[int]) -> State:
     return tuple(steps if player in entered else 0 for player, steps in enumerate(levels))
 
 
-def _exact(levels: State, players: Sequence[int], value: Value) -> Estimates:
+def _share_exactly(levels: State, players: Sequence[int], value: Value) -> Estimates:
     shares = [[Fraction(0)] * steps for steps in levels]
     for player in players:
         for entered in coalitions([other for other in players if other != player]):
             share = weight(len(entered), len(players))
-            for step, gain in enumerate(_gains(state_of(levels, entered), player, levels[player], value)):
+            for step, gain in enumerate(_list_gains(state_of(levels, entered), player, levels[player], value)):
                 if gain:  # most edits move few questions
                     shares[player][step] += share * gain
     return tuple(tuple(map(Estimate, steps)) for steps in shares)
 
 
-def _gains(state: State, player: int, steps: int, value: Value) -> Iterator[Fraction]:
+def _list_gains(state: State, player: int, steps: int, value: Value) -> Iterator[Fraction]:
     """Yield what each step of a player adds to a state in which it has taken none."""
     before = value(state)
     for step in range(1, steps + 1):
@@ -89,19 +93,19 @@ def _gains(state: State, player: int, steps: int, value: Value) -> Iterator[Frac
         before = after
 
 
-def _sampled(levels: State, players: Sequence[int], value: Value) -> Estimates:
+def _sample_shares(levels: State, players: Sequence[int], value: Value) -> Estimates:
     chance = random.Random(_SEED)  # noqa: S311  # repeatable on purpose
     seen: list[list[list[Fraction]]] = [[[] for _ in range(steps)] for steps in levels]
     for _ in range(ROUNDS):
         state: State = tuple(0 for _ in levels)
         for player in chance.sample(players, len(players)):
-            for step, gain in enumerate(_gains(state, player, levels[player], value)):
+            for step, gain in enumerate(_list_gains(state, player, levels[player], value)):
                 seen[player][step].append(gain)
             state = (*state[:player], levels[player], *state[player + 1 :])
-    return tuple(tuple(map(_estimate, steps)) for steps in seen)
+    return tuple(tuple(map(_average_gains, steps)) for steps in seen)
 
 
-def _estimate(gains: Sequence[Fraction]) -> Estimate:
+def _average_gains(gains: Sequence[Fraction]) -> Estimate:
     mean = sum(gains, Fraction(0)) / len(gains)
     spread = sum(float(gain - mean) ** 2 for gain in gains)
     return Estimate(mean, sqrt(spread / (len(gains) - 1) / len(gains)))

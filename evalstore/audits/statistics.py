@@ -25,14 +25,14 @@ _POWER = 2.8  # the smallest effect that is found four times of five, in standar
 
 def interval(shares: Sequence[Fraction], groups: Sequence[str | None]) -> Interval | None:
     """Return the 95 % interval of the mean share; None for fewer than 2 questions, or 10 groups."""
-    units = _units(shares, groups)
+    units = _group_units(shares, groups)
     grouped = len(units) < len(shares)
     if len(units) < (FEWEST_GROUPS if grouped else 2):
         return None
     if len({total / count for total, count in units}) == 1:
         mean = units[0][0] / units[0][1]
         return mean, mean
-    return _normal(units) if len(units) >= NORMAL_FROM else _bootstrap(units)
+    return _normal_interval(units) if len(units) >= NORMAL_FROM else _bootstrap_interval(units)
 
 
 def detectable(shares: Sequence[Fraction]) -> float | None:
@@ -47,7 +47,7 @@ def mid_p(one: int, other: int) -> float:
     return min(1.0, float(Fraction(2 * below + comb(flips, fewer), 2**flips)))
 
 
-def _units(shares: Sequence[Fraction], groups: Sequence[str | None]) -> list[tuple[float, int]]:
+def _group_units(shares: Sequence[Fraction], groups: Sequence[str | None]) -> list[tuple[float, int]]:
     """Return (sum, count) of each group; a question without a group is one by itself."""
     units: dict[tuple[str, int], tuple[float, int]] = {}
     for index, (share, group) in enumerate(zip(shares, groups, strict=True)):
@@ -57,24 +57,24 @@ def _units(shares: Sequence[Fraction], groups: Sequence[str | None]) -> list[tup
     return list(units.values())
 
 
-def _bootstrap(units: Sequence[tuple[float, int]]) -> Interval:
+def _bootstrap_interval(units: Sequence[tuple[float, int]]) -> Interval:
     chance = random.Random(_SEED)  # noqa: S311  # repeatable on purpose
     size = len(units)
     if all(count == 1 for _, count in units):
         totals = [total for total, _ in units]
         means = [sum(chance.choices(totals, k=size)) / size for _ in range(RESAMPLES)]
     else:
-        means = [_mean(chance.choices(units, k=size)) for _ in range(RESAMPLES)]
+        means = [_average_units(chance.choices(units, k=size)) for _ in range(RESAMPLES)]
     means.sort()
     return means[round(0.025 * RESAMPLES) - 1], means[round(0.975 * RESAMPLES) - 1]
 
 
-def _mean(units: Sequence[tuple[float, int]]) -> float:
+def _average_units(units: Sequence[tuple[float, int]]) -> float:
     return sum(total for total, _ in units) / sum(count for _, count in units)
 
 
-def _normal(units: Sequence[tuple[float, int]]) -> Interval:
-    mean, size = _mean(units), fmean(count for _, count in units)
+def _normal_interval(units: Sequence[tuple[float, int]]) -> Interval:
+    mean, size = _average_units(units), fmean(count for _, count in units)
     residuals = [(total - mean * count) / size for total, count in units]
     reach = _Z * stdev(residuals) / sqrt(len(units))
     return mean - reach, mean + reach

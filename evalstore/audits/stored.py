@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalstore.audits.lineage import content_of
-from evalstore.audits.rulers import Located, Rulers
+from evalstore.audits.rulers import ArtifactVersion, VersionFinder
 from evalstore.errors import RefusedError
 from evalstore.model import SEEN, Check, Question, Rubric, rubric_of
-from evalstore.runs import Row, Run, read_rows, read_run
+from evalstore.runs import GradedRow, Run, read_rows, read_run
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionVersion:
     """A question as one run asked it, and the digests of its two parts."""
 
     question: Question
@@ -23,32 +23,32 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruler:
+class RunRubric:
     """A rubric of a run: where it is in the store, read once, and its checks with their contents."""
 
-    located: Located
+    located: ArtifactVersion
     rubric: Rubric
     checks: tuple[tuple[Check, str], ...]
 
     @classmethod
-    def of(cls, located: Located) -> Ruler:
+    def of(cls, located: ArtifactVersion) -> RunRubric:
         """Read a located rubric."""
         rubric = rubric_of(located.resolved.artifact.value)
         return cls(located, rubric, with_contents(rubric))
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredRun:
     """One run, ready to be graded again: its rows by id, its questions, and its rulers as they are in the store."""
 
     run: Run
-    rows: Mapping[str, Row]
-    dataset: Located
-    rulers: Mapping[str, Ruler]
-    asked: Mapping[str, Asked]
+    rows: Mapping[str, GradedRow]
+    dataset: ArtifactVersion
+    rulers: Mapping[str, RunRubric]
+    asked: Mapping[str, QuestionVersion]
 
 
-def read_stored(run: Run | Path | str, rulers: Rulers) -> Stored:
+def read_stored(run: Run | Path | str, rulers: VersionFinder) -> StoredRun:
     """Read a run and find its rulers; raises `RefusedError` with what is missing when it cannot be graded again."""
     run = run if isinstance(run, Run) else read_run(Path(run))
     if run.dataset is None:
@@ -56,13 +56,13 @@ def read_stored(run: Run | Path | str, rulers: Rulers) -> Stored:
             f"{run.path} names no dataset version, so its rulers cannot be found",
             hint=f"score its outputs here first: evalstore score DATASET {run.path}",
         )
-    rows = _by_id(run)
+    rows = _index_rows(run)
     dataset = rulers.locate(run.dataset)
-    return Stored(
+    return StoredRun(
         run=run,
         rows=rows,
         dataset=dataset,
-        rulers={pinned.ref: Ruler.of(rulers.locate(pinned)) for pinned in run.rubrics},
+        rulers={pinned.ref: RunRubric.of(rulers.locate(pinned)) for pinned in run.rubrics},
         asked={q.id: asked_of(q) for q in rulers.store.read_questions(dataset.resolved) if q.id in rows},
     )
 
@@ -72,23 +72,23 @@ def with_contents(rubric: Rubric) -> tuple[tuple[Check, str], ...]:
     return tuple((check, content_of(check)) for check in rubric.checks)
 
 
-def asked_of(question: Question) -> Asked:
+def asked_of(question: Question) -> QuestionVersion:
     """Return a question with the digests of what the model saw and of what graders read besides."""
-    return Asked(question, question.input_digest, question.reference_digest)
+    return QuestionVersion(question, question.input_digest, question.reference_digest)
 
 
-def mixed(reference: Asked, input_: Asked) -> Asked:
+def mixed(reference: QuestionVersion, input_: QuestionVersion) -> QuestionVersion:
     """Return the question with the reference of one version and the input of another."""
     if reference.input == input_.input:
         return reference
     kept = {key: value for key, value in reference.question.row.items() if key not in SEEN}
     seen = {key: input_.question.row[key] for key in SEEN if key in input_.question.row}
     question = Question(reference.question.id, input_.question.input, {**kept, **seen})
-    return Asked(question, input_.input, reference.reference)
+    return QuestionVersion(question, input_.input, reference.reference)
 
 
-def _by_id(run: Run) -> dict[str, Row]:
-    rows: dict[str, Row] = {}
+def _index_rows(run: Run) -> dict[str, GradedRow]:
+    rows: dict[str, GradedRow] = {}
     for row in read_rows(run):
         if row.id in rows:
             raise RefusedError(

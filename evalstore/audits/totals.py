@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from evalstore.audits.attribute import Attribution
-from evalstore.audits.cells import Common
+from evalstore.audits.cells import CommonQuestion
 from evalstore.audits.statistics import interval, mid_p
-from evalstore.audits.values import Cause, Factor, Flips, Mix, Moved, Name, Source
+from evalstore.audits.values import Cause, EditSource, Factor, FactorName, Flips, Mix, QuestionShare
 from evalstore.audits.words import claim
 from evalstore.model import Verdict
-from evalstore.runs import Row
+from evalstore.runs import GradedRow
 
 _WORST = 5
-Rows = Mapping[str, Row]
-Separable = Sequence[tuple[Common, Attribution]]
+Rows = Mapping[str, GradedRow]
+Separable = Sequence[tuple[CommonQuestion, Attribution]]
 
 
 @dataclass(slots=True)
-class _Sum:
+class _RunningSum:
     share: Fraction = field(default_factory=Fraction)
     error: float = 0.0
     moved: int = 0
@@ -34,7 +34,7 @@ def mean(scores: Iterable[Fraction | None]) -> Fraction:
 
 def factors_of(commons: Separable, groups: Sequence[str | None]) -> tuple[Factor, ...]:
     """Return the factors over all separable questions, in the order of the report."""
-    return tuple(_factor(index, name, commons, groups) for index, name in enumerate(Name))
+    return tuple(_sum_factor(index, name, commons, groups) for index, name in enumerate(FactorName))
 
 
 def mix_of(a: Rows, b: Rows, both: Sequence[str], compared: Sequence[str]) -> Mix:
@@ -61,12 +61,12 @@ def flips_of(a: Rows, b: Rows, ids: Sequence[str]) -> Flips:
     return Flips(worse, better, mid_p(len(worse), len(better)))
 
 
-def _factor(index: int, name: Name, commons: Separable, groups: Sequence[str | None]) -> Factor:
+def _sum_factor(index: int, name: FactorName, commons: Separable, groups: Sequence[str | None]) -> Factor:
     shares = [found.shares[index] for _, found in commons]
     ends = [mean(found.first[index] for _, found in commons), mean(found.last[index] for _, found in commons)]
     changed = sum(any(common.levels[index]) for common, _ in commons)
     ci = interval(shares, groups) if changed else None
-    moved = [Moved(common.id, share) for (common, _), share in zip(commons, shares, strict=True) if share]
+    moved = [QuestionShare(common.id, share) for (common, _), share in zip(commons, shares, strict=True) if share]
     return Factor(
         name=name,
         share=mean(shares),
@@ -75,24 +75,24 @@ def _factor(index: int, name: Name, commons: Separable, groups: Sequence[str | N
         changed=changed,
         moved=len(moved),
         claim=claim(name, shares, changed, ci),
-        causes=_causes(index, commons),
+        causes=_sum_causes(index, commons),
         worst=tuple(sorted(moved, key=lambda one: (-abs(one.share), one.id))[:_WORST]),
     )
 
 
-def _causes(index: int, commons: Separable) -> tuple[Cause, ...]:
-    sums: dict[Source, _Sum] = {}
+def _sum_causes(index: int, commons: Separable) -> tuple[Cause, ...]:
+    sums: dict[EditSource, _RunningSum] = {}
     for common, found in commons:
         for sources, steps in zip(common.sources[index], found.edits[index], strict=True):
             for source, step in zip(sources, steps, strict=True):
-                total = sums.setdefault(source, _Sum())
+                total = sums.setdefault(source, _RunningSum())
                 total.share += step.share
                 # Every question samples the same orders, so errors may add up instead of cancelling out.
                 total.error += step.error
                 total.moved += bool(step.share)
         if index == 0:
             for source in common.silent:
-                sums.setdefault(source, _Sum())
+                sums.setdefault(source, _RunningSum())
     size = len(commons)
     causes = (Cause(source, one.share / size, one.moved, one.error / size) for source, one in sums.items())
     return tuple(sorted(causes, key=lambda cause: -abs(cause.share)))

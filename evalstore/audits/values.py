@@ -9,7 +9,7 @@ from fractions import Fraction
 Interval = tuple[float, float]
 
 
-class Name(StrEnum):
+class FactorName(StrEnum):
     """The factors, in the order of the report."""
 
     RUBRIC = "rubric"
@@ -18,7 +18,7 @@ class Name(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class RunSide:
     """One of the two runs: its aggregate JSON, its mean score, and what it was made from."""
 
     run: str
@@ -43,7 +43,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class EditSource:
     """One edit: the rule that names it (None for new outputs), all rules that fit, and where it came from."""
 
     rule: str | None
@@ -57,14 +57,14 @@ class Source:
 class Cause:
     """What one edit did to the mean score of the common questions; `error` bounds its standard error, 0 if exact."""
 
-    source: Source
+    source: EditSource
     share: Fraction
     moved: int
     error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class QuestionShare:
     """One question, and how far one factor moved its score."""
 
     id: str
@@ -80,7 +80,7 @@ class Factor:
     `claim` what may be said of all that.
     """
 
-    name: Name
+    name: FactorName
     share: Fraction
     order: tuple[Fraction, Fraction]
     ci: Interval | None
@@ -88,7 +88,7 @@ class Factor:
     moved: int
     claim: str
     causes: tuple[Cause, ...]
-    worst: tuple[Moved, ...]
+    worst: tuple[QuestionShare, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,8 @@ class Drift:
 class Audit:
     """Why run B scores otherwise than run A; `delta` is the sum of the shares, the mix and what was not reproduced."""
 
-    a: Side
-    b: Side
+    a: RunSide
+    b: RunSide
     delta: Fraction
     common: int
     common_a: Fraction

@@ -8,7 +8,7 @@ from math import lcm
 from operator import mul
 from typing import NamedTuple
 
-from evalstore.model import CheckResult, Combine, RubricResult, Scoring, Unscored, Verdict
+from evalstore.model import CheckResult, Combine, RubricResult, Scoring, UnscoredReason, Verdict
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
@@ -22,7 +22,7 @@ class CountedCheck(NamedTuple):
     weight: Fraction
 
 
-def combine(scoring: Scoring, results: Sequence[CheckResult]) -> RubricResult:
+def combine_results(scoring: Scoring, results: Sequence[CheckResult]) -> RubricResult:
     """Combine the checks' results; the verdict is pass when the score is at least the rubric's threshold.
 
     In this order:
@@ -34,11 +34,11 @@ def combine(scoring: Scoring, results: Sequence[CheckResult]) -> RubricResult:
     4. No check counts: the rubric is unscored.
     5. The mode's row in `MODES`; a weighted average over a total weight of 0 is unscored.
     """
-    score, reason = _score(scoring, results)
-    return RubricResult(score, _verdict(score, scoring.threshold), tuple(results), reason)
+    score, reason = _compute_score(scoring, results)
+    return RubricResult(score, _decide_verdict(score, scoring.threshold), tuple(results), reason)
 
 
-def counted(scoring: Scoring, results: Sequence[CheckResult]) -> list[CountedCheck]:
+def select_counted(scoring: Scoring, results: Sequence[CheckResult]) -> list[CountedCheck]:
     """Return the checks that the rubric counts, in order, after the policies for unscored checks."""
     return [
         CountedCheck(
@@ -48,59 +48,59 @@ def counted(scoring: Scoring, results: Sequence[CheckResult]) -> list[CountedChe
             scoring.weights.get(result.id, _ONE),
         )
         for result in results
-        if result.score is not None or _counts(scoring, result)
+        if result.score is not None or _counts_as_zero(scoring, result)
     ]
 
 
-def _counts(scoring: Scoring, result: CheckResult) -> bool:
+def _counts_as_zero(scoring: Scoring, result: CheckResult) -> bool:
     """Whether an unscored check counts as 0."""
-    policy = scoring.missing if result.unscored is Unscored.MISSING else scoring.errors
+    policy = scoring.missing if result.unscored is UnscoredReason.MISSING else scoring.errors
     return policy == "zero"
 
 
-def _score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fraction | None, str]:
-    if scoring.errors == "fail" and (broken := [one.id for one in results if one.unscored is Unscored.ERROR]):
-        return _ZERO, f"could not be graded, and this rubric counts that as 0: {_listed(broken)}"
-    checks = counted(scoring, results)
+def _compute_score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fraction | None, str]:
+    if scoring.errors == "fail" and (broken := [one.id for one in results if one.unscored is UnscoredReason.ERROR]):
+        return _ZERO, f"could not be graded, and this rubric counts that as 0: {_join_ids(broken)}"
+    checks = select_counted(scoring, results)
     if scoring.required and (closed := [one.id for one in checks if one.id in scoring.required and not one.passed]):
-        return _ZERO, f"required and failed: {_listed(closed)}"
+        return _ZERO, f"required and failed: {_join_ids(closed)}"
     if not checks:
         return None, "no check was scored"
     score = MODES[scoring.combine](checks)
     return score, "" if score is not None else "the checks that were scored have no weight"
 
 
-def _all_pass(checks: Sequence[CountedCheck]) -> Fraction:
+def _score_all_pass(checks: Sequence[CountedCheck]) -> Fraction:
     return _ONE if all(check.passed for check in checks) else _ZERO
 
 
-def _any_pass(checks: Sequence[CountedCheck]) -> Fraction:
+def _score_any_pass(checks: Sequence[CountedCheck]) -> Fraction:
     return _ONE if any(check.passed for check in checks) else _ZERO
 
 
-def _weighted_avg(checks: Sequence[CountedCheck]) -> Fraction | None:
-    weights, _ = _whole([check.weight for check in checks])
-    scores, unit = _whole([check.score for check in checks])
+def _average_by_weight(checks: Sequence[CountedCheck]) -> Fraction | None:
+    weights, _ = _scale_to_integers([check.weight for check in checks])
+    scores, unit = _scale_to_integers([check.score for check in checks])
     total = sum(weights)
     return Fraction(sum(map(mul, weights, scores)), total * unit) if total else None
 
 
-def _whole(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
+def _scale_to_integers(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
     """Return numbers over one denominator, and it: sums of fractions would be reduced term by term."""
     pairs = [number.as_integer_ratio() for number in numbers]
     unit = lcm(*[below for _, below in pairs])
     return [above * (unit // below) for above, below in pairs], unit
 
 
-def _min(checks: Sequence[CountedCheck]) -> Fraction:
+def _find_lowest(checks: Sequence[CountedCheck]) -> Fraction:
     return min(check.score for check in checks)
 
 
-def _max(checks: Sequence[CountedCheck]) -> Fraction:
+def _find_highest(checks: Sequence[CountedCheck]) -> Fraction:
     return max(check.score for check in checks)
 
 
-def _median(checks: Sequence[CountedCheck]) -> Fraction:
+def _find_median(checks: Sequence[CountedCheck]) -> Fraction:
     scores = sorted(check.score for check in checks)
     middle = len(scores) // 2
     return scores[middle] if len(scores) % 2 else (scores[middle - 1] + scores[middle]) / 2
@@ -108,20 +108,20 @@ def _median(checks: Sequence[CountedCheck]) -> Fraction:
 
 # At least one check each; None only where nothing has weight.
 MODES: Mapping[Combine, Callable[[Sequence[CountedCheck]], Fraction | None]] = {
-    Combine.ALL_PASS: _all_pass,
-    Combine.ANY_PASS: _any_pass,
-    Combine.WEIGHTED_AVG: _weighted_avg,
-    Combine.MIN: _min,
-    Combine.MAX: _max,
-    Combine.MEDIAN: _median,
+    Combine.ALL_PASS: _score_all_pass,
+    Combine.ANY_PASS: _score_any_pass,
+    Combine.WEIGHTED_AVG: _average_by_weight,
+    Combine.MIN: _find_lowest,
+    Combine.MAX: _find_highest,
+    Combine.MEDIAN: _find_median,
 }
 
 
-def _verdict(score: Fraction | None, threshold: Fraction) -> Verdict:
+def _decide_verdict(score: Fraction | None, threshold: Fraction) -> Verdict:
     if score is None:
         return Verdict.UNSCORED
     return Verdict.PASS if score >= threshold else Verdict.FAIL
 
 
-def _listed(ids: list[str]) -> str:
+def _join_ids(ids: list[str]) -> str:
     return ", ".join(sorted(ids))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evalstore.checks.combine import combine
+from evalstore.checks.combine import combine_results
 from evalstore.checks.kinds import KINDS
-from evalstore.checks.reach import NOWHERE, Grade, Reach
+from evalstore.checks.reach import NO_CONTEXT, GradeFunction, CheckContext
 from evalstore.documents import json_pointer
 from evalstore.errors import SchemaError
 from evalstore.model import (
-    MISFITS,
+    MALFORMED_ERRORS,
     Artifact,
     Check,
     CheckResult,
-    Graded,
+    Grade,
     Output,
     Question,
     Rubric,
@@ -28,7 +28,7 @@ from evalstore.model import (
 )
 from evalstore.model.outcome import error
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
-from evalstore.text import excerpt, nearest
+from evalstore.text import make_excerpt, find_nearest
 
 
 def evaluate(
@@ -36,7 +36,7 @@ def evaluate(
     output: str | Output | Mapping[str, Any],
     question: Question | Mapping[str, Any] | None = None,
     *,
-    reach: Reach = NOWHERE,
+    reach: CheckContext = NO_CONTEXT,
 ) -> RubricResult:
     """Grade one output; scores are exact fractions in [0, 1], and a check that cannot be graded is unscored, never 0.
 
@@ -46,48 +46,48 @@ def evaluate(
     For many outputs `prepare` the rubric once. Raises `SchemaError` for a rubric that cannot be read as one; what else
     its schema refuses, `evalstore validate` says.
     """
-    return prepare(_rubric(rubric), reach)(Sample(_output(output), _question(question)))
+    return prepare(_read_rubric(rubric), reach)(Sample(_read_output(output), _read_question(question)))
 
 
-def prepare(rubric: Rubric, reach: Reach = NOWHERE) -> Callable[[Sample], RubricResult]:
+def prepare(rubric: Rubric, reach: CheckContext = NO_CONTEXT) -> Callable[[Sample], RubricResult]:
     """Return the rubric as a function of samples; `RefError` where it refers to what is not there."""
     checks = [prepare_check(check, reach) for check in rubric.checks]
-    return lambda sample: combine(rubric.scoring, [grade(sample) for grade in checks])
+    return lambda sample: combine_results(rubric.scoring, [grade(sample) for grade in checks])
 
 
-def prepare_check(check: Check, reach: Reach = NOWHERE) -> Callable[[Sample], CheckResult]:
+def prepare_check(check: Check, reach: CheckContext = NO_CONTEXT) -> Callable[[Sample], CheckResult]:
     """Return one check as a function of samples: its kind's score, then `negate`, then the verdict."""
-    find = _prepared(check, reach)
+    find = _prepare_kind(check, reach)
 
     def grade(sample: Sample) -> CheckResult:
         try:
-            return _settled(check, find(sample), strict=reach.strict)
-        except MISFITS as misfit:
-            raise _explained(check, misfit) from misfit
+            return _apply_threshold(check, find(sample), strict=reach.strict)
+        except MALFORMED_ERRORS as misfit:
+            raise _explain_misfit(check, misfit) from misfit
 
     return grade
 
 
-def _prepared(check: Check, reach: Reach) -> Grade:
+def _prepare_kind(check: Check, reach: CheckContext) -> GradeFunction:
     if check.kind not in KINDS:
-        guess = nearest(check.kind, KINDS)
+        guess = find_nearest(check.kind, KINDS)
         hint = f"; did you mean {guess}?" if guess else ""
-        return _always(error(f"there is no check kind {excerpt(check.kind)!r}{hint}"))
+        return _answer_always(error(f"there is no check kind {make_excerpt(check.kind)!r}{hint}"))
     try:
         if reach.load is None and (pins := [ref for _, ref in check_pins((), check.params)]):
-            return _always(error(f"no store was given to find {excerpt(', '.join(pins))} in"))
+            return _answer_always(error(f"no store was given to find {make_excerpt(', '.join(pins))} in"))
         # The threshold of the check, not of what it was written in: the members of a jury vote by it.
         bar = {} if check.threshold is None else {"threshold": check.threshold}
         return KINDS[check.kind].prepare({**check.params, **bar}, reach)
-    except MISFITS as misfit:
-        raise _explained(check, misfit) from misfit
+    except MALFORMED_ERRORS as misfit:
+        raise _explain_misfit(check, misfit) from misfit
 
 
-def _always(graded: Graded) -> Grade:
+def _answer_always(graded: Grade) -> GradeFunction:
     return lambda _: graded
 
 
-def _settled(check: Check, graded: Graded, *, strict: bool) -> CheckResult:
+def _apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult:
     if strict and graded.approximate:
         graded = error(f"{graded.engine} is no exact engine", graded.engine)
     score, verdict = graded.score, Verdict.UNSCORED
@@ -100,35 +100,35 @@ def _settled(check: Check, graded: Graded, *, strict: bool) -> CheckResult:
     )
 
 
-def _explained(check: Check, misfit: Exception) -> Exception:
+def _explain_misfit(check: Check, misfit: Exception) -> Exception:
     """Return what the check's schema says against its parameters; if it says nothing, the error is ours."""
     import json
 
-    from evalstore.resources import folder
+    from evalstore.resources import find_resource_folder
     from evalstore.schemas import compile_schema
 
-    text = (folder("schema") / "checks" / f"{check.kind}.schema.json").read_text("utf-8")
+    text = (find_resource_folder("schema") / "checks" / f"{check.kind}.schema.json").read_text("utf-8")
     violation = next(compile_schema(json.loads(text)).violations(check.params), None)
     if violation is None:
         return misfit
     said = "cannot stand beside the other parameters" if violation.keyword == "not" else violation.message
     what = f"check {check.id}{json_pointer(violation.pointer)}"
-    return SchemaError(f"{excerpt(what)}: {excerpt(said)}", hint="`evalstore validate` shows the place")
+    return SchemaError(f"{make_excerpt(what)}: {make_excerpt(said)}", hint="`evalstore validate` shows the place")
 
 
-def _rubric(rubric: Rubric | Artifact | Mapping[str, Any]) -> Rubric:
+def _read_rubric(rubric: Rubric | Artifact | Mapping[str, Any]) -> Rubric:
     if isinstance(rubric, Rubric):
         return rubric
     try:
         return rubric_of(rubric.value if isinstance(rubric, Artifact) else rubric)
-    except MISFITS as misfit:
+    except MALFORMED_ERRORS as misfit:
         raise SchemaError(
-            f"this is no rubric: {type(misfit).__name__}: {excerpt(str(misfit))}",
+            f"this is no rubric: {type(misfit).__name__}: {make_excerpt(str(misfit))}",
             hint="a rubric has `checks` and `scoring`; `evalstore validate` shows what is wrong in a file",
         ) from None
 
 
-def _output(output: str | Output | Mapping[str, Any]) -> Output:
+def _read_output(output: str | Output | Mapping[str, Any]) -> Output:
     if isinstance(output, str):
         return Output(output)
     if isinstance(output, Output):
@@ -143,7 +143,7 @@ def _output(output: str | Output | Mapping[str, Any]) -> Output:
     return Output(text, tuple(calls))
 
 
-def _question(question: Question | Mapping[str, Any] | None) -> Question | None:
+def _read_question(question: Question | Mapping[str, Any] | None) -> Question | None:
     if question is None or isinstance(question, Question):
         return question
     return Question(str(question.get("id", "")), str(question.get("input", "")), question)

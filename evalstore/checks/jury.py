@@ -10,50 +10,50 @@ _ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Vote:
+class JudgeVote:
     """What one member says, and what its word weighs."""
 
     score: Fraction
     weight: Fraction
 
 
-def mean(scores: Sequence[Fraction]) -> Fraction:
+def average_scores(scores: Sequence[Fraction]) -> Fraction:
     """Return the plain mean of at least one score."""
     return sum(scores, _ZERO) / len(scores)
 
 
-def _mean(votes: Sequence[Vote], _: Fraction) -> Fraction:
-    return sum((vote.weight * vote.score for vote in votes), _ZERO) / _total(votes)
+def _average_by_weight(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
+    return sum((vote.weight * vote.score for vote in votes), _ZERO) / _sum_weights(votes)
 
 
-def _median(votes: Sequence[Vote], _: Fraction) -> Fraction:
+def _find_median(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
     scores = sorted(vote.score for vote in votes)
     return (scores[(len(scores) - 1) // 2] + scores[len(scores) // 2]) / 2
 
 
-def _min(votes: Sequence[Vote], _: Fraction) -> Fraction:
+def _find_lowest(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
     return min(vote.score for vote in votes)
 
 
-def _max(votes: Sequence[Vote], _: Fraction) -> Fraction:
+def _find_highest(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
     return max(vote.score for vote in votes)
 
 
-def _majority(votes: Sequence[Vote], bar: Fraction) -> Fraction:
+def _ask_majority(votes: Sequence[JudgeVote], bar: Fraction) -> Fraction:
     passing = sum((vote.weight for vote in votes if vote.score >= bar), _ZERO)
-    return Fraction(int(passing * 2 > _total(votes)))
+    return Fraction(int(passing * 2 > _sum_weights(votes)))
 
 
-def _total(votes: Sequence[Vote]) -> Fraction:
+def _sum_weights(votes: Sequence[JudgeVote]) -> Fraction:
     return sum((vote.weight for vote in votes), _ZERO)
 
 
 # Of at least one vote and the check's threshold; those of `WEIGHED` need a total weight above 0.
-AGGREGATES: Mapping[str, Callable[[Sequence[Vote], Fraction], Fraction]] = {
-    "mean": _mean,
-    "median": _median,
-    "min": _min,
-    "max": _max,
-    "majority": _majority,
+AGGREGATES: Mapping[str, Callable[[Sequence[JudgeVote], Fraction], Fraction]] = {
+    "mean": _average_by_weight,
+    "median": _find_median,
+    "min": _find_lowest,
+    "max": _find_highest,
+    "majority": _ask_majority,
 }
-WEIGHED = frozenset({"mean", "majority"})
+WEIGHTED_AGGREGATES = frozenset({"mean", "majority"})

@@ -17,7 +17,7 @@ import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
     import regex
@@ -28,7 +28,7 @@ LENGTH_LIMIT = 20_000
 ITEM_LIMIT = 100_000
 
 # Before it looks for a stretch of plain text, `regex` takes the cube of its length, and looks at no clock: then 0.1 s.
-STRETCH = 700
+LITERAL_LIMIT = 700
 
 # The engine finds plain stretches without looking at the clock, in pattern times text at worst: then some 3 s.
 WORK_LIMIT = 1 << 30
@@ -48,18 +48,18 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
 
     if len(pattern) > LENGTH_LIMIT:
         return f"the pattern is longer than {LENGTH_LIMIT:,} characters"
-    if items(pattern) > ITEM_LIMIT:
+    if count_items(pattern) > ITEM_LIMIT:
         return f"the pattern's counted repeats stand for more than {ITEM_LIMIT:,} items"
     try:
         compiled = regex.compile(pattern, sum((regex.RegexFlag[flag.upper()] for flag in flags), regex.VERSION0))
-        return compiled if len(pattern) <= STRETCH else _unstretched(compiled)
+        return compiled if len(pattern) <= LITERAL_LIMIT else _disable_literal_search(compiled)
     except (regex.error, ValueError, RecursionError) as error:
-        return f"the pattern does not compile: {_worded(error)}"
+        return f"the pattern does not compile: {_word_error(error)}"
 
 
-def matches(compiled: regex.Pattern[str], mode: str, text: str, seconds: float = SECONDS) -> bool | None:
+def match_in_time(compiled: regex.Pattern[str], mode: str, text: str, seconds: float = SECONDS) -> bool | None:
     """Whether the pattern matches (`mode` search, match or fullmatch); None when its time is up, or would be."""
-    if _outruns(compiled, text):
+    if _is_too_long(compiled, text):
         return None
     try:
         return getattr(compiled, mode)(text, timeout=seconds) is not None
@@ -67,12 +67,12 @@ def matches(compiled: regex.Pattern[str], mode: str, text: str, seconds: float =
         return None
 
 
-def captures(compiled: regex.Pattern[str], text: str) -> list[str] | None:
+def find_captures(compiled: regex.Pattern[str], text: str) -> list[str] | None:
     """Return what the first group holds in each match, each text once; None when the time is up, or would be.
 
     The pattern has a group; one that took no part in its match holds "".
     """
-    if _outruns(compiled, text):
+    if _is_too_long(compiled, text):
         return None
     try:
         found = compiled.findall(text, timeout=SECONDS)  # its time is that of all matches together
@@ -81,21 +81,21 @@ def captures(compiled: regex.Pattern[str], text: str) -> list[str] | None:
     return list(dict.fromkeys(one if isinstance(one, str) else one[0] for one in found))
 
 
-def engine() -> str:
+def name_engine() -> str:
     """Return the engine as results record it."""
     import regex
 
     return f"regex {regex.__version__}"
 
 
-def difference(pattern: str, flags: str) -> str | None:
+def find_dialect_difference(pattern: str, flags: str) -> str | None:
     """Say where Python's `re` reads a pattern otherwise than the engine does, or None."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             re.compile(pattern, sum((re.RegexFlag[flag.upper()] for flag in flags), re.RegexFlag(0)))
     except (re.error, ValueError, RecursionError, OverflowError) as error:
-        return f"Python's re does not know this syntax: {_worded(error)}"
+        return f"Python's re does not know this syntax: {_word_error(error)}"
     if _POSIX.search(pattern):
         return "a class such as [[:alpha:]] means its characters in Python's re, and a class of letters here"
     if _FUZZY.search(pattern):
@@ -103,16 +103,16 @@ def difference(pattern: str, flags: str) -> str | None:
     return None
 
 
-def room(compiled: regex.Pattern[str]) -> int:
+def limit_text_length(compiled: regex.Pattern[str]) -> int:
     """Return how long a text a pattern is run on: the same for all short ones, then halved as the length doubles."""
     return WORK_LIMIT >> (max(len(compiled.pattern), _SHORT) - 1).bit_length()
 
 
-def _outruns(compiled: regex.Pattern[str], text: str) -> bool:
-    return len(text) > room(compiled)
+def _is_too_long(compiled: regex.Pattern[str], text: str) -> bool:
+    return len(text) > limit_text_length(compiled)
 
 
-def _unstretched(compiled: regex.Pattern[str]) -> regex.Pattern[str]:
+def _disable_literal_search(compiled: regex.Pattern[str]) -> regex.Pattern[str]:
     """Return the pattern with an alternative that never matches: then no stretch of it is looked for first."""
     import regex
 
@@ -120,7 +120,7 @@ def _unstretched(compiled: regex.Pattern[str]) -> regex.Pattern[str]:
     return regex.compile(f"(?:{compiled.pattern}{end}|(?!))", compiled.flags)
 
 
-def items(pattern: str) -> int:
+def count_items(pattern: str) -> int:
     """Return about how many items a pattern has when its counted repeats are written out."""
     levels, last = [0], 0
     for item in _ITEM.finditer(pattern):
@@ -137,5 +137,5 @@ def items(pattern: str) -> int:
     return sum(levels)
 
 
-def _worded(error: Exception) -> str:
-    return "nested too deep" if isinstance(error, RecursionError) else excerpt(str(error))
+def _word_error(error: Exception) -> str:
+    return "nested too deep" if isinstance(error, RecursionError) else make_excerpt(str(error))

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from evalstore.model.outcome import APPROXIMATE
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 SECONDS = 10
 _OPEN, _FENCE = "```php", "```"
@@ -25,7 +25,7 @@ _OUT_OF_MEMORY = b"Allowed memory size of"
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class PhpEngine:
     """What lints: its name as results record it, and the program's path (None: the embedded parser)."""
 
     name: str
@@ -33,14 +33,14 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
-class Lint:
+class LintResult:
     """Whether one block is valid syntax; None when the engine could not tell, and `message` says why."""
 
     valid: bool | None
     message: str = ""
 
 
-def blocks(text: str) -> list[str]:
+def find_php_blocks(text: str) -> list[str]:
     """Return what stands between a line that opens with ```` ```php ```` (anywhere in it) and the next ```` ``` ````.
 
     The tag is a prefix in lower case (```` ```phpt ```` counts), and an unclosed block is none: drupal 1.3.
@@ -58,16 +58,16 @@ def blocks(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def find_engine() -> Engine | None:
+def find_engine() -> PhpEngine | None:
     """Return PHP where it is installed, else the embedded parser where it is, else None."""
     path = find_php()
     if path is not None and (version := _version(path)):
-        return Engine(f"php {version}", path)
+        return PhpEngine(f"php {version}", path)
     try:
         import tree_sitter_php  # noqa: F401  # only asked for
     except ImportError:
         return None
-    return Engine(f"tree-sitter-php {APPROXIMATE}")
+    return PhpEngine(f"tree-sitter-php {APPROXIMATE}")
 
 
 def find_php() -> str | None:
@@ -85,26 +85,26 @@ def _version(path: str) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def lint(engine: Engine, block: str) -> Lint:
+def lint(engine: PhpEngine, block: str) -> LintResult:
     """Say whether a block is valid syntax; `<?php` is put before one that lacks it."""
     code = block if block.strip().startswith("<?php") else "<?php\n" + block
     data = code.encode("utf-8", "surrogatepass")
     return _parse(data) if engine.path is None else _php(engine.path, data)
 
 
-def _php(path: str, code: bytes) -> Lint:
+def _php(path: str, code: bytes) -> LintResult:
     try:
         done = _run(path, "-l", code)
     except subprocess.TimeoutExpired:
-        return Lint(None, f"php did not finish within {SECONDS} s")
+        return LintResult(None, f"php did not finish within {SECONDS} s")
     except OSError as error:
-        return Lint(None, f"php could not be started: {error.strerror}")
-    said = excerpt(next(iter(done.stdout.decode("utf-8", "replace").split("\n", 2)[1:]), "").strip())
+        return LintResult(None, f"php could not be started: {error.strerror}")
+    said = make_excerpt(next(iter(done.stdout.decode("utf-8", "replace").split("\n", 2)[1:]), "").strip())
     if done.returncode == _VALID:
-        return Lint(True)
+        return LintResult(True)
     if done.returncode != _BROKEN or _OUT_OF_MEMORY in done.stdout:
-        return Lint(None, f"php could not tell (exit {done.returncode}): {said}")
-    return Lint(False, said or "invalid syntax")
+        return LintResult(None, f"php could not tell (exit {done.returncode}): {said}")
+    return LintResult(False, said or "invalid syntax")
 
 
 def _run(path: str, action: str, code: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -113,10 +113,10 @@ def _run(path: str, action: str, code: bytes = b"") -> subprocess.CompletedProce
     )
 
 
-def _parse(code: bytes) -> Lint:
+def _parse(code: bytes) -> LintResult:
     import tree_sitter
     import tree_sitter_php
 
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_php.language_php()))
     broken = parser.parse(code).root_node.has_error
-    return Lint(not broken, "invalid syntax" if broken else "")
+    return LintResult(not broken, "invalid syntax" if broken else "")

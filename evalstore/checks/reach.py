@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalstore.errors import RefError
-from evalstore.model import Artifact, Call, Graded, Kind, Reply, Sample
+from evalstore.model import Artifact, JudgeCall, Grade, Kind, JudgeReply, Sample
 
 # A check with everything that its parameters alone decide done once, before the first output.
-Grade = Callable[[Sample], Graded]
+GradeFunction = Callable[[Sample], Grade]
 
 
-def _no_reply(call: Call) -> Reply:  # noqa: ARG001  # every asker's door
-    return Reply(problem="nobody was given to ask a judge")
+def _no_reply(call: JudgeCall) -> JudgeReply:  # noqa: ARG001  # every asker's door
+    return JudgeReply(problem="nobody was given to ask a judge")
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class CheckContext:
     """How to load an artifact and to ask a judge; neither may change its answer while outputs are graded.
 
     `load` raises `RefError` for what is not there (None: there is no store), `ask` answers a `Reply` with a `problem`
@@ -27,11 +27,11 @@ class Reach:
     """
 
     load: Callable[[str], Artifact] | None = None
-    ask: Callable[[Call], Reply] = _no_reply
+    ask: Callable[[JudgeCall], JudgeReply] = _no_reply
     model: Mapping[str, Any] = field(default_factory=dict)
     strict: bool = False
 
-    def artifact(self, ref: str, kind: Kind) -> Artifact:
+    def load_artifact(self, ref: str, kind: Kind) -> Artifact:
         """Return the artifact of this kind that `ref` names, or raise `RefError`."""
         if self.load is None:
             raise RefError(f"{ref} cannot be read: no store was given")
@@ -41,4 +41,4 @@ class Reach:
         return found
 
 
-NOWHERE = Reach()
+NO_CONTEXT = CheckContext()

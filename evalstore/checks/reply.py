@@ -9,11 +9,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.patterns import SECONDS, captures, compile_pattern
+from evalstore.checks.patterns import SECONDS, find_captures, compile_pattern
 from evalstore.documents import canonical, read_json
 from evalstore.errors import LoadError
-from evalstore.model import Judge, Reply, ScoreType, fraction
-from evalstore.text import excerpt
+from evalstore.model import Judge, JudgeReply, ScoreType, fraction
+from evalstore.text import make_excerpt
 
 _SHOWN, _SAID = 60, 200
 _FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
@@ -34,7 +34,7 @@ class Answer:
     words: str = ""
 
 
-def read_reply(judge: Judge, reply: Reply) -> Answer:
+def read_reply(judge: Judge, reply: JudgeReply) -> Answer:
     """Read one reply: a JSON object with the key of the judge's score type, else what its `reply_pattern` finds.
 
     The JSON is the whole reply, or all that its one fenced block holds. The pattern's first group is the answer; when
@@ -42,7 +42,7 @@ def read_reply(judge: Judge, reply: Reply) -> Answer:
     """
     text = reply.text.strip()
     if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
-        return Answer(None, excerpt(problem, _SAID))
+        return Answer(None, make_excerpt(problem, _SAID))
     value, broken = _json(text)
     if isinstance(value, dict) and any(key in value for key in _KEYS[judge.score_type]):
         said = value.get("rationale")
@@ -61,7 +61,7 @@ def pattern_problem(pattern: str) -> str | None:
 
 
 def _answer(found: Fraction | str, said: str = "") -> Answer:
-    return Answer(None, found) if isinstance(found, str) else Answer(found, excerpt(said.strip(), _SAID))
+    return Answer(None, found) if isinstance(found, str) else Answer(found, make_excerpt(said.strip(), _SAID))
 
 
 def _json(text: str) -> tuple[Any, str]:
@@ -88,7 +88,7 @@ def _in_text(judge: Judge, pattern: str, text: str) -> Fraction | str:
     compiled = compile_pattern(pattern, "")
     if isinstance(compiled, str) or not compiled.groups:
         return f"reply_pattern: {pattern_problem(pattern)}"
-    found = captures(compiled, text)
+    found = find_captures(compiled, text)
     if found is None:
         return f"reply_pattern did not finish within {SECONDS:g} s on the reply"
     if not found:
@@ -134,7 +134,7 @@ def _level(judge: Judge, value: Any) -> Fraction | str:
     levels = judge.levels or {}
     if isinstance(value, str) and value in levels:
         return levels[value]
-    return f"the level {_told(value)} is none of {excerpt(', '.join(levels), _SAID)}"
+    return f"the level {_told(value)} is none of {make_excerpt(', '.join(levels), _SAID)}"
 
 
 # The keys that answer for each score type, and how a value under them becomes a score.
@@ -158,8 +158,8 @@ def _is_number(value: Any) -> bool:
 def _told(value: Any) -> str:
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
-    return _shown(value) if isinstance(value, str) else excerpt(canonical(value), _SHOWN)
+    return _shown(value) if isinstance(value, str) else make_excerpt(canonical(value), _SHOWN)
 
 
 def _shown(text: str) -> str:
-    return f"'{excerpt(text.strip(), _SHOWN)}'"
+    return f"'{make_excerpt(text.strip(), _SHOWN)}'"

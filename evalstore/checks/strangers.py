@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evalstore.checks.patterns import ITEM_LIMIT, SECONDS, WORK_LIMIT, compile_pattern, difference, items, matches
+from evalstore.checks.patterns import ITEM_LIMIT, SECONDS, WORK_LIMIT, compile_pattern, find_dialect_difference, count_items, match_in_time
 from evalstore.errors import SchemaError
 from evalstore.schemas import Flaw, Guard, Schema, compile_schema, find_flaws
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
     import regex
@@ -24,59 +24,59 @@ _OF_ECMA = ((re.compile(r"\\[pP]\{\w+(?:=\w+)?\}"), r"\\w"), (re.compile(r"\(\?<
 
 
 @dataclass(frozen=True, slots=True)
-class _Patterns:
+class _SchemaPatterns:
     """The patterns of one schema; all searches of one instance share `SECONDS` and `WORK_LIMIT`."""
 
     compiled: Mapping[str, regex.Pattern[str]]
     problems: Mapping[str, str]
 
-    def begin(self) -> Callable[[str, str], bool]:
+    def start_search(self) -> Callable[[str, str], bool]:
         left, work = SECONDS, 0
 
         def search(pattern: str, text: str) -> bool:
             nonlocal left, work
             began, work = time.perf_counter(), work + len(pattern) * len(text)
-            found = matches(self.compiled[pattern], "search", text, left) if left > 0 and work < WORK_LIMIT else None
+            found = match_in_time(self.compiled[pattern], "search", text, left) if left > 0 and work < WORK_LIMIT else None
             left -= time.perf_counter() - began
             if found is None:
-                raise SchemaError(f"the pattern {excerpt(pattern, 60)!r} did not finish within {SECONDS:g} s")
+                raise SchemaError(f"the pattern {make_excerpt(pattern, 60)!r} did not finish within {SECONDS:g} s")
             return found
 
         return search
 
 
-def _read(patterns: Iterable[str], *, strict: bool = False) -> _Patterns:
+def _compile_patterns(patterns: Iterable[str], *, strict: bool = False) -> _SchemaPatterns:
     compiled: dict[str, regex.Pattern[str]] = {}
     problems: dict[str, str] = {}
     total = 0
     for pattern in dict.fromkeys(patterns):
-        total += items(pattern)
+        total += count_items(pattern)
         answer = _TOO_MANY if total > ITEM_LIMIT else compile_pattern(pattern, "")
         if isinstance(answer, str):
             problems[pattern] = answer
-        elif strict and (other := difference(_ordinary(pattern), "")):
+        elif strict and (other := find_dialect_difference(_translate_ecma(pattern), "")):
             problems[pattern] = other
         else:
             compiled[pattern] = answer
-    return _Patterns(compiled, problems)
+    return _SchemaPatterns(compiled, problems)
 
 
 _TOO_MANY = f"the patterns of the schema stand for more than {ITEM_LIMIT:,} items together"
-_GUARD = Guard(STEPS, _read)
-_STRICT = Guard(STEPS, lambda patterns: _read(patterns, strict=True))
+_GUARD = Guard(STEPS, _compile_patterns)
+_STRICT = Guard(STEPS, lambda patterns: _compile_patterns(patterns, strict=True))
 
 
-def read_schema(schema: Any) -> Schema:
+def compile_untrusted(schema: Any) -> Schema:
     """Compile a stranger's schema; what is wrong with it, or takes too long when applied, is a `SchemaError`."""
     return compile_schema(schema, _GUARD)
 
 
-def schema_flaws(schema: Any) -> list[Flaw]:
+def find_untrusted_flaws(schema: Any) -> list[Flaw]:
     """Return what is wrong with a stranger's schema, and where its patterns mean another thing than elsewhere."""
     return find_flaws(schema, _STRICT)
 
 
-def _ordinary(pattern: str) -> str:
+def _translate_ecma(pattern: str) -> str:
     for ecma, python in _OF_ECMA:
         pattern = ecma.sub(python, pattern)
     return pattern

@@ -7,14 +7,14 @@ from typing import Any
 
 from evalstore.documents import read_value
 from evalstore.errors import LimitError, LoadError
-from evalstore.model import Graded
+from evalstore.model import Grade
 from evalstore.model.outcome import binary, error
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 _SHOWN = 80
 
 
-def hold_json(text: str, hold: Callable[[Any], Graded]) -> Graded:
+def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
     """Return what `hold` says of the JSON; text that is none fails, JSON beyond evalstore's limits is unscored (error).
 
     Strict JSON has no key twice, no NaN, and no half of a surrogate pair.
@@ -22,8 +22,8 @@ def hold_json(text: str, hold: Callable[[Any], Graded]) -> Graded:
     try:
         value = read_value(text, "output")
     except LimitError as limit:
-        return error(excerpt(limit.message))
+        return error(make_excerpt(limit.message))
     except LoadError as broken:
         line = f" (line {broken.place.line})" if broken.place else ""
-        return binary(False, f"not JSON{line}: {excerpt(broken.message.removeprefix('not JSON: '), _SHOWN)}")
-    return hold(value)
+        return binary(False, f"not JSON{line}: {make_excerpt(broken.message.removeprefix('not JSON: '), _SHOWN)}")
+    return grade_value(value)

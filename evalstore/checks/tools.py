@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import canonical
-from evalstore.model import Graded, ToolCall
+from evalstore.model import Grade, ToolCall
 from evalstore.model.outcome import binary, error
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 # So many tools are looked for among any number of calls; for more, the work has a limit: some 10 s.
 MANY = 100
@@ -54,7 +54,7 @@ class Demands:
     partial: bool
 
 
-def answer(demands: Demands, calls: Calls) -> Graded:
+def answer(demands: Demands, calls: Calls) -> Grade:
     """Grade the calls: 0 for one that must not stand there, else all or nothing, or the share of the required tools."""
     tools = demands.tools
     if len(tools) > MANY and len(tools) * max(len(tools), len(calls)) > _WORK_LIMIT:
@@ -70,7 +70,7 @@ def answer(demands: Demands, calls: Calls) -> Graded:
     unmet = (_counted(tool, len(places)) for tool, places in required if not tool.allows(len(places)))
     told = next(unmet, "the calls are not in the order asked")
     if demands.partial:
-        return Graded(Fraction(held, len(required)), f"{held} of {len(required)} required tools: {told}")
+        return Grade(Fraction(held, len(required)), f"{held} of {len(required)} required tools: {told}")
     return binary(False, told)
 
 
@@ -78,16 +78,16 @@ def _wrong(demands: Demands, calls: Calls, found: Sequence[Places]) -> Iterator[
     """Yield what stands in the calls that must not."""
     for call in calls:
         if call.name in demands.forbidden:
-            yield f"{excerpt(call.name, _SHOWN)} is called, which is forbidden"
+            yield f"{make_excerpt(call.name, _SHOWN)} is called, which is forbidden"
     for tool, places in zip(demands.tools, found, strict=True):
         if not tool.least and not tool.allows(len(places)):
             yield _counted(tool, len(places))
     if demands.mode == "exact" and (other := _first_other(demands.tools, calls)) is not None:
-        yield f"call {other + 1}, {excerpt(calls[other].name, _SHOWN)}, is one beyond those asked"
+        yield f"call {other + 1}, {make_excerpt(calls[other].name, _SHOWN)}, is one beyond those asked"
 
 
 def _counted(tool: Tool, number: int) -> str:
-    name = excerpt(tool.name, _SHOWN) + ("" if tool.args is None else " with these args")
+    name = make_excerpt(tool.name, _SHOWN) + ("" if tool.args is None else " with these args")
     wanted = f"at least {tool.least}" if number < tool.least else f"at most {tool.most}"
     return f"{name} is called {number} time{'' if number == 1 else 's'}, {wanted} wanted"
 

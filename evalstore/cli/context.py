@@ -15,7 +15,7 @@ from evalstore.cli.streams import put, screen
 from evalstore.report.formats import FORMATS
 from evalstore.report.formats.failure import annotation
 from evalstore.report.json_text import dump
-from evalstore.text import inert, printable
+from evalstore.text import escape_ci_commands, make_printable
 
 if TYPE_CHECKING:
     from evalstore.errors import EvalstoreError, ExitCode
@@ -62,14 +62,14 @@ class Settings:
         locate = locator(self.path) if self.format in FORMATS else str
         shown = replace(screen(sys.stdout), whole=self.verbose)
         text = render(result, self.format, screen=shown, locate=locate)
-        text = text if self.format == "github" else inert(text)
+        text = text if self.format == "github" else escape_ci_commands(text)
         if not (self.quiet and self.format == "text"):
             sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
 
     def say(self, line: str) -> None:
         """Tell the user something that is not the result, on stderr."""
         if not self.quiet:
-            put(sys.stderr, inert(printable(line)) + "\n")
+            put(sys.stderr, escape_ci_commands(make_printable(line)) + "\n")
 
     def warn(self, notes: Iterable[str]) -> None:
         """Tell the user what is odd about a result."""
@@ -87,8 +87,8 @@ class Settings:
             put(sys.stdout, dump(_document(error, code)) + "\n")
         if self.format == "github":
             put(sys.stdout, annotation(error) + "\n")
-        hint = f"\nhint: {printable(error.hint)}" if error.hint else ""
-        put(sys.stderr, inert(f"error: {printable(str(error))}{hint}\n"))
+        hint = f"\nhint: {make_printable(error.hint)}" if error.hint else ""
+        put(sys.stderr, escape_ci_commands(f"error: {make_printable(str(error))}{hint}\n"))
         return code
 
 

@@ -16,7 +16,7 @@ from evalstore.cli.context import Settings, examples, options
 from evalstore.errors import ExitCode
 from evalstore.report.screen import PAPER
 from evalstore.report.words import wrapped
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 if TYPE_CHECKING:
     from evalstore.demo import Ran, Step
@@ -40,7 +40,7 @@ def command(settings: Settings, folder: Path) -> ExitCode:
     points why the score moved.
     """
     from evalstore.demo import Told, read_story, replay
-    from evalstore.resources import folder as resource
+    from evalstore.resources import find_resource_folder as resource
 
     story = read_story(resource("sample_repo"))
     target = settings.path / folder
@@ -67,7 +67,7 @@ def _tell_step(settings: Settings, number: int, step: Step, ran: Sequence[Ran]) 
 
 
 def _shown(*streams: str) -> str:
-    return "\n".join(printable(line) for stream in streams for line in stream.rstrip().split("\n") if stream.strip())
+    return "\n".join(make_printable(line) for stream in streams for line in stream.rstrip().split("\n") if stream.strip())
 
 
 def _program() -> str:

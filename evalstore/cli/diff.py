@@ -17,7 +17,7 @@ from evalstore.model import Artifact, Kind, PinType
 from evalstore.versions import Version, find_version
 
 if TYPE_CHECKING:
-    from evalstore.audits import Subject
+    from evalstore.audits import ChangeSide
     from evalstore.diff import ComparisonSettings, Diff, RunMeasurement
     from evalstore.store import ArtifactStore
 
@@ -129,20 +129,20 @@ def _measured(run: str, sides: tuple[Side, Side], settings: Settings, store: Art
     return replace(measure(settings.path / run, old, new, store), run=run)
 
 
-def _subject(side: Side, store: ArtifactStore) -> Subject:
-    from evalstore.audits import Subject
+def _subject(side: Side, store: ArtifactStore) -> ChangeSide:
+    from evalstore.audits import ChangeSide
     from evalstore.model import questions_of
 
     load = _load(store, working=side.working)
     if _is_file(side.name):
-        return Subject(side.artifact, load, lambda: questions_of(side.artifact.value))
-    return Subject(side.artifact, load, lambda: store.read_questions(side.name))
+        return ChangeSide(side.artifact, load, lambda: questions_of(side.artifact.value))
+    return ChangeSide(side.artifact, load, lambda: store.read_questions(side.name))
 
 
 def _load(store: ArtifactStore, *, working: bool) -> Callable[[str], Artifact]:
-    from evalstore.release.references import working_loader
+    from evalstore.release.standing import make_working_loader
 
-    return working_loader(store) if working else store.load
+    return make_working_loader(store) if working else store.load
 
 
 def _terms(old: Side, new: Side, store: ArtifactStore | None, profile: str | None) -> ComparisonSettings:
@@ -186,9 +186,9 @@ def _side(word: str, settings: Settings, store: ArtifactStore | None) -> Side:
 
 
 def _file(word: str, settings: Settings) -> Side:
-    from evalstore.files import read_named
+    from evalstore.files import read_user_file
 
-    return read_side(read_named(settings.path / word, _LIMIT), word)
+    return read_side(read_user_file(settings.path / word, _LIMIT), word)
 
 
 def read_side(data: bytes, word: str) -> Side:

@@ -7,7 +7,7 @@ import click
 from evalstore.cli.context import Settings, examples, options
 from evalstore.cli.refs import REF
 from evalstore.errors import UsageError
-from evalstore.migration.table import formats
+from evalstore.migration.table import list_formats
 
 
 @click.command(
@@ -18,7 +18,7 @@ from evalstore.migration.table import formats
     )
 )
 @click.argument("refs", nargs=-1, metavar="[REF]...", type=REF)
-@click.option("--to", "format_", type=click.Choice(formats()), required=True, help="The format to write.")
+@click.option("--to", "format_", type=click.Choice(list_formats()), required=True, help="The format to write.")
 @click.option(
     "--out", metavar="DIR", type=click.Path(), help="Write the files below DIR, under the names they came with."
 )

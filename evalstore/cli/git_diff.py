@@ -13,12 +13,12 @@ from evalstore.cli.context import Settings
 from evalstore.cli.diff import compared, opened, read_side
 from evalstore.cli.streams import git_screen
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, Place, UsageError
-from evalstore.files import open_named
+from evalstore.files import open_user_file
 from evalstore.report import render
 from evalstore.report.outline import outline
 from evalstore.report.plain_diff import plain_diff, readable
 from evalstore.report.screen import Part
-from evalstore.text import inert, printable
+from evalstore.text import escape_ci_commands, make_printable
 
 _LINK, _MODULE, _ABSENT = "120000", "160000", "."  # modes
 _UNMERGED, _CHANGED, _RENAMED = 1, 7, 9  # how many words git gives
@@ -53,12 +53,12 @@ def _convert(settings: Settings, words: tuple[str, ...]) -> ExitCode:
 def _drive(settings: Settings, words: tuple[str, ...]) -> ExitCode:
     """Print what changed between two files; line by line, where they are no two artifacts."""
     if len(words) == _UNMERGED:
-        sys.stdout.write(f"* Unmerged path {printable(words[0])}\n")
+        sys.stdout.write(f"* Unmerged path {make_printable(words[0])}\n")
         return ExitCode.DONE
     if len(words) not in {_CHANGED, _RENAMED}:
         raise UsageError(f"git gives 7 words to an external diff, not {len(words)}", hint="see README, In git")
     pair = _pair(settings.path, words)
-    sys.stdout.write(inert(f"{_told(settings, pair)}\n"))
+    sys.stdout.write(escape_ci_commands(f"{_told(settings, pair)}\n"))
     return ExitCode.DONE
 
 
@@ -66,9 +66,9 @@ MODES: Mapping[str, Callable[[Settings, tuple[str, ...]], ExitCode]] = {"textcon
 
 
 def _spelled(data: bytes) -> str:
-    from evalstore.diff.normal import normal
+    from evalstore.diff.normal import normalise_artifact
 
-    value = normal(read_side(data, "").artifact.value)
+    value = normalise_artifact(read_side(data, "").artifact.value)
     return readable(data) if value is None else "\n".join(outline(value, 0))
 
 
@@ -79,11 +79,11 @@ def _pair(folder: Path, words: tuple[str, ...]) -> _Pair:
 
 
 def _told(settings: Settings, pair: _Pair) -> str:
-    head = [git_screen().paint(Part.HEAD, printable(f"evalstore diff {pair.path}"))]
+    head = [git_screen().paint(Part.HEAD, make_printable(f"evalstore diff {pair.path}"))]
     before, after = pair.modes
     if before != after and _ABSENT not in pair.modes:
-        head.append(printable(f"mode {before} \u2192 {after}"))
-    head += [printable(line) for line in pair.note.splitlines() if not line.startswith("index ")]
+        head.append(make_printable(f"mode {before} \u2192 {after}"))
+    head += [make_printable(line) for line in pair.note.splitlines() if not line.startswith("index ")]
     return "\n".join([*head, *_body(settings, pair), ""])  # git puts nothing between two files
 
 
@@ -95,7 +95,7 @@ def _body(settings: Settings, pair: _Pair) -> list[str]:
     try:
         return [_compared(settings, pair.old, pair.new, pair.path)]
     except EvalstoreError as error:
-        return [printable(f"not compared: {error}"), plain_diff(pair.old, pair.new, pair.path)]
+        return [make_printable(f"not compared: {error}"), plain_diff(pair.old, pair.new, pair.path)]
     except Exception:  # noqa: BLE001  # git stops at the first failure, so a bug of ours would hide every other file
         return [plain_diff(pair.old, pair.new, pair.path)]
 
@@ -117,7 +117,7 @@ def _read(path: Path) -> bytes | None:
     try:
         if path.is_symlink():
             return os.fsencode(path.readlink())
-        with open_named(path) as file:  # no device, and no FIFO
+        with open_user_file(path) as file:  # no device, and no FIFO
             return file.read()
     except (OSError, LoadError):
         return None

@@ -17,8 +17,8 @@ from evalstore.cli.streams import shows_bars
 from evalstore.errors import EvalstoreError, ExitCode
 
 if TYPE_CHECKING:
-    from evalstore.judging import Judges, Plan
-    from evalstore.model import Reply
+    from evalstore.judging import Judges, CallPlan
+    from evalstore.model import JudgeReply
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -140,7 +140,7 @@ def _judges(settings: Settings, *, offline: bool, **given: Any) -> Judges:
 
 
 @contextmanager
-def _progress(settings: Settings, plan: Plan) -> Iterator[Callable[[Reply], None]]:
+def _progress(settings: Settings, plan: CallPlan) -> Iterator[Callable[[JudgeReply], None]]:
     """Say the plan, then draw a bar where there is a terminal to draw on; Ctrl-C says how far it came."""
     from evalstore.report.plan import text
 
@@ -148,7 +148,7 @@ def _progress(settings: Settings, plan: Plan) -> Iterator[Callable[[Reply], None
         settings.say(line)
     done = failed = 0
 
-    def told(reply: Reply) -> None:
+    def told(reply: JudgeReply) -> None:
         nonlocal done, failed
         done, failed = done + 1, failed + bool(reply.problem)
         drawn.update(1, failed)

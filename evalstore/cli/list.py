@@ -11,7 +11,7 @@ from evalstore.cli.context import Settings, examples, options
 @options()
 def command(settings: Settings) -> None:
     """List the artifacts: newest release, number of releases, the file's version, and whether the file has changed."""
-    from evalstore.store.catalog import list_artifacts
+    from evalstore.store.listing import list_artifacts
 
     with settings.store() as store:
         listing = list_artifacts(store)

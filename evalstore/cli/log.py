@@ -29,10 +29,10 @@ def command(settings: Settings, ref: str, *, short: bool, all_: bool) -> None:
     which one could move. A release that cannot be read says why, and stops nothing.
     """
     from evalstore.model import parse_ref
-    from evalstore.release.track import COMPARED, track
+    from evalstore.release.track import COMPARED_LIMIT, read_release_log
 
     if short and all_:
         raise UsageError("--short and --all contradict each other")
-    limit = 0 if short else None if all_ else COMPARED
+    limit = 0 if short else None if all_ else COMPARED_LIMIT
     with settings.store() as store:
-        settings.emit(track(store, parse_ref(ref), limit=limit))
+        settings.emit(read_release_log(store, parse_ref(ref), limit=limit))

@@ -13,7 +13,7 @@ import click
 from evalstore.cli.context import Settings
 from evalstore.cli.streams import close_streams, open_streams, put
 from evalstore.errors import EvalstoreError, ExitCode, Place, UsageError
-from evalstore.text import nearest
+from evalstore.text import find_nearest
 
 _READER_LEFT = 141  # as a shell says of a process that SIGPIPE ended: the reader (head, less) has seen enough
 _COMPLETE = "_EVALSTORE_COMPLETE"  # so a shell asks, by click's rule
@@ -55,7 +55,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command of a command line; a misspelt one is told its nearest name."""
-        if args and args[0] not in COMMANDS and (near := nearest(args[0], COMMANDS)):
+        if args and args[0] not in COMMANDS and (near := find_nearest(args[0], COMMANDS)):
             raise UsageError(f"there is no command {args[0]!r}", hint=f"did you mean evalstore {near}?")
         return super().resolve_command(ctx, args)
 

@@ -12,7 +12,7 @@ import click
 from evalstore.cli.context import PLAIN, Settings, examples, options
 from evalstore.cli.streams import shows_bars
 from evalstore.errors import ExitCode, RefusedError, UsageError
-from evalstore.migration.table import formats
+from evalstore.migration.table import list_formats
 
 if TYPE_CHECKING:
     from evalstore.migration import MigrationReport
@@ -32,7 +32,7 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
 @click.option("--into", metavar="STORE", type=click.Path(), help="The store to write to; by default that of -C.")
-@click.option("--from", "format_", type=click.Choice(formats()), help="The format, instead of finding it out.")
+@click.option("--from", "format_", type=click.Choice(list_formats()), help="The format, instead of finding it out.")
 @click.option("--dialect", metavar="NAME", help="The dialect, for formats that have some, instead of finding it out.")
 @click.option(
     "--explode", "dialect", flag_value="exploded", help="OpenRubricRL: one check a criterion, not one for all."
@@ -96,9 +96,9 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
 
 def _store_of(start: Path) -> Path:
     """Return the folder that evalstore.yaml or a repository marks as a store, else `start`: files need no git."""
-    from evalstore.store.locate import store_around
+    from evalstore.store.locate import find_enclosing_store
 
-    return store_around(start.resolve()) or start
+    return find_enclosing_store(start.resolve()) or start
 
 
 def _taken(done: MigrationReport, read: Iterable[LegacyFile], store: Path) -> list[Path]:

@@ -29,10 +29,10 @@ def locator(directory: Path) -> Callable[[str], str]:
 
 
 def _folders(directory: Path) -> list[Path]:
-    from evalstore.store.locate import existing_folder, find_root, find_top
+    from evalstore.store.locate import resolve_folder, find_root, find_top
 
     try:
-        start = existing_folder(directory)
+        start = resolve_folder(directory)
         top = find_top(start) or start
         return [find_root(start, top)[0], start, top]
     except GitError:

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from evalstore.errors import EvalstoreError, RefError, UsageError
-from evalstore.files import names_below, read_below
+from evalstore.files import list_below, read_below
 
 if TYPE_CHECKING:
     from evalstore.model import Ref
@@ -63,7 +63,7 @@ def _found(start: Path, incomplete: str) -> Iterator[str]:
     name, at, _ = incomplete.partition("@")
     if not at:
         for kind in _KINDS:
-            yield from (f"{kind}/{file[1]}" for file in map(_FILE.fullmatch, names_below(root, f"{kind}s")) if file)
+            yield from (f"{kind}/{file[1]}" for file in map(_FILE.fullmatch, list_below(root, f"{kind}s")) if file)
     elif _NAME.fullmatch(name):
         ledger = read_below(root, f".evalstore/sums/{name}", _LIMIT).decode()
         yield from (f"{name}@{version}" for version in _LINE.findall(ledger))

@@ -23,7 +23,7 @@ from evalstore.errors import UsageError
 @options()
 def command(settings: Settings, ref: str, raw: bool) -> None:  # noqa: FBT001  # click's flag
     """Print the file of REF as it was at that version."""
-    from evalstore.store.shown import read_artifact_file
+    from evalstore.store.listing import read_artifact_file
 
     if raw and settings.format == "json":
         raise UsageError("--raw and --format json contradict each other", hint="the document holds the text, too")

@@ -29,9 +29,9 @@ def command(settings: Settings, *, check: bool, profile: str | None) -> ExitCode
     so are acceptances that ended or that no change needs any more.
     """
     from evalstore.diff import Profile
-    from evalstore.release import status
+    from evalstore.release import read_status
 
     with settings.store() as store:
-        result = status(store, today=datetime.now(UTC).date(), profile=Profile(profile) if profile else None)
+        result = read_status(store, today=datetime.now(UTC).date(), profile=Profile(profile) if profile else None)
     settings.emit(result)
     return ExitCode.NO if check and not result.ok else ExitCode.DONE

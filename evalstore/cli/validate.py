@@ -63,13 +63,13 @@ def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCod
 
 def _pending(store: ArtifactStore | None, sources: list[Source]) -> Pending | None:
     """Return which acceptances a change needs; None where no acceptance is validated, or nothing can be compared."""
-    from evalstore.release import status
+    from evalstore.release import read_status
     from evalstore.validation import ACCEPTED
 
     if store is None or store.root is None or not any(source.path == ACCEPTED for source in sources):
         return None
     try:
-        return status(store, today=datetime.now(UTC).date()).pending
+        return read_status(store, today=datetime.now(UTC).date()).pending
     except EvalstoreError:  # what keeps them from being compared is a finding of its own
         return None
 
@@ -81,9 +81,9 @@ def _home(root: Path | None, sources: list[Source]) -> Path | None:
 
 
 def _root(folder: Path) -> Path | None:
-    from evalstore.store.locate import existing_folder, store_around
+    from evalstore.store.locate import resolve_folder, find_enclosing_store
 
-    return store_around(existing_folder(folder))
+    return find_enclosing_store(resolve_folder(folder))
 
 
 def _all(settings: Settings, root: Path | None) -> list[Source]:

@@ -26,7 +26,7 @@ def command(settings: Settings, refs: tuple[str, ...], file: str | None) -> Exit
     Finds tags that were moved, deleted or made by hand, files of another id or version, other bytes under an id, and
     ledgers that were rewritten. Notes answer 0, anything else 1.
     """
-    from evalstore.files import read_named
+    from evalstore.files import read_user_file
     from evalstore.integrity import verify
     from evalstore.model.lock import LIMIT, read_lock
 
@@ -34,7 +34,7 @@ def command(settings: Settings, refs: tuple[str, ...], file: str | None) -> Exit
         if file is None:
             result = verify(store, refs)
         else:
-            lock = read_lock(read_named(settings.path / file, LIMIT), file)
+            lock = read_lock(read_user_file(settings.path / file, LIMIT), file)
             result = verify(store, refs, lock=lock, file=file)
     settings.emit(result)
     return ExitCode.DONE if result.ok else ExitCode.NO

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evalstore.documents import read_yaml
-from evalstore.files import read_named
+from evalstore.files import read_user_file
 
 _LIMIT = 1 << 20
 
@@ -40,7 +40,7 @@ class Story:
 def read_story(folder: Path) -> Story:
     """Read `story.yaml` of a sample folder."""
     path = folder / "story.yaml"
-    value = read_yaml(read_named(path, _LIMIT), str(path)).value
+    value = read_yaml(read_user_file(path, _LIMIT), str(path)).value
     return Story(value["title"], folder, tuple(_step(step) for step in value["steps"]))
 
 

@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, Proof, Scope
-from evalstore.diff.direction import EITHER, NONE, flip, lift, share
+from evalstore.diff.direction import EITHER, NONE, flip_direction, lift_directions, bound_share
 from evalstore.diff.findings import Certainty, Diff, Direction, Profile
-from evalstore.diff.plain import leftovers, told
+from evalstore.diff.plain import list_differences, describe_value
 from evalstore.diff.refs import bound_imported_shift, join_imported_directions
 from evalstore.diff.rules import RULES
 from evalstore.documents import json_pointer
@@ -31,92 +31,98 @@ def classify(change: Change, profile: Profile = Profile.SCORE) -> Classification
     """Return the level, directions and words of one change; a decider that ran is the only thing that lowers it."""
     rule = RULES[change.rule]
     proof = change.proof or next((proof for decider in rule.deciders if (proof := decider(change))), None)
-    judged = _proved(change, RULES[proof.rule or rule.id], proof) if proof else _unproved(change, rule)
-    headline = judged.rule.headline if profile is Profile.HEADLINE else None
+    classification = (
+        _classify_by_proof(change, RULES[proof.rule or rule.id], proof) if proof else _classify_by_rule(change, rule)
+    )
+    headline = classification.rule.headline if profile is Profile.HEADLINE else None
     if headline is None or headline.only not in {None, change.name}:
-        return judged
-    return judged._replace(level=max(judged.level, headline.level))
+        return classification
+    return classification._replace(level=max(classification.level, headline.level))
 
 
-def _unproved(change: Change, rule: ChangeRule) -> Classification:
-    directions = _directions(change, rule)
-    shift = _shift(change, rule, directions[0])
+def _classify_by_rule(change: Change, rule: ChangeRule) -> Classification:
+    directions = _find_directions(change, rule)
+    shift = _bound_shift(change, rule, directions[0])
     reason = change.decision.reason if change.decision else rule.reason
-    return Classification(rule, rule.level, directions, _certainty(change, rule), _message(change, rule), reason, shift)
+    return Classification(
+        rule, rule.level, directions, _find_certainty(change, rule), _write_message(change, rule), reason, shift
+    )
 
 
-def _proved(change: Change, rule: ChangeRule, proof: Proof) -> Classification:
+def _classify_by_proof(change: Change, rule: ChangeRule, proof: Proof) -> Classification:
     sure = proof.certainty is not Certainty.ASSUMED
-    directions = (NONE, NONE) if sure else _directions(change, rule)
+    directions = (NONE, NONE) if sure else _find_directions(change, rule)
     shift = Fraction(0) if sure else None
-    return Classification(rule, proof.level, directions, proof.certainty, _message(change, rule), proof.text, shift)
+    return Classification(
+        rule, proof.level, directions, proof.certainty, _write_message(change, rule), proof.text, shift
+    )
 
 
-def _directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direction]:
+def _find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direction]:
     if rule.scope is Scope.NOTHING:
         return NONE, NONE
     direction = (change.decision and change.decision.direction) or rule.direction.decide_score(change)
     verdict = rule.direction.decide_verdict(change) if rule.direction.decide_verdict else direction
-    imported = _imported(change)
+    imported = _get_deciding_diff(change)
     score, verdict = join_imported_directions(imported) if imported else (direction, verdict)
     if rule.scope is Scope.VERDICT:
         return NONE, direction
     if rule.scope is Scope.SCORE:
         return score, verdict
     check, rubric = change.checks[1], change.states[1]
-    if rule.scope is Scope.CHECK_VERDICT and not check.reads_bar:
-        return lift(check, rubric, NONE, direction)
+    if rule.scope is Scope.CHECK_VERDICT and not check.reads_threshold:
+        return lift_directions(check, rubric, NONE, direction)
     if rule.scope is Scope.CHECK_VERDICT:
-        return lift(check, rubric, EITHER, EITHER)
+        return lift_directions(check, rubric, EITHER, EITHER)
     if check.negate:
-        score, verdict = flip(score), flip(verdict)
-    return lift(check, rubric, score, verdict)
+        score, verdict = flip_direction(score), flip_direction(verdict)
+    return lift_directions(check, rubric, score, verdict)
 
 
-def _imported(change: Change) -> Diff | None:
+def _get_deciding_diff(change: Change) -> Diff | None:
     """Return the diff that says where a change moves; what was decided of it says more."""
     return None if change.decision else change.imported_diff
 
 
-def _shift(change: Change, rule: ChangeRule, score: Direction) -> Fraction | None:
+def _bound_shift(change: Change, rule: ChangeRule, score: Direction) -> Fraction | None:
     if score is NONE:
         return Fraction(0)
-    imported = _imported(change)
+    imported = _get_deciding_diff(change)
     shift = bound_imported_shift(imported) if imported else None
     if rule.shift:
         shift = rule.shift(change)
     if rule.scope in CHECK_SCOPES:
-        shares = [share(check, rubric) for check, rubric in zip(change.checks, change.states, strict=True)]
+        shares = [bound_share(check, rubric) for check, rubric in zip(change.checks, change.states, strict=True)]
         part = None if None in shares else max(known for known in shares if known is not None)
         shift = part if part is None or shift is None else part * shift
     return shift if shift is not None and shift < 1 else None
 
 
-def _certainty(change: Change, rule: ChangeRule) -> Certainty:
+def _find_certainty(change: Change, rule: ChangeRule) -> Certainty:
     if change.imported_diff is None:
         return change.decision.certainty if change.decision else rule.certainty
     unsure = any(finding.certainty is Certainty.ASSUMED for finding in change.imported_diff.findings)
     return Certainty.ASSUMED if unsure else Certainty.BY_DEFINITION
 
 
-def _message(change: Change, rule: ChangeRule) -> str:
+def _write_message(change: Change, rule: ChangeRule) -> str:
     item = change.item
     words = {
-        "old": told(change.old),
-        "new": told(change.new),
-        "item": told(item),
-        "demand": change.name if isinstance(item, bool) else f"{change.name}: {told(item)!r}",
+        "old": describe_value(change.old),
+        "new": describe_value(change.new),
+        "item": describe_value(item),
+        "demand": change.name if isinstance(item, bool) else f"{change.name}: {describe_value(item)!r}",
         "came": "gains" if change.is_addition else "loses",
         "name": change.name,
-        "where": _where(change),
-        "what": leftovers(change.old, change.new) if "{what}" in rule.message else "",
+        "where": _name_place(change),
+        "what": list_differences(change.old, change.new) if "{what}" in rule.message else "",
         "why": "",
-        **{word: told(value) for word, value in change.words.items()},
+        **{word: describe_value(value) for word, value in change.words.items()},
     }
     return rule.message.format(**words)
 
 
-def _where(change: Change) -> str:
+def _name_place(change: Change) -> str:
     owner = change.words.get("check") or change.words.get("question")
     name = change.name or json_pointer(change.new_pointer or change.old_pointer or ()) or "the document"
-    return told(f"{name} of {owner}" if owner and change.name else name)
+    return describe_value(f"{name} of {owner}" if owner and change.name else name)

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.changes.document import Rows, document_changes, respelled
+from evalstore.diff.changes.document import DatasetRows, find_changes, find_spelling_change
 from evalstore.diff.classify import classify
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.document import ComparedDocument, read_document
 from evalstore.diff.findings import Diff, DiffFinding, Direction, Profile
-from evalstore.diff.fingerprint import distinct, fingerprint, gathered
+from evalstore.diff.fingerprint import number_duplicates, fingerprint_edit, cover_children
 from evalstore.diff.readers import ReferenceReaders
 from evalstore.diff.refs import ArtifactLoader, import_reference
 from evalstore.diff.terms import ComparisonSettings, adjust_level, apply_declarations
 from evalstore.diff.witness import Replay
 from evalstore.documents import json_pointer
 from evalstore.model import Artifact
-from evalstore.versions import Bump, find_version, next_version
+from evalstore.versions import Bump, find_version, bump_version
 
 _DEPTH = 4
 
@@ -29,7 +29,7 @@ def compare(
     new: Artifact | Mapping[str, Any],
     *,
     load: ArtifactLoader | None = None,
-    rows: Rows | None = None,
+    rows: DatasetRows | None = None,
     terms: ComparisonSettings | None = None,
 ) -> Diff:
     """Return what changed between two artifacts (or plain mappings), and which bump that needs.
@@ -51,28 +51,35 @@ class _Comparison:
     shows: bool = True
     known: dict[tuple[str, str], Diff] = field(default_factory=dict)
 
-    def diff(self, old: Any, new: Any, rows: Rows | None = None) -> Diff:
+    def diff(self, old: Any, new: Any, rows: DatasetRows | None = None) -> Diff:
         sides = (read_document(old), read_document(new))
         load = self.load if self.depth < _DEPTH else None
-        changes = [import_reference(change, load, self._inner, self.terms.locked) for change in self._declared(sides, rows, load)]
+        changes = [
+            import_reference(change, load, self._inner, self.terms.locked)
+            for change in self._declared(sides, rows, load)
+        ]
         readers = ReferenceReaders(load, self._written)
         changes = [readers.trace_change(change) for change in changes]
-        changes = changes or list(respelled(sides))
+        changes = changes or list(find_spelling_change(sides))
         findings = [_finding(change, sides, self.terms.profile) for change in changes]
-        claimed = distinct(_claimed(changes, _witnessed(changes, findings, load) if self.shows else findings))
+        claimed = number_duplicates(_claimed(changes, _witnessed(changes, findings, load) if self.shows else findings))
         weighed = tuple(adjust_level(finding, self.terms) for finding in claimed)
         bump = max((finding.level for finding in weighed), default=Bump.NONE)
         version = _next(sides[0].value, bump)
         return Diff(sides[0].side, sides[1].side, bump, version, weighed, self.terms.rule_set, self.terms.profile)
 
-    def _declared(self, sides: tuple[ComparedDocument, ComparedDocument], rows: Rows | None, load: ArtifactLoader | None) -> Iterator[Change]:
+    def _declared(
+        self, sides: tuple[ComparedDocument, ComparedDocument], rows: DatasetRows | None, load: ArtifactLoader | None
+    ) -> Iterator[Change]:
         renames = self.terms.renames.get(sides[1].name, {})
-        return (apply_declarations(change, self.terms, renames) for change in document_changes(sides, rows, renames, load))
+        return (apply_declarations(change, self.terms, renames) for change in find_changes(sides, rows, renames, load))
 
     def _inner(self, old: Artifact, new: Artifact) -> Diff:
         pair = (old.digest, new.digest)
         if pair not in self.known:
-            self.known[pair] = _Comparison(self.load, self.terms.without_opinions, self.depth + 1, known=self.known).diff(old, new)
+            self.known[pair] = _Comparison(
+                self.load, self.terms.without_opinions, self.depth + 1, known=self.known
+            ).diff(old, new)
         return self.known[pair]
 
     def _written(self, old: Mapping[str, Any], new: Mapping[str, Any], shows: bool) -> Diff:  # noqa: FBT001  # by place
@@ -97,12 +104,12 @@ def _finding(change: Change, sides: tuple[ComparedDocument, ComparedDocument], p
         reason=judged.reason,
         witness=None,
         max_shift=judged.max_shift,
-        fingerprint=fingerprint(judged.rule.id, sides[1].name, change, (sides[0].value, sides[1].value)),
+        fingerprint=fingerprint_edit(judged.rule.id, sides[1].name, change, (sides[0].value, sides[1].value)),
         children=change.imported_diff.findings if change.imported_diff else (),
         before=sides[0].get_written_value(change.old_pointer, change.old),
         after=sides[1].get_written_value(change.new_pointer, change.new),
     )
-    return gathered(finding)
+    return cover_children(finding)
 
 
 def _witnessed(changes: list[Change], findings: list[DiffFinding], load: ArtifactLoader | None) -> list[DiffFinding]:
@@ -131,7 +138,7 @@ def _claimed(changes: list[Change], findings: list[DiffFinding]) -> list[DiffFin
         for index, change in enumerate(changes)
         if _is_ineffective(change, changes[mode]) and findings[index].level <= findings[mode].level
     ]
-    owner = gathered(replace(findings[mode], children=tuple(findings[index] for index in mine)))
+    owner = cover_children(replace(findings[mode], children=tuple(findings[index] for index in mine)))
     return [owner if index == mode else finding for index, finding in enumerate(findings) if index not in mine]
 
 
@@ -139,11 +146,11 @@ def _is_ineffective(change: Change, mode: Change) -> bool:
     if change.rule == "check-weight-changed":
         return True
     both_read = VERDICT_MODES.issuperset({mode.old, mode.new})
-    if not change.rule.startswith("check-threshold-") or change.checks[1].reads_bar:
+    if not change.rule.startswith("check-threshold-") or change.checks[1].reads_threshold:
         return False
-    return not both_read and not change.checks[1].gated
+    return not both_read and not change.checks[1].is_gate
 
 
 def _next(old: dict[str, Any], bump: Bump) -> str | None:
     version = find_version(str(old.get("version", "")))
-    return str(next_version(version, bump)) if version and bump else None
+    return str(bump_version(version, bump)) if version and bump else None

@@ -15,12 +15,12 @@ NONE, STRICTER, LOOSER, EITHER = Direction.NONE, Direction.STRICTER, Direction.L
 VERDICT_MODES = frozenset({Combine.ALL_PASS, Combine.ANY_PASS})
 LOWEST = frozenset({Combine.ALL_PASS, Combine.MIN})
 HIGHEST = frozenset({Combine.ANY_PASS, Combine.MAX})
-_NO = Fraction(0)
+_ZERO = Fraction(0)
 # What may be left out, in all ways, times the checks: well under a second.
-_SHARES = 1 << 15
+_WORK_LIMIT = 1 << 15
 
 # What one more check does; one check less does the opposite.
-ADDED = {
+ADDED_CHECK_DIRECTIONS = {
     Combine.ALL_PASS: STRICTER,
     Combine.ANY_PASS: LOOSER,
     Combine.MIN: STRICTER,
@@ -30,83 +30,87 @@ ADDED = {
 }
 
 
-def flip(direction: Direction) -> Direction:
+def flip_direction(direction: Direction) -> Direction:
     """Turn a direction round."""
     return {STRICTER: LOOSER, LOOSER: STRICTER}.get(direction, direction)
 
 
-def join(*directions: Direction) -> Direction:
+def join_directions(*directions: Direction) -> Direction:
     """Return the direction of some changes together."""
     moved = {*directions} - {NONE}
     return moved.pop() if len(moved) == 1 else EITHER if moved else NONE
 
 
-def bounded(*, below: bool, above: bool) -> Direction:
+def bound_direction(*, below: bool, above: bool) -> Direction:
     """Return the direction of what is proved never to go below what it was, or never above; both, or neither."""
     if below and above:
         return NONE
     return LOOSER if below else STRICTER if above else EITHER
 
 
-def lift(check: CheckState, rubric: RubricState, score: Direction, verdict: Direction) -> tuple[Direction, Direction]:
+def lift_directions(
+    check: CheckState, rubric: RubricState, score: Direction, verdict: Direction
+) -> tuple[Direction, Direction]:
     """Return the rubric's directions (score, verdict) from those of one check: every mode is monotone, gates too."""
     read = verdict if rubric.combine in VERDICT_MODES else score
-    total = join(read, verdict if check.gated else NONE)
+    total = join_directions(read, verdict if check.is_gate else NONE)
     return total, verdict if total is NONE else total
 
 
-def left_out(check: CheckState, rubric: RubricState, policy: str) -> Direction:
+def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Direction:
     """Return what an unscored check does to the score, by the policy for it; no score is compared with none."""
     if policy != "skip":
         return STRICTER
     if len(rubric.checks) == 1:
         return NONE
-    return join(flip(ADDED[rubric.combine]), LOOSER if check.gated else NONE)  # a gate that is not scored is open
+    return join_directions(
+        flip_direction(ADDED_CHECK_DIRECTIONS[rubric.combine]), LOOSER if check.is_gate else NONE
+    )  # a gate that is not scored is open
 
 
-def counts(check: CheckState, rubric: RubricState) -> bool:
+def is_counted(check: CheckState, rubric: RubricState) -> bool:
     """Whether the score of the check counts in its rubric: a weight of 0 does not in a weighted average."""
     return rubric.combine is not Combine.WEIGHTED_AVG or check.weight > 0
 
 
-def advisory(check: CheckState, rubric: RubricState) -> bool:
+def is_advisory(check: CheckState, rubric: RubricState) -> bool:
     """Whether the rubric reads neither the check's score nor its verdict."""
     fatal = check.may_err and rubric.errors == "fail"
-    return not (counts(check, rubric) or check.gated or fatal)
+    return not (is_counted(check, rubric) or check.is_gate or fatal)
 
 
-def share(check: CheckState, rubric: RubricState) -> Fraction | None:
+def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
     """Return the most that one check can move the score: its weight over the least total weight it is counted with.
 
     Like every bound on a shift, it holds where nothing erred: what could not be graded is counted apart.
     """
-    if rubric.combine is not Combine.WEIGHTED_AVG or check.gated:
+    if rubric.combine is not Combine.WEIGHTED_AVG or check.is_gate:
         return None
     others = (other for other in rubric.checks if other.token != check.token and not rubric.may_skip(other))
-    total = check.weight + sum((other.weight for other in others), _NO)
-    return check.weight / total if total else _NO
+    total = check.weight + sum((other.weight for other in others), _ZERO)
+    return check.weight / total if total else _ZERO
 
 
-def variation(old: RubricState, new: RubricState) -> Fraction | None:
+def bound_weight_variation(old: RubricState, new: RubricState) -> Fraction | None:
     """Return the total variation between the normalised weights, the largest over what can be left out of the score."""
     optional = [check.token for check in old.checks if old.may_skip(check)]
-    if len(old.checks) << len(optional) > _SHARES:
+    if len(old.checks) << len(optional) > _WORK_LIMIT:
         return None
     left_out = (set(some) for size in range(len(optional) + 1) for some in combinations(optional, size))
-    return max(distance(_weights(old, out), _weights(new, out)) for out in left_out)
+    return max(measure_weight_distance(_select_weights(old, out), _select_weights(new, out)) for out in left_out)
 
 
-def distance(old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> Fraction:
+def measure_weight_distance(old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> Fraction:
     """Return the total variation between two weightings by name, each brought to a sum of 1."""
-    mine, theirs = shares(old), shares(new)
-    return sum((abs(mine.get(name, _NO) - theirs.get(name, _NO)) for name in {*mine, *theirs}), _NO) / 2
+    mine, theirs = normalise_weights(old), normalise_weights(new)
+    return sum((abs(mine.get(name, _ZERO) - theirs.get(name, _ZERO)) for name in {*mine, *theirs}), _ZERO) / 2
 
 
-def shares(weights: Mapping[str, Fraction]) -> dict[str, Fraction]:
+def normalise_weights(weights: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """Return weights by name brought to a sum of 1; as they are where all are 0."""
-    total = sum(weights.values(), _NO)
+    total = sum(weights.values(), _ZERO)
     return {name: weight / total if total else weight for name, weight in weights.items()}
 
 
-def _weights(rubric: RubricState, left_out: set[str]) -> dict[str, Fraction]:
+def _select_weights(rubric: RubricState, left_out: set[str]) -> dict[str, Fraction]:
     return {check.token: check.weight for check in rubric.checks if check.token not in left_out}

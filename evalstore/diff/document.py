@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalstore.diff.findings import Side
-from evalstore.diff.plain import plain
+from evalstore.diff.plain import make_plain
 from evalstore.documents import Pointer, digest
 from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Kind
@@ -45,16 +45,16 @@ class ComparedDocument:
 
     def cut_to_written(self, pointer: Pointer | None) -> Pointer | None:
         """Return a pointer cut to what is written: a default is written nowhere."""
-        return None if pointer is None else self._reached(pointer)[0]
+        return None if pointer is None else self._descend(pointer)[0]
 
     def get_written_value(self, pointer: Pointer | None, fact: Any) -> Any:
         """Return what is written at a pointer; the fact itself where that is a default, or a row of another file."""
         if not pointer:
             return None
-        way, value = self._reached(pointer)
-        return value if way == pointer else fact
+        written_part, value = self._descend(pointer)
+        return value if written_part == pointer else fact
 
-    def _reached(self, pointer: Pointer) -> tuple[Pointer, Any]:
+    def _descend(self, pointer: Pointer) -> tuple[Pointer, Any]:
         value: Any = self.value
         for length, step in enumerate(pointer):
             inside = step in value if isinstance(value, dict) else isinstance(value, list) and step in range(len(value))
@@ -69,6 +69,6 @@ def read_document(side: Artifact | Mapping[str, Any]) -> ComparedDocument:
     if not isinstance(side, Artifact | Mapping):
         raise LoadError(f"an artifact or a mapping is compared, and a {type(side).__name__} is neither")
     artifact = side if isinstance(side, Artifact) else None
-    value: dict[str, Any] = plain(side.value if isinstance(side, Artifact) else side)
+    value: dict[str, Any] = make_plain(side.value if isinstance(side, Artifact) else side)
     kind = artifact.kind if artifact else next((kind for key, kind in _SHAPES.items() if key in value), None)
     return ComparedDocument(value, kind, artifact)

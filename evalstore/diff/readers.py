@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evalstore.checks.juror import FILLED
+from evalstore.checks.juror import BUILTIN_VARIABLES
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.judges import names_of
 from evalstore.diff.findings import Diff
 from evalstore.diff.kinds import KINDS, Row
 from evalstore.diff.params import Params, UnreadableError
-from evalstore.diff.plain import plain, same
+from evalstore.diff.plain import make_plain, is_same
 from evalstore.diff.refs import ArtifactLoader, is_pinned
 from evalstore.diff.state import CheckState, read_rubric
 from evalstore.documents import Pointer
@@ -22,7 +22,7 @@ from evalstore.versions import Bump
 
 RULE = "question-reference-changed"
 # So many edits are compared check by check, and for the first ones an output is looked for that moves.
-_COMPARED, _SHOWN = 300, 20
+_COMPARISON_LIMIT, _WITNESS_LIMIT = 300, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class RubricReads:
 
     ref: str
     value: Mapping[str, Any]
-    own: frozenset[Pointer]
-    others: Mapping[Pointer, str]
+    own_parts: frozenset[Pointer]
+    other_parts: Mapping[Pointer, str]
 
 
 @dataclass(slots=True)
@@ -41,8 +41,8 @@ class ReferenceReaders:
 
     load: ArtifactLoader | None
     compare: Callable[[Params, Params, bool], Diff]
-    _known: dict[str, RubricReads | str] = field(default_factory=dict)
-    _compared: int = 0
+    _readers: dict[str, RubricReads | str] = field(default_factory=dict)
+    _comparisons: int = 0
 
     def trace_change(self, change: Change) -> Change:
         """Return the change of a reference with what it does to the checks that read it, or with why it is open."""
@@ -51,76 +51,80 @@ class ReferenceReaders:
         before, after = change.question
         if before.get("bundle") is not None or after.get("bundle") is not None:
             return change.with_reason("its bundle may read it")
-        readers = [self._reader(row.get("rubric_ref")) for row in (before, after)]
+        readers = [self._find_reader(row.get("rubric_ref")) for row in (before, after)]
         if why := next((reader for reader in readers if isinstance(reader, str)), ""):
             return change.with_reason(why)
-        return self._judged(change, [reader for reader in readers if isinstance(reader, RubricReads)])
+        return self._compare_readers(change, [reader for reader in readers if isinstance(reader, RubricReads)])
 
-    def _judged(self, change: Change, readers: list[RubricReads]) -> Change:
+    def _compare_readers(self, change: Change, readers: list[RubricReads]) -> Change:
         before, after = change.question or ({}, {})
-        moved = [_moved(reader, before, after) for reader in readers]
+        moved = [_find_moved_parts(reader, before, after) for reader in readers]
         if not any(moved):
-            told = " or ".join(dict.fromkeys(reader.ref for reader in readers))
+            refs = " or ".join(dict.fromkeys(reader.ref for reader in readers))
             proof = Proof(f"no check and no judge of {told} reads what changes", rule="question-reference-unread")
             return replace(change, proof=proof)
         if readers[0].ref != readers[1].ref:
             return change.with_reason("another rubric grades it, too")
-        if who := next((readers[0].others[part] for part in moved[0] if part in readers[0].others), ""):
+        if who := next((readers[0].other_parts[part] for part in moved[0] if part in readers[0].other_parts), ""):
             return change.with_reason(f"{who} reads it")
         try:
             old, new = (fill_from_question(readers[0].value, row) for row in (before, after))
         except UnreadableError:
             return change.with_reason("one side is nothing that a check can read")
-        if _same_checks(old, new):
+        if _has_same_checks(old, new):
             return replace(change, proof=Proof("it is another spelling: the checks that read it ask for the same"))
-        self._compared += 1
-        if self._compared > _COMPARED:
+        self._comparisons += 1
+        if self._comparisons > _COMPARISON_LIMIT:
             return change.with_reason("too much changes to compare it one by one")
-        imported = self.compare(old, new, self._compared <= _SHOWN)
-        return replace(change.with_reason(f"{readers[0].ref} reads it"), imported=imported)
+        imported = self.compare(old, new, self._comparisons <= _WITNESS_LIMIT)
+        return replace(change.with_reason(f"{readers[0].ref} reads it"), imported_diff=imported)
 
-    def _reader(self, ref: Any) -> RubricReads | str:
+    def _find_reader(self, ref: Any) -> RubricReads | str:
         if not isinstance(ref, str):
             return "it names no rubric, and any may read it"
-        if ref not in self._known:
+        if ref not in self._readers:
             try:
-                self._known[ref] = self._read(ref, deep=False)
+                self._readers[ref] = self._read_rubric_reads(ref, deep=False)
             except EvalstoreError as error:
-                self._known[ref] = error.message
-        return self._known[ref]
+                self._readers[ref] = error.message
+        return self._readers[ref]
 
-    def _read(self, ref: str, *, deep: bool) -> RubricReads | str:
+    def _read_rubric_reads(self, ref: str, *, deep: bool) -> RubricReads | str:
         if self.load is None:
             return "its rubric is not at hand"
         if not is_pinned(parse_ref(ref)):
             return f"{ref} floats"
         found = self.load(ref)
-        value: dict[str, Any] = plain(found.value)
+        value: dict[str, Any] = make_plain(found.value)
         rubric = read_rubric(value) if found.kind is Kind.RUBRIC else None
-        if rubric is None or any(not is_cosmetic(key) for check in rubric.checks for key in check.loose):
+        if rubric is None or any(not is_cosmetic(key) for check in rubric.checks for key in check.extras):
             return f"{ref} cannot be read in full"
         own = frozenset(part for check in rubric.checks for part in KINDS[check.kind].question_parts(check.params))
         others: dict[Pointer, str] = {}
         for check in rubric.checks:
             if check.kind == "composite" and deep:
                 return f"{ref} nests too deep"
-            for who in _others(check):
-                parts = self._parts(who) if check.kind == "composite" else self._names(who)
+            for who in _list_references(check):
+                parts = self._list_rubric_parts(who) if check.kind == "composite" else self._list_template_parts(who)
                 if isinstance(parts, str):
                     return parts
                 others.update(dict.fromkeys(parts, who))
         return RubricReads(ref, value, own, others)
 
-    def _parts(self, ref: str) -> Iterable[Pointer] | str:
+    def _list_rubric_parts(self, ref: str) -> Iterable[Pointer] | str:
         """Return what a rubric within a rubric reads of a question, or why that cannot be known."""
-        reader = self._read(ref, deep=True)
-        return reader if isinstance(reader, str) else (*reader.own, *reader.others)
+        reader = self._read_rubric_reads(ref, deep=True)
+        return reader if isinstance(reader, str) else (*reader.own_parts, *reader.other_parts)
 
-    def _names(self, ref: str) -> Iterable[Pointer] | str:
+    def _list_template_parts(self, ref: str) -> Iterable[Pointer] | str:
         """Return what a judge's template reads of a question, or why that cannot be known."""
         found = self.load(ref) if self.load and is_pinned(parse_ref(ref)) else None
         names = names_of(found.value.get("template")) if found and found.kind is Kind.JUDGE else None
-        return f"{ref} floats, or cannot be read" if names is None else [(name,) for name in names if name in FILLED]
+        return (
+            f"{ref} floats, or cannot be read"
+            if names is None
+            else [(name,) for name in names if name in BUILTIN_VARIABLES]
+        )
 
 
 def fill_from_question(rubric: Params, row: Row) -> dict[str, Any]:
@@ -137,18 +141,18 @@ def prove_readers_unmoved(change: Change) -> Proof | None:
     return Proof("what the checks that read it ask for is the same, or is not counted", level)
 
 
-def _same_checks(old: Params, new: Params) -> bool:
+def _has_same_checks(old: Params, new: Params) -> bool:
     states = [read_rubric(side) for side in (old, new)]
     params = [[dict(check.params) for check in state.checks] for state in states if state]
-    return len(params) == len(states) and same(*params)
+    return len(params) == len(states) and is_same(*params)
 
 
-def _moved(reader: RubricReads, before: Row, after: Row) -> list[Pointer]:
-    parts = sorted({*reader.own, *reader.others})
-    return [part for part in parts if not same(_view(before, part), _view(after, part))]
+def _find_moved_parts(reader: RubricReads, before: Row, after: Row) -> list[Pointer]:
+    parts = sorted({*reader.own_parts, *reader.other_parts})
+    return [part for part in parts if not is_same(_view_part(before, part), _view_part(after, part))]
 
 
-def _view(row: Row, part: Pointer) -> Any:
+def _view_part(row: Row, part: Pointer) -> Any:
     """Return what there is at a part; what is no mapping is seen as a whole, and none has nothing in it."""
     value = row.get(str(part[0]))
     if len(part) == 1:
@@ -158,7 +162,7 @@ def _view(row: Row, part: Pointer) -> Any:
     return value
 
 
-def _others(check: CheckState) -> Iterator[str]:
+def _list_references(check: CheckState) -> Iterator[str]:
     """Yield the judges that a check asks, and the rubric that it is."""
     for name in ("judge_prompt_ref", "rubric_ref"):
         if (ref := check.params.get(name)) is not None:

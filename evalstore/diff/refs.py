@@ -7,9 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from evalstore.diff.change import Change, Decision, Proof
-from evalstore.diff.direction import EITHER, counts, join
+from evalstore.diff.direction import EITHER, is_counted, join_directions
 from evalstore.diff.findings import Certainty, Diff, Direction
-from evalstore.diff.plain import plain
+from evalstore.diff.plain import make_plain
 from evalstore.diff.state import RubricState, read_rubric
 from evalstore.errors import EvalstoreError
 from evalstore.model import Artifact, PinType, Ref, parse_ref
@@ -21,12 +21,12 @@ ArtifactComparer = Callable[[Artifact, Artifact], Diff]
 _COMPOSITE = "composite-ref-changed"
 REFERENCES = frozenset({"judge-ref-changed", _COMPOSITE, "question-rubric-ref-changed"})
 # Edits of a rubric that may decide whether an output has a score at all.
-_UNSCORE = frozenset(
+_RULES_OF_UNSCORING = frozenset(
     {"check-added", "check-removed", "check-kind-changed", "check-weight-changed", "check-target-changed"}
     | {"scoring-combine-changed", "scoring-required-changed", "json-schema-tightened", "json-schema-loosened"}
     | {"scoring-missing-policy-changed", "scoring-errors-policy-changed", "format-changed"}
 )
-_NO_SCORE = Decision(
+_SCORE_MAY_COME_OR_GO = Decision(
     Certainty.BY_DEFINITION,
     "what its rubric leaves without a score may be other outputs, and no score is not 0",
     (),
@@ -36,7 +36,9 @@ _COMMIT = frozenset("0123456789abcdef")
 _COMMIT_LENGTHS = frozenset({40, 64})
 
 
-def import_reference(change: Change, load: ArtifactLoader | None, compare: ArtifactComparer, locked: Container[str] = ()) -> Change:
+def import_reference(
+    change: Change, load: ArtifactLoader | None, compare: ArtifactComparer, locked: Container[str] = ()
+) -> Change:
     """Return the change of a reference with the diff that it imports, or with the reason why it cannot be known.
 
     One that floats imports nothing that would hold, unless it is among the `locked`.
@@ -56,18 +58,22 @@ def import_reference(change: Change, load: ArtifactLoader | None, compare: Artif
     if load is None:
         return change.with_reason("the artifacts are not at hand")
     try:
-        return _imported(change, (load(str(old)), load(str(new))), compare)
+        return _import_diff(change, (load(str(old)), load(str(new))), compare)
     except EvalstoreError as error:
         return change.with_reason(error.message)
 
 
-def _imported(change: Change, sides: tuple[Artifact, Artifact], compare: ArtifactComparer) -> Change:
-    if change.rule == _COMPOSITE and sides[0].digest != sides[1].digest and any(map(_nests, sides)):
+def _import_diff(change: Change, sides: tuple[Artifact, Artifact], compare: ArtifactComparer) -> Change:
+    if change.rule == _COMPOSITE and sides[0].digest != sides[1].digest and any(map(_has_composite, sides)):
         return change.with_reason("composites go one level deep, and one side holds another")
     imported = compare(*sides)
-    if _bar_turned(change, imported):
+    if _has_turned_threshold(change, imported):
         return change.with_reason("negate turns its score round, and the bar that this is held against is another")
-    return replace(change, imported=imported, decided=_NO_SCORE if _comes_and_goes(change, imported, sides) else None)
+    return replace(
+        change,
+        imported_diff=imported,
+        decision=_SCORE_MAY_COME_OR_GO if _may_lose_score(change, imported, sides) else None,
+    )
 
 
 def prove_same_content(change: Change) -> Proof | None:
@@ -81,7 +87,9 @@ def prove_locked_harmless(change: Change) -> Proof | None:
     """Prove that a reference which floats, but is locked, means what moves no score; it can be moved on: minor."""
     if "held" not in change.words or change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
         return None
-    return Proof(f"evalstore.lock holds it at {change.imported_diff.new.ref}: no score moves", Bump.MINOR, "ref-unpinned")
+    return Proof(
+        f"evalstore.lock holds it at {change.imported_diff.new.ref}: no score moves", Bump.MINOR, "ref-unpinned"
+    )
 
 
 def prove_harmless(change: Change) -> Proof | None:
@@ -108,7 +116,9 @@ def bound_imported_shift(diff: Diff) -> Fraction | None:
 def join_imported_directions(diff: Diff) -> tuple[Direction, Direction]:
     """Return where all findings of a diff together can move the score and the verdict."""
     found = diff.findings
-    return join(*(one.direction for one in found)), join(*(one.verdict_direction for one in found))
+    return join_directions(*(one.direction for one in found)), join_directions(
+        *(one.verdict_direction for one in found)
+    )
 
 
 def is_pinned(ref: Ref) -> bool:
@@ -118,14 +128,14 @@ def is_pinned(ref: Ref) -> bool:
     return ref.type is PinType.EXACT
 
 
-def _nests(artifact: Artifact) -> bool:
+def _has_composite(artifact: Artifact) -> bool:
     """Whether a rubric holds a composite: within one it is unscored, which its own diff does not see."""
     checks = artifact.value.get("checks")
     listed = checks if isinstance(checks, list) else []
     return any(isinstance(check, dict) and check.get("kind") == "composite" for check in listed)
 
 
-def _bar_turned(change: Change, imported: Diff) -> bool:
+def _has_turned_threshold(change: Change, imported: Diff) -> bool:
     """Whether a negated composite passes by its rubric's bar, which moves: that rubric's diff knows its own score."""
     if change.rule != _COMPOSITE or change.checks[1].threshold is not None:
         return False
@@ -133,17 +143,19 @@ def _bar_turned(change: Change, imported: Diff) -> bool:
     return moves and change.checks[1].negate
 
 
-def _comes_and_goes(change: Change, imported: Diff, sides: tuple[Artifact, Artifact]) -> bool:
+def _may_lose_score(change: Change, imported: Diff, sides: tuple[Artifact, Artifact]) -> bool:
     """Whether the composite may get a score that it had not, or lose it: its rubric's diff compares no score with none.
 
     That is so where no check of the rubric is always scored, and an edit decides which outputs have a score.
     """
     if change.rule != _COMPOSITE:
         return False
-    if not any(finding.rule in _UNSCORE and finding.level is Bump.MAJOR for finding in imported.findings):
+    if not any(finding.rule in _RULES_OF_UNSCORING and finding.level is Bump.MAJOR for finding in imported.findings):
         return False
-    return not all(map(_always_scored, (read_rubric(plain(side.value)) for side in sides)))
+    return not all(map(_is_always_scored, (read_rubric(make_plain(side.value)) for side in sides)))
 
 
-def _always_scored(rubric: RubricState | None) -> bool:
-    return rubric is not None and any(not rubric.optional(one) and counts(one, rubric) for one in rubric.checks)
+def _is_always_scored(rubric: RubricState | None) -> bool:
+    return rubric is not None and any(
+        not rubric.may_leave_out(one) and is_counted(one, rubric) for one in rubric.checks
+    )

@@ -12,10 +12,10 @@ from evalstore.diff.params import UnreadableError, read_one_of, read_switch, rea
 from evalstore.model import Check, Combine, Rubric, Scoring, check_ids, fraction
 from evalstore.model.rubric import RUBRIC_THRESHOLD, default_threshold
 
-_COMMON = frozenset({"id", "kind", "threshold", "negate"})
-_SCORING = frozenset({"combine", "weights", "required", "threshold", "missing", "errors"})
-_CHECKS = 400
-_missing, _errors = read_one_of("skip", "zero"), read_one_of("skip", "zero", "fail")
+_COMMON_KEYS = frozenset({"id", "kind", "threshold", "negate"})
+_SCORING_KEYS = frozenset({"combine", "weights", "required", "threshold", "missing", "errors"})
+_CHECK_LIMIT = 400
+_read_missing_policy, _read_errors_policy = read_one_of("skip", "zero"), read_one_of("skip", "zero", "fail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,14 @@ class CheckState:
     token: str
     index: int
     id: str
-    named: bool
+    has_id: bool
     kind: str
     params: Mapping[str, Any]
     threshold: Fraction | None
     negate: bool
     weight: Fraction
-    gated: bool
-    loose: Mapping[str, Any]
+    is_gate: bool
+    extras: Mapping[str, Any]
 
     @property
     def binary(self) -> bool:
@@ -56,11 +56,11 @@ class CheckState:
         return KINDS[self.kind].may_err(self.params)
 
     @property
-    def reads_bar(self) -> bool:
+    def reads_threshold(self) -> bool:
         """Whether its threshold moves its score, and not its verdict alone."""
         return KINDS[self.kind].reads_threshold(self.params)
 
-    def check(self) -> Check:
+    def to_check(self) -> Check:
         """Return the check that scoring runs; it goes by its token."""
         params = {name: value for name, value in self.params.items() if value is not None}
         return Check(self.token, self.kind, params, self.threshold, self.negate)
@@ -76,7 +76,7 @@ class RubricState:
     missing: str
     errors: str
     gates: tuple[str, ...]
-    rest: Mapping[str, Any]
+    extras: Mapping[str, Any]
 
     def __getitem__(self, token: str) -> CheckState:
         return next(check for check in self.checks if check.token == token)
@@ -86,7 +86,7 @@ class RubricState:
         """The checks' tokens in order."""
         return [check.token for check in self.checks]
 
-    def put(self, check: CheckState) -> RubricState:
+    def replace_check(self, check: CheckState) -> RubricState:
         """Return the rubric with this check in place of the one with its token."""
         return replace(self, checks=tuple(check if old.token == check.token else old for old in self.checks))
 
@@ -94,80 +94,80 @@ class RubricState:
         """Whether an output with nothing to grade can leave the check out of the score."""
         return check.may_miss and self.missing == "skip"
 
-    def optional(self, check: CheckState) -> bool:
+    def may_leave_out(self, check: CheckState) -> bool:
         """Whether anything at all can leave the check out of the score."""
         return self.may_skip(check) or (check.may_err and self.errors == "skip")
 
-    def rubric(self) -> Rubric:
+    def to_rubric(self) -> Rubric:
         """Return the rubric that scoring runs; checks go by their tokens."""
-        return Rubric("", "", tuple(check.check() for check in self.checks), self.scoring())
+        return Rubric("", "", tuple(check.to_check() for check in self.checks), self.to_scoring())
 
-    def scoring(self) -> Scoring:
+    def to_scoring(self) -> Scoring:
         """Return how scoring combines the checks."""
         weights = {check.token: check.weight for check in self.checks}
-        gates = frozenset(check.token for check in self.checks if check.gated)
+        gates = frozenset(check.token for check in self.checks if check.is_gate)
         return Scoring(self.combine, weights, gates, self.threshold, self.missing, self.errors)
 
 
 def read_rubric(value: Mapping[str, Any]) -> RubricState | None:
     """Read a rubric's mapping; None when its schema would refuse it."""
     try:
-        return _state(value)
+        return _read_state(value)
     except (UnreadableError, AttributeError, KeyError, TypeError, ValueError, ArithmeticError):
         return None
 
 
-def _state(value: Mapping[str, Any]) -> RubricState:
+def _read_state(value: Mapping[str, Any]) -> RubricState:
     scoring, checks = value["scoring"], value["checks"]
     ids = check_ids(checks)
-    if len(set(ids)) < len(ids) or len(ids) > _CHECKS:
+    if len(set(ids)) < len(ids) or len(ids) > _CHECK_LIMIT:
         raise UnreadableError("two checks have one id, or there are too many to compare one by one")
-    weights = {id_: _number(weight) for id_, weight in scoring.get("weights", {}).items()}
+    weights = {id_: _read_number(weight) for id_, weight in scoring.get("weights", {}).items()}
     gates = read_texts(scoring.get("required", []))
     return RubricState(
         checks=tuple(
-            _check(index, id_, check, weight=weights.get(id_, Fraction(1)), gated=id_ in gates)
+            _read_check(index, id_, check, weight=weights.get(id_, Fraction(1)), gated=id_ in gates)
             for index, (id_, check) in enumerate(zip(ids, checks, strict=True))
         ),
         combine=Combine(scoring["combine"]),
-        threshold=_bar(scoring.get("threshold", RUBRIC_THRESHOLD)),
-        missing=_missing(scoring.get("missing", "skip")),
-        errors=_errors(scoring.get("errors", "skip")),
+        threshold=_read_threshold(scoring.get("threshold", RUBRIC_THRESHOLD)),
+        missing=_read_missing_policy(scoring.get("missing", "skip")),
+        errors=_read_errors_policy(scoring.get("errors", "skip")),
         gates=tuple(gates),
-        rest={
+        extras={
             **{f"weights/{id_}": str(weight) for id_, weight in weights.items() if id_ not in ids},
             **{f"required/{id_}": True for id_ in gates if id_ not in ids},
-            **{key: item for key, item in scoring.items() if key not in _SCORING},
+            **{key: item for key, item in scoring.items() if key not in _SCORING_KEYS},
         },
     )
 
 
-def _check(index: int, id_: str, value: Mapping[str, Any], *, weight: Fraction, gated: bool) -> CheckState:
+def _read_check(index: int, id_: str, value: Mapping[str, Any], *, weight: Fraction, gated: bool) -> CheckState:
     kind = value["kind"]
     params = read_params(kind, value)
     return CheckState(
         token=f"c{index}",
         index=index,
         id=read_text(id_),
-        named="id" in value,
+        has_id="id" in value,
         kind=kind,
         params=params,
         # A composite's own bar is its rubric's, which no written one can be compared with.
-        threshold=_bar(value["threshold"]) if "threshold" in value else default_threshold(kind),
+        threshold=_read_threshold(value["threshold"]) if "threshold" in value else default_threshold(kind),
         negate=read_switch(value.get("negate", False)),
         weight=weight,
-        gated=gated,
-        loose={key: item for key, item in value.items() if key not in _COMMON and key not in params},
+        is_gate=gated,
+        extras={key: item for key, item in value.items() if key not in _COMMON_KEYS and key not in params},
     )
 
 
-def _bar(value: Any) -> Fraction:
-    if (number := _number(value)) > 1:
+def _read_threshold(value: Any) -> Fraction:
+    if (number := _read_number(value)) > 1:
         raise UnreadableError(f"{value!r} is no bar: no score is above 1")
     return number
 
 
-def _number(value: Any) -> Fraction:
+def _read_number(value: Any) -> Fraction:
     if isinstance(value, bool | str) or (number := fraction(value)) < 0:
         raise UnreadableError(f"{value!r} is no number from 0 up")
     return number

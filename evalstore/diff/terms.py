@@ -17,11 +17,13 @@ from evalstore.versions import Bump
 
 # What an override may say: an edit changes the digest, so it never needs less than a patch.
 LEVELS: Mapping[str, Bump] = {str(level): level for level in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
-_FILE = "evalstore.yaml"
-_OF_FILES = frozenset({"off", "info", "warning", "error"})  # these are for the rules of `validate`
-_SEE = "evalstore validate says what it should be"
-_COSMETIC = Proof(f"{_FILE} declares it cosmetic: nothing reads it", certainty=Certainty.BY_DEFINITION)
-_RENAMED = Proof(f"{_FILE} lists it under renames", Bump.MINOR, certainty=Certainty.BY_DEFINITION)
+_SETTINGS_FILE = "evalstore.yaml"
+_FILE_RULE_LEVELS = frozenset({"off", "info", "warning", "error"})  # these are for the rules of `validate`
+_SEE_VALIDATE = "evalstore validate says what it should be"
+_DECLARED_COSMETIC = Proof(
+    f"{_SETTINGS_FILE} declares it cosmetic: nothing reads it", certainty=Certainty.BY_DEFINITION
+)
+_DECLARED_RENAME = Proof(f"{_SETTINGS_FILE} lists it under renames", Bump.MINOR, certainty=Certainty.BY_DEFINITION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +54,29 @@ def read_comparison_settings(settings: Mapping[str, Any], profile: Profile | Non
     Raises `LoadError` for a word that means nothing: ignored in silence, it could be the one that raises a level.
     """
     return ComparisonSettings(
-        profile=profile or _profile(settings.get("profile", Profile.SCORE)),
-        cosmetic=frozenset(_texts("cosmetic", settings.get("cosmetic", []))),
-        renames={name: _words(f"renames: {name}", pairs) for name, pairs in _mapping("renames", settings).items()},
-        overrides=_overrides(_words("rules", _mapping("rules", settings))),
-        rule_set=_rule_set(settings.get("rule_set", RULE_SETS[-1])),
+        profile=profile or _read_profile(settings.get("profile", Profile.SCORE)),
+        cosmetic=frozenset(_read_text_list("cosmetic", settings.get("cosmetic", []))),
+        renames={
+            name: _read_text_mapping(f"renames: {name}", pairs)
+            for name, pairs in _get_mapping("renames", settings).items()
+        },
+        overrides=_read_overrides(_read_text_mapping("rules", _get_mapping("rules", settings))),
+        rule_set=_read_rule_set(settings.get("rule_set", RULE_SETS[-1])),
     )
 
 
 def apply_declarations(change: Change, terms: ComparisonSettings, renames: Mapping[str, str]) -> Change:
     """Return the change with the proof that a declaration gives it, where there is one."""
     if change.rule == "extension-field-changed" and change.name in terms.cosmetic:
-        return replace(change, proof=_COSMETIC)
+        return replace(change, proof=_DECLARED_COSMETIC)
     if change.rule == "question-id-renamed" and change.new in follow_renames(renames, change.old):
-        return replace(change, proof=_RENAMED)
+        return replace(change, proof=_DECLARED_RENAME)
     return change
 
 
 def adjust_level(finding: DiffFinding, terms: ComparisonSettings) -> DiffFinding:
     """Return the finding at the level that counts: the rule's, as the settings override it, as people accepted it."""
-    finding = _overridden(finding, terms.overrides)
+    finding = _override_level(finding, terms.overrides)
     accepted = terms.accepted.get(finding.fingerprint)
     # What was accepted as minor from major says nothing of the same edit at a level that nobody looked at.
     if accepted is None or not accepted.level < finding.level <= accepted.was:
@@ -79,7 +84,7 @@ def adjust_level(finding: DiffFinding, terms: ComparisonSettings) -> DiffFinding
     return replace(finding, level=accepted.level, accepted=accepted)
 
 
-def _overridden(finding: DiffFinding, overrides: Mapping[str, Bump]) -> DiffFinding:
+def _override_level(finding: DiffFinding, overrides: Mapping[str, Bump]) -> DiffFinding:
     moves = finding.verdict_direction if finding.direction is Direction.NONE else finding.direction
     name = next((name for name in (f"{finding.rule}:{moves}", finding.rule) if name in overrides), None)
     if name is None or overrides[name] is finding.level:
@@ -87,50 +92,52 @@ def _overridden(finding: DiffFinding, overrides: Mapping[str, Bump]) -> DiffFind
     return replace(finding, level=overrides[name], overridden=name)
 
 
-def _profile(word: Any) -> Profile:
+def _read_profile(word: Any) -> Profile:
     if not isinstance(word, str) or word not in set(Profile):
-        raise _wrong(f"profile: {word} is no profile", f"it is {' or '.join(Profile)}")
+        raise _make_error(f"profile: {word} is no profile", f"it is {' or '.join(Profile)}")
     return Profile(word)
 
 
-def _rule_set(number: Any) -> int:
+def _read_rule_set(number: Any) -> int:
     if isinstance(number, bool) or number not in RULE_SETS:
         known = ", ".join(map(str, RULE_SETS))
-        raise _wrong(
+        raise _make_error(
             f"rule_set: {number} is no rule set of this evalstore", f"it has {known}; another release has more"
         )
     return int(number)
 
 
-def _overrides(words: Mapping[str, str]) -> dict[str, Bump]:
+def _read_overrides(words: Mapping[str, str]) -> dict[str, Bump]:
     for name, word in words.items():
-        if word not in LEVELS and word not in _OF_FILES:
-            raise _wrong(f"rules: {name}: {word} is no level", f"a change is {', '.join(LEVELS)}")
+        if word not in LEVELS and word not in _FILE_RULE_LEVELS:
+            raise _make_error(f"rules: {name}: {word} is no level", f"a change is {', '.join(LEVELS)}")
         if not NAME.fullmatch(name):
-            raise _wrong(f"rules: {name} means nothing", "write <rule>, or <rule>:stricter, :looser, :either or :none")
+            raise _make_error(
+                f"rules: {name} means nothing", "write <rule>, or <rule>:stricter, :looser, :either or :none"
+            )
     for note in rule_notes(words, RULES):
-        raise _wrong(f"rules: {FILES[note.rule].message.format(**note.facts)}", note.facts["hint"])
+        raise _make_error(f"rules: {FILES[note.rule].message.format(**note.facts)}", note.facts["hint"])
     return {name: LEVELS[word] for name, word in words.items() if word in LEVELS}
 
 
-def _mapping(key: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+def _get_mapping(key: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     value = settings.get(key, {})
     if not isinstance(value, Mapping):
-        raise _wrong(f"{key} is no mapping", _SEE)
+        raise _make_error(f"{key} is no mapping", _SEE_VALIDATE)
     return value
 
 
-def _words(key: str, value: Any) -> Mapping[str, str]:
+def _read_text_mapping(key: str, value: Any) -> Mapping[str, str]:
     if not isinstance(value, Mapping) or not all(isinstance(item, str) for item in value.values()):
-        raise _wrong(f"{key} is no mapping of texts", _SEE)
+        raise _make_error(f"{key} is no mapping of texts", _SEE_VALIDATE)
     return value
 
 
-def _texts(key: str, value: Any) -> list[str]:
+def _read_text_list(key: str, value: Any) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise _wrong(f"{key} is no list of texts", _SEE)
+        raise _make_error(f"{key} is no list of texts", _SEE_VALIDATE)
     return value
 
 
-def _wrong(message: str, hint: str) -> LoadError:
-    return LoadError(message, place=Place(_FILE), hint=hint)
+def _make_error(message: str, hint: str) -> LoadError:
+    return LoadError(message, place=Place(_SETTINGS_FILE), hint=hint)

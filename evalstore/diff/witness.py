@@ -10,13 +10,13 @@ from evalstore.diff.candidates import candidates
 from evalstore.diff.change import Change
 from evalstore.diff.findings import Witness
 from evalstore.diff.kinds import KINDS
-from evalstore.diff.plain import plain
-from evalstore.diff.records import records
+from evalstore.diff.plain import make_plain
+from evalstore.diff.records import build_records
 from evalstore.diff.refs import ArtifactLoader
 from evalstore.diff.state import CheckState, RubricState, read_rubric
 from evalstore.documents import canonical
 from evalstore.errors import EvalstoreError
-from evalstore.model import CheckResult, Output, RubricResult, Sample, Unscored
+from evalstore.model import CheckResult, Output, RubricResult, Sample, UnscoredReason
 
 _COMPOSITE = "composite"
 _BESIDE = 6  # texts that are tried with each record of calls
@@ -73,7 +73,7 @@ class Replay:
         return inner is not None and all(_is_unjudged(one) and _is_portable(one) for one in inner.checks)
 
     def _inner(self, check: CheckState) -> RubricState | None:
-        return read_rubric(plain(self.load(check.params["rubric_ref"]).value)) if self.load else None
+        return read_rubric(make_plain(self.load(check.params["rubric_ref"]).value)) if self.load else None
 
     def _moves(self, change: Change, output: Output) -> Witness | None:
         before, after = (self._run(state, output) for state in change.states)
@@ -83,10 +83,10 @@ class Replay:
         return Witness(output.text, old.score, new.score, old.verdict, new.verdict, output.tool_calls)
 
     def _run(self, state: RubricState, output: Output) -> RubricResult:
-        from evalstore.checks import combine
+        from evalstore.checks import combine_results
 
         self._spend(_COMBINED * len(state.checks))
-        return combine(state.scoring(), [self._grade(self._player(check), output) for check in state.checks])
+        return combine_results(state.to_scoring(), [self._grade(self._player(check), output) for check in state.checks])
 
     def _grade(self, player: _Player, output: Output) -> CheckResult:
         calls = None if output.tool_calls is None else canonical(list(output.tool_calls))
@@ -94,19 +94,19 @@ class Replay:
         if known not in player.said:
             self._spend(player.price * (1 + (len(output.text) + len(calls or "")) // _TEXT))
             result = player.grade(Sample(output))
-            if result.unscored is Unscored.ERROR:
+            if result.unscored is UnscoredReason.ERROR:
                 raise _EnoughError  # a pattern out of time, or no PHP: no witness for other machines, and slow to try
             player.said[known] = result
         return player.said[known]
 
     def _player(self, check: CheckState) -> _Player:
         if id(check) not in self._players:
-            from evalstore.checks import Reach, prepare_check
+            from evalstore.checks import CheckContext, prepare_check
 
             price, written = self._price(check)
             self._spend(written * _COMPILING)
             # The check is kept with its player, so that its id stays its own.
-            self._players[id(check)] = check, _Player(price, prepare_check(check.check(), Reach(self.load)))
+            self._players[id(check)] = check, _Player(price, prepare_check(check.to_check(), CheckContext(self.load)))
         return self._players[id(check)][1]
 
     def _price(self, check: CheckState) -> tuple[int, int]:
@@ -128,7 +128,8 @@ def _asks_more(change: Change) -> bool:
     """Whether the changed check reads more than a text and calls of tools that it names."""
     mine = [check for state in change.states for check in state.checks if check.token == change.token]
     return any(
-        (check.kind == "tool_usage" and not records(change)) or KINDS[check.kind].reads_more_than_text(check.params)
+        (check.kind == "tool_usage" and not build_records(change))
+        or KINDS[check.kind].reads_more_than_text(check.params)
         for check in mine
     )
 
@@ -146,7 +147,7 @@ def _is_portable(check: CheckState) -> bool:
 
 def _outputs(change: Change) -> Iterator[Output]:
     """Yield outputs to try: texts, and where the changed check reads tool calls, a few texts with records of calls."""
-    if told := records(change):
+    if told := build_records(change):
         few = list(islice(candidates(change), _BESIDE))
         yield from (Output(text, record) for record, text in product(told, few))
     else:

@@ -1,6 +1,6 @@
 """YAML and JSON in and out: strict, bounded, with positions; sole user of PyYAML."""
 
-from evalstore.documents.document import Document, Mark, Pointer, encode, json_pointer, read_text
+from evalstore.documents.document import Document, Span, Pointer, encode, json_pointer, read_text
 from evalstore.documents.edit import replace_scalar, replace_scalars
 from evalstore.documents.json_reader import LINE_LIMIT, read_json, read_row, read_value
 from evalstore.documents.json_stream import JsonStream
@@ -12,7 +12,7 @@ __all__ = [
     "LINE_LIMIT",
     "Document",
     "JsonStream",
-    "Mark",
+    "Span",
     "Pointer",
     "canonical",
     "convert_fraction",

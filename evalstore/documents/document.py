@@ -21,7 +21,7 @@ _BOM = "\ufeff"
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 
-class Mark(NamedTuple):
+class Span(NamedTuple):
     """The position of a node: line and column from 1, and its characters `[start, end)` of the text."""
 
     line: int
@@ -40,8 +40,8 @@ class Document:
     file: str
     text: str
     value: Any
-    marks: Mapping[Pointer, Mark] = field(repr=False)
-    keys: Mapping[Pointer, Mark] = field(repr=False)
+    marks: Mapping[Pointer, Span] = field(repr=False)
+    keys: Mapping[Pointer, Span] = field(repr=False)
     bom: bool = False
 
     def place(self, pointer: Pointer = (), *, of_key: bool = False) -> Place:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Mark, Pointer
+from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Span, Pointer
 from evalstore.errors import LimitError, LoadError, Place
 
 
@@ -28,7 +28,7 @@ class _Frame:
 
     container: dict[Any, Any] | list[Any]
     pointer: Pointer
-    mark: Mark
+    mark: Span
     anchor: str | None
     first: int
     key: Any = _NO_KEY
@@ -37,15 +37,15 @@ class _Frame:
 
 
 @dataclass(slots=True)
-class Builder:
+class DocumentBuilder:
     """Collects the value and positions of one document; a reader calls it in the order of the text."""
 
     file: str
     text: str
     value: Any = None
     done: bool = False
-    marks: dict[Pointer, Mark] = field(default_factory=dict)
-    keys: dict[Pointer, Mark] = field(default_factory=dict)
+    marks: dict[Pointer, Span] = field(default_factory=dict)
+    keys: dict[Pointer, Span] = field(default_factory=dict)
     anchors: dict[str, Anchor] = field(default_factory=dict)
     _stack: list[_Frame] = field(default_factory=list)
     _nodes: int = 0
@@ -54,7 +54,7 @@ class Builder:
         """Return the document."""
         return Document(self.file, self.text, self.value, self.marks, self.keys, bom)
 
-    def place(self, mark: Mark) -> Place:
+    def place(self, mark: Span) -> Place:
         """Return the place of a position, for a message."""
         return Place(self.file, mark.line, mark.column)
 
@@ -63,7 +63,7 @@ class Builder:
         """Whether the next scalar is the key of a mapping."""
         return bool(self._stack) and isinstance(self._stack[-1].container, dict) and self._stack[-1].key is _NO_KEY
 
-    def key(self, name: Any, mark: Mark) -> None:
+    def key(self, name: Any, mark: Span) -> None:
         """Add the key of the next value; `LoadError` for the same key twice, as are `1` and `1.0`."""
         frame = self._stack[-1]
         pointer = (*frame.pointer, name)
@@ -74,7 +74,7 @@ class Builder:
         self.keys[pointer] = mark
         frame.key = name
 
-    def merge(self, mark: Mark) -> None:
+    def merge(self, mark: Span) -> None:
         """Add a merge key: the entries of the next value, a mapping or a list of them, join this mapping."""
         frame = self._stack[-1]
         pointer = (*frame.pointer, _MERGE_KEY)
@@ -83,14 +83,14 @@ class Builder:
         self.keys[pointer] = mark
         frame.key, frame.merged = _MERGE_KEY, []
 
-    def scalar(self, value: object, mark: Mark, anchor: str | None = None) -> None:
+    def scalar(self, value: object, mark: Span, anchor: str | None = None) -> None:
         """Add a scalar value."""
         self._count_nodes(1, 1, mark)
         if anchor:
             self.anchors[anchor] = Anchor(value, 1, 0)
         self._attach(value, mark, 0)
 
-    def start(self, container: dict[Any, Any] | list[Any], mark: Mark, anchor: str | None = None) -> None:
+    def start(self, container: dict[Any, Any] | list[Any], mark: Span, anchor: str | None = None) -> None:
         """Open a mapping or a sequence."""
         self._count_nodes(1, 1, mark)
         if anchor:
@@ -107,9 +107,9 @@ class Builder:
             frame.container = dict(pairs) | dict(frame.container)
         if frame.anchor:
             self.anchors[frame.anchor] = Anchor(frame.container, self._nodes - frame.first + 1, frame.height)
-        self._attach(frame.container, Mark(line, column, start, end), frame.height)
+        self._attach(frame.container, Span(line, column, start, end), frame.height)
 
-    def alias(self, name: str, mark: Mark) -> None:
+    def alias(self, name: str, mark: Span) -> None:
         """Add the node of an anchor again; it counts against the limits as if it were written out."""
         # An anchor that is still open would hold itself, and a walk over the value would never end.
         if any(frame.anchor == name for frame in self._stack):
@@ -126,7 +126,7 @@ class Builder:
         frame = self._stack[-1]
         return (*frame.pointer, len(frame.container) if frame.key is _NO_KEY else frame.key)
 
-    def _attach(self, value: object, mark: Mark, height: int) -> None:
+    def _attach(self, value: object, mark: Span, height: int) -> None:
         self.marks[self._find_pointer()] = mark
         if not self._stack:
             self.value, self.done = value, True
@@ -140,13 +140,13 @@ class Builder:
         elif frame.key is not _NO_KEY:
             frame.container[frame.key], frame.key = value, _NO_KEY
 
-    def _check_mappings(self, value: Any, mark: Mark) -> list[dict[Any, Any]]:
+    def _check_mappings(self, value: Any, mark: Span) -> list[dict[Any, Any]]:
         mappings: list[dict[Any, Any]] = value if isinstance(value, list) else [value]
         if all(isinstance(mapping, dict) for mapping in mappings):
             return mappings
         raise LoadError("<< takes a mapping, or a list of them", place=self.place(mark))
 
-    def _build_duplicate_error(self, key: str, pointer: Pointer, mark: Mark) -> LoadError:
+    def _build_duplicate_error(self, key: str, pointer: Pointer, mark: Span) -> LoadError:
         first = self.keys[pointer].line
         return LoadError(
             f"the key {key} stands twice in one mapping (first on line {first})",
@@ -154,7 +154,7 @@ class Builder:
             hint="keep one of the two; most programs read the last",
         )
 
-    def _count_nodes(self, nodes: int, height: int, mark: Mark) -> None:
+    def _count_nodes(self, nodes: int, height: int, mark: Span) -> None:
         self._nodes += nodes
         if len(self._stack) + height > DEPTH_LIMIT:
             raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=self.place(mark))

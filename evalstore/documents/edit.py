@@ -16,6 +16,8 @@ from evalstore.documents.yaml_reader import plain, read_yaml
 from evalstore.documents.yaml_writer import write_yaml
 from evalstore.errors import LoadError, Place, RefusedError
 
+_DASH = re.compile(r"( *)- +")
+
 
 def replace_scalar(document: Document, pointer: Pointer, new: str) -> Document:
     """Return the document with the string at `pointer` replaced; `RefusedError` when more would change."""
@@ -35,6 +37,27 @@ def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Docum
             f"{json_pointer(pointer)} cannot be changed without touching more",
             place=document.place(pointer),
             hint=f"write {new} there by hand",
+        )
+    return Document(edited.file, edited.text, edited.value, edited.marks, edited.keys, document.bom)
+
+
+def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool = False) -> Document:
+    """Return the document with a mapping as the item at `index` of the list under the root's `key`.
+
+    The item is inserted before the one at `index`, or replaces it. Raises `RefusedError` where the layout of the list
+    does not allow the edit without changing more.
+    """
+    old = document.value[key]
+    new = [*old[:index], item, *old[index + replace :]]
+    try:
+        edited = read_yaml(_splice_item(document, key, index, item, replace=replace), document.file)
+    except LoadError:
+        edited = document
+    if edited.value != document.value | {key: new}:
+        raise RefusedError(
+            f"no item can be added to `{key}` without touching more of the file",
+            place=document.place((key,), of_key=True),
+            hint="write each item as a block of lines that begins with a dash",
         )
     return Document(edited.file, edited.text, edited.value, edited.marks, edited.keys, document.bom)
 
@@ -67,40 +90,17 @@ def _replace_value(value: object, pointer: Pointer, new: str) -> object:
     raise TypeError(pointer)
 
 
-_DASH = re.compile(r"( *)- +")
-
-
-def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool = False) -> Document:
-    """Return the document with a mapping as the item at `index` of the list under the root's `key`.
-
-    The item is inserted before the one at `index`, or replaces it. Raises `RefusedError` where the layout of the list
-    does not allow the edit without changing more.
-    """
-    old = document.value[key]
-    new = [*old[:index], item, *old[index + replace :]]
-    try:
-        edited = read_yaml(_splice_item(document, key, index, item, replace=replace), document.file)
-    except LoadError:
-        edited = document
-    if edited.value != document.value | {key: new}:
-        raise RefusedError(
-            f"no item can be added to `{key}` without touching more of the file",
-            place=document.place((key,), of_key=True),
-            hint="write each item as a block of lines that begins with a dash",
-        )
-    return Document(edited.file, edited.text, edited.value, edited.marks, edited.keys, document.bom)
-
-
 def _splice_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool) -> str:
     text, mark = document.text, document.marks[key,]
+    # An empty flow list becomes a block list, so that later items can stand on lines of their own.
     if not document.value[key] and style_of(document, (key,)) == "[":
-        return f"{text[: mark.start].rstrip(' ')}{_detect_line_break(text)}{_format_item(text, item, '  ')}{text[mark.end :]}"
+        head = text[: mark.start].rstrip(" ") + _detect_line_break(text)
+        return f"{head}{_format_item(text, item, '  ')}{text[mark.end :]}"
     if replace:
-        start, end = _find_line_start(text, document.marks[key, index].start), line_after(document, (key, index))
+        start, end = _seek_line_start(text, document.marks[key, index].start), line_after(document, (key, index))
     else:
-        start = end = (
-            line_after(document, (key, index - 1)) if index else _find_next_line(text, document.keys[key,].end)
-        )
+        end = line_after(document, (key, index - 1)) if index else _seek_next_line(text, document.keys[key,].end)
+        start = end
     before = text[:start] if text[:start].endswith(("\n", "\r")) else text[:start] + _detect_line_break(text)
     return f"{before}{_format_item(text, item, _find_item_indent(document, key))}{text[end:]}"
 
@@ -112,15 +112,15 @@ def _format_item(text: str, item: Mapping[str, Any], indent: str) -> str:
 
 def _find_item_indent(document: Document, key: str) -> str:
     first = document.marks[key, 0].start
-    dash = _DASH.match(document.text, _find_line_start(document.text, first), first)
+    dash = _DASH.match(document.text, _seek_line_start(document.text, first), first)
     return dash[1] if dash else ""
 
 
-def _find_line_start(text: str, position: int) -> int:
+def _seek_line_start(text: str, position: int) -> int:
     return text.rfind("\n", 0, position) + 1
 
 
-def _find_next_line(text: str, position: int) -> int:
+def _seek_next_line(text: str, position: int) -> int:
     return text.find("\n", position) + 1
 
 

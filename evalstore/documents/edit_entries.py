@@ -110,7 +110,7 @@ def _remove_entries(document: Document, key: str, kept: Sequence[str]) -> Iterat
             continue
         if style_of(document, (key,)) == "{":
             yield from _remove_flow_entry(
-                document, key, names, index, follows=any(one in kept for one in names[:index])
+                document, key, names, index, follows=any(other in kept for other in names[:index])
             )
         else:
             yield _Splice(line_start(document, (key, name)), line_after(document, (key, name)), "")
@@ -149,7 +149,7 @@ def _add_entries(document: Document, pointer: Pointer, new: New, kept: Sequence[
         return
     first = (*pointer, next(iter(document.value[pointer[0]] if pointer else document.value)))
     children = [(*pointer, name) for name in reversed(kept)]
-    # After the last entry that stays, or before the first where a comment or a flow value is in the way.
+    # At the end of the text (entries of the root), after an entry that stays, or before the first.
     offsets = [
         *([] if pointer else [(len(document.text), indent_of(document, first))]),
         *((line_after(document, child), indent_of(document, child)) for child in children),
@@ -190,10 +190,10 @@ def _format_lines(new: New) -> Iterator[str]:
 
 def _format_flow(new: New, quote: str = "") -> str:
     pairs = (
-        f"{quote}{name}{quote}: {_format_flow(entry, quote) if isinstance(entry, Mapping) else _format_scalar(entry, quote)}"
+        (name, _format_flow(entry, quote) if isinstance(entry, Mapping) else _format_scalar(entry, quote))
         for name, entry in new.items()
     )
-    return f"{{{', '.join(pairs)}}}"
+    return f"{{{', '.join(f'{quote}{name}{quote}: {text}' for name, text in pairs)}}}"
 
 
 def _format_scalar(value: Scalar, quote: str = "") -> str:

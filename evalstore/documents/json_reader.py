@@ -1,4 +1,4 @@
-"""Reads JSON strictly (RFC 8259; no duplicate keys, no NaN) with the position of every value."""
+"""Reads JSON strictly (RFC 8259; no duplicate keys, no NaN): documents with positions, and rows at C speed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from contextlib import suppress
 from json.decoder import scanstring  # type: ignore[attr-defined]  # in every CPython, in no stub
 from typing import Any, NoReturn
 
-from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Mark, decode, number
-from evalstore.documents.document_builder import Builder
+from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Span, decode, number
+from evalstore.documents.document_builder import DocumentBuilder
 from evalstore.errors import LimitError, LoadError, Place
 
 LIMIT = 64 << 20
@@ -28,7 +28,7 @@ _WORDS = {"true": True, "false": False, "null": None}
 _OPEN: dict[str, type] = {"{": dict, "[": list}
 _PUNCTUATION = set('{}[]:,"')
 
-# The states of the grammar, named as a message names what it expected.
+# The states of the parser; each is named as the message says what it expected.
 _VALUE, _FIRST_VALUE = "a value", "a value or ]"
 _KEY, _FIRST_KEY = "a key", "a key or }"
 _COLON, _NEXT_ITEM, _NEXT_PAIR, _END = "a colon", "a comma or ]", "a comma or }", "the end"
@@ -45,20 +45,20 @@ _AFTER = {"": _END, "{": _NEXT_PAIR, "[": _NEXT_ITEM}
 
 
 def read_json(data: bytes | str, file: str) -> Document:
-    """Parse one JSON document; raises `LoadError` with the place."""
+    """Parse one JSON document with the position of every value; `LoadError` at the place of what is not JSON."""
     if len(data) > LIMIT:
         raise LimitError(f"larger than {LIMIT:,} bytes, the limit for one file", place=Place(file))
     text = decode(data, file) if isinstance(data, bytes) else data
     bom = text.startswith("\ufeff")
     text = text[1:] if bom else text
-    builder = Builder(file, text)
+    builder = DocumentBuilder(file, text)
     _parse_json(_JsonText(text, file), builder)
     return builder.document(bom=bom)
 
 
 def read_value(text: str, file: str) -> Any:
-    """Parse one JSON text as plain data, mostly at C speed; it is read or refused exactly as `read_json` does."""
-    # So short a text cannot hold too many values; what the fast decoder refuses, the strict reader words.
+    """Parse one JSON text as plain data, mostly at C speed; accepts and refuses exactly what `read_json` does."""
+    # So short a text cannot hold too many values; what the fast decoder refuses, the strict reader explains.
     if len(text) < 2 * NODE_LIMIT and not _SURROGATE.search(text):
         with suppress(json.JSONDecodeError, LoadError, RecursionError):
             bare, place = text.removeprefix("\ufeff"), Place(file)
@@ -85,7 +85,7 @@ def read_row(data: bytes, file: str, line: int) -> Any:
 
 
 def check_row(value: Any, text: str, place: Place) -> None:
-    """Refuse what a decoder lets through: halves of surrogate pairs, and nesting that others cannot follow."""
+    """Raise `LoadError` for what a decoder lets through: half a surrogate pair, or nesting beyond the limit."""
     escaped = "\\" in text and _ESCAPED.search(text)
     if escaped and _SURROGATE.search(json.dumps(value, ensure_ascii=False, default=str)):
         raise LoadError("half a surrogate pair is no text", place=place)
@@ -94,7 +94,7 @@ def check_row(value: Any, text: str, place: Place) -> None:
 
 
 def decode_row(text: str, place: Place) -> Any:
-    """Decode JSON at C speed: numbers exact, no key twice, no NaN; what it refuses of these, it refuses at `place`."""
+    """Decode JSON at C speed with exact numbers; a key that stands twice and NaN are a `LoadError` at `place`."""
     try:
         return _DECODER.decode(text)
     except LoadError as error:
@@ -103,15 +103,15 @@ def decode_row(text: str, place: Place) -> Any:
 
 
 def words_of(error: json.JSONDecodeError) -> str:
-    """Return a decoder's words, some of which wait for a place behind them."""
+    """Return a decoder's message for use in a sentence, without the ` at` that waits for a place."""
     return error.msg[0].lower() + error.msg[1:].removesuffix(" at")
 
 
 def _build_object(items: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(items)
     if len(mapping) != len(items):
-        twice = next(key for key, count in Counter(key for key, _ in items).items() if count > 1)
-        raise LoadError(f"the key {twice!r} stands twice in one object")
+        duplicate = next(key for key, count in Counter(key for key, _ in items).items() if count > 1)
+        raise LoadError(f"the key {duplicate!r} stands twice in one object")
     return mapping
 
 
@@ -119,7 +119,7 @@ def _refuse_constant(word: str) -> NoReturn:
     raise LoadError(f"{word} is not JSON")
 
 
-# Made once, because to make one takes as long as to read a row.
+# Made once: making a decoder takes as long as reading a row.
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_build_object, parse_float=number, parse_int=number, parse_constant=_refuse_constant
 )
@@ -137,16 +137,16 @@ def _list_children(node: dict[str, Any] | list[Any]) -> Iterator[Any]:
 
 
 class _JsonText:
-    """A text that knows the line and column of its offsets."""
+    """A JSON text with the offsets of its lines, which give line and column of any offset."""
 
     def __init__(self, text: str, file: str) -> None:
         self.text = text
         self.file = file
         self.lines = [0, *(match.end() for match in re.finditer("\n", text))]
 
-    def mark(self, start: int, end: int) -> Mark:
+    def mark(self, start: int, end: int) -> Span:
         line = bisect_right(self.lines, start)
-        return Mark(line, start - self.lines[line - 1] + 1, start, end)
+        return Span(line, start - self.lines[line - 1] + 1, start, end)
 
     def skip(self, offset: int) -> int:
         space = _SPACE.match(self.text, offset)
@@ -157,7 +157,8 @@ class _JsonText:
         raise LoadError(f"not JSON: {message}", place=Place(self.file, mark.line, mark.column))
 
 
-def _parse_json(source: _JsonText, builder: Builder) -> None:
+def _parse_json(source: _JsonText, builder: DocumentBuilder) -> None:
+    # A table-driven parser: `state` says which tokens may come, `open_` holds the brackets that are not closed.
     position, state, open_ = 0, _VALUE, ""
     while state != _END:
         match = _TOKEN.match(source.text, position)
@@ -192,7 +193,7 @@ def _classify_token(token: str) -> str:
     return token if token in _PUNCTUATION else "0"
 
 
-def _parse_string(source: _JsonText, start: int, builder: Builder) -> int:
+def _parse_string(source: _JsonText, start: int, builder: DocumentBuilder) -> int:
     try:
         value, end = scanstring(source.text, start + 1, True)
     except json.JSONDecodeError as error:

@@ -1,7 +1,7 @@
-"""Reads a JSON document piece by piece: strict in the parts that are taken; of those passed over, only their extent.
+"""Reads a JSON document of any size forwards, in parts: strict in those that are read, blind to those that are skipped.
 
-What is passed over is told by its brackets and strings alone, so NaN in it does not matter, and no more of it is held
-than its longest string.
+A skipped part is delimited by its brackets and strings alone, so NaN in it does not matter, and no more of it is kept
+in memory than its longest string.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PARTS = re.compile(rf"{_STRING}|[\[{{,]", re.DOTALL)
 
 
 def _build_balanced_pattern(levels: int) -> str:
-    """Return a pattern for text in which every string is whole and every bracket closed, nested so far."""
+    """Return a pattern for text with whole strings and closed brackets, nested up to `levels` deep."""
     flat = rf'[^"\[\]{{}}]++|{_STRING}'
     within = rf"|[\[{{]{_build_balanced_pattern(levels - 1)}[\]}}]" if levels else ""
     return rf"(?:{flat}{within})*+"
@@ -36,14 +36,14 @@ _BALANCED = re.compile(_build_balanced_pattern(3), re.DOTALL)
 
 
 class Readable(Protocol):
-    """What gives bytes: as many as asked for or fewer, and none at its end."""
+    """A source of bytes: `read` returns at most `size` of them, and none at the end."""
 
     def read(self, size: int, /) -> bytes:
         """Return the next bytes."""
 
 
 class JsonStream:
-    """A JSON text that is read once, forwards: look at what stands next, then take it, skip it, or go into it."""
+    """A JSON text that is read once, forwards: peek at the next part, then read it, skip it, or iterate over it."""
 
     def __init__(self, file: Readable, name: str) -> None:
         self.name = name
@@ -56,12 +56,12 @@ class JsonStream:
         self._has_text = self._at_end = self._not_text = False
 
     def here(self) -> Place:
-        """Return where the next part begins: the file and the line."""
+        """Return the place (file and line) of the next part."""
         self.peek()
         return self._locate_position()
 
     def peek(self) -> str:
-        """Return the character that the next part begins with; empty at the end of the text."""
+        """Return the first character of the next part; empty at the end of the text."""
         while True:
             match = _SPACE.match(self._text, self._offset)
             self._offset = match.end() if match else self._offset
@@ -69,7 +69,7 @@ class JsonStream:
                 return self._text[self._offset : self._offset + 1]
 
     def value(self) -> Any:
-        """Take the value that stands next as plain data, with numbers exact; `LoadError` where it is not sound JSON."""
+        """Return the next value as plain data with exact numbers; `LoadError` where it is not sound JSON."""
         place = self.here()
         text = self._take_text()
         if text.count(",") + text.count("[") + text.count("{") > _PART_LIMIT:
@@ -85,7 +85,7 @@ class JsonStream:
         return value
 
     def skip(self) -> None:
-        """Pass over the value that stands next."""
+        """Skip the next value."""
         opened = self.peek()
         if opened == '"':
             self._skip_string()
@@ -95,7 +95,7 @@ class JsonStream:
             self._skip_scalar()
 
     def members(self) -> Iterator[str]:
-        """Go into the object that stands next and yield its keys; take or skip each value before the next key."""
+        """Yield the keys of the next object; the caller reads or skips each value before it takes the next key."""
         self._take_character("{", "an object")
         if self.peek() == "}":
             self._offset += 1
@@ -108,7 +108,7 @@ class JsonStream:
                 return
 
     def items(self) -> Iterator[int]:
-        """Go into the array that stands next and yield a number for each item; take or skip each before the next."""
+        """Yield the index of each item of the next array; the caller reads or skips each before the next."""
         self._take_character("[", "an array")
         if self.peek() == "]":
             self._offset += 1
@@ -121,24 +121,24 @@ class JsonStream:
                 return
 
     def fields(self, wanted: Collection[str]) -> dict[str, Any]:
-        """Take the object that stands next, but only the members that are wanted, each at most once."""
-        found: dict[str, Any] = {}
+        """Return the `wanted` members of the next object and skip the others; `LoadError` for one that stands twice."""
+        fields: dict[str, Any] = {}
         for key in self.members():
             if key not in wanted:
                 self.skip()
                 continue
-            if key in found:
+            if key in fields:
                 raise LoadError(f"the key {key!r} stands twice in one object", place=self._locate_position())
-            found[key] = self.value()
-        return found
+            fields[key] = self.value()
+        return fields
 
     def end(self) -> None:
-        """Refuse whatever stands after the value."""
+        """Raise `LoadError` for whatever stands after the value."""
         if self.peek():
             self._refuse_here("something stands after the value")
 
     def _take_text(self) -> str:
-        """Pass over the value that stands next and return it as it is written."""
+        """Skip the next value and return its text."""
         self._keep_from = self._offset
         self.skip()
         text, self._keep_from = self._text[self._keep_from : self._offset], None
@@ -169,7 +169,7 @@ class JsonStream:
         self._offset = match.end()
 
     def _skip_container(self) -> None:
-        """Pass over a container, from one bracket that is not closed at once to the next."""
+        """Skip a container; one match of `_BALANCED` skips all that is nested no deeper than its levels."""
         depth = 0
         while opened := self.peek():
             if opened == '"':
@@ -200,12 +200,15 @@ class JsonStream:
         raise LoadError(f"not JSON: {message}{', and the text ends' if at_end else ''}", place=self._locate_position())
 
     def _fill_buffer(self) -> bool:
-        """Read on, twice as far each time that one part needs it, and let go of what was taken; False at the end."""
+        """Read more text and drop what was read before; False at the end.
+
+        The buffer doubles while one part needs it, so that matching a long string again stays linear.
+        """
         first = self._offset if self._keep_from is None else self._keep_from
-        held = len(self._text) - first
-        if held > LIMIT:
+        size = len(self._text) - first
+        if size > LIMIT:
             raise LimitError(f"one value is larger than {LIMIT:,} bytes", place=self._locate_position())
-        data = b"" if self._at_end else self._file.read(max(_CHUNK, held))
+        data = b"" if self._at_end else self._file.read(max(_CHUNK, size))
         self._at_end = not data
         more = self._decode_chunk(data)
         if not data:
@@ -217,7 +220,7 @@ class JsonStream:
         return True
 
     def _decode_chunk(self, data: bytes) -> str:
-        """Decode what was read; bytes that are no text are refused when all the text before them has been looked at."""
+        """Decode bytes; those that are not UTF-8 are refused only after all the text before them has been read."""
         if self._not_text:
             self._offset = len(self._text)
             raise LoadError("not UTF-8", place=self._locate_position(), hint="save the file as UTF-8")
@@ -233,7 +236,7 @@ class JsonStream:
 
 
 def _check_parts(text: str, place: Place) -> None:
-    """Refuse a value whose parts would fill memory; commas and brackets within its strings are none."""
+    """Raise `LimitError` for a value whose parts would fill memory; commas and brackets in strings do not count."""
     parts = sum(1 for match in _PARTS.finditer(text) if not match[0].startswith('"'))
     if parts > _PART_LIMIT:
         raise LimitError(f"one value has more than {_PART_LIMIT:,} parts", place=place)

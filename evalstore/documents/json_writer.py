@@ -1,4 +1,4 @@
-"""Writes JSON with every number as exact as it was read; `json` alone knows no `Decimal`."""
+"""Writes JSON with exact numbers (`json` alone writes no `Decimal`), and canonical JSON with its SHA-256 (SPEC 2)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from typing import Any
 
 from evalstore.errors import RefusedError
 
+# Made once: `json.dumps` makes an encoder for every call that is not its default.
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
 
 def write_json(value: Any) -> str:
     """Return `value` as a JSON document of indented lines."""
@@ -21,6 +25,44 @@ def write_json(value: Any) -> str:
 def write_row(value: Any) -> str:
     """Return `value` as one line of JSONL."""
     return "".join(_format_parts(value, "", ":")) + "\n"
+
+
+def canonical(value: Any) -> str:
+    """Return plain data as canonical JSON: sorted keys, exact decimals, no insignificant white space."""
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if isinstance(value, dict):
+        return "{" + ",".join([f"{_encode(key)}:{canonical(value[key])}" for key in sorted(value)]) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join([canonical(item) for item in value]) + "]"
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return exact(value)
+    return "null" if value is None else _encode(value)
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON, in hex."""
+    return hashlib.sha256(canonical(value).encode("utf-8")).hexdigest()
+
+
+def exact(value: float | Decimal) -> str:
+    """Return the one spelling of a number: no exponent, trailing zero or negative zero; a float's shortest literal."""
+    if isinstance(value, int):
+        return str(value)
+    text = format(value if isinstance(value, Decimal) else Decimal(str(value)), "f")
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text in {"-0", ""} else text
+
+
+def convert_fraction(number: Fraction) -> Decimal | str:
+    """Return an exact number as data: a decimal where it has one, else the text of the fraction."""
+    twos = (number.denominator & -number.denominator).bit_length() - 1
+    rest, fives = number.denominator >> twos, 0
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    places = max(twos, fives)
+    # The default context rounds to 28 digits, so two different numbers could become one.
+    return str(number) if rest > 1 else Decimal(int(number * 10**places)).scaleb(-places, _EXACT)
 
 
 def _format_parts(value: Any, line: str, colon: str) -> Iterator[str]:
@@ -40,48 +82,3 @@ def _format_key(key: Any) -> str:
     if not isinstance(key, str):
         raise RefusedError(f"the key {key} is no text, and JSON has no other keys")
     return json.dumps(key, ensure_ascii=False)
-
-
-# Made once: `json.dumps` makes an encoder for every call that is not its default.
-_encode = json.JSONEncoder(ensure_ascii=False).encode
-
-
-def canonical(value: Any) -> str:
-    """Write plain data with sorted keys, exact decimals and no insignificant white space."""
-    if isinstance(value, str):
-        return encode_basestring(value)
-    if isinstance(value, dict):
-        return "{" + ",".join([f"{_encode(key)}:{canonical(value[key])}" for key in sorted(value)]) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join([canonical(item) for item in value]) + "]"
-    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        return exact(value)
-    return "null" if value is None else _encode(value)
-
-
-def digest(value: Any) -> str:
-    """Return the SHA-256 of the canonical JSON, in hex."""
-    return hashlib.sha256(canonical(value).encode("utf-8")).hexdigest()
-
-
-def exact(value: float | Decimal) -> str:
-    """Write a number one way: no exponent, no trailing zeros, no negative zero; a float is its shortest literal."""
-    if isinstance(value, int):
-        return str(value)
-    text = format(value if isinstance(value, Decimal) else Decimal(str(value)), "f")
-    text = text.rstrip("0").rstrip(".") if "." in text else text
-    return "0" if text in {"-0", ""} else text
-
-
-_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
-
-
-def convert_fraction(number: Fraction) -> Decimal | str:
-    """Return an exact number as data: a decimal where it has one, else the text of the fraction."""
-    twos = (number.denominator & -number.denominator).bit_length() - 1
-    rest, fives = number.denominator >> twos, 0
-    while rest % 5 == 0:
-        rest, fives = rest // 5, fives + 1
-    places = max(twos, fives)
-    # Any other context rounds to 28 digits, and two numbers would be told as one.
-    return str(number) if rest > 1 else Decimal(int(number * 10**places)).scaleb(-places, _EXACT)

@@ -1,4 +1,7 @@
-"""A value as YAML events, which ruamel.yaml writes: its `dump` would take twice as long."""
+"""Turns a value into YAML events and writes them with ruamel.yaml: its own `dump` would take twice as long.
+
+A module of its own, because ruamel.yaml is slow to import: `yaml_writer` imports it when it is first needed.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.tag import Tag
 
-# What some reader of YAML 1.1 or 1.2 would take for something other than text.
+# Plain scalars that some reader of YAML 1.1 or 1.2 takes for something other than text.
 _RETYPED = re.compile(
     r"|~|null|y|n|yes|no|on|off|true|false|[-+.]?[0-9][0-9_,.:eExXoOa-fA-F+-]*|[-+]?\.(?:inf|nan)|[=<].*|[0-9]{4}-.*",
     re.IGNORECASE | re.DOTALL,
@@ -36,7 +39,7 @@ _STR, _MAP, _SEQ = (Tag(suffix=f"tag:yaml.org,2002:{name}") for name in ("str", 
 
 
 def dump(value: Any) -> str:
-    """Return a value of plain data as a YAML document; a text is styled so that it stays a text for every reader."""
+    """Return plain data as a YAML document; texts are styled so that every reader reads them as texts."""
     yaml = YAML(typ="rt", pure=True)
     yaml.width = 1 << 30  # a folded line would come back as other text
     yaml.indent(mapping=2, sequence=4, offset=2)
@@ -77,6 +80,7 @@ def _make_scalar(text: str, style: str) -> Event:
 
 
 def _choose_style(text: str) -> str:
+    # Lines of plain text read best as a block; anything that could be misread stands in quotes.
     if "\n" in text and _BLOCK.match(text):
         return "|"
     return "" if _PLAIN.fullmatch(text) and not _RETYPED.fullmatch(text) and not _INDICATORS.search(text) else '"'

@@ -1,4 +1,7 @@
-"""Reads YAML 1.2 (core schema) from the events of PyYAML's C parser, which are fast, flat and carry positions."""
+"""Reads YAML 1.2 (core schema) from the events of PyYAML's C parser, which are fast, flat and carry positions.
+
+No object is ever constructed from a tag: only mappings, lists, texts, numbers, bools and null are read.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from evalstore.documents.document import DIGIT_LIMIT, Document, Mark, check_text, number
-from evalstore.documents.document_builder import Builder
+from evalstore.documents.document import DIGIT_LIMIT, Document, Span, check_text, number
+from evalstore.documents.document_builder import DocumentBuilder
 from evalstore.errors import LoadError, Place
 
 LIMIT = 1 << 20
-# As long as a file of the most values that are read; it takes about two seconds.
-LEGACY_LIMIT = 8 << 20
+LEGACY_LIMIT = 8 << 20  # about two seconds: as long as a file with as many values as NODE_LIMIT allows
 
-# What an unquoted scalar begins with if it may mean something other than text.
+# The first characters of unquoted scalars that may mean something other than text.
 _TYPED_STARTS = frozenset("~nNtTfF+-.0123456789")
 _NULL = re.compile(r"|~|null|Null|NULL")
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
@@ -35,7 +37,7 @@ def read_yaml(data: bytes | str, file: str) -> Document:
 
 
 def read_legacy_yaml(data: bytes | str, file: str) -> Document:
-    """Parse one YAML document of another tool: larger ones too, with keys that are no texts, merge keys expanded."""
+    """Parse one YAML document of another tool: larger, with keys that are no texts, and with merge keys expanded."""
     return _parse_yaml(data, file, loose=True)
 
 
@@ -44,7 +46,7 @@ def _parse_yaml(data: bytes | str, file: str, *, loose: bool) -> Document:
     from yaml._yaml import CParser
 
     text, bom = check_text(data, file, LEGACY_LIMIT if loose else LIMIT)
-    builder = Builder(file, text)
+    builder = DocumentBuilder(file, text)
     parser = CParser(text)
     take_key = _add_any_key if loose else _add_plain_key
     try:
@@ -57,7 +59,7 @@ def _parse_yaml(data: bytes | str, file: str, *, loose: bool) -> Document:
     return builder.document(bom=bom)
 
 
-def _handle_event(event: Any, builder: Builder, take_key: Callable[[Any, Mark, Builder], None]) -> None:
+def _handle_event(event: Any, builder: DocumentBuilder, take_key: Callable[[Any, Span, DocumentBuilder], None]) -> None:
     name = type(event).__name__
     mark = _make_mark(event)
     if name == "ScalarEvent":
@@ -77,7 +79,7 @@ def _handle_event(event: Any, builder: Builder, take_key: Callable[[Any, Mark, B
         raise LoadError("a second document begins here", place=builder.place(mark), hint="keep one document a file")
 
 
-def _handle_container(event: Any, mark: Mark, builder: Builder) -> None:
+def _handle_container(event: Any, mark: Span, builder: DocumentBuilder) -> None:
     kind, tags = _CONTAINERS[type(event).__name__]
     if builder.wants_key:
         raise LoadError("a key is a mapping or a list", place=builder.place(mark), hint="keys are plain words")
@@ -86,13 +88,13 @@ def _handle_container(event: Any, mark: Mark, builder: Builder) -> None:
     builder.start(kind(), mark, event.anchor)
 
 
-def _add_plain_key(event: Any, mark: Mark, builder: Builder) -> None:
+def _add_plain_key(event: Any, mark: Span, builder: DocumentBuilder) -> None:
     if _is_merge_key(event):
         raise LoadError("merge keys (<<) are not read", place=builder.place(mark), hint="write the keys out")
     builder.key(event.value, mark)
 
 
-def _add_any_key(event: Any, mark: Mark, builder: Builder) -> None:
+def _add_any_key(event: Any, mark: Span, builder: DocumentBuilder) -> None:
     if _is_merge_key(event):
         builder.merge(mark)
     else:
@@ -103,7 +105,7 @@ def _is_merge_key(event: Any) -> bool:
     return bool(event.value == "<<" and event.implicit[0])
 
 
-def _resolve_scalar(event: Any, mark: Mark, builder: Builder) -> object:
+def _resolve_scalar(event: Any, mark: Span, builder: DocumentBuilder) -> object:
     text: str = event.value
     if event.tag in {"!", _CORE + "str"} or (event.tag is None and not (event.implicit[0] and _may_be_typed(text))):
         return text
@@ -121,7 +123,7 @@ def _may_be_typed(text: str) -> bool:
 
 
 def plain(text: str, place: Place) -> object:
-    """Return what an unquoted scalar means in the core schema; text that means nothing else is itself."""
+    """Return the value of an unquoted scalar in the core schema (YAML 1.2, 10.3.2): null, bool, number or text."""
     if _NULL.fullmatch(text):
         return None
     if _BOOL.fullmatch(text):
@@ -138,9 +140,9 @@ def plain(text: str, place: Place) -> object:
     return text
 
 
-def _make_mark(event: Any) -> Mark:
+def _make_mark(event: Any) -> Span:
     start, end = event.start_mark, event.end_mark
-    return Mark(start.line + 1, start.column + 1, start.index, end.index)
+    return Span(start.line + 1, start.column + 1, start.index, end.index)
 
 
 def _find_merge_conflict(text: str, file: str) -> LoadError | None:

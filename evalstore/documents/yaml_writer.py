@@ -1,4 +1,4 @@
-"""Writes new YAML files, so that readers of YAML 1.1 and 1.2 read the same values back; proves it of each."""
+"""Writes new YAML files that readers of YAML 1.1 and 1.2 read alike, and proves that each reads back equal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evalstore.errors import RefusedError
 
 
 def write_yaml(value: Any, *, header: str = "") -> str:
-    """Return `value` as a YAML document after `header` (comment lines); proves that it reads back equal."""
+    """Return `value` as a YAML document after `header` (comment lines); `RefusedError` if it reads back different."""
     text = header + _dump_yaml(value)
     return _require_equal(text, equal=read_yaml(text, "<new file>").value == value)
 

@@ -1,6 +1,6 @@
 """Impact: what depends on an artifact, through any number of references."""
 
-from evalstore.impact.impact import impact
-from evalstore.impact.values import Dependent, Held, Impact
+from evalstore.impact.impact import find_impact
+from evalstore.impact.values import Dependent, Impact, ReferencePin
 
-__all__ = ["Dependent", "Held", "Impact", "impact"]
+__all__ = ["Dependent", "ReferencePin", "Impact", "find_impact"]

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
-from evalstore.impact.values import Dependent, Held, Impact
-from evalstore.impact.webs import whole_web
+from evalstore.impact.values import Dependent, Impact, ReferencePin
+from evalstore.impact.webs import build_full_graph
 from evalstore.model import PinType, Ref, parse_ref
-from evalstore.release.standing import last_release, releases_by_name
-from evalstore.release.uses import Use
-from evalstore.release.web import Web, working_web
+from evalstore.references.reading import ArtifactReference
+from evalstore.release.web import ReferenceGraph, build_working_graph
 from evalstore.store import ArtifactStore, Release
-from evalstore.store.resolve import can_mean, build_unknown_error
-from evalstore.versions import Bump, Version, find_version, next_version
+from evalstore.store.releases import find_last_release, group_releases
+from evalstore.store.resolve import build_unknown_error, can_mean
+from evalstore.versions import Bump, Version, bump_version, find_version
 
 _STEPS = (Bump.PATCH, Bump.MINOR, Bump.MAJOR)
 _WORKTREE = "worktree"
@@ -25,7 +25,7 @@ _ANY = frozenset({PinType.NONE, PinType.WORKTREE})
 _Node = tuple[str, str]
 
 
-def impact(store: ArtifactStore, ref: str) -> Impact:
+def find_impact(store: ArtifactStore, ref: str) -> Impact:
     """Return what depends on an artifact.
 
     Without a pin: whatever working files refer to it, in any version. With one: the working files and the releases that
@@ -35,46 +35,46 @@ def impact(store: ArtifactStore, ref: str) -> Impact:
     if asked.type is PinType.REVISION:
         raise RefError(f"{ref} is no release, so nothing can hold it", hint=f"evalstore impact {asked.name}")
     version = None if asked.type in _ANY else store.resolve(asked).version
-    releases = releases_by_name(store)
+    releases = group_releases(store)
     _check_known(store, asked, releases)
-    walk = _Walk(store, working_web(store) if version is None else whole_web(store), releases)
-    walk.follow((asked.name, version or ""))
-    latest = last_release(releases.get(asked.name, ()))
+    walk = _ImpactWalk(store, build_working_graph(store) if version is None else build_full_graph(store), releases)
+    walk.follow_references((asked.name, version or ""))
+    latest = find_last_release(releases.get(asked.name, ()))
     return Impact(
         name=asked.name,
         version=version,
         latest=str(latest.version) if latest else None,
         dependents=tuple(walk.dependents()),
         pins=tuple(walk.pins),
-        notes=tuple(_unread(key, error) for key, error in walk.web.unread.items()),
+        notes=tuple(_describe_unread(key, error) for key, error in walk.graph.unread.items()),
     )
 
 
 @dataclass(slots=True)
-class _Walk:
+class _ImpactWalk:
     """One way through the references; `distances` by node, in the order in which they were found."""
 
     store: ArtifactStore
-    web: Web
+    graph: ReferenceGraph
     releases: Mapping[str, Sequence[Release]]
-    pins: list[Held] = field(default_factory=list)
+    pins: list[ReferencePin] = field(default_factory=list)
     distances: dict[_Node, int] = field(default_factory=dict)
 
-    def follow(self, start: _Node) -> None:
+    def follow_references(self, start: _Node) -> None:
         """Find every artifact that leads to `start`."""
         self.distances[start] = 0
         waiting = deque([start])
         while waiting:
             target = waiting.popleft()
-            for use in self.web.users(target[0]):
+            for use in self.graph.find_references_to(target[0]):
                 # What a judge was measured on is worth a word, and leads to no score.
-                if self._holds(use.ref, target) and (use.scores or target == start):
-                    self.pins.append(self._held(use))
-                    waiting += self._reached(use, target)
+                if self._matches_target(use.ref, target) and (use.scores or target == start):
+                    self.pins.append(self._make_pin(use))
+                    waiting += self._step_to_user(use, target)
 
     def dependents(self) -> Iterator[Dependent]:
         """Yield what was found, the nearest first, then by name."""
-        found: defaultdict[str, list[Held]] = defaultdict(list)
+        found: defaultdict[str, list[ReferencePin]] = defaultdict(list)
         start = next(iter(self.distances))[0]
         for held in self.pins:
             if held.user != start:  # as in a circle, which validation finds
@@ -83,36 +83,36 @@ class _Walk:
         for (name, _), distance in self.distances.items():
             nearest.setdefault(name, distance)
         for name in sorted(found, key=lambda name: (nearest.get(name, 1), name)):
-            yield self._dependent(name, found[name], nearest.get(name, 1))
+            yield self._make_dependent(name, found[name], nearest.get(name, 1))
 
-    def _reached(self, use: Use, target: _Node) -> Iterator[_Node]:
+    def _step_to_user(self, use: ArtifactReference, target: _Node) -> Iterator[_Node]:
         node = use.name, (use.user.partition("@")[2] if target[1] else "")
         if use.scores and node not in self.distances:
             self.distances[node] = self.distances[target] + 1
             yield node
 
-    def _holds(self, ref: Ref, target: _Node) -> bool:
+    def _matches_target(self, ref: Ref, target: _Node) -> bool:
         wanted = target[1]
         if wanted == _WORKTREE:
             return ref.type is PinType.WORKTREE
-        return not wanted or self._means(ref) == wanted
+        return not wanted or self._find_meaning(ref) == wanted
 
-    def _means(self, ref: Ref) -> str | None:
+    def _find_meaning(self, ref: Ref) -> str | None:
         """Return the version that a reference means today; None where it means no release."""
         if ref.version is not None:
             known = self.store.tags.find(self.store.tags.grammar.format_name(ref.kind, ref.id, ref.version))
             return str(ref.version) if known else None
-        if not ref.floating:
+        if not ref.is_floating:
             return None
         if held := self.store.lock.refs.get(str(ref)):
             return held.version
         meant = (one.version for one in reversed(self.releases.get(ref.name, ())) if can_mean(ref, one.version))
         return str(found) if (found := next(meant, None)) else None
 
-    def _held(self, use: Use) -> Held:
+    def _make_pin(self, use: ArtifactReference) -> ReferencePin:
         release = use.user.partition("@")[2]
         locked = str(use.ref) in self.store.lock.refs
-        return Held(
+        return ReferencePin(
             user=use.name,
             target=use.ref.name,
             ref=use.ref,
@@ -120,21 +120,21 @@ class _Walk:
             places=use.places,
             questions=use.questions,
             release=None if release == _WORKTREE else release,
-            means=self._means(use.ref),
-            follows=() if locked or not use.ref.floating else tuple(self._follows(use.ref)),
+            means=self._find_meaning(use.ref),
+            follows=() if locked or not use.ref.is_floating else tuple(self._list_followed_bumps(use.ref)),
             locked=locked,
             scores=use.scores,
         )
 
-    def _follows(self, ref: Ref) -> Iterator[Bump]:
-        last = last_release(self.releases.get(ref.name, ()))
-        return (bump for bump in _STEPS if last and can_mean(ref, next_version(last.version, bump)))
+    def _list_followed_bumps(self, ref: Ref) -> Iterator[Bump]:
+        last = find_last_release(self.releases.get(ref.name, ()))
+        return (bump for bump in _STEPS if last and can_mean(ref, bump_version(last.version, bump)))
 
-    def _dependent(self, name: str, pins: Sequence[Held], distance: int) -> Dependent:
-        versions = sorted({held.release for held in pins if held.release}, key=_order)
+    def _make_dependent(self, name: str, pins: Sequence[ReferencePin], distance: int) -> Dependent:
+        versions = sorted({held.release for held in pins if held.release}, key=_version_key)
         working = any(held.release is None for held in pins)
         shown = None if working else versions[-1]
-        uses = self.web.read(f"{name}@{shown or _WORKTREE}")
+        uses = self.graph.read_references(f"{name}@{shown or _WORKTREE}")
         return Dependent(
             name=name,
             kind=parse_ref(name).kind,
@@ -147,7 +147,7 @@ class _Walk:
         )
 
 
-def _order(version: str) -> Version:
+def _version_key(version: str) -> Version:
     return find_version(version) or Version(0, 0, 0)
 
 
@@ -160,5 +160,5 @@ def _check_known(store: ArtifactStore, asked: Ref, releases: Mapping[str, Sequen
         raise build_unknown_error(store, asked)
 
 
-def _unread(key: str, error: EvalstoreError) -> str:
+def _describe_unread(key: str, error: EvalstoreError) -> str:
     return f"{key} cannot be read, so what it refers to is not known: {error}"

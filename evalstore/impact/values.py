@@ -10,7 +10,7 @@ from evalstore.versions import Bump
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ReferencePin:
     """One reference between two artifacts: who has it, what it names as it is written, and where it stands first.
 
     `user` and `target` are `<kind>/<id>`; `release` is the version of who has it, None for a working file. `means` is
@@ -59,10 +59,10 @@ class Impact:
     version: str | None
     latest: str | None
     dependents: tuple[Dependent, ...]
-    pins: tuple[Held, ...]
+    pins: tuple[ReferencePin, ...]
     notes: tuple[str, ...] = ()
 
-    def of(self, kind: Kind) -> tuple[Dependent, ...]:
+    def list_of_kind(self, kind: Kind) -> tuple[Dependent, ...]:
         """Return the dependents of one kind."""
         return tuple(one for one in self.dependents if one.kind is kind)
 

@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 
 from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
 from evalstore.files import read_below, sweep_below, write_below
-from evalstore.integrity.ledgers import difference
-from evalstore.integrity.references import all_references
-from evalstore.integrity.values import Locked, LockedRef
+from evalstore.integrity.ledgers import describe_rewrite
+from evalstore.integrity.references import walk_references
+from evalstore.integrity.values import LockedRef, LockResult
 from evalstore.model import PinType, Ref, parse_ref
-from evalstore.model.lock import LIMIT, LOCK_FILE, Held, Lock, Seen, write_lock
-from evalstore.release.site import locked
+from evalstore.model.lock import LIMIT, LOCK_FILE, Lock, LockedLedger, LockEntry, write_lock
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.resolve import resolve_unlocked
-from evalstore.store.rows import rows_blob
+from evalstore.transactions.locking import lock_repository
 
 _FIXED = frozenset({PinType.EXACT, PinType.WORKTREE})
 
 
-def lock(store: ArtifactStore, refs: Sequence[str] = (), *, update: bool = False) -> Locked:
+def lock(store: ArtifactStore, refs: Sequence[str] = (), *, update: bool = False) -> LockResult:
     """Write the lock of a store; what it held before it holds on to.
 
     `update` lets references that float (ranges, `latest`, no pin, a branch) mean what they mean today: those of
@@ -29,57 +29,57 @@ def lock(store: ArtifactStore, refs: Sequence[str] = (), *, update: bool = False
     if store.root is None:
         raise RefusedError("a bare repository has no working tree to lock", hint="run it in a clone")
     old, moving = store.lock, [parse_ref(text) for text in refs]
-    found = _resolved(store, lambda ref: update and ref.type not in _FIXED and _named(ref, moving))
-    if strange := next((one for one in moving if not any(_meant(one, ref) for ref, _ in found)), None):
+    found = _resolve_references(store, lambda ref: update and ref.type not in _FIXED and _is_selected(ref, moving))
+    if strange := next((one for one in moving if not any(_selects(one, ref) for ref, _ in found)), None):
         raise RefError(f"nothing in this store refers to {strange}", hint="evalstore lock names what it holds")
-    held = {str(ref): _hold(store, resolved) for ref, resolved in found}
-    new = Lock(held, _ledgers(store, old))
+    held = {str(ref): _lock_reference(store, resolved) for ref, resolved in found}
+    new = Lock(held, _lock_ledgers(store, old))
     data = write_lock(new)
     written = not old.exists or read_below(store.root, LOCK_FILE, LIMIT) != data
     if written:
-        with locked(store, {}):
+        with lock_repository(store, {}):
             sweep_below(store.root, LOCK_FILE)  # what a killed one left; the lock keeps the living out
             write_below(store.root, LOCK_FILE, data)
         store.forget()
-    entries = tuple(_entry(ref, one, old.refs.get(ref)) for ref, one in sorted(held.items()))
-    return Locked(LOCK_FILE, written, entries, tuple(sorted(old.refs.keys() - held.keys())), len(new.ledgers))
+    entries = tuple(_make_locked_ref(ref, one, old.refs.get(ref)) for ref, one in sorted(held.items()))
+    return LockResult(LOCK_FILE, written, entries, tuple(sorted(old.refs.keys() - held.keys())), len(new.ledgers))
 
 
-def _named(ref: Ref, moving: Sequence[Ref]) -> bool:
-    return not moving or any(_meant(one, ref) for one in moving)
+def _is_selected(ref: Ref, moving: Sequence[Ref]) -> bool:
+    return not moving or any(_selects(one, ref) for one in moving)
 
 
-def _meant(one: Ref, ref: Ref) -> bool:
+def _selects(one: Ref, ref: Ref) -> bool:
     return str(one) == str(ref) or (one.type is PinType.NONE and one.name == ref.name)
 
 
-def _resolved(store: ArtifactStore, moves: Callable[[Ref], bool]) -> list[tuple[Ref, Resolved]]:
-    def look(place: Place, ref: Ref) -> Resolved:
+def _resolve_references(store: ArtifactStore, moves: Callable[[Ref], bool]) -> list[tuple[Ref, Resolved]]:
+    def resolve_at(place: Place, ref: Ref) -> Resolved:
         try:
             return resolve_unlocked(store, ref) if moves(ref) else store.resolve(ref)
         except EvalstoreError as error:
             error.place = error.place or place
             raise
 
-    return [(ref, resolved) for _, ref, resolved in all_references(store, look) if resolved]
+    return [(ref, resolved) for _, ref, resolved in walk_references(store, resolve_at) if resolved]
 
 
-def _hold(store: ArtifactStore, resolved: Resolved) -> Held:
+def _lock_reference(store: ArtifactStore, resolved: Resolved) -> LockEntry:
     tag = store.tags.find(resolved.tag) if resolved.tag else None
-    return Held(
+    return LockEntry(
         version=resolved.version,
         tag_object=tag.oid if tag and tag.target else None,
         commit=resolved.commit or "",
         blob=resolved.blob or "",
         digest=resolved.digest,
         scoring_digest=resolved.scoring_digest,
-        rows=rows_blob(store, resolved.artifact, resolved.commit),
+        rows=find_rows_blob(store, resolved.artifact, resolved.commit),
     )
 
 
-def _ledgers(store: ArtifactStore, old: Lock) -> dict[str, Seen]:
+def _lock_ledgers(store: ArtifactStore, old: Lock) -> dict[str, LockedLedger]:
     for name, seen in old.ledgers.items():
-        if what := difference(store.ledgers.read(name), seen):
+        if what := describe_rewrite(store.ledgers.read(name), seen):
             raise RefusedError(
                 f"the ledger of {name} does not go on from what was locked: {what}",
                 place=Place(LOCK_FILE, seen.line),
@@ -87,8 +87,8 @@ def _ledgers(store: ArtifactStore, old: Lock) -> dict[str, Seen]:
             )
     ledgers = {name: store.ledgers.read(name) for name in store.ledgers.list_names()}
     lengths = {name: len(ledger.raw) for name, ledger in ledgers.items()}
-    return {name: Seen(length, ledgers[name].hash_prefix(length)) for name, length in lengths.items() if length}
+    return {name: LockedLedger(length, ledgers[name].hash_prefix(length)) for name, length in lengths.items() if length}
 
 
-def _entry(ref: str, held: Held, old: Held | None) -> LockedRef:
+def _make_locked_ref(ref: str, held: LockEntry, old: LockEntry | None) -> LockedRef:
     return LockedRef(ref, held.version, old.version if old else None, held != old)

@@ -8,105 +8,108 @@ from typing import NamedTuple
 
 from evalstore.documents import json_pointer
 from evalstore.errors import EvalstoreError, Place, RefError
-from evalstore.integrity.books import Books
-from evalstore.integrity.releases import broken, invalid
-from evalstore.integrity.rules import found
-from evalstore.integrity.tags import Named, read_release, read_tag
+from evalstore.integrity.books import ReleaseRecords
+from evalstore.integrity.releases import make_invalid_tag_finding, make_unreadable_finding
+from evalstore.integrity.rules import make_finding
+from evalstore.integrity.tags import ReleaseTag, read_release_file, read_tag_object
 from evalstore.model import Artifact, Finding, PinType, Ref, parse_ref
-from evalstore.model.lock import Held
-from evalstore.store.held import find_locked_version
-from evalstore.store.resolve import resolve_at_commit
-from evalstore.store.rows import rows_blob
+from evalstore.model.lock import LockEntry
+from evalstore.store.artifacts import find_rows_blob
+from evalstore.store.resolve import find_locked_version, resolve_at_commit
 from evalstore.store.tags import TAG_REFS
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class LockBlock:
     """One reference of a lock, and where it stands."""
 
     ref: Ref
-    held: Held
+    held: LockEntry
     file: str
 
-    def found(self, rule: str, **facts: object) -> Finding:
+    def make_finding(self, rule: str, **facts: object) -> Finding:
         """Return a finding at this block."""
         place = Place(self.file, self.held.line or None)
-        return found(rule, place, json_pointer(("refs", str(self.ref))), ref=self.ref, **facts)
+        return make_finding(rule, place, json_pointer(("refs", str(self.ref))), ref=self.ref, **facts)
 
-    def back(self, tag: str) -> str:
+    def describe_restore(self, tag: str) -> str:
         """Say how the tag is put back to what was locked."""
         return f"put it back: git update-ref {TAG_REFS}{tag} {self.held.tag_object or self.held.commit}"
 
 
-def read_blocks(books: Books, file: str) -> tuple[list[Block], list[Finding]]:
+def read_lock_blocks(records: ReleaseRecords, file: str) -> tuple[list[LockBlock], list[Finding]]:
     """Return the blocks of a lock, and the findings of those that name nothing."""
     blocks, findings = [], []
-    for text, held in books.lock.refs.items():
+    for text, held in records.lock.refs.items():
         try:
-            blocks.append(Block(parse_ref(text), held, file))
+            blocks.append(LockBlock(parse_ref(text), held, file))
         except RefError as error:
             place, pointer = Place(file, held.line), json_pointer(("refs", text))
-            findings.append(found("lock-edited", place, pointer, ref=text, what=error.message))
+            findings.append(make_finding("lock-edited", place, pointer, ref=text, what=error.message))
     return blocks, findings
 
 
-def expected(books: Books, block: Block) -> str | None:
+def find_expected_tag(records: ReleaseRecords, block: LockBlock) -> str | None:
     """Return the name of the tag that a block needs; None when it needs none."""
     version = find_locked_version(block.ref, block.held) if block.ref.type is not PinType.REVISION else None
-    return books.store.tags.grammar.format_name(block.ref.kind, block.ref.id, version) if version else None
+    return records.store.tags.grammar.format_name(block.ref.kind, block.ref.id, version) if version else None
 
 
-def untagged(block: Block, tag: str) -> Finding:
+def report_untagged_block(block: LockBlock, tag: str) -> Finding:
     """Return the finding of a block whose tag is not there."""
-    return block.found("tag-missing", back=f"git fetch --tags; or {block.back(tag)}")
+    return block.make_finding("tag-missing", back=f"git fetch --tags; or {block.describe_restore(tag)}")
 
 
-def block_findings(books: Books, block: Block, tags: Mapping[str, Named]) -> Iterator[Finding]:
-    """Yield what is no longer as it was locked; nothing where the tag is not there at all, which `expected` tells."""
+def check_block(records: ReleaseRecords, block: LockBlock, tags: Mapping[str, ReleaseTag]) -> Iterator[Finding]:
+    """Yield what is no longer as it was locked; nothing where the tag is not there at all, which `find_expected_tag` tells."""
     back = "evalstore lock holds what is there now, when that is what you want"
     try:
         if block.ref.type is not PinType.REVISION:
-            yield from _release(books, block, tags)
+            yield from _check_release_block(records, block, tags)
             return
-        here = resolve_at_commit(books.store, block.ref, block.held.commit)
-        yield from _content(books, block, _Content(here.artifact, here.blob or "", here.commit or ""), back)
+        here = resolve_at_commit(records.store, block.ref, block.held.commit)
+        yield from _check_content(
+            records, block, _ReleaseContent(here.artifact, here.blob or "", here.commit or ""), back
+        )
     except EvalstoreError as error:
-        yield broken(error, str(block.ref), Place(block.file, block.held.line), back)
+        yield make_unreadable_finding(error, str(block.ref), Place(block.file, block.held.line), back)
 
 
-class _Content(NamedTuple):
+class _ReleaseContent(NamedTuple):
     artifact: Artifact
     blob: str
     commit: str
 
 
-def _release(books: Books, block: Block, tags: Mapping[str, Named]) -> Iterator[Finding]:
-    held, name = block.held, expected(books, block)
+def _check_release_block(
+    records: ReleaseRecords, block: LockBlock, tags: Mapping[str, ReleaseTag]
+) -> Iterator[Finding]:
+    held, name = block.held, find_expected_tag(records, block)
     if name is None:
-        yield block.found("lock-edited", what=f"it cannot mean the version {held.version or '(none)'}")
+        yield block.make_finding("lock-edited", what=f"it cannot mean the version {held.version or '(none)'}")
         return
-    named, back = tags.get(name), block.back(name)
-    if named is None:
+    release_tag, back = tags.get(name), block.describe_restore(name)
+    if release_tag is None:
         return
-    tag, _ = read_tag(books.store, named)
+    tag, _ = read_tag_object(records.store, release_tag)
     if tag.flaw:
-        yield invalid(named, tag.flaw)
+        yield make_invalid_tag_finding(release_tag, tag.flaw)
         return
-    file = read_release(books.store, named, tag.commit)
-    findings = list(_content(books, block, _Content(file.artifact, file.blob, tag.commit), back))
+    file = read_release_file(records.store, release_tag, tag.commit)
+    findings = list(_check_content(records, block, _ReleaseContent(file.artifact, file.blob, tag.commit), back))
     yield from findings
     if not findings and (tag.oid if tag.target else None, tag.commit) != (held.tag_object, held.commit):
-        yield block.found("tag-remade", back=back)
+        yield block.make_finding("tag-remade", back=back)
 
 
-def _content(books: Books, block: Block, here: _Content, back: str) -> Iterator[Finding]:
+def _check_content(records: ReleaseRecords, block: LockBlock, here: _ReleaseContent, back: str) -> Iterator[Finding]:
     held = block.held
     if here.blob != held.blob:
-        yield block.found(
+        yield block.make_finding(
             "tag-moved", what=f"its file is blob {here.blob[:12]}, and {held.blob[:12]} was locked", back=back
         )
-    elif (rows := rows_blob(books.store, here.artifact, here.commit)) != held.rows:
+    elif (rows := find_rows_blob(records.store, here.artifact, here.commit)) != held.rows:
         said = f"its rows are blob {(rows or '(none)')[:12]}, and {(held.rows or '(none)')[:12]} was locked"
-        yield block.found("tag-moved", what=said, back=back)
+        yield block.make_finding("tag-moved", what=said, back=back)
     elif (here.artifact.digest, here.artifact.scoring_digest) != (held.digest, held.scoring_digest):
-        yield block.found("lock-edited", what="its digests are not those of its blob")
+        yield block.make_finding("lock-edited", what="its digests are not those of its blob")

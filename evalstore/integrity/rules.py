@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evalstore.errors import Place
 from evalstore.model import Finding, Severity
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 from evalstore.validation.rules import Rule
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -144,9 +144,9 @@ _ROWS = (
 RULES = {rule.id: rule for rule in _ROWS}
 
 
-def found(rule: str, place: Place, pointer: str = "", **facts: object) -> Finding:
+def make_finding(rule: str, place: Place, pointer: str = "", **facts: object) -> Finding:
     """Return a finding; the facts are made safe to show, because they come from strangers."""
     row = RULES[rule]
-    safe = {key: excerpt(str(fact), _SHOWN) for key, fact in facts.items()}
+    safe = {key: make_excerpt(str(fact), _SHOWN) for key, fact in facts.items()}
     message, hint = row.message.format_map(safe), row.hint.format_map(safe)
     return Finding(row.id, row.severity, place.file, place.line, place.column, pointer, message, hint)

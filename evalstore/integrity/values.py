@@ -8,7 +8,7 @@ from evalstore.model import Finding, Severity
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class Verification:
     """What was looked at by which command, and every finding; a note (severity info) is nothing against it."""
 
     releases: int
@@ -34,7 +34,7 @@ class LockedRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Locked:
+class LockResult:
     """A lock as it was written: `written` is false when the file was so already; `removed` is referred to no more."""
 
     path: str

@@ -7,14 +7,14 @@ from functools import partial
 from itertools import chain
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
-from evalstore.integrity import ledgers, locked
-from evalstore.integrity.books import Books
-from evalstore.integrity.locked import Block
-from evalstore.integrity.references import all_references
-from evalstore.integrity.releases import release_findings
-from evalstore.integrity.rules import found
-from evalstore.integrity.tags import Names, list_names
-from evalstore.integrity.values import Verified
+from evalstore.integrity.ledgers import check_ledger, check_rewritten, report_untagged_line
+from evalstore.integrity.books import ReleaseRecords
+from evalstore.integrity.locked import LockBlock, check_block, find_expected_tag, read_lock_blocks, report_untagged_block
+from evalstore.integrity.references import walk_references
+from evalstore.integrity.releases import check_release
+from evalstore.integrity.rules import make_finding
+from evalstore.integrity.tags import TagListing, list_tag_refs
+from evalstore.integrity.values import Verification
 from evalstore.model import Finding, Ref, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
 from evalstore.store import ArtifactStore, Resolved
@@ -22,79 +22,83 @@ from evalstore.store.resolve import build_unknown_error
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Version, find_version
 
-Wants = Callable[[str, Version | None], bool]
-Gone = Mapping[str, Callable[[], Finding]]  # by the name of the tag that should be there
+ReleaseFilter = Callable[[str, Version | None], bool]
+ExpectedTags = Mapping[str, Callable[[], Finding]]  # by the name of the tag that should be there
 
-_TOLD_AS_ONE = 2  # from here on, of a clone that never fetched its tags
-_NAMED = "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"
+_MANY = 2  # from here on, of a clone that never fetched its tags
+_BAD_NAME = "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"
 
 
-def verify(store: ArtifactStore, refs: Sequence[str] = (), *, lock: Lock | None = None, file: str = LOCK_FILE) -> Verified:
+def verify(
+    store: ArtifactStore, refs: Sequence[str] = (), *, lock: Lock | None = None, file: str = LOCK_FILE
+) -> Verification:
     """Look whether all releases, or those that `refs` name (an artifact, a version, a range), are what was released.
 
     `lock` is one that is kept elsewhere, as `file`; by default the store's own. Reads only.
     """
-    own, unread = _own_lock(store) if lock is None else (lock, [])
-    books, names = Books(store, own), list_names(store)
-    chosen = [_chosen(text) for text in refs]
-    wants = partial(_wanted, chosen)
-    releases = [named for named in names.releases.values() if wants(named.ref.name, named.version)]
-    booked = [name for name in sorted({*store.ledgers.list_names(), *books.lock.ledgers}) if wants(name, None)]
-    blocks, odd = locked.read_blocks(books, file)
-    blocks = [block for block in blocks if wants(block.ref.name, find_version(block.held.version))]
-    gone = _of_blocks(books, blocks) | _of_ledgers(books, booked, wants)
+    own, unread = _read_own_lock(store) if lock is None else (lock, [])
+    records, names = ReleaseRecords(store, own), list_tag_refs(store)
+    chosen = [_parse_release_ref(text) for text in refs]
+    is_wanted = partial(_is_selected, chosen)
+    releases = [named for named in names.releases.values() if is_wanted(named.ref.name, named.version)]
+    booked = [name for name in sorted({*store.ledgers.list_names(), *records.lock.ledgers}) if is_wanted(name, None)]
+    blocks, odd = read_lock_blocks(records, file)
+    blocks = [block for block in blocks if is_wanted(block.ref.name, find_version(block.held.version))]
+    gone = _expect_block_tags(records, blocks) | _expect_ledger_tags(records, booked, is_wanted)
     _check_known(store, chosen, [*names.releases, *gone])
     findings = chain(
-        chain.from_iterable(release_findings(books, named) for named in releases),
-        chain.from_iterable(ledgers.ledger_findings(books, name) for name in booked),
-        ledgers.rewritten_findings(books, booked, file),
-        chain.from_iterable(locked.block_findings(books, block, names.releases) for block in blocks),
-        _missing(store, gone, names),
+        chain.from_iterable(check_release(records, named) for named in releases),
+        chain.from_iterable(check_ledger(records, name) for name in booked),
+        check_rewritten(records, booked, file),
+        chain.from_iterable(check_block(records, block, names.releases) for block in blocks),
+        _report_missing_tags(store, gone, names),
         unread,
         () if chosen else odd,
-        () if chosen else (found("tag-ignored", Place(TAG_REFS + tag), tag=tag, why=_NAMED) for tag in names.others),
+        ()
+        if chosen
+        else (make_finding("tag-ignored", Place(TAG_REFS + tag), tag=tag, why=_BAD_NAME) for tag in names.others),
     )
-    return Verified(len(releases), len(booked), len(blocks), _ordered(findings))
+    return Verification(len(releases), len(booked), len(blocks), _sort_findings(findings))
 
 
-def check_lock(store: ArtifactStore) -> Verified:
+def check_lock(store: ArtifactStore) -> Verification:
     """Look whether the store's lock holds every reference, and whether all is still as it holds it. Reads only."""
-    lock, unread = _own_lock(store)
+    lock, unread = _read_own_lock(store)
     if unread or not lock.exists:
-        return Verified(0, 0, 0, tuple(unread or [found("lock-missing", Place(LOCK_FILE))]), "lock")
-    books, names = Books(store, lock), list_names(store)
-    blocks, odd = locked.read_blocks(books, LOCK_FILE)
-    expected = _of_blocks(books, blocks)
+        return Verification(0, 0, 0, tuple(unread or [make_finding("lock-missing", Place(LOCK_FILE))]), "lock")
+    records, names = ReleaseRecords(store, lock), list_tag_refs(store)
+    blocks, odd = read_lock_blocks(records, LOCK_FILE)
+    expected_tags = _expect_block_tags(records, blocks)
     findings = chain(
         odd,
-        chain.from_iterable(locked.block_findings(books, block, names.releases) for block in blocks),
-        ledgers.rewritten_findings(books, lock.ledgers, LOCK_FILE),
-        _missing(store, expected, names),
-        _stale(store),
+        chain.from_iterable(check_block(records, block, names.releases) for block in blocks),
+        check_rewritten(records, lock.ledgers, LOCK_FILE),
+        _report_missing_tags(store, expected_tags, names),
+        _check_references(store),
     )
-    return Verified(len(expected), len(lock.ledgers), len(blocks), _ordered(findings), "lock")
+    return Verification(len(expected_tags), len(lock.ledgers), len(blocks), _sort_findings(findings), "lock")
 
 
-def _own_lock(store: ArtifactStore) -> tuple[Lock, list[Finding]]:
+def _read_own_lock(store: ArtifactStore) -> tuple[Lock, list[Finding]]:
     try:
         return store.lock, []
     except LoadError as error:
         place = error.place or Place(LOCK_FILE)
-        return NO_LOCK, [found("lock-unreadable", place, message=error.message, hint=error.hint or "")]
+        return NO_LOCK, [make_finding("lock-unreadable", place, message=error.message, hint=error.hint or "")]
 
 
-def _chosen(text: str) -> Ref:
+def _parse_release_ref(text: str) -> Ref:
     ref = parse_ref(text)
     if not ref.names_release:
         raise RefError(f"{ref} names no release", hint=f"evalstore verify {ref.name}")
     return ref
 
 
-def _wanted(chosen: Sequence[Ref], name: str, version: Version | None) -> bool:
-    return not chosen or any(one.name == name and (version is None or _covers(one, version)) for one in chosen)
+def _is_selected(chosen: Sequence[Ref], name: str, version: Version | None) -> bool:
+    return not chosen or any(one.name == name and (version is None or _covers_version(one, version)) for one in chosen)
 
 
-def _covers(one: Ref, version: Version) -> bool:
+def _covers_version(one: Ref, version: Version) -> bool:
     if one.version is not None:
         return one.version == version
     return one.range is None or version in one.range
@@ -103,47 +107,55 @@ def _covers(one: Ref, version: Version) -> bool:
 def _check_known(store: ArtifactStore, chosen: Sequence[Ref], tags: Iterable[str]) -> None:
     known = [store.tags.grammar.parse_name(tag) for tag in tags] if chosen else []
     for one in chosen:
-        if not any(named and f"{named[0]}/{named[1]}" == one.name and _covers(one, named[2]) for named in known):
+        if not any(
+            named and f"{named[0]}/{named[1]}" == one.name and _covers_version(one, named[2]) for named in known
+        ):
             raise build_unknown_error(store, one)
 
 
-def _of_ledgers(books: Books, names: Iterable[str], wants: Wants) -> dict[str, Callable[[], Finding]]:
-    prefix = books.store.tag_prefix
-    lines = ((name, line) for name in names if (ledger := books.ledger(name)) for line in ledger.by_version.values())
+def _expect_ledger_tags(
+    records: ReleaseRecords, names: Iterable[str], is_wanted: ReleaseFilter
+) -> dict[str, Callable[[], Finding]]:
+    prefix = records.store.tag_prefix
+    lines = (
+        (name, line) for name in names if (ledger := records.find_ledger(name)) for line in ledger.by_version.values()
+    )
     return {
-        f"{prefix}{name}@{line.version}": partial(ledgers.untagged, books, name, line)
+        f"{prefix}{name}@{line.version}": partial(report_untagged_line, records, name, line)
         for name, line in lines
-        if wants(name, line.version)
+        if is_wanted(name, line.version)
     }
 
 
-def _of_blocks(books: Books, blocks: Iterable[Block]) -> dict[str, Callable[[], Finding]]:
-    tags = ((locked.expected(books, block), block) for block in blocks)
-    return {tag: partial(locked.untagged, block, tag) for tag, block in tags if tag}
+def _expect_block_tags(records: ReleaseRecords, blocks: Iterable[LockBlock]) -> dict[str, Callable[[], Finding]]:
+    tags = ((find_expected_tag(records, block), block) for block in blocks)
+    return {tag: partial(report_untagged_block, block, tag) for tag, block in tags if tag}
 
 
-def _missing(store: ArtifactStore, expected: Gone, names: Names) -> Iterator[Finding]:
-    gone = [make for tag, make in expected.items() if tag not in names.releases]
+def _report_missing_tags(store: ArtifactStore, expected_tags: ExpectedTags, names: TagListing) -> Iterator[Finding]:
+    gone = [make for tag, make in expected_tags.items() if tag not in names.releases]
     shallow = store.repository.shallow
-    if len(gone) < _TOLD_AS_ONE or (names.releases and not shallow):
+    if len(gone) < _MANY or (names.releases and not shallow):
         yield from (make() for make in gone)
         return
     clone, fetch = ("shallow", "--unshallow --tags") if shallow else ("tag-less", "--tags")
-    yield found("tags-missing", Place(TAG_REFS), count=len(gone), all=len(expected), clone=clone, fetch=fetch)
+    yield make_finding(
+        "tags-missing", Place(TAG_REFS), count=len(gone), all=len(expected_tags), clone=clone, fetch=fetch
+    )
 
 
-def _stale(store: ArtifactStore) -> Iterator[Finding]:
+def _check_references(store: ArtifactStore) -> Iterator[Finding]:
     seen = set()
-    for place, ref, _ in all_references(store, partial(_held, store)):
+    for place, ref, _ in walk_references(store, partial(_resolve_or_none, store)):
         seen.add(str(ref))
         if str(ref) not in store.lock.refs:
-            yield found("reference-unlocked", place, ref=ref)
+            yield make_finding("reference-unlocked", place, ref=ref)
     for text, held in store.lock.refs.items():
         if text not in seen:
-            yield found("lock-unused", Place(LOCK_FILE, held.line), ref=text)
+            yield make_finding("lock-unused", Place(LOCK_FILE, held.line), ref=text)
 
 
-def _held(store: ArtifactStore, _: Place, ref: Ref) -> Resolved | None:
+def _resolve_or_none(store: ArtifactStore, _: Place, ref: Ref) -> Resolved | None:
     """Return what a reference means, to be followed; why it means nothing is a finding of its block, or of none."""
     try:
         return store.resolve(ref)
@@ -151,6 +163,6 @@ def _held(store: ArtifactStore, _: Place, ref: Ref) -> Resolved | None:
         return None
 
 
-def _ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def _sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     once = dict.fromkeys(findings)
     return tuple(sorted(once, key=lambda one: (one.file, one.line or 0, one.column or 0, one.rule, one.message)))

@@ -1,23 +1,23 @@
 """Judges that really run: what is asked of whom, at once and never twice."""
 
-from evalstore.judging.answer import REFUSED
 from evalstore.judging.asking import Failures, ask_all
-from evalstore.judging.cache import Cache
+from evalstore.judging.cache import ReplyCache
 from evalstore.judging.endpoint import Endpoint
-from evalstore.judging.panel import NOT_KEPT, Judges, Panel, seated
-from evalstore.judging.plan import Plan, Planned, Spool
+from evalstore.judging.panel import NOT_KEPT, Judges, JudgeSession, open_session
+from evalstore.judging.plan import CallGroup, CallPlan, CallQueue
+from evalstore.judging.response import REFUSAL_FINISH
 
 __all__ = [
     "NOT_KEPT",
-    "REFUSED",
-    "Cache",
+    "REFUSAL_FINISH",
+    "CallGroup",
+    "CallPlan",
+    "CallQueue",
     "Endpoint",
     "Failures",
+    "JudgeSession",
     "Judges",
-    "Panel",
-    "Plan",
-    "Planned",
-    "Spool",
+    "ReplyCache",
     "ask_all",
-    "seated",
+    "open_session",
 ]

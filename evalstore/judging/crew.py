@@ -1,4 +1,4 @@
-"""Work spread over threads: taken from one iterator as it is needed, and dropped at once when somebody stops."""
+"""A pool of threads over one iterator: reads items as they are needed, and stops at once."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 _Item = TypeVar("_Item")
-_Result = TypeVar("_Done")
+_Result = TypeVar("_Result")
 _NAME = "evalstore judging"
-_GRACE = 0.5  # seconds for what is being done when all is stopped
+_GRACE = 0.5  # seconds that calls under way have to end after a stop
 
 
 @dataclass(slots=True)
 class WorkerPool(Generic[_Item, _Result]):
-    """Up to `size` threads that do `work` and then `leave`; `stopped` is set when what they do is no longer wanted."""
+    """Up to `size` threads that do `work`; `cleanup` runs after the last one, `stop` is set to end them early."""
 
     work: Callable[[_Item], _Result]
     cleanup: Callable[[], None]
@@ -27,7 +27,7 @@ class WorkerPool(Generic[_Item, _Result]):
     _threads: list[threading.Thread] = field(default_factory=list)
 
     def map_unordered(self, items: Iterable[_Item]) -> Generator[tuple[_Item, _Result], None, None]:
-        """Yield each item with what came of it, as it comes; an exception of `work` is raised here.
+        """Yield each item with its result, in the order of completion; an exception of `work` is raised here.
 
         At most `2 * size` items are in memory. The caller closes the generator, or reads it to its end.
         """
@@ -50,7 +50,7 @@ class WorkerPool(Generic[_Item, _Result]):
     def _submit(self, item: _Item) -> None:
         self._tasks.put((item,))
         if len(self._threads) < self.size:
-            # A daemon, because nothing ends a wait for a model, and nobody waits for that at the end of the process.
+            # Daemons: nothing interrupts a thread that waits for a model, and the process must not wait for it either.
             self._threads.append(threading.Thread(target=self._run_worker, name=_NAME, daemon=True))
             self._threads[-1].start()
 
@@ -71,9 +71,10 @@ class WorkerPool(Generic[_Item, _Result]):
     def _shut_down(self) -> None:
         for _ in self._threads:
             self._tasks.put(None)
-        last = threading.Thread(target=self._join_workers, name=_NAME, daemon=True)
-        last.start()
-        last.join(_GRACE if self.stop.is_set() else None)
+        # The cleanup waits for the last worker, the caller after a stop only a moment.
+        joiner = threading.Thread(target=self._join_workers, name=_NAME, daemon=True)
+        joiner.start()
+        joiner.join(_GRACE if self.stop.is_set() else None)
 
     def _join_workers(self) -> None:
         for thread in self._threads:

@@ -1,4 +1,4 @@
-"""The SQLite file that holds replies: made by the first write, and refused unread when it is anything else."""
+"""The SQLite file of the reply cache: created by the first write, and refused unread when it is anything else."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _TABLE = (
 )
 _SCHEMA = [("table", "reply", _TABLE), ("index", "sqlite_autoindex_reply_1", None)]
 _PATIENCE = 60.0  # seconds for other processes to finish their writes; each takes about a millisecond
-_LONGEST = 16 << 20  # bytes of one value: more than any reply that an endpoint may give
-_SAFE = ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL")
-_ODD = "is no regular file"
+_VALUE_LIMIT = 16 << 20  # bytes of one value: more than any reply that an endpoint may give
+_SAFE_PRAGMAS = ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL")
+_NO_FILE = "is no regular file"
 _ELSEWHERE = "name another file for the replies (--cache), or move this one away"
-_WORDS = {  # the beginning of SQLite's name for an error -> what happened, what to do
+_ERROR_MESSAGES = {  # the beginning of SQLite's name for an error -> what happened, what to do
     "SQLITE_BUSY": ("other processes kept it locked for a minute", "run it again when they are done"),
     "SQLITE_CANTOPEN": ("cannot be opened", "look at the permissions of its folder, or name another file (--cache)"),
     "SQLITE_CORRUPT": ("is damaged", _ELSEWHERE),
@@ -33,25 +33,26 @@ _WORDS = {  # the beginning of SQLite's name for an error -> what happened, what
 
 
 def stands(path: Path) -> bool:
-    """Whether a file is there; what SQLite would follow (a link) or wait at for ever (a FIFO) is refused."""
-    found = False
-    for end in ("-journal", "-wal", "-shm", ""):
-        beside = Path(f"{path}{end}")
+    """Whether the file exists; what SQLite would follow (a link) or wait at for ever (a FIFO) is refused."""
+    is_regular = False
+    for suffix in ("-journal", "-wal", "-shm", ""):
+        file = Path(f"{path}{suffix}")
         with suppress(FileNotFoundError):
-            found = stat.S_ISREG(beside.lstat().st_mode)
-            if not found:
-                raise _refused(path, f"{beside.name} beside it is no regular file" if end else _ODD, _ELSEWHERE)
-    return found
+            is_regular = stat.S_ISREG(file.lstat().st_mode)
+            if not is_regular:
+                message = f"{file.name} beside it is no regular file" if suffix else _NO_FILE
+                raise _make_error(path, message, _ELSEWHERE)
+    return is_regular
 
 
 def connect(path: Path, *, make: bool = False) -> sqlite3.Connection:
-    """Open the file, and make it first if asked to; what a stranger's file holds is not run."""
+    """Open the file, and create it first if `make`; triggers and views of a hostile file do not run."""
     uri = f"{path.absolute().as_uri()}?mode={'rwc' if make else 'rw'}"
     database = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
-    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
-    database.text_factory = _text
-    with _closed_on_failure(database):
-        for pragma in _SAFE:
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _VALUE_LIMIT)
+    database.text_factory = _decode_text
+    with _close_on_failure(database):
+        for pragma in _SAFE_PRAGMAS:
             database.execute(f"PRAGMA {pragma}")
     return database
 
@@ -63,17 +64,17 @@ def is_ours(database: sqlite3.Connection, path: Path) -> bool:
     if (ids, schema) == ([0, 0], []):
         return False
     if ids[0] == _APPLICATION and ids[1] != _VERSION:
-        raise _refused(path, f"was written by another evalstore, whose caches have form {ids[1]}", _ELSEWHERE)
+        raise _make_error(path, f"was written by another evalstore, whose caches have form {ids[1]}", _ELSEWHERE)
     if ids[0] != _APPLICATION or schema != _SCHEMA:
-        raise _refused(path, "is no cache of replies", _ELSEWHERE)
+        raise _make_error(path, "is no cache of replies", _ELSEWHERE)
     return True
 
 
 def make(path: Path) -> sqlite3.Connection:
-    """Open the file ready for writing, making its folder, itself and the table where they are missing."""
+    """Open the file for writing; create its folder, the file and the table where they are missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     database = connect(path, make=True)
-    with _closed_on_failure(database), writing(database):
+    with _close_on_failure(database), writing(database):
         if not is_ours(database, path):
             database.execute(_TABLE)
             database.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -83,20 +84,20 @@ def make(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def writing(database: sqlite3.Connection) -> Iterator[None]:
-    """Hold the lock from the first read on, so that two writers take turns and never block one another for good."""
-    with _begun(database, "BEGIN IMMEDIATE"):
+    """Hold the write lock from the first read on: two writers that upgrade a read lock would block each other."""
+    with _begin(database, "BEGIN IMMEDIATE"):
         yield
         database.execute("COMMIT")
 
 
 def reading(database: sqlite3.Connection) -> AbstractContextManager[None]:
-    """See what several statements read as it is at one moment, whoever writes meanwhile."""
-    return _begun(database, "BEGIN")
+    """Let several statements read one snapshot, whoever writes meanwhile."""
+    return _begin(database, "BEGIN")
 
 
 @contextmanager
-def _begun(database: sqlite3.Connection, how: str) -> Iterator[None]:
-    database.execute(how)
+def _begin(database: sqlite3.Connection, statement: str) -> Iterator[None]:
+    database.execute(statement)
     try:
         yield
     finally:
@@ -106,32 +107,33 @@ def _begun(database: sqlite3.Connection, how: str) -> Iterator[None]:
 
 @contextmanager
 def worded(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system raise about the file into one sentence."""
+    """Translate errors of SQLite and of the system about the file into a `RefusedError`."""
     try:
         yield
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", None)
-        if name is None:  # Python's complaint about us, not SQLite's about the file
+        # Python raises errors without a name for misuse of its module, which is a bug of ours.
+        if name is None:
             raise
-        known = next((words for start, words in _WORDS.items() if name.startswith(start)), None)
-        raise _refused(path, *(known or (f"cannot be used: {error}", _ELSEWHERE))) from None
-    except UnicodeDecodeError:  # Python's, over SQLite's own words about names that are none
+        known = next((words for start, words in _ERROR_MESSAGES.items() if name.startswith(start)), None)
+        raise _make_error(path, *(known or (f"cannot be used: {error}", _ELSEWHERE))) from None
+    except UnicodeDecodeError:  # raised where SQLite quotes a damaged name of a table
         raise damaged(path) from None
     except OSError as error:
-        raise _refused(path, f"cannot be opened: {(error.strerror or str(error)).lower()}", _ELSEWHERE) from None
+        raise _make_error(path, f"cannot be opened: {(error.strerror or str(error)).lower()}", _ELSEWHERE) from None
 
 
 def damaged(path: Path) -> RefusedError:
-    """Say that the file does not keep what is put into it."""
-    return _refused(path, *_WORDS["SQLITE_CORRUPT"])
+    """Return the error for a file that does not hold what was written into it."""
+    return _make_error(path, *_ERROR_MESSAGES["SQLITE_CORRUPT"])
 
 
-def _refused(path: Path, message: str, hint: str) -> RefusedError:
+def _make_error(path: Path, message: str, hint: str) -> RefusedError:
     return RefusedError(message, place=Place(str(path)), hint=hint)
 
 
 @contextmanager
-def _closed_on_failure(database: sqlite3.Connection) -> Iterator[None]:
+def _close_on_failure(database: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
@@ -139,5 +141,5 @@ def _closed_on_failure(database: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")  # what was no UTF-8 no longer fits its checksum
+def _decode_text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")  # bytes that are no UTF-8 then fail their checksum

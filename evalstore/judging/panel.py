@@ -1,4 +1,4 @@
-"""Answers the judges of one piece of work: what is kept is read, what is missing is noted, then asked all at once."""
+"""Answers the judges of one job: reads cached replies, notes what is missing, then asks all of it at once."""
 
 from __future__ import annotations
 
@@ -11,80 +11,80 @@ from typing import Any
 
 from evalstore.errors import Place, RefusedError, UsageError
 from evalstore.judging.asking import ask_all
-from evalstore.judging.cache import Cache
+from evalstore.judging.cache import ReplyCache
 from evalstore.judging.endpoint import Endpoint
-from evalstore.judging.plan import Plan, Spool
-from evalstore.model import Call, Reply
-from evalstore.text import printable
+from evalstore.judging.plan import CallPlan, CallQueue
+from evalstore.model import JudgeCall, JudgeReply
+from evalstore.text import make_printable
 
 _FOLDER, _FILE = "evalstore", "replies.db"
 
-NOT_KEPT = Reply(problem="no reply is kept, and none was asked for")
+NOT_KEPT = JudgeReply(problem="no reply is kept, and none was asked for")
 
-# Told of the plan before the first call, and then of every reply.
-Progress = Callable[[Plan], AbstractContextManager[Callable[[Reply], None]]]
+# Called with the plan before the first call; what it opens is called with every reply.
+Progress = Callable[[CallPlan], AbstractContextManager[Callable[[JudgeReply], None]]]
 
 
-def _silent(_: Plan) -> AbstractContextManager[Callable[[Reply], None]]:
+def _show_no_progress(_: CallPlan) -> AbstractContextManager[Callable[[JudgeReply], None]]:
     return nullcontext(lambda _: None)
 
 
 @dataclass(frozen=True, slots=True)
 class Judges:
-    """How judges are answered: from the replies that are kept in `cache`, and by an endpoint if there is one.
+    """How judges are answered: from the replies in `cache`, and by an endpoint if there is one.
 
     `model` is what the run says of a judge's model where neither check nor judge does; `cache` None is the file in the
-    repository's git directory; more than `max_calls` missing replies are refused before the first is asked for. What
-    makes no sense is a `UsageError`.
+    repository's git directory; more than `max_calls` missing replies are refused before the first is asked for. An
+    impossible name of a model is a `UsageError`.
     """
 
     endpoint: Endpoint | None = None
     model: Mapping[str, Any] = field(default_factory=dict)
     cache: Path | None = None
     max_calls: int | None = None
-    progress: Progress = _silent
+    progress: Progress = _show_no_progress
 
     def __post_init__(self) -> None:
         name = self.model.get("id", "")
         if not (isinstance(name, str) and name.isprintable() and name == name.strip()):
-            raise UsageError(f"{printable(repr(name))} is no name of a model for judges")
+            raise UsageError(f"{make_printable(repr(name))} is no name of a model for judges")
 
 
 @dataclass(slots=True)
-class Panel:
-    """The judges at work: `kept` counts the answers that nobody had to be asked for."""
+class JudgeSession:
+    """The judges of one job; `kept` counts the answers that came from the cache."""
 
     judges: Judges
-    replies: Callable[[], Cache]
-    missing: Spool
+    replies: Callable[[], ReplyCache]
+    missing: CallQueue
     kept: int = 0
     failed: dict[str, str] = field(default_factory=dict)
 
-    def ask(self, call: Call) -> Reply:
-        """Return the reply that is kept, or why there is none; the call is then noted as missing."""
+    def ask(self, call: JudgeCall) -> JudgeReply:
+        """Return the cached reply, or why there is none; the call is then noted as missing."""
         if (reply := self.find(call)) is not None:
             return reply
         self.missing.note(call)
         return NOT_KEPT
 
-    def find(self, call: Call) -> Reply | None:
-        """Return the reply that is kept, or why its call failed; None where nobody was asked yet."""
+    def find(self, call: JudgeCall) -> JudgeReply | None:
+        """Return the cached reply, or why its call failed; None where it was not asked yet."""
         if (reply := self.replies().get(call)) is not None:
             self.kept += 1
             return reply
-        return Reply(problem=self.failed[call.key]) if call.key in self.failed else None
+        return JudgeReply(problem=self.failed[call.key]) if call.key in self.failed else None
 
-    def plan(self) -> Plan:
-        """Return what would be asked."""
+    def plan(self) -> CallPlan:
+        """Return the calls that would be made."""
         return self.missing.plan(kept=self.kept)
 
     @property
     def waiting(self) -> bool:
-        """Whether something is missing and there is somebody to ask."""
+        """Whether replies are missing and an endpoint can be asked."""
         return bool(self.missing) and self.judges.endpoint is not None
 
     def gather(self) -> None:
-        """Ask for what is missing, all at once; what fails for good is not asked for again.
+        """Ask for all missing replies; what fails for good is not asked for again.
 
         Raises `RefusedError` before the first call where that would be too many, or their replies could not be kept.
         """
@@ -103,7 +103,7 @@ class Panel:
         self.kept = 0
 
     def notes(self) -> Iterator[str]:
-        """Say which replies there are not, and why."""
+        """Yield notes about replies that are missing, and why."""
         if self.missing:
             yield (
                 f"judge replies that are missing: {len(self.missing):,}; their checks are unscored "
@@ -118,22 +118,22 @@ class Panel:
 
 
 @contextmanager
-def seated(judges: Judges, common: Callable[[], Path]) -> Iterator[Panel]:
-    """Sit the judges down; the replies are opened when the first is asked for.
+def open_session(judges: Judges, common: Callable[[], Path]) -> Iterator[JudgeSession]:
+    """Open the judges for one job; the cache is opened when the first reply is looked for.
 
-    They lie in the git directory that `common` returns, where the judges name no file of their own.
+    It lies in the git directory that `common` returns, unless `judges` names a file.
     """
     with ExitStack() as opened:
 
         @cache
-        def replies() -> Cache:
-            return opened.enter_context(Cache(judges.cache or _own(common() / _FOLDER)))
+        def replies() -> ReplyCache:
+            return opened.enter_context(ReplyCache(judges.cache or _locate_cache_file(common() / _FOLDER)))
 
-        yield Panel(judges, replies, opened.enter_context(Spool()))
+        yield JudgeSession(judges, replies, opened.enter_context(CallQueue()))
 
 
-def _own(folder: Path) -> Path:
-    if folder.is_symlink():  # a stranger's .git must not lead our writing elsewhere
+def _locate_cache_file(folder: Path) -> Path:
+    if folder.is_symlink():  # a hostile .git must not redirect our writes
         raise RefusedError(
             "is a link, so no replies are kept there",
             place=Place(str(folder)),

@@ -1,4 +1,4 @@
-"""What would be asked, and what it comes to, before anything is: calls kept outside memory, each once."""
+"""The calls that are still to be made, each once and outside memory, and what they come to."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from hashlib import blake2b
 from typing import Self
 
 from evalstore.errors import RefusedError
-from evalstore.model import Call
+from evalstore.model import JudgeCall
 
 _TABLE = "CREATE TABLE call (place BLOB PRIMARY KEY, pickled BLOB)"
-_Group = tuple[str, str]  # judge, model
+_GroupKey = tuple[str, str]  # judge, model
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """The calls that one judge would make to one model, and how many characters their prompts have."""
+class CallGroup:
+    """The calls of one judge to one model: how many, and how many characters their prompts have."""
 
     judge: str
     model: str
@@ -29,10 +29,10 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """The calls that would be made, by judge and model in that order; `kept` is how many answers need none."""
+class CallPlan:
+    """The calls that would be made, by judge, then model; `kept` is how many answers come from the cache."""
 
-    asked: tuple[Planned, ...]
+    asked: tuple[CallGroup, ...]
     kept: int = 0
 
     @property
@@ -41,8 +41,8 @@ class Plan:
         return sum(planned.calls for planned in self.asked)
 
 
-def _opened() -> sqlite3.Connection:
-    # SQLite keeps it in a nameless temporary file, which is gone with this process.
+def _open_database() -> sqlite3.Connection:
+    # An empty name is a temporary file that SQLite deletes when this process ends.
     database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     for statement in ("PRAGMA journal_mode = OFF", _TABLE, "BEGIN"):
         database.execute(statement)
@@ -50,20 +50,20 @@ def _opened() -> sqlite3.Connection:
 
 
 @dataclass(slots=True)
-class Spool:
-    """Calls, each once, in memory that does not grow with them, and in an order that no other spool has.
+class CallQueue:
+    """Calls, each once, in memory that does not grow with them, and in a random order of this queue.
 
-    Two processes that ask the same calls at one time would else make every one of them twice, side by side.
+    In one order, two processes that ask the same calls at the same time would make every call twice, side by side.
     """
 
-    _calls: Counter[_Group] = field(default_factory=Counter)
-    _characters: Counter[_Group] = field(default_factory=Counter)
-    _database: sqlite3.Connection = field(default_factory=_opened)
-    _order: bytes = field(default_factory=lambda: os.urandom(16))
+    _calls: Counter[_GroupKey] = field(default_factory=Counter)
+    _characters: Counter[_GroupKey] = field(default_factory=Counter)
+    _database: sqlite3.Connection = field(default_factory=_open_database)
+    _salt: bytes = field(default_factory=lambda: os.urandom(16))
 
-    def note(self, call: Call) -> None:
-        """Note a call; one that has the key of an earlier call is the same."""
-        place = blake2b(call.key.encode(), digest_size=16, key=self._order).digest()
+    def note(self, call: JudgeCall) -> None:
+        """Add a call, unless one with the same key is there."""
+        place = blake2b(call.key.encode(), digest_size=16, key=self._salt).digest()
         row = place, pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
         try:
             new = self._database.execute("INSERT OR IGNORE INTO call VALUES (?, ?)", row).rowcount
@@ -73,10 +73,10 @@ class Spool:
         self._calls[group] += new
         self._characters[group] += new * len(call.prompt)
 
-    def plan(self, *, kept: int = 0) -> Plan:
-        """Say what asking these calls comes to, beside `kept` answers that are there."""
+    def plan(self, *, kept: int = 0) -> CallPlan:
+        """Return what asking these calls comes to, beside `kept` answers from the cache."""
         groups = sorted(group for group, calls in self._calls.items() if calls)
-        return Plan(tuple(Planned(*group, self._calls[group], self._characters[group]) for group in groups), kept)
+        return CallPlan(tuple(CallGroup(*group, self._calls[group], self._characters[group]) for group in groups), kept)
 
     def clear(self) -> None:
         """Forget the calls."""
@@ -85,13 +85,13 @@ class Spool:
         self._characters.clear()
 
     def close(self) -> None:
-        """Forget the calls, and the file."""
+        """Forget the calls, and delete the file."""
         self._database.close()
 
     def __len__(self) -> int:
         return self._calls.total()
 
-    def __iter__(self) -> Iterator[Call]:
+    def __iter__(self) -> Iterator[JudgeCall]:
         for (pickled,) in self._database.execute("SELECT pickled FROM call ORDER BY place"):
             yield pickle.loads(pickled)  # noqa: S301  # bytes that this process wrote, in a file without a name
 

@@ -1,4 +1,4 @@
-"""Legacy grader files into rubrics and datasets, and back; what is lost on the way is nothing, or said."""
+"""Migrates files of legacy graders into rubrics and datasets, and exports them back; every loss is reported."""
 
 from evalstore.migration.export import export
 from evalstore.migration.migration import migrate
@@ -13,7 +13,7 @@ from evalstore.migration.outcome import (
     MigrationSource,
     PlannedFile,
 )
-from evalstore.migration.table import formats
+from evalstore.migration.table import list_formats
 
 __all__ = [
     "MigrationEntry",
@@ -26,6 +26,6 @@ __all__ = [
     "MigrationSource",
     "FileState",
     "export",
-    "formats",
+    "list_formats",
     "migrate",
 ]

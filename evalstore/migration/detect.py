@@ -1,4 +1,4 @@
-"""Says by its content alone which format a document has, how sure that is, and why; a file's name never counts."""
+"""Detects the format of a document by its content alone, with a confidence and a reason; the file name never counts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from evalstore.migration.outcome import FormatGuess
 from evalstore.migration.table import ForeignShape, FormatSign, FormatTable
 
 SURE = 0.5
-_CLOSE = 0.05  # what is so much less sure than the best match is no doubt
+_MARGIN = 0.05  # what is so much less sure than the best match is no doubt
 
 
 @dataclass(frozen=True, slots=True)
 class FormatMatch:
-    """What a document is: a format, a shape that is something else, or neither; and what else it may be."""
+    """A detected format, or the shape of a file that is something else, or neither; `also` are close alternatives."""
 
     table: FormatTable | None
     shape: ForeignShape | None
@@ -24,21 +24,21 @@ class FormatMatch:
     also: tuple[FormatGuess, ...] = ()
 
 
-NOTHING = FormatMatch(None, None, 0.0, "this is no format that evalstore migrates")
-OURS = FormatMatch(None, None, 1.0, "a migration has made this")
+NO_MATCH = FormatMatch(None, None, 0.0, "this is no format that evalstore migrates")
+OWN_MATCH = FormatMatch(None, None, 1.0, "a migration has made this")
 
 
 def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
-    """Return the best match among the tables; a shape that is something else comes before any format."""
+    """Return the best match among the tables; a foreign shape (`not_this`) wins over every format."""
     if _is_ours(value):
-        return OURS
+        return OWN_MATCH
     shapes = (shape for table in tables for shape in table.not_this if _has_shape(value, shape, table))
     if shape := next(shapes, None):
         return FormatMatch(None, shape, 1.0, shape.reason)
-    matches = sorted((_matched(value, table) for table in tables), key=lambda match: -match.confidence)
-    best, *others = matches or [NOTHING]
-    least = max(SURE, best.confidence - _CLOSE)
-    return replace(best, also=tuple(_guess(match) for match in others if match.table and match.confidence >= least))
+    matches = sorted((_match_table(value, table) for table in tables), key=lambda match: -match.confidence)
+    best, *others = matches or [NO_MATCH]
+    least = max(SURE, best.confidence - _MARGIN)
+    return replace(best, also=tuple(_make_guess(match) for match in others if match.table and match.confidence >= least))
 
 
 def _is_ours(value: Any) -> bool:
@@ -47,49 +47,49 @@ def _is_ours(value: Any) -> bool:
 
 
 def select_variant(value: Any, table: FormatTable) -> FormatTable:
-    """Return the table as the dialect of a document has it."""
-    return next((own for own in table.variants if _matched(value, own).table), table)
+    """Return the variant of a table whose signs a document shows, else the table itself."""
+    return next((dialect_table for dialect_table in table.variants if _match_table(value, dialect_table).table), table)
 
 
-def _guess(match: FormatMatch) -> FormatGuess:
+def _make_guess(match: FormatMatch) -> FormatGuess:
     return FormatGuess(match.table.format if match.table else "", match.confidence, match.reason)
 
 
-def _matched(value: Any, table: FormatTable) -> FormatMatch:
-    lists = [key for key in table.lists if _holds(value, key)]
+def _match_table(value: Any, table: FormatTable) -> FormatMatch:
+    lists = [key for key in table.lists if _has_list(value, key)]
     if table.lists and not lists:
-        return NOTHING
-    cases = _items(value, lists[0]) if lists else []
-    sign = next((sign for sign in table.signs if _shows(value, cases, sign)), None)
-    return FormatMatch(table, None, sign.confidence, sign.because) if sign else NOTHING
+        return NO_MATCH
+    cases = _list_items(value, lists[0]) if lists else []
+    sign = next((sign for sign in table.signs if _has_sign(value, cases, sign)), None)
+    return FormatMatch(table, None, sign.confidence, sign.because) if sign else NO_MATCH
 
 
-def _holds(value: Any, key: str) -> bool:
+def _has_list(value: Any, key: str) -> bool:
     return key in value if isinstance(value, dict) else isinstance(value, list) and not key
 
 
-def _shows(root: Any, cases: Iterable[dict[str, Any]], sign: FormatSign) -> bool:
+def _has_sign(root: Any, cases: Iterable[dict[str, Any]], sign: FormatSign) -> bool:
     holders = ([root] if isinstance(root, dict) else []) if sign.at == "root" else cases
-    return any(_bears(holder, sign) for holder in holders)
+    return any(_is_sign_of(holder, sign) for holder in holders)
 
 
-def _bears(holder: dict[str, Any], sign: FormatSign) -> bool:
+def _is_sign_of(holder: dict[str, Any], sign: FormatSign) -> bool:
     some = not sign.keys or not sign.keys.isdisjoint(holder)
     return some and sign.all <= holder.keys() and all(holder.get(key) in items for key, items in sign.values.items())
 
 
 def _has_shape(value: Any, shape: ForeignShape, table: FormatTable) -> bool:
-    if shape.holder not in {None, *table.lists} and any(_holds(value, key) for key in table.lists):
-        return False  # such items lie beside the cases of a suite
+    if shape.holder not in {None, *table.lists} and any(_has_list(value, key) for key in table.lists):
+        return False  # the file has cases of this format: the foreign list only stands beside them
     if shape.root and not (isinstance(value, dict) and shape.root <= value.keys()):
         return False
-    return shape.holder is None or any(_fits(item, shape) for item in _items(value, shape.holder))
+    return shape.holder is None or any(_fits_shape(item, shape) for item in _list_items(value, shape.holder))
 
 
-def _fits(item: dict[str, Any], shape: ForeignShape) -> bool:
-    return all(key in item and (not allowed or item[key] in allowed) for key, allowed in shape.item.items())
+def _fits_shape(item: dict[str, Any], shape: ForeignShape) -> bool:
+    return all(key in item and (not values or item[key] in values) for key, values in shape.item.items())
 
 
-def _items(value: Any, key: str) -> list[dict[str, Any]]:
+def _list_items(value: Any, key: str) -> list[dict[str, Any]]:
     items = value.get(key) if key and isinstance(value, dict) else None if key else value
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalstore.documents import Document, json_pointer
-from evalstore.migration.fold import bare, folded_case, folded_root
+from evalstore.migration.artifact_names import ArtifactBatch
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
+from evalstore.migration.fold import encode_keys, find_case_remainder, find_root_remainder
 from evalstore.migration.opened import BrokenLine
-from evalstore.migration.shelving import ArtifactBatch
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.runs.kept import came_from
 
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """Everything that is known of one source."""
+    """One source with its table, what its reader extracted, and the companion files that were read with it."""
 
     taken: Extraction
     legacy: LegacySource
@@ -25,87 +25,95 @@ class SourceContext:
     beside: Mapping[str, Document]
 
 
-def list_usable_cases(taken: Extraction) -> list[LegacyCase]:
-    """Return the cases that something is made of."""
-    return [case for case in taken.cases if not case.refused]
+def list_usable_cases(extraction: Extraction) -> list[LegacyCase]:
+    """Return the cases that become a question or a rubric."""
+    return [case for case in extraction.cases if not case.is_set_aside]
 
 
-def name_drafts(known: SourceContext, batch: ArtifactBatch) -> list[ArtifactDraft | None]:
-    """Shelve judges and inner rubrics, then the rubric of each case; without a dataset the first keeps the file."""
-    for draft in known.taken.drafts:
+def name_drafts(context: SourceContext, batch: ArtifactBatch) -> list[ArtifactDraft | None]:
+    """Name the judges and inner rubrics, then the rubric of each case; return the latter, one a usable case.
+
+    Without a dataset or run, the first rubric stores the remainder of the file.
+    """
+    for draft in context.taken.drafts:
         batch.add(draft)
-    rubrics = [_placed(case) for case in list_usable_cases(known.taken)]
-    if known.taken.dataset or known.taken.run:
+    rubrics = [_place_rubric(case) for case in list_usable_cases(context.taken)]
+    if context.taken.dataset or context.taken.is_run:
         return [draft and batch.add(draft) for draft in rubrics]
-    if known.legacy.broken:
-        raise known.legacy.broken[0].problem
-    kept = {"x_source": {"kept": bare(known.legacy.document.value), **_kept_beside(known)}}
-    keeper = [draft and batch.add(replace(draft, value=draft.value | kept), own=True) for draft in rubrics[:1]]
-    return keeper + [draft and batch.add(draft) for draft in rubrics[1:]]
+    if context.legacy.broken_lines:
+        raise context.legacy.broken_lines[0].problem
+    remainder = {"x_source": {"kept": encode_keys(context.legacy.document.value), **_fold_companions(context)}}
+    first = [draft and batch.add(replace(draft, value=draft.value | remainder), own=True) for draft in rubrics[:1]]
+    return first + [draft and batch.add(draft) for draft in rubrics[1:]]
 
 
-def build_dataset(known: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft:
-    """Return the dataset: its head, its questions with their rubrics, and what they do not say of the file."""
-    cases, document = known.taken.cases, known.legacy.document
-    own = [case.pointer for case in cases if not case.document]
-    kept = (
+def build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft:
+    """Return the dataset: its head, its questions with their rubrics, and the remainder of the file."""
+    cases, document = context.taken.cases, context.legacy.document
+    own_pointers = [case.pointer for case in cases if not case.document]
+    remainder = (
         {}
-        if known.taken.run
-        else head.value.get("x_source") or {"kept": folded_root(document.value, own), **_kept_beside(known)}
+        if context.taken.is_run
+        else head.value.get("x_source")
+        or {"kept": find_root_remainder(document.value, own_pointers), **_fold_companions(context)}
     )
-    questions = ((case, rubric) for case, rubric in zip(list_usable_cases(known.taken), rubrics, strict=True) if case.question)
-    unmapped = [_unmapped(case, known) for case in cases if case.refused]
-    unmapped += [_unread(broken) for broken in known.legacy.broken]
+    questions = (
+        (case, rubric) for case, rubric in zip(list_usable_cases(context.taken), rubrics, strict=True) if case.question
+    )
+    unmapped = [_describe_set_aside(case, context) for case in cases if case.is_set_aside]
+    unmapped += [_describe_broken_line(broken) for broken in context.legacy.broken_lines]
     value = {
         **{key: item for key, item in head.value.items() if key != "x_source"},
-        "questions": [_question(case, rubric, known) for case, rubric in questions],
-        "x_source": kept,
+        "questions": [_build_question(case, rubric, context) for case, rubric in questions],
+        "x_source": remainder,
         **({"x_unmapped": unmapped} if unmapped else {}),
     }
     return replace(head, value=value)
 
 
 def value_of(draft: ArtifactDraft, known: SourceContext, run: str | None) -> dict[str, Any]:
-    """Return an artifact's whole mapping, with the place that it comes from, and the run that keeps that."""
+    """Return an artifact's whole mapping, with its `x_source`; `run` is the path of the run that stores the source."""
     legacy = known.legacy
-    file = came_from(run) if run == legacy.file else legacy.file  # one that is kept already
+    file = came_from(run) if run == legacy.file else legacy.file  # the source is a stored run itself
     where = {"file": file, "sha256": legacy.sha256, "pointer": json_pointer(draft.pointer)}
     where |= {"run": run} if run else {}
     own = {"format": known.table.format, "dialect": known.taken.dialect, **where, **draft.value.get("x_source", {})}
     return {"id": draft.id, "version": draft.version} | draft.value | {"x_source": own}
 
 
-def _placed(case: LegacyCase) -> ArtifactDraft | None:
+def _place_rubric(case: LegacyCase) -> ArtifactDraft | None:
     rubric = case.rubric
     return rubric if rubric is None or rubric.pointer else replace(rubric, pointer=case.pointer)
 
 
-def _kept_beside(known: SourceContext) -> dict[str, Any]:
-    kept = {
-        path: folded_root(document.value, [case.pointer for case in known.taken.cases if case.document is document])
-        for path, document in known.beside.items()
+def _fold_companions(context: SourceContext) -> dict[str, Any]:
+    remainders = {
+        path: find_root_remainder(
+            document.value, [case.pointer for case in context.taken.cases if case.document is document]
+        )
+        for path, document in context.beside.items()
     }
-    return {"beside": kept} if kept else {}
+    return {"beside": remainders} if remainders else {}
 
 
-def _question(case: LegacyCase, rubric: ArtifactDraft | None, known: SourceContext) -> dict[str, Any]:
-    said = {key: item for key, item in case.question.items() if key != "x_source"}
-    first = {"id": said["id"], "input": said["input"], **({"rubric_ref": rubric.ref} if rubric else {})}
-    own = case.question.get("x_source")
-    if own is None:
-        own = _where(case, known) | folded_case(case.raw, said, known.table.mirrors)
-    return first | said | {"x_source": own}
+def _build_question(case: LegacyCase, rubric: ArtifactDraft | None, context: SourceContext) -> dict[str, Any]:
+    fields = {key: item for key, item in case.question.items() if key != "x_source"}
+    head = {"id": fields["id"], "input": fields["input"], **({"rubric_ref": rubric.ref} if rubric else {})}
+    source = case.question.get("x_source")
+    if source is None:
+        source = _locate_case(case, context) | find_case_remainder(case.raw, fields, context.table.mirrors)
+    return head | fields | {"x_source": source}
 
 
-def _unmapped(case: LegacyCase, known: SourceContext) -> dict[str, Any]:
-    return _where(case, known) | {"reason": "; ".join(case.reasons), "value": bare(case.raw)}
+def _describe_set_aside(case: LegacyCase, context: SourceContext) -> dict[str, Any]:
+    return _locate_case(case, context) | {"reason": "; ".join(case.reasons), "value": encode_keys(case.raw)}
 
 
-def _where(case: LegacyCase, known: SourceContext) -> dict[str, Any]:
-    beside = [path for path, document in known.beside.items() if document is case.document]
-    return {**({"beside": beside[0]} if beside else {}), "pointer": json_pointer(case.pointer)}
+def _locate_case(case: LegacyCase, context: SourceContext) -> dict[str, Any]:
+    paths = [path for path, document in context.beside.items() if document is case.document]
+    return {**({"beside": paths[0]} if paths else {}), "pointer": json_pointer(case.pointer)}
 
 
-def _unread(broken: BrokenLine) -> dict[str, Any]:
+def _describe_broken_line(broken: BrokenLine) -> dict[str, Any]:
     line = broken.problem.place.line if broken.problem.place else None
     return {"line": line, "reason": broken.problem.message, "value": broken.text}

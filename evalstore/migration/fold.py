@@ -1,4 +1,4 @@
-"""What artifacts do not say of a source, beside them; and the source again, from both: nothing is kept twice."""
+"""The remainder of a source: what its artifacts do not say. Splits it off, and restores the source from both."""
 
 from __future__ import annotations
 
@@ -12,120 +12,120 @@ Mirrors = Mapping[str, str | None]
 _PAIRS = "x_pairs"
 
 
-def folded_case(raw: Any, question: Mapping[str, Any], mirrors: Mirrors) -> dict[str, Any]:
-    """Return what a question does not say of its case: `kept` keys, and the order of `keys` where it is unusual.
+def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors) -> dict[str, Any]:
+    """Return the remainder of a case: `kept` keys that its question does not hold, and an unusual order of `keys`.
 
-    `mirrors` has the usual keys in their usual order, each with the field of the question that holds its value as it
-    is (with `|`: the first that it has); None where there is none. One field stands for one key only.
+    `mirrors` lists the usual keys in their usual order, each with the field of the question that holds its value
+    unchanged (`a|b`: the first field that the question has; None: no field). One field mirrors one key only.
     """
     if not isinstance(raw, dict):
-        return {"kept": bare(raw)}
+        return {"kept": encode_keys(raw)}
     dropped: list[str] = []
-    said = _said(question, mirrors)
-    while absent := [key for key in said if key not in raw]:
+    mirrored = _mirror_question(question, mirrors)
+    while absent := [key for key in mirrored if key not in raw]:
         dropped += absent
-        said = _said(question, mirrors, dropped)
-    kept = bare({key: value for key, value in raw.items() if not (key in said and same(said[key], value))})
-    source = {**({"kept": kept} if kept else {}), **({"dropped": dropped} if dropped else {})}
-    usual = list(unfolded_case({**question, "x_source": source}, mirrors)) == list(raw)
+        mirrored = _mirror_question(question, mirrors, dropped)
+    remainder = encode_keys({key: value for key, value in raw.items() if not (key in mirrored and is_same_data(mirrored[key], value))})
+    source = {**({"kept": remainder} if remainder else {}), **({"dropped": dropped} if dropped else {})}
+    usual = list(restore_case({**question, "x_source": source}, mirrors)) == list(raw)
     return source if usual else source | {"keys": list(map(str, raw))}
 
 
-def unfolded_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
-    """Return the case of a question; what the question says today comes first."""
+def restore_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
+    """Return the case of a question and its remainder; where both have a key, the question's current value wins."""
     source = question.get("x_source", {})
-    kept = whole(source.get("kept", {}))
-    if not isinstance(kept, dict):
-        return kept
-    said = _said(question, mirrors, source.get("dropped", ()))
-    found = {**kept, **{key: value for key, value in said.items() if key not in kept}}
+    remainder = decode_keys(source.get("kept", {}))
+    if not isinstance(remainder, dict):
+        return remainder
+    mirrored = _mirror_question(question, mirrors, source.get("dropped", ()))
+    values = {**remainder, **{key: value for key, value in mirrored.items() if key not in remainder}}
     places = {name: place for place, name in enumerate(source.get("keys", ()))}
-    usual = {key: len(places) + place for place, key in enumerate(dict.fromkeys([*mirrors, *said, *kept]))}
-    rank = {key: places.get(str(key), usual[key]) for key in found}
-    return dict(sorted(found.items(), key=lambda item: rank[item[0]]))
+    usual = {key: len(places) + place for place, key in enumerate(dict.fromkeys([*mirrors, *mirrored, *remainder]))}
+    rank = {key: places.get(str(key), usual[key]) for key in values}
+    return dict(sorted(values.items(), key=lambda item: rank[item[0]]))
 
 
-def folded_root(root: Any, pointers: Sequence[Pointer]) -> Any:
-    """Return a file's value without what stands at `pointers`, all of them items of lists."""
+def find_root_remainder(root: Any, pointers: Sequence[Pointer]) -> Any:
+    """Return a file's value without the list items at `pointers`."""
     gone = set(pointers)
-    return bare(_without(root, (), gone))
+    return encode_keys(_remove_pointers(root, (), gone))
 
 
-def unfolded_root(kept: Any, items: Iterable[tuple[str, Any]]) -> Any:
-    """Return a file's value from what was kept of it, and its items by pointer."""
-    root = whole(kept)
-    for pointer, value in sorted(items, key=lambda item: _order(item[0])):
+def restore_root(remainder: Any, items: Iterable[tuple[str, Any]]) -> Any:
+    """Return a file's value from its remainder and its list items, each with its JSON pointer."""
+    root = decode_keys(remainder)
+    for pointer, value in sorted(items, key=lambda item: _pointer_order(item[0])):
         *parents, index = pointer.split("/")[1:]
         holder = root
         for step in parents:
-            holder = holder[int(step)] if isinstance(holder, list) else holder[_key(step, holder)]
+            holder = holder[int(step)] if isinstance(holder, list) else holder[_find_key(step, holder)]
         holder.insert(int(index), value)
     return root
 
 
-def bare(value: Any) -> Any:
-    """Return a value whose keys are all texts: an object with other keys becomes its pairs."""
+def encode_keys(value: Any) -> Any:
+    """Return a value whose keys are all texts: a mapping with other keys (YAML) becomes a list of pairs."""
     if isinstance(value, list):
-        return [bare(item) for item in value]
+        return [encode_keys(item) for item in value]
     if not isinstance(value, dict):
         return value
     if _PAIRS in value or not all(isinstance(key, str) for key in value):
-        return {_PAIRS: [[key, bare(item)] for key, item in value.items()]}
-    return {key: bare(item) for key, item in value.items()}
+        return {_PAIRS: [[key, encode_keys(item)] for key, item in value.items()]}
+    return {key: encode_keys(item) for key, item in value.items()}
 
 
-def whole(value: Any) -> Any:
-    """Take `bare` back."""
+def decode_keys(value: Any) -> Any:
+    """Undo `encode_keys`."""
     if isinstance(value, list):
-        return [whole(item) for item in value]
+        return [decode_keys(item) for item in value]
     if not isinstance(value, dict):
         return value
     if value.keys() == {_PAIRS}:
-        return {key: whole(item) for key, item in value[_PAIRS]}
-    return {key: whole(item) for key, item in value.items()}
+        return {key: decode_keys(item) for key, item in value[_PAIRS]}
+    return {key: decode_keys(item) for key, item in value.items()}
 
 
-def _said(question: Mapping[str, Any], mirrors: Mirrors, dropped: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the keys that the question holds; of several keys for one field only the first that is not dropped."""
+def _mirror_question(question: Mapping[str, Any], mirrors: Mirrors, dropped: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the case's keys that a question mirrors; of several keys for one field, the first that is not `dropped`."""
     fields: dict[str, str] = {}
-    for key, words in mirrors.items():
-        held = [name for name in (words or "").split("|") if name in question]
-        if held and held[0] not in fields and key not in dropped:
-            fields[held[0]] = key
-    said = {key: question[field] for field, key in fields.items()}
+    for key, field_names in mirrors.items():
+        present = [name for name in (field_names or "").split("|") if name in question]
+        if present and present[0] not in fields and key not in dropped:
+            fields[present[0]] = key
+    mirrored = {key: question[field] for field, key in fields.items()}
     if "metadata" in mirrors.values():
-        return said
-    return said | {key: value for key, value in question.get("metadata", {}).items() if key not in dropped}
+        return mirrored
+    return mirrored | {key: value for key, value in question.get("metadata", {}).items() if key not in dropped}
 
 
-def _without(value: Any, pointer: Pointer, gone: set[Pointer]) -> Any:
+def _remove_pointers(value: Any, pointer: Pointer, gone: set[Pointer]) -> Any:
     if isinstance(value, dict):
-        return {key: _without(item, (*pointer, key), gone) for key, item in value.items()}
+        return {key: _remove_pointers(item, (*pointer, key), gone) for key, item in value.items()}
     if isinstance(value, list):
         places = ((*pointer, index) for index in range(len(value)))
-        return [_without(item, place, gone) for place, item in zip(places, value, strict=True) if place not in gone]
+        return [_remove_pointers(item, place, gone) for place, item in zip(places, value, strict=True) if place not in gone]
     return value
 
 
-def _order(pointer: str) -> tuple[tuple[int, str], ...]:
+def _pointer_order(pointer: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(step), "") if step.isdecimal() else (-1, step) for step in pointer.split("/")[1:])
 
 
-def _key(step: str, holder: Mapping[Any, Any]) -> Any:
+def _find_key(step: str, holder: Mapping[Any, Any]) -> Any:
     text = step.replace("~1", "/").replace("~0", "~")
     return text if text in holder else next(key for key in holder if str(key) == text)
 
 
-def _exact(key: Any) -> Any:
+def _make_exact_key(key: Any) -> Any:
     return key if isinstance(key, str) else (type(key), str(key))
 
 
-def same(one: Any, other: Any) -> bool:
+def is_same_data(left: Any, right: Any) -> bool:
     """Whether two values are equal as data: `1`, `1.0` and `true` differ, the order of keys does not count."""
-    if type(one) is not type(other):
+    if type(left) is not type(right):
         return False
-    if isinstance(one, dict):
-        return set(map(_exact, one)) == set(map(_exact, other)) and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return str(one) == str(other)
+    if isinstance(left, dict):
+        return set(map(_make_exact_key, left)) == set(map(_make_exact_key, right)) and all(is_same_data(left[key], right[key]) for key in left)
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(is_same_data, left, right))
+    return str(left) == str(right)

@@ -1,4 +1,4 @@
-"""`migrate`: read the sources one by one, plan each, stage its files, and move them into place together."""
+"""`migrate`: reads the sources one by one, plans and stages their files, then moves all into place together."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from functools import partial
 from pathlib import Path
 
 from evalstore.errors import ConflictError, RefusedError
-from evalstore.migration.against import plan_file, read_current
+from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.plan import SourcePlan
+from evalstore.migration.planned_writes import TextSpool, plan_file, read_current
 from evalstore.migration.reading import MigrationOptions, SourceResult, read_sources
-from evalstore.migration.shelving import ArtifactNames
 from evalstore.migration.sources import LegacyFile, find_sources
-from evalstore.migration.spool import TextSpool
-from evalstore.migration.table import check_dialect, check_taken, load_tables
-from evalstore.migration.write import StagedWrites, staged
-from evalstore.store.locate import looks_bare
+from evalstore.migration.table import check_dialect, check_dialect_use, load_tables
+from evalstore.migration.write import StagedWrites, open_stage
+from evalstore.store.locate import is_git_directory
 
 
 def migrate(  # noqa: PLR0913  # the options of the command line
@@ -34,48 +33,56 @@ def migrate(  # noqa: PLR0913  # the options of the command line
 ) -> MigrationReport:
     """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
 
-    `dialect` is that of every file of a format that has it, instead of finding it out. An entry that cannot be migrated
-    is in the report and stops nothing. `watch` passes on the sources as they are read: a progress bar. Raises
-    `LoadError` for a named path that cannot be read, `RefusedError` when a file of the store differs and `force` is not
-    given, or cannot be written, `ConflictError` when somebody else wrote one meanwhile.
+    `dialect` overrides the detected dialect of every file whose format has it. An entry that cannot be migrated is
+    reported and stops nothing. `watch` wraps the iteration over the sources (a progress bar). Raises `LoadError` for a
+    named path that cannot be read, `RefusedError` when a file of the store differs without `force` or cannot be
+    written, `ConflictError` when another process created one meanwhile.
     """
-    root, tables = _store(into), load_tables(format)
+    root, tables = _open_root(into), load_tables(format)
     check_dialect(dialect, tables)
-    named = [paths] if isinstance(paths, Path | str) else paths  # a text is iterable too: "/" would be its first path
-    sources = find_sources(map(Path, named), root)
-    reads: list[SourceResult] = []
+    given_paths = (
+        [paths] if isinstance(paths, Path | str) else paths
+    )  # a text is iterable too: "/" would be its first path
+    sources = find_sources(map(Path, given_paths), root)
+    results: list[SourceResult] = []
     files: list[PlannedFile] = []
-    waiting: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else staged(root)
-    with waiting as stage:
+    stage_or_none: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else open_stage(root)
+    with stage_or_none as stage:
         diffs = None if stage else TextSpool()
-        terms = MigrationOptions(tables, ArtifactNames(), partial(read_current, root), forced=format is not None, dialect=dialect)
-        for read in read_sources(watch(sources), terms):
-            files += _files(read.plan, root, stage=stage, diffs=diffs)
-            source = replace(read.source, entries=len(read.plan.entries))
-            reads.append(replace(read, source=source, plan=SourcePlan({}, read.plan.entries)))  # the texts wait on the disk
-        reads.sort(key=lambda read: read.source.file)
-        check_taken(dialect, {read.source.format for read in reads} - {None}, tables)
+        terms = MigrationOptions(
+            tables, ArtifactNames(), partial(read_current, root), forced=format is not None, dialect=dialect
+        )
+        for result in read_sources(watch(sources), terms):
+            files += _plan_files(result.plan, root, stage=stage, diffs=diffs)
+            source = replace(result.source, entries=len(result.plan.entries))
+            results.append(
+                replace(result, source=source, plan=SourcePlan({}, result.plan.entries))
+            )  # the texts are on disk: free the memory
+        results.sort(key=lambda result: result.source.file)
+        check_dialect_use(dialect, {result.source.format for result in results} - {None}, tables)
         if stage:
             _refuse_changes(files, force=force)
-            _refuse_late(files, root)
+            _refuse_new_conflicts(files, root)
             stage.commit()
     return MigrationReport(
-        sources=tuple(read.source for read in reads if not read.skipped),
-        entries=tuple(item for read in reads for item in read.plan.entries),
-        skipped=tuple(read.source for read in reads if read.skipped),
+        sources=tuple(result.source for result in results if not result.skipped),
+        entries=tuple(item for result in results for item in result.plan.entries),
+        skipped=tuple(result.source for result in results if result.skipped),
         files=tuple(sorted(files, key=lambda file: file.path)),
         dry_run=dry_run,
         recovered=bool(stage and stage.recovered),
     )
 
 
-def _store(into: Path | str) -> Path:
-    if looks_bare(Path(into)):
+def _open_root(into: Path | str) -> Path:
+    if is_git_directory(Path(into)):
         raise RefusedError(f"{into} is a bare repository and has no files", hint="name another folder with --into")
     return Path(into)
 
 
-def _files(plan: SourcePlan, root: Path, *, stage: StagedWrites | None, diffs: TextSpool | None) -> Iterator[PlannedFile]:
+def _plan_files(
+    plan: SourcePlan, root: Path, *, stage: StagedWrites | None, diffs: TextSpool | None
+) -> Iterator[PlannedFile]:
     for path, text in plan.files.items():
         file = plan_file(root, path, text, diffs)
         if stage and file.state is not FileState.UNCHANGED:
@@ -86,15 +93,17 @@ def _files(plan: SourcePlan, root: Path, *, stage: StagedWrites | None, diffs: T
 def _refuse_changes(files: Iterable[PlannedFile], *, force: bool) -> None:
     changed = sorted(file.path for file in files if file.state is FileState.CHANGED)
     if changed and not force:
-        what = "1 file differs" if len(changed) == 1 else f"{len(changed)} files differ"
+        sentence = "1 file differs" if len(changed) == 1 else f"{len(changed)} files differ"
         raise RefusedError(
-            f"{what} from what would be written, so nothing is: {', '.join(changed)}",
+            f"{sentence} from what would be written, so nothing is: {', '.join(changed)}",
             hint="--dry-run shows the differences, --force overwrites",
         )
 
 
-def _refuse_late(files: Iterable[PlannedFile], root: Path) -> None:
-    """Refuse to take the place of a file that somebody made since the plan looked there."""
-    late = next((file.path for file in files if file.state is FileState.NEW and os.path.lexists(root / file.path)), None)
-    if late:
-        raise ConflictError(f"{late} was made while the sources were read, so nothing is written", hint="try again")
+def _refuse_new_conflicts(files: Iterable[PlannedFile], root: Path) -> None:
+    """Raise `ConflictError` for a planned new file that another process created since it was planned."""
+    path = next(
+        (file.path for file in files if file.state is FileState.NEW and os.path.lexists(root / file.path)), None
+    )
+    if path:
+        raise ConflictError(f"{path} was made while the sources were read, so nothing is written", hint="try again")

@@ -1,4 +1,4 @@
-"""What a migration and an export answer; plain values, no behaviour but counting."""
+"""The values that `migrate` and `export` return, and the rule that gives an entry its outcome."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from enum import StrEnum
 
 
 class MigrationOutcome(StrEnum):
-    """What became of an entry, the best first.
+    """What became of an entry, the best first; the order is that of `find_worst_outcome`.
 
-    migrated: the same verdicts. lossy: a check, but the legacy grader did not do what the file seems to ask.
-    unmapped: read and set aside. refused: not read; the legacy grader would crash, or evalstore cannot say.
+    migrated: the rubric gives the same verdicts as the legacy grader. lossy: it is graded, but verdicts can differ, or
+    the legacy grader did not do what the file seems to ask. unmapped: read, kept as data, and not graded. refused: not
+    read, as the legacy grader would crash or its reading is unknown.
     """
 
     MIGRATED = "migrated"
@@ -21,7 +22,7 @@ class MigrationOutcome(StrEnum):
 
 
 class FileState(StrEnum):
-    """What a planned file is to the store."""
+    """A planned file compared with the store."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -30,7 +31,7 @@ class FileState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FormatGuess:
-    """A format that a file may be of: how sure that is, from 0 to 1, and why."""
+    """A format that a file may have, with a confidence from 0 to 1 and a reason."""
 
     format: str
     confidence: float
@@ -39,9 +40,10 @@ class FormatGuess:
 
 @dataclass(frozen=True, slots=True)
 class MigrationSource:
-    """One file that was read and recognised; `reason` says why it was taken for this, `also` what else it looks like.
+    """One file that was read: its detected format with confidence and `reason`, and close alternatives in `also`.
 
-    `target` is the dataset's file. `entries` of the report are its own, in the order of the sources.
+    `target` is the path of the dataset, rubric or run that stands for the file. `entries` counts its entries in the
+    report, which lists entries in the order of the sources.
     """
 
     file: str
@@ -57,7 +59,7 @@ class MigrationSource:
 
 @dataclass(frozen=True, slots=True)
 class MigrationEntry:
-    """One case of a source, or a source that has none to give; `line` counts from 1, `reasons` are sentences."""
+    """The outcome of one case of a source, or of a part or a whole file; `line` counts from 1, `reasons` are sentences."""
 
     file: str
     pointer: str
@@ -69,22 +71,22 @@ class MigrationEntry:
 
     @property
     def reason(self) -> str:
-        """What there is to say of it, on one line; empty when nothing."""
+        """All reasons on one line; empty when there is none."""
         return "; ".join(self.reasons)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """One file of the store; `shown` gives its `diff`, which only a dry run has."""
+    """One file of the store that a migration writes; `load_diff` returns its unified diff, in a dry run only."""
 
     path: str
     state: FileState
-    shown: Callable[[], str] = str
+    load_diff: Callable[[], str] = str
 
     @property
     def diff(self) -> str:
-        """The difference that writing it would make; empty when there is none, or it is written."""
-        return self.shown()
+        """The unified diff of a dry run; empty when the file stays unchanged or was written."""
+        return self.load_diff()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +102,17 @@ class MigrationReport:
 
     @property
     def format(self) -> str | None:
-        """The format of all sources; None when there is none, or more than one."""
+        """The format of all sources; None without a format or with several."""
         formats = {source.format for source in self.sources if source.format}
         return formats.pop() if len(formats) == 1 else None
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The files that were written, relative to the store."""
+        """The paths of the files that were written, relative to the store."""
         return () if self.dry_run else tuple(file.path for file in self.files if file.state is not FileState.UNCHANGED)
 
     def count(self, outcome: MigrationOutcome) -> int:
-        """Return how many entries came out so."""
+        """Return how many entries have this outcome."""
         return sum(entry.outcome is outcome for entry in self.entries)
 
     @property
@@ -121,7 +123,7 @@ class MigrationReport:
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """One file given back: its path, the dataset it comes from, its text, and what the format could not take."""
+    """One exported file: its path, the artifact or run it comes from, its text, and what the format cannot hold."""
 
     file: str
     ref: str
@@ -131,7 +133,7 @@ class ExportedFile:
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """The files of one export; `out` is the folder they were written to, None when they were only asked for."""
+    """The files of one export; `out` is the folder they were written to, None when nothing was written."""
 
     format: str
     files: tuple[ExportedFile, ...]
@@ -139,5 +141,5 @@ class ExportResult:
 
 
 def find_worst_outcome(outcomes: Iterable[MigrationOutcome]) -> MigrationOutcome:
-    """Return the worst of several outcomes; `migrated` when there is none."""
+    """Return the worst of several outcomes; `migrated` for none."""
     return max(outcomes, key=list(MigrationOutcome).index, default=MigrationOutcome.MIGRATED)

@@ -8,10 +8,10 @@ BRACES: Mapping[str, str] = {"braces": "{{"}
 
 
 def escape_braces(text: str) -> str:
-    """Return a text for a template: what would open a tag becomes the variable `braces`, which a check fills."""
+    """Return a text for a judge template: `{{` becomes the variable `braces`, so that foreign text is never a tag."""
     return text.replace("{{", "{{ braces }}")
 
 
 def find_template_variables(template: str) -> dict[str, str]:
-    """Return the variables that a check must fill for a template made with `literal`."""
+    """Return the variables that a check must set for a template made with `escape_braces`."""
     return dict(BRACES) if "{{ braces }}" in template else {}

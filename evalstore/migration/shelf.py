@@ -1,4 +1,4 @@
-"""Where an export finds artifacts: released ones in git, the others on disk, in a plain folder too."""
+"""Finds the artifacts of an export: released ones in git, the others on disk, in a plain folder as well."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from evalstore.documents import read_row, read_yaml
 from evalstore.errors import GitError, RefError
-from evalstore.files import names_below, read_below
+from evalstore.files import list_below, read_below
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, questions_of
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
@@ -36,17 +36,17 @@ class ArtifactSource:
         return cls(store.root, store)
 
     def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
-        """Return what stands on disk for a source of a format: datasets, and rubrics that keep a file without any."""
+        """Return the artifacts on disk that stand for a source of a format: datasets, and rubrics that store a remainder."""
         return [
-            ref for kind in (Kind.DATASET, Kind.RUBRIC) for ref in self._on_disk_of(kind) if self._keeps(ref, format)
+            ref for kind in (Kind.DATASET, Kind.RUBRIC) for ref in self._list_on_disk(kind) if self._is_from_format(ref, format)
         ]
 
-    def _on_disk_of(self, kind: Kind) -> list[Ref]:
-        names = names_below(self.root, f"{kind}s") if self.root else []
+    def _list_on_disk(self, kind: Kind) -> list[Ref]:
+        names = list_below(self.root, f"{kind}s") if self.root else []
         return [Ref(kind, name[:-5], "worktree", PinType.WORKTREE) for name in names if is_id(name[:-5])]
 
     def load_dataset(self, ref: Ref) -> tuple[Artifact, list[Question]]:
-        """Return a dataset and its questions; one that has no release is read from the disk."""
+        """Return a dataset and its questions; without a release, from the disk."""
         if self.store:
             try:
                 resolved = self.store.resolve(ref)
@@ -54,32 +54,32 @@ class ArtifactSource:
             except RefError:
                 if ref.type is not PinType.NONE:
                     raise
-        artifact = self._on_disk(ref)
-        return artifact, list(questions_of(artifact.value, self._rows(artifact)))
+        artifact = self._read_on_disk(ref)
+        return artifact, list(questions_of(artifact.value, self._read_dataset_rows(artifact)))
 
-    def artifact(self, ref: Ref) -> Artifact:
-        """Return the rubric or judge that something pins: its release, or before the first one the file on disk."""
-        unreleased = self.store is None or not self.store.list_releases(ref.kind, ref.id)
-        if self.store and not (unreleased and ref.type in {PinType.EXACT, PinType.NONE}):
+    def load_artifact(self, ref: Ref) -> Artifact:
+        """Return the rubric or judge at a reference: its release, or before the first release the file on disk."""
+        has_no_release = self.store is None or not self.store.list_releases(ref.kind, ref.id)
+        if self.store and not (has_no_release and ref.type in {PinType.EXACT, PinType.NONE}):
             return self.store.load(ref)
-        artifact = self._on_disk(ref)
+        artifact = self._read_on_disk(ref)
         if ref.version and str(ref.version) != artifact.version:
             raise RefError(f"{ref} is not here: the file has version {artifact.version}, and no release is tagged")
         return artifact
 
-    def _on_disk(self, ref: Ref) -> Artifact:
+    def _read_on_disk(self, ref: Ref) -> Artifact:
         if self.root is None:
             raise RefError(f"{ref.name} has no release, and a bare repository has no files", hint="bump it first")
         return read_artifact(ref, read_below(self.root, ref.path, ARTIFACT_LIMIT), ref.path)
 
-    def _rows(self, artifact: Artifact) -> Iterator[Mapping[str, Any]] | None:
+    def _read_dataset_rows(self, artifact: Artifact) -> Iterator[Mapping[str, Any]] | None:
         if "rows" not in artifact.value or self.root is None:
             return None
         path = f"datasets/{artifact.id}.jsonl"
         lines = read_below(self.root, path, _ROWS_LIMIT).split(b"\n")
         return (read_row(line, path, number) for number, line in enumerate(lines, start=1) if line.strip())
 
-    def _keeps(self, ref: Ref, format: str) -> bool:  # noqa: A002
+    def _is_from_format(self, ref: Ref, format: str) -> bool:  # noqa: A002
         value = read_yaml(read_below(self.root or Path(), ref.path, ARTIFACT_LIMIT), ref.path).value
         source = value.get("x_source") if isinstance(value, dict) else None
         if not isinstance(source, dict) or source.get("format") != format:

@@ -1,4 +1,4 @@
-"""Names the keys of a source that nobody reads: lists that another one hides, and keys that its table does not know."""
+"""Describes what no grader reads: unknown keys, lists hidden by another list, and values of the wrong type."""
 
 from __future__ import annotations
 
@@ -6,33 +6,35 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evalstore.documents import Pointer
+from evalstore.migration.extraction import MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import MigrationNote
-from evalstore.migration.words import unread
+from evalstore.migration.words import describe_unknown_keys
 
 _HIDDEN = "{} hides it: nothing in it is asked"
 
 
-def strangers(value: Any, table: FormatTable) -> Iterator[MigrationNote]:
-    """Yield a note on each key that stands where the table names all there are, and is none of them."""
-    first, *hidden = [key for key in table.lists if isinstance(value, dict) and key in value] or [""]
-    yield from (MigrationNote((key,), MigrationOutcome.UNMAPPED, _HIDDEN.format(first)) for key in hidden)
+def find_unknown_keys(value: Any, table: FormatTable) -> Iterator[MigrationNote]:
+    """Yield a note on each key of the root, or of its parts, that the table does not know, and on each hidden list."""
+    first, *hidden_lists = [key for key in table.lists if isinstance(value, dict) and key in value] or [""]
+    yield from (MigrationNote((key,), MigrationOutcome.UNMAPPED, _HIDDEN.format(first)) for key in hidden_lists)
     for path, known in {"": (*table.root_data, *table.lists), **table.root_parts}.items():
-        for pointer, holder in _holders(value, path.split("/") if path else ()):
+        for pointer, holder in _find_holders(value, path.split("/") if path else ()):
             for key in holder:
                 if key not in known:
-                    yield MigrationNote((*pointer, key), MigrationOutcome.UNMAPPED, "; ".join(unread([key], known)))
+                    yield MigrationNote(
+                        (*pointer, key), MigrationOutcome.UNMAPPED, "; ".join(describe_unknown_keys([key], known))
+                    )
 
 
-def _holders(value: Any, path: Sequence[str], at: Pointer = ()) -> Iterator[tuple[Pointer, dict[Any, Any]]]:
-    """Yield the objects that stand at a path, where `*` is each item of a list."""
+def _find_holders(value: Any, path: Sequence[str], at: Pointer = ()) -> Iterator[tuple[Pointer, dict[Any, Any]]]:
+    """Yield the mappings at a path, with their pointers; the step `*` is each item of a list."""
     if not path:
         yield from [(at, value)] if isinstance(value, dict) else []
         return
     step, *rest = path
     if step == "*":
         for index, item in enumerate(value if isinstance(value, list) else ()):
-            yield from _holders(item, rest, (*at, index))
+            yield from _find_holders(item, rest, (*at, index))
     elif isinstance(value, dict) and step in value:
-        yield from _holders(value[step], rest, (*at, step))
+        yield from _find_holders(value[step], rest, (*at, step))

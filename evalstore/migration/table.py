@@ -1,4 +1,4 @@
-"""Reads the declarative tables of `migrations/`: which legacy key becomes which check; data in, values out."""
+"""Loads the declarative tables of `migrations/`, one a legacy format: its signs, its keys, and the checks they become."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from evalstore.documents import read_yaml
 from evalstore.errors import UsageError
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.resources import folder
-from evalstore.text import nearest
+from evalstore.resources import find_resource_folder
+from evalstore.text import find_nearest
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """One key that a legacy grader reads, and what it becomes."""
+    """One key that a legacy grader reads, and the check that it becomes."""
 
     key: str
     read: str
@@ -31,7 +31,7 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True)
 class FormatSign:
-    """Keys at the root or in a case that speak for the format: any of `keys`, `all` of these, and these `values`."""
+    """Keys at the root or in a case that are evidence for the format: any of `keys`, `all` of these, and these `values`."""
 
     at: str
     keys: frozenset[str]
@@ -55,7 +55,7 @@ class ForeignShape:
 
 @dataclass(frozen=True, slots=True)
 class FormatTable:
-    """One format."""
+    """The table of one format, as `schema/migration.schema.json` describes it."""
 
     format: str
     title: str
@@ -81,30 +81,30 @@ class FormatTable:
     variants: tuple[FormatTable, ...]
 
     def of_dialect(self, dialect: str | None) -> FormatTable:
-        """Return the table as a dialect has it."""
+        """Return the variant of this table for a dialect, else the table itself."""
         return next((table for table in self.variants if dialect in table.dialects), self)
 
     @property
     def root_keys(self) -> set[str]:
-        """The keys of a file's root by any of which it may be known."""
+        """The keys of a file's root that are evidence for this format."""
         return {*filter(None, self.lists), *(key for sign in self.signs if sign.at == "root" for key in sign.keys)}
 
 
-def formats() -> list[str]:
+def list_formats() -> list[str]:
     """Return the names of all formats."""
-    return sorted(path.stem for path in folder("migrations").glob("*.yaml"))
+    return sorted(path.stem for path in find_resource_folder("migrations").glob("*.yaml"))
 
 
 def load_tables(only: str | None = None) -> list[FormatTable]:
     """Return all tables, or the one of a format; an unknown name is a `UsageError`."""
-    names = formats()
+    names = list_formats()
     if only is not None and only not in names:
-        guess = nearest(only, names)
+        guess = find_nearest(only, names)
         raise UsageError(
             f"there is no format {only!r}",
             hint=f"did you mean {guess}?" if guess else f"the formats are {', '.join(names)}",
         )
-    return [_load(name) for name in names if only in {None, name}]
+    return [_load_table(name) for name in names if only in {None, name}]
 
 
 def check_dialect(dialect: str | None, tables: Iterable[FormatTable]) -> None:
@@ -112,35 +112,35 @@ def check_dialect(dialect: str | None, tables: Iterable[FormatTable]) -> None:
     names = sorted({name for table in tables for name in table.dialects})
     if dialect is None or dialect in names:
         return
-    guess = nearest(dialect, names)
+    guess = find_nearest(dialect, names)
     raise UsageError(
         f"there is no dialect {dialect!r}",
         hint=f"did you mean {guess}?" if guess else f"the dialects are {', '.join(names)}" if names else None,
     )
 
 
-def check_taken(dialect: str | None, taken: set[str | None], tables: Iterable[FormatTable]) -> None:
-    """Raise `UsageError` if all sources were taken for formats that do not have this dialect."""
+def check_dialect_use(dialect: str | None, found_formats: set[str | None], tables: Iterable[FormatTable]) -> None:
+    """Raise `UsageError` if no source has a format with this dialect."""
     names = [table.format for table in tables if dialect in table.dialects]
-    if dialect is None or not taken or not taken.isdisjoint(names):
+    if dialect is None or not found_formats or not found_formats.isdisjoint(names):
         return
-    which = " and ".join(names)
+    sentence = " and ".join(names)
     raise UsageError(
-        f"{dialect} is a dialect of {which}, and no source was taken for that",
+        f"{dialect} is a dialect of {sentence}, and no source was taken for that",
         hint=f"leave the dialect out, or take the sources for that with --from {names[0]}",
     )
 
 
 @cache
-def _load(name: str) -> FormatTable:
-    path = folder("migrations") / f"{name}.yaml"
-    return _table(read_yaml(path.read_bytes(), path.name).value)
+def _load_table(name: str) -> FormatTable:
+    path = find_resource_folder("migrations") / f"{name}.yaml"
+    return _parse_table(read_yaml(path.read_bytes(), path.name).value)
 
 
-def _table(value: Mapping[str, Any]) -> FormatTable:
+def _parse_table(value: Mapping[str, Any]) -> FormatTable:
     root, case = value.get("root", {}), value.get("case", {})
-    variants = tuple(_table({**value, "variants": [], **own}) for own in value.get("variants", ()))
-    lists = [*value.get("lists", ()), *(item for own in value.get("variants", ()) for item in own["lists"])]
+    variants = tuple(_parse_table({**value, "variants": [], **dialect}) for dialect in value.get("variants", ()))
+    lists = [*value.get("lists", ()), *(item for dialect in value.get("variants", ()) for item in dialect["lists"])]
     return FormatTable(
         format=value["format"],
         title=value["title"],
@@ -148,15 +148,15 @@ def _table(value: Mapping[str, Any]) -> FormatTable:
         dialects=tuple(value.get("dialects") or dict.fromkeys(item["dialect"] for item in lists)),
         named_by_folder=value.get("named_by_folder"),
         name=value.get("name"),
-        signs=tuple(map(_sign, value["signs"])),
-        not_this=tuple(map(_shape, value.get("not_this", ()))),
+        signs=tuple(map(_parse_sign, value["signs"])),
+        not_this=tuple(map(_parse_shape, value.get("not_this", ()))),
         root_data=tuple(root.get("data", ())),
         root_parts={path: tuple(keys) for path, keys in root.get("parts", {}).items()},
         id=case.get("id", "id"),
         number=case.get("number", "{}"),
         input=case.get("input", "input"),
         data=tuple(case.get("data", ())),
-        checks=tuple(map(_row, value.get("checks", ()))),
+        checks=tuple(map(_parse_row, value.get("checks", ()))),
         scoring=value.get("scoring", {}),
         no_check=value.get("no_check", {}),
         mirrors=case.get("mirrors", {}),
@@ -167,7 +167,7 @@ def _table(value: Mapping[str, Any]) -> FormatTable:
     )
 
 
-def _row(value: Mapping[str, Any]) -> CheckRow:
+def _parse_row(value: Mapping[str, Any]) -> CheckRow:
     return CheckRow(
         key=value["key"],
         read=value["read"],
@@ -176,12 +176,12 @@ def _row(value: Mapping[str, Any]) -> CheckRow:
         fixed=value.get("with", {}),
         empty_passes=value.get("empty_text") == "passes",
         limit=value.get("limit", 0),
-        options=tuple(map(_row, value.get("options", ()))),
+        options=tuple(map(_parse_row, value.get("options", ()))),
         called=value.get("called"),
     )
 
 
-def _sign(value: Mapping[str, Any]) -> FormatSign:
+def _parse_sign(value: Mapping[str, Any]) -> FormatSign:
     return FormatSign(
         at=value["at"],
         keys=frozenset(value.get("keys", ())),
@@ -192,7 +192,7 @@ def _sign(value: Mapping[str, Any]) -> FormatSign:
     )
 
 
-def _shape(value: Mapping[str, Any]) -> ForeignShape:
+def _parse_shape(value: Mapping[str, Any]) -> ForeignShape:
     return ForeignShape(
         name=value["name"],
         root=frozenset(value.get("root", ())),

@@ -6,29 +6,29 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from evalstore.migration.fold import Mirrors, same
-from evalstore.text import excerpt, nearest
+from evalstore.migration.fold import Mirrors, is_same_data
+from evalstore.text import make_excerpt, find_nearest
 
 _NAMES: Mapping[type, str] = {dict: "an object", str: "a text", list: "a list", int: "a number", Decimal: "a number"}
 
 
-def named(raw: Any) -> str:
-    """Say what kind of value this is, in the words of JSON."""
+def describe_type(raw: Any) -> str:
+    """Return the JSON type of a value, in words."""
     return _NAMES.get(type(raw)) or {None: "null", True: "true", False: "false"}[raw]
 
 
-def unread(keys: Iterable[Any], known: Iterable[str]) -> list[str]:
-    """Say of keys that no grader reads them, and which one a misspelt one may have been meant to be."""
+def describe_unknown_keys(keys: Iterable[Any], known: Iterable[str]) -> list[str]:
+    """Return a sentence that no grader reads these keys, with guesses for misspelt ones; none for no keys."""
     names, known = list(map(str, keys)), list(known)
     if not names:
         return []
-    meant = ((name, nearest(name, known)) for name in names)
-    guesses = (f"; did you mean {guess} by {excerpt(name)!r}?" for name, guess in meant if guess)
-    return [f"no grader reads {', '.join(repr(excerpt(name)) for name in names)}: kept as data{''.join(guesses)}"]
+    meant = ((name, find_nearest(name, known)) for name in names)
+    guesses = (f"; did you mean {guess} by {make_excerpt(name)!r}?" for name, guess in meant if guess)
+    return [f"no grader reads {', '.join(repr(make_excerpt(name)) for name in names)}: kept as data{''.join(guesses)}"]
 
 
-def misfits(raw: Mapping[str, Any], question: Mapping[str, Any], mirrors: Mirrors) -> list[str]:
-    """Say which keys of a case its question should hold as they are and does not: no fit, or another came first."""
+def describe_misfits(raw: Mapping[str, Any], question: Mapping[str, Any], mirrors: Mirrors) -> list[str]:
+    """Return a sentence on the keys of a case that its question should mirror and does not; none where all match."""
     fields = [(key, field) for key, field in mirrors.items() if field and field != "id" and raw.get(key) is not None]
-    odd = [key for key, field in fields if field not in question or not same(question[field], raw[key])]
-    return [f"{', '.join(odd)}: not as graders read it, kept as data"] if odd else []
+    misfits = [key for key, field in fields if field not in question or not is_same_data(question[field], raw[key])]
+    return [f"{', '.join(misfits)}: not as graders read it, kept as data"] if misfits else []

@@ -1,7 +1,8 @@
-"""All or nothing: files are staged inside the store, then moved into place; the only writer of this room.
+"""Writes the files of a migration, all or nothing: stages them inside the store, then moves them into place.
 
-What a killed process left is undone by the next one: a journal in the stage names every file before the first is
-moved. What others refer to moves before them, so what a reader sees meanwhile is whole.
+The only writer of this package. A journal in the stage names every file before the first one is moved, so the next
+migration undoes what a killed process left. Referenced artifacts move before those that refer to them: concurrent
+readers never see a dangling reference.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from evalstore.runs.kept import KEPT
 
 STAGE = ".evalstore-migrating"
 _JOURNAL = f"{STAGE}/journal.jsonl"
-_NOTES = f"{_JOURNAL}.new"  # the journal to be: it counts once it has its name
+_NOTES = f"{_JOURNAL}.new"  # becomes the journal by an atomic rename
 _LIMIT = 64 << 20
-# The folders of a store in the order in which their files move: each refers to those before it.
+# The folders of a store in the order in which their files move: artifacts refer to folders before their own.
 _FOLDERS = ("judges", "rubrics", "datasets", "runs")
 _FILE = re.compile(rf"(?:judges|rubrics|datasets)/[a-z][a-z0-9_]{{0,63}}\.(?:yaml|jsonl)|{KEPT.pattern}", re.ASCII)
 _MADE = re.compile(r"[a-z]+(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]*)*", re.ASCII)
@@ -33,18 +34,18 @@ _MADE = re.compile(r"[a-z]+(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]*)*", re.ASCII)
 
 @dataclass(slots=True)
 class StagedWrites:
-    """The files of one migration, waiting beside their places; `recovered` says that an earlier one was undone."""
+    """The staged files of one migration; `recovered` says that an interrupted earlier migration was undone."""
 
     root: Path
     recovered: bool
     paths: list[str] = field(default_factory=list)
 
     def add(self, path: str, data: bytes) -> None:
-        """Keep the bytes that `path` shall have."""
+        """Stage the bytes of the file at `path`."""
         if not self.paths:
             (self.root / STAGE).mkdir()
-        (self.root / _new(len(self.paths))).write_bytes(data)
-        _note(self.root, {"file": path, "sha256": hashlib.sha256(data).hexdigest()})
+        (self.root / _new_path(len(self.paths))).write_bytes(data)
+        _append_note(self.root, {"file": path, "sha256": hashlib.sha256(data).hexdigest()})
         self.paths.append(path)
 
     def commit(self) -> None:
@@ -53,56 +54,56 @@ class StagedWrites:
             return
         folders = {str(folder) for path in self.paths for folder in PurePosixPath(path).parents[:-1]}
         for folder in sorted(name for name in folders if not (self.root / name).exists()):
-            _note(self.root, {"made": folder})
+            _append_note(self.root, {"made": folder})
         os.sync()
         (self.root / _NOTES).rename(self.root / _JOURNAL)
         try:
-            for number in sorted(range(len(self.paths)), key=lambda number: _turn(self.paths[number])):
-                _place(self.root, number, self.paths[number])
+            for number in sorted(range(len(self.paths)), key=lambda number: _move_order(self.paths[number])):
+                _move_into_place(self.root, number, self.paths[number])
             os.sync()
         except BaseException:
-            _undo(self.root)
+            _undo_moves(self.root)
             raise
         (self.root / _JOURNAL).unlink()
 
 
 @contextmanager
-def staged(root: Path) -> Iterator[StagedWrites]:
-    """Lock the store, undo what a killed migration left, and clear the stage in the end.
+def open_stage(root: Path) -> Iterator[StagedWrites]:
+    """Lock the store, undo an interrupted migration, yield an empty stage, and clear it at the end.
 
     Raises `ConflictError` while another migration writes, `RefusedError` when the store cannot be written.
     """
-    made = not root.exists()
+    is_new = not root.exists()
     try:
         root.mkdir(parents=True, exist_ok=True)
-        with _locked(root):
-            recovered = _recover(root)
+        with _lock_store(root):
+            recovered = _recover_store(root)
             try:
                 yield StagedWrites(root, recovered)
             finally:
-                _clear(root)
+                _clear_stage(root)
     except OSError as error:
         where = Place(str(error.filename or root))
         raise RefusedError(f"cannot be written: {(error.strerror or str(error)).lower()}", place=where) from None
     finally:
-        if made:
+        if is_new:
             with suppress(OSError):
                 root.rmdir()
 
 
-def _recover(root: Path) -> bool:
-    """Undo a migration that was killed while it moved files; a stage without a journal is only litter."""
+def _recover_store(root: Path) -> bool:
+    """Undo a migration that was killed while it moved files; a stage without a journal is only deleted."""
     if not (root / STAGE).is_dir() or (root / STAGE).is_symlink():
         return False
-    moved = (root / _JOURNAL).exists()
-    if moved:
-        _undo(root)
-    _clear(root)
-    return moved
+    has_journal = (root / _JOURNAL).exists()
+    if has_journal:
+        _undo_moves(root)
+    _clear_stage(root)
+    return has_journal
 
 
 @contextmanager
-def _locked(root: Path) -> Iterator[None]:
+def _lock_store(root: Path) -> Iterator[None]:
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -113,48 +114,48 @@ def _locked(root: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _place(root: Path, number: int, path: str) -> None:
+def _move_into_place(root: Path, number: int, path: str) -> None:
     if (root / path).exists():
-        move_below(root, path, _old(number))
-    move_below(root, _new(number), path)
+        move_below(root, path, _old_path(number))
+    move_below(root, _new_path(number), path)
 
 
-def _undo(root: Path) -> None:
-    files, made = _read_journal(root)
+def _undo_moves(root: Path) -> None:
+    files, folders = _read_journal(root)
     for number, (path, digest) in enumerate(files):
-        placed = not (root / _new(number)).exists()
-        if placed and _digest(root, path) == digest:  # else somebody has edited it since: theirs stays
+        was_placed = not (root / _new_path(number)).exists()
+        if was_placed and _digest_file(root, path) == digest:  # else it was edited since, and stays
             remove_below(root, path)
-        if (root / _old(number)).exists() and not (root / path).exists():
-            move_below(root, _old(number), path)
-    for name in reversed(made):  # a folder after those in it
+        if (root / _old_path(number)).exists() and not (root / path).exists():
+            move_below(root, _old_path(number), path)
+    for name in reversed(folders):  # a folder after those in it
         with suppress(OSError):
             remove_folder_below(root, name)
     (root / _JOURNAL).unlink()
 
 
-def _clear(root: Path) -> None:
-    # A journal that is still here means that putting back failed: the next run tries again.
+def _clear_stage(root: Path) -> None:
+    # A journal that still exists means that undoing failed: the next migration tries again.
     if (root / STAGE).exists() and not (root / _JOURNAL).exists():
         shutil.rmtree(root / STAGE)
 
 
-def _note(root: Path, said: Mapping[str, str]) -> None:
+def _append_note(root: Path, note: Mapping[str, str]) -> None:
     with (root / _NOTES).open("a", encoding="utf-8") as notes:
-        notes.write(json.dumps(said) + "\n")
+        notes.write(json.dumps(note) + "\n")
 
 
 def _read_journal(root: Path) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the files, each with its digest, and the folders that were made for them.
+    """Return the files, each with its digest, and the folders that were created for them.
 
-    A journal may come from a stranger's repository, so it names artifacts of this store or nothing.
+    A journal may come with an untrusted repository, so every path must be that of an artifact or run of this store.
     """
     try:
         notes = [json.loads(line) for line in read_below(root, _JOURNAL, _LIMIT).splitlines()]
         files = [(note["file"], note["sha256"]) for note in notes if "file" in note]
-        made = [note["made"] for note in notes if "file" not in note]
-        if all(map(_may_be_made, made)) and all(_FILE.fullmatch(path) for path, _ in files):
-            return files, made
+        folders = [note["made"] for note in notes if "file" not in note]
+        if all(map(_is_store_folder, folders)) and all(_FILE.fullmatch(path) for path, _ in files):
+            return files, folders
     except (ValueError, TypeError, KeyError, LoadError):
         pass
     raise RefusedError(
@@ -164,24 +165,24 @@ def _read_journal(root: Path) -> tuple[list[tuple[str, str]], list[str]]:
     )
 
 
-def _may_be_made(folder: str) -> bool:
+def _is_store_folder(folder: str) -> bool:
     return _MADE.fullmatch(folder) is not None and folder.partition("/")[0] in _FOLDERS
 
 
-def _digest(root: Path, path: str) -> str:
+def _digest_file(root: Path, path: str) -> str:
     try:
         return hashlib.sha256(read_below(root, path, _LIMIT)).hexdigest()
     except LoadError:
         return ""
 
 
-def _turn(path: str) -> tuple[int, str]:
+def _move_order(path: str) -> tuple[int, str]:
     return _FOLDERS.index(path.partition("/")[0]), path
 
 
-def _new(number: int) -> str:
+def _new_path(number: int) -> str:
     return f"{STAGE}/new-{number}"
 
 
-def _old(number: int) -> str:
+def _old_path(number: int) -> str:
     return f"{STAGE}/old-{number}"

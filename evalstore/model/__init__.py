@@ -1,11 +1,11 @@
-"""The values that every room speaks of: references, artifacts, rubrics, questions, outcomes, findings."""
+"""The values that all packages share: references, artifacts, rubrics, judges, questions, results, findings."""
 
-from evalstore.model.artifact import COSMETIC, MISFITS, Artifact, is_cosmetic, scoring_part
-from evalstore.model.call import Call, Reply
+from evalstore.model.artifact import COSMETIC, MALFORMED_ERRORS, Artifact, is_cosmetic, select_scoring_part
+from evalstore.model.call import JudgeCall, JudgeReply
 from evalstore.model.dataset import SEEN, Question, questions_of
 from evalstore.model.findings import Finding, Findings, Severity
 from evalstore.model.judge import Judge, ScoreType, judge_of
-from evalstore.model.outcome import CheckResult, Graded, Output, RubricResult, Unscored, Verdict, decimal
+from evalstore.model.outcome import CheckResult, Grade, Output, RubricResult, UnscoredReason, Verdict, decimal
 from evalstore.model.pins import Pin, check_pins, pins_of
 from evalstore.model.refs import Kind, PinType, Ref, is_id, parse_ref
 from evalstore.model.rubric import Check, Combine, Rubric, Scoring, check_ids, fraction, rubric_of
@@ -14,16 +14,16 @@ from evalstore.model.tools import ToolCall, call_args, call_name, read_call
 
 __all__ = [
     "COSMETIC",
-    "MISFITS",
+    "MALFORMED_ERRORS",
     "SEEN",
     "Artifact",
-    "Call",
+    "JudgeCall",
     "Check",
     "CheckResult",
     "Combine",
     "Finding",
     "Findings",
-    "Graded",
+    "Grade",
     "Judge",
     "Kind",
     "Output",
@@ -31,7 +31,7 @@ __all__ = [
     "PinType",
     "Question",
     "Ref",
-    "Reply",
+    "JudgeReply",
     "Rubric",
     "RubricResult",
     "Sample",
@@ -39,7 +39,7 @@ __all__ = [
     "Scoring",
     "Severity",
     "ToolCall",
-    "Unscored",
+    "UnscoredReason",
     "Verdict",
     "call_args",
     "call_name",
@@ -55,5 +55,5 @@ __all__ = [
     "questions_of",
     "read_call",
     "rubric_of",
-    "scoring_part",
+    "select_scoring_part",
 ]

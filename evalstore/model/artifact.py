@@ -1,4 +1,4 @@
-"""An artifact: a document with a kind, an id and a version, and the two digests that name its content."""
+"""An artifact: a document with a kind, an id and a version, and the two digests of its content."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalstore.documents import Document, digest
-from evalstore.model.refs import Kind, Named
+from evalstore.model.refs import Kind, ArtifactIdentity
 from evalstore.versions import find_version
 
 # Keys that no executor reads; a rubric, its checks and its questions may carry them freely.
 COSMETIC = frozenset({"title", "description", "metadata", "tags", "owner"})
-# What reading a mapping as the artifact that it should be raises where it is none.
-MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
+# The exceptions of reading a mapping that is not of the artifact's shape.
+MALFORMED_ERRORS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 _UNSCORED: dict[Kind, frozenset[str]] = {
     Kind.RUBRIC: frozenset({"id", "version"}),
     Kind.JUDGE: frozenset({"id", "version", "validation", "applicable_to"}),
@@ -21,7 +21,7 @@ _UNSCORED: dict[Kind, frozenset[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Artifact(Named):
+class Artifact(ArtifactIdentity):
     """One rubric, judge or dataset as it stands in one file."""
 
     kind: Kind
@@ -36,7 +36,7 @@ class Artifact(Named):
         return value
 
     @property
-    def versioned(self) -> str:
+    def name_with_version(self) -> str:
         """`<kind>/<id>@<version>`, with the version in its one spelling."""
         return f"{self.name}@{find_version(self.version) or self.version}"
 
@@ -48,15 +48,15 @@ class Artifact(Named):
     @property
     def scoring_digest(self) -> str:
         """SHA-256 over the part that can move a score."""
-        return digest(scoring_part(self.kind, self.value))
+        return digest(select_scoring_part(self.kind, self.value))
 
 
-def scoring_part(kind: Kind, value: dict[str, Any]) -> dict[str, Any]:
-    """Return what is left of an artifact's mapping without its cosmetic and extension keys."""
+def select_scoring_part(kind: Kind, value: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of an artifact's mapping that can move a score: no cosmetic, extension or identity keys."""
     part = {key: item for key, item in value.items() if key not in _UNSCORED[kind] and not is_cosmetic(key)}
     for key in ("checks", "questions"):
         if isinstance(part.get(key), list):
-            part[key] = [_bare(item) for item in part[key]]
+            part[key] = [_drop_cosmetic(item) for item in part[key]]
     return part
 
 
@@ -65,5 +65,5 @@ def is_cosmetic(key: str) -> bool:
     return key in COSMETIC or key.startswith("x_")
 
 
-def _bare(item: Any) -> Any:
+def _drop_cosmetic(item: Any) -> Any:
     return {key: value for key, value in item.items() if not is_cosmetic(key)} if isinstance(item, dict) else item

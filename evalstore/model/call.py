@@ -1,4 +1,4 @@
-"""One question to a judge's model, and its reply: values, so that the same question is never paid for twice."""
+"""One question to a judge's model, and its reply: values with a key, so that no question is paid for twice."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from evalstore.documents import digest
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One question to a model: `judge` says who asks, and everything else decides what is answered.
+class JudgeCall:
+    """One question to a model: `judge` is the artifact that asks; everything else decides the reply.
 
     `model` is `{id, temperature?, …}` merged from the check, the judge and the run; `sample` counts from 0.
     """
@@ -28,7 +28,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class JudgeReply:
     """What a model answered; with a `problem`, why there is no answer to read, in words.
 
     `served` is the model that the endpoint says has answered, `finish` why it stopped (`stop`, `length`, …).

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.documents import digest
 
-# What the model saw, and what else a grader may read; an edit of the first reaches a score through the outputs.
+# What the model saw; an edit of it moves a score through the outputs. And what else a grader may read.
 SEEN = ("input", "messages")
 REFERENCE = ("criteria", "context", "expected", "also_valid", "expected_facts", "expected_tools")
 _DEFAULTS = ("rubric_ref", "bundle")

@@ -1,4 +1,4 @@
-"""A judge as scoring reads it: a template, what fills it, and how a reply becomes an exact score."""
+"""The judge as scoring reads it: a template, its variables, and how a reply becomes an exact score."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ScoreType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A judge, ready to be asked; `levels` is a score in [0, 1] by name, worst first, and `model` is as written."""
+    """A judge; `levels` is a score in [0, 1] by name, worst first, and `model` is as written."""
 
     id: str
     version: str
@@ -47,7 +47,7 @@ class Judge:
 
 
 def judge_of(value: Mapping[str, Any]) -> Judge:
-    """Read a judge from its mapping; one whose replies could not be read as its words say is a `ValueError`."""
+    """Read a judge from its mapping; `ValueError` where its replies could not be read as it is written."""
     for key, (type_, word) in _TYPES.items():
         if key in value and not isinstance(value[key], type_):
             raise ValueError(f"its {key} is no {word}")
@@ -58,7 +58,7 @@ def judge_of(value: Mapping[str, Any]) -> Judge:
     if (score_type := value.get("score_type", "continuous")) not in tuple(ScoreType):
         raise ValueError(f"its score_type is {score_type!r}, and there are {', '.join(ScoreType)}")
     scale = value.get("scale", {})
-    least, most = _number(scale.get("min", 0)), _number(scale.get("max", 1))
+    least, most = _read_number(scale.get("min", 0)), _read_number(scale.get("max", 1))
     if least >= most:
         raise ValueError(f"its scale runs from {least} to {most}, which leaves no room for a score")
     return Judge(
@@ -69,27 +69,27 @@ def judge_of(value: Mapping[str, Any]) -> Judge:
         score_type=ScoreType(score_type),
         least=least,
         most=most,
-        levels=_levels(value),
+        levels=_read_levels(value),
         reply_pattern=value.get("reply_pattern"),
         model=value.get("model"),
     )
 
 
-def _levels(value: Mapping[str, Any]) -> Mapping[str, Fraction] | None:
+def _read_levels(value: Mapping[str, Any]) -> Mapping[str, Fraction] | None:
     if value.get("score_type") != ScoreType.LEVELS:
         return None
     names = value.get("level_names", [])
     if len(set(names)) < max(2, len(names)) or not all(isinstance(name, str) for name in names):
         raise ValueError("its level_names are not two or more different texts")
-    given = {name: _number(score) for name, score in value.get("level_scores", {}).items()}
-    if not all(0 <= score <= 1 for score in given.values()):
+    scores = {name: _read_number(score) for name, score in value.get("level_scores", {}).items()}
+    if not all(0 <= score <= 1 for score in scores.values()):
         raise ValueError("a score of level_scores is not from 0 to 1")
-    if given and set(given) != set(names):
+    if scores and set(scores) != set(names):
         raise ValueError("level_scores does not give a score to exactly the names of level_names")
-    return given or {name: Fraction(place, len(names) - 1) for place, name in enumerate(names)}
+    return scores or {name: Fraction(place, len(names) - 1) for place, name in enumerate(names)}
 
 
-def _number(value: Any) -> Fraction:
+def _read_number(value: Any) -> Fraction:
     if isinstance(value, bool | str):
         raise ValueError(f"{value!r} is no number")  # noqa: TRY004  # one error for a bad file
     return fraction(value)

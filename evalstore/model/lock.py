@@ -1,4 +1,4 @@
-"""evalstore.lock: what every reference of a store meant when it was locked; read strictly, written in one way."""
+"""Reads and writes evalstore.lock: what every reference of a store meant when it was locked."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 
 from evalstore.documents.document import check_text, place_of
 from evalstore.errors import LoadError, Place, RefError
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 LOCK_FILE = "evalstore.lock"
 LIMIT = 4 << 20  # ten thousand references
 _FORM = 1
 _HEAD = "# What every reference of this store means. `evalstore lock` writes it: commit it, edit nothing.\n"
 _OID, _SHA = "[0-9a-f]{40}|[0-9a-f]{64}", "[0-9a-f]{64}"
-_KEY = r"[ !#-\[\]-~]{1,400}"  # of a reference: ASCII, and nothing that YAML would want escaped
+_KEY = r"[ !#-\[\]-~]{1,400}"  # a reference: ASCII, without what YAML would escape
 _START = re.compile(r"(?:#.*\n)*lock: (?P<form>[0-9]{1,9})\n")
-# The file is YAML, but of one form only: what another hand wrote into it is no record.
-_BLOCK = re.compile(
+# The file is YAML, but only the one form that `write_lock` gives it is read: an edit by hand is no record.
+_ENTRY = re.compile(
     rf'  "(?P<key>{_KEY})":\n'
     r'    version: "(?P<version>[^"\\\n]{0,400})"\n'
     rf'    tag_object: (?:null|"(?P<tag_object>{_OID})")\n'
@@ -37,8 +37,8 @@ _HINT = "only `evalstore lock` writes this file: take the last committed one, an
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What one reference means: `rows` is the blob beside a dataset; a lightweight tag has no object of its own."""
+class LockEntry:
+    """What one reference means; `rows` is the blob beside a dataset, `tag_object` is None for a lightweight tag."""
 
     version: str
     tag_object: str | None
@@ -51,8 +51,8 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """How far a ledger had been written: its length in lines, and the SHA-256 of those lines."""
+class LockedLedger:
+    """The state of a ledger when it was locked: its number of lines, and the SHA-256 of those lines."""
 
     lines: int
     sha256: str
@@ -61,22 +61,22 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """All that a lock holds: references as they are written, and ledgers by `<kind>/<id>`.
+    """The content of a lock: entries by reference as written, and ledgers by `<kind>/<id>`.
 
-    `releases` are the same blocks by `<kind>/<id>@<version>`: a range that is held holds the version it means, too.
+    `releases` has the same entries by `<kind>/<id>@<version>`: a locked range also locks the version that it means.
     """
 
-    refs: Mapping[str, Held] = field(default_factory=dict)
-    ledgers: Mapping[str, Seen] = field(default_factory=dict)
+    refs: Mapping[str, LockEntry] = field(default_factory=dict)
+    ledgers: Mapping[str, LockedLedger] = field(default_factory=dict)
     exists: bool = True
-    releases: Mapping[str, Held] = field(default_factory=dict, compare=False)
+    releases: Mapping[str, LockEntry] = field(default_factory=dict, compare=False)
 
 
 NO_LOCK = Lock(exists=False)
 
 
 def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
-    """Read a lock; anything but the one form that `write_lock` gives it is a `LoadError` at its line."""
+    """Parse a lock; `LoadError` at the first line that is not in the form that `write_lock` gives it."""
     text = check_text(data, file, LIMIT)[0].replace("\r\n", "\n")
     if conflict := _CONFLICT.search(text):
         hint = "take one of its two sides whole, then run evalstore lock"
@@ -85,35 +85,35 @@ def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
     if start is None:
         raise LoadError("is no lock of evalstore", place=Place(file, 1), hint=_HINT)
     if int(start["form"]) != _FORM:
-        said = f"is a lock of form {start['form']}; this evalstore reads form {_FORM}"
-        raise LoadError(said, place=Place(file, 1), hint="use the evalstore that wrote it, or a newer one")
-    reader = _Reader(file, text, start.end())
-    refs = {key: _held(match, line) for key, line, match in reader.section("refs", _BLOCK)}
+        message = f"is a lock of form {start['form']}; this evalstore reads form {_FORM}"
+        raise LoadError(message, place=Place(file, 1), hint="use the evalstore that wrote it, or a newer one")
+    reader = _LockParser(file, text, start.end())
+    refs = {key: _parse_entry(match, line) for key, line, match in reader.section("refs", _ENTRY)}
     ledgers = {
-        key: Seen(int(match["lines"]), match["sha256"], line) for key, line, match in reader.section("ledgers", _LEDGER)
+        key: LockedLedger(int(match["lines"]), match["sha256"], line) for key, line, match in reader.section("ledgers", _LEDGER)
     }
     if reader.at != len(text):
         raise reader.odd()
-    return Lock(refs, ledgers, releases=dict(_releases(refs)))
+    return Lock(refs, ledgers, releases=dict(_index_by_release(refs)))
 
 
 def write_lock(lock: Lock) -> bytes:
-    """Return a lock as bytes: a block a reference, sorted, so that the same lock is the same file and locks merge."""
-    refs = "".join(_block(ref, held) for ref, held in sorted(lock.refs.items()))
+    """Return a lock as bytes: sorted, an entry of several lines a reference, so that git merges two locks well."""
+    refs = "".join(_format_entry(ref, held) for ref, held in sorted(lock.refs.items()))
     ledgers = "".join(
         f'  "{name}": {{lines: {seen.lines}, sha256: "{seen.sha256}"}}\n' for name, seen in sorted(lock.ledgers.items())
     )
-    return f"{_HEAD}lock: {_FORM}\n{_titled('refs', refs)}{_titled('ledgers', ledgers)}".encode()
+    return f"{_HEAD}lock: {_FORM}\n{_format_section('refs', refs)}{_format_section('ledgers', ledgers)}".encode()
 
 
 @dataclass(slots=True)
-class _Reader:
+class _LockParser:
     file: str
     text: str
     at: int
 
     def section(self, title: str, entry: re.Pattern[str]) -> list[tuple[str, int, re.Match[str]]]:
-        """Take one section: its entries with the lines that they begin on."""
+        """Parse one section: key, first line and match of each entry, in order."""
         empty, full = f"{title}: {{}}\n", f"{title}:\n"
         if self.text.startswith(empty, self.at):
             self.at += len(empty)
@@ -125,8 +125,8 @@ class _Reader:
         found: dict[str, tuple[str, int, re.Match[str]]] = {}
         while match := entry.match(self.text, self.at):
             if match["key"] in found:
-                said = f"{match['key']} stands twice (first on line {found[match['key']][1]})"
-                raise LoadError(said, place=Place(self.file, line), hint=_HINT)
+                message = f"{match['key']} stands twice (first on line {found[match['key']][1]})"
+                raise LoadError(message, place=Place(self.file, line), hint=_HINT)
             found[match["key"]] = (match["key"], line, match)
             self.at, line = match.end(), line + match[0].count("\n")
         if not found:
@@ -138,20 +138,20 @@ class _Reader:
         return LoadError("is not in the form of a lock from here on", place=Place(self.file, place.line), hint=_HINT)
 
 
-def _releases(refs: Mapping[str, Held]) -> Iterator[tuple[str, Held]]:
+def _index_by_release(refs: Mapping[str, LockEntry]) -> Iterator[tuple[str, LockEntry]]:
     for ref, held in refs.items():
         name, _, pin = ref.partition("@")
         if not pin.startswith("git:"):
             yield f"{name}@{held.version}", held
 
 
-def _held(match: re.Match[str], line: int) -> Held:
-    return Held(**{key: match[key] for key in match.re.groupindex if key != "key"}, line=line)
+def _parse_entry(match: re.Match[str], line: int) -> LockEntry:
+    return LockEntry(**{key: match[key] for key in match.re.groupindex if key != "key"}, line=line)
 
 
-def _block(ref: str, held: Held) -> str:
+def _format_entry(ref: str, held: LockEntry) -> str:
     if not re.fullmatch(_KEY, ref):
-        raise RefError(f"{excerpt(ref)!r} cannot be locked as it is written", hint="write its range in one line")
+        raise RefError(f"{make_excerpt(ref)!r} cannot be locked as it is written", hint="write its range in one line")
     fields = {
         "version": held.version,
         "tag_object": held.tag_object,
@@ -165,5 +165,5 @@ def _block(ref: str, held: Held) -> str:
     return f'  "{ref}":\n{"".join(lines)}'
 
 
-def _titled(title: str, entries: str) -> str:
+def _format_section(title: str, entries: str) -> str:
     return f"{title}:\n{entries}" if entries else f"{title}: {{}}\n"

@@ -1,4 +1,4 @@
-"""References `<kind>/<id>@<pin>`: what they may look like, and what a pin asks for."""
+"""References `<kind>/<id>@<pin>` and the six types of pins, parsed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evalstore.errors import RefError
-from evalstore.text import excerpt, nearest
+from evalstore.text import make_excerpt, find_nearest
 from evalstore.versions import Range, Version, find_range, find_version
 
 _ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -39,8 +39,8 @@ class PinType(StrEnum):
     REVISION = "revision"
 
 
-class Named:
-    """What has a kind and an id, and so a name and a file."""
+class ArtifactIdentity:
+    """A base for what has a kind and an id: gives the name and the file of the artifact."""
 
     __slots__ = ()
     kind: Kind
@@ -54,14 +54,14 @@ class Named:
     @property
     def path(self) -> str:
         """The artifact's file, relative to the store."""
-        return file_of(self.kind, self.id)
+        return build_artifact_path(self.kind, self.id)
 
 
 FLOATING = frozenset({PinType.RANGE, PinType.LATEST, PinType.NONE})
 
 
 @dataclass(frozen=True, slots=True)
-class Ref(Named):
+class Ref(ArtifactIdentity):
     """A reference, parsed; `version`, `range` and `revision` belong to their pin types."""
 
     kind: Kind
@@ -76,55 +76,55 @@ class Ref(Named):
         return f"{self.name}@{self.pin}" if self.pin else self.name
 
     @property
-    def floating(self) -> bool:
-        """Whether tomorrow's releases can change what this resolves to."""
+    def is_floating(self) -> bool:
+        """Whether a later release can change what this resolves to."""
         return self.type in FLOATING
 
     @property
     def names_release(self) -> bool:
-        """Whether it means a released version; a file on disk and a file at a commit are none."""
+        """Whether it means a released version, and not a file on disk or at a commit."""
         return self.type not in {PinType.WORKTREE, PinType.REVISION}
 
-    def at(self, pin: str) -> Ref:
+    def with_pin(self, pin: str) -> Ref:
         """Return the same artifact under another pin."""
         return parse_ref(f"{self.name}@{pin}")
 
 
-def file_of(kind: Kind, id_: str) -> str:
-    """Return where an artifact's file lies, relative to the store."""
+def build_artifact_path(kind: Kind, id_: str) -> str:
+    """Return the path of an artifact's file, relative to the store."""
     return f"{kind.folder}/{id_}.yaml"
 
 
 def is_id(text: str) -> bool:
-    """Whether `text` can be an artifact's id (and a file name on every system)."""
+    """Whether `text` can be an artifact's id, and so a file name on every system."""
     return _ID.fullmatch(text) is not None and text not in _DEVICES
 
 
 def parse_ref(text: str) -> Ref:
-    """Read a reference, or raise `RefError` with what is wrong with it."""
+    """Parse a reference; `RefError` says what is wrong with it."""
     name, _, pin = text.partition("@")
     kind, slash, id_ = name.partition("/")
     if not slash or kind not in set(Kind):
-        guess = nearest(kind, list(Kind)) or "rubric"
+        guess = find_nearest(kind, list(Kind)) or "rubric"
         raise RefError(
-            f"'{excerpt(text)}' is not a reference", hint=f"write <kind>/<id>@<version>, as in {guess}/my_id@1.0.0"
+            f"'{make_excerpt(text)}' is not a reference", hint=f"write <kind>/<id>@<version>, as in {guess}/my_id@1.0.0"
         )
     if not is_id(id_):
         raise RefError(
-            f"'{excerpt(id_)}' is not an id", hint="an id is a to z, digits and _, begins with a letter, at most 64"
+            f"'{make_excerpt(id_)}' is not an id", hint="an id is a to z, digits and _, begins with a letter, at most 64"
         )
     if "@" in text and not pin:
-        raise RefError(f"'{excerpt(text)}' has an empty pin", hint=f"write {name} or {name}@1.0.0")
-    return _pinned(Kind(kind), id_, pin)
+        raise RefError(f"'{make_excerpt(text)}' has an empty pin", hint=f"write {name} or {name}@1.0.0")
+    return _parse_pin(Kind(kind), id_, pin)
 
 
-def _pinned(kind: Kind, id_: str, pin: str) -> Ref:
+def _parse_pin(kind: Kind, id_: str, pin: str) -> Ref:
     if pin in {"", "latest", "worktree"}:
         return Ref(kind, id_, pin, PinType(pin or "none"))
     if pin.startswith("git:"):
         if not _REV.fullmatch(pin[4:]) or ".." in pin:
             raise RefError(
-                f"'{excerpt(pin[4:])}' is not a revision that evalstore reads", hint="name a commit or a branch"
+                f"'{make_excerpt(pin[4:])}' is not a revision that evalstore reads", hint="name a commit or a branch"
             )
         return Ref(kind, id_, pin, PinType.REVISION, revision=pin[4:])
     if version := find_version(pin):
@@ -132,6 +132,6 @@ def _pinned(kind: Kind, id_: str, pin: str) -> Ref:
     if range_ := find_range(pin):
         return Ref(kind, id_, pin, PinType.RANGE, range=range_)
     raise RefError(
-        f"'{excerpt(pin)}' is not a pin",
+        f"'{make_excerpt(pin)}' is not a pin",
         hint="pins are 1.2.3, ^1.2, ~1.2, '>=1.2 <2', latest, worktree, git:<rev>",
     )

@@ -1,4 +1,4 @@
-"""A rubric as scoring reads it: checks with exact thresholds, and how their scores combine."""
+"""The rubric as scoring reads it: checks with exact thresholds, and how their scores combine."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 DETERMINISTIC_THRESHOLD = Fraction(1)
 JUDGED_THRESHOLD = Fraction(7, 10)
 RUBRIC_THRESHOLD = Fraction(7, 10)
-# The threshold of a check that writes none; any other kind's is 1, and a composite's is that of its rubric.
+# The threshold of a check that writes none: 1 but for these kinds; a composite takes that of its rubric.
 _THRESHOLDS = {"llm_judge": JUDGED_THRESHOLD, "composite": None}
 # What an unscored check counts as, by the reason that it is unscored.
 POLICIES = {"missing": ("skip", "zero"), "errors": ("skip", "zero", "fail")}
 
 
 class Combine(StrEnum):
-    """How the checks' answers become the rubric's."""
+    """How the results of the checks become the result of the rubric."""
 
     ALL_PASS = "all_pass"
     ANY_PASS = "any_pass"
@@ -32,7 +32,7 @@ class Combine(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: what it demands (`params`, the mapping as written) and where its bar is (None: its kind knows)."""
+    """One check: `params` is the mapping as written; `threshold` is None where its kind finds it elsewhere."""
 
     id: str
     kind: str
@@ -55,7 +55,7 @@ class Scoring:
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """Checks and scoring, ready to grade outputs."""
+    """The checks of a rubric and their scoring, ready to grade outputs."""
 
     id: str
     version: str
@@ -64,7 +64,7 @@ class Rubric:
 
 
 def rubric_of(value: Mapping[str, Any]) -> Rubric:
-    """Read a rubric from its mapping; one that would be graded otherwise than its words say is a `ValueError`."""
+    """Read a rubric from its mapping; `ValueError` where it could not be graded as it is written."""
     scoring = value["scoring"]
     ids = check_ids(value["checks"])
     if len(set(ids)) < len(ids):
@@ -72,14 +72,14 @@ def rubric_of(value: Mapping[str, Any]) -> Rubric:
     return Rubric(
         id=str(value.get("id", "")),
         version=str(value.get("version", "")),
-        checks=tuple(_check(id_, check) for id_, check in zip(ids, value["checks"], strict=True)),
+        checks=tuple(_read_check(id_, check) for id_, check in zip(ids, value["checks"], strict=True)),
         scoring=Scoring(
             combine=Combine(scoring["combine"]),
-            weights={id_: _number("a weight", weight) for id_, weight in scoring.get("weights", {}).items()},
-            required=frozenset(_typed("required", scoring.get("required", []), list)),
-            threshold=_number("threshold", scoring.get("threshold", RUBRIC_THRESHOLD)),
-            missing=_policy("missing", scoring),
-            errors=_policy("errors", scoring),
+            weights={id_: _read_number("a weight", weight) for id_, weight in scoring.get("weights", {}).items()},
+            required=frozenset(_require_type("required", scoring.get("required", []), list)),
+            threshold=_read_number("threshold", scoring.get("threshold", RUBRIC_THRESHOLD)),
+            missing=_read_policy("missing", scoring),
+            errors=_read_policy("errors", scoring),
         ),
     )
 
@@ -92,15 +92,15 @@ def check_ids(checks: list[Mapping[str, Any]]) -> list[str]:
     for check in checks:
         id_ = check.get("id")
         if id_ is None:
-            # One iterator a kind: asking again from the first name would make a long rubric cubic.
-            candidates = names.setdefault(check["kind"], _names(check["kind"]))
+            # One iterator a kind: counting from 1 for every check would make a long rubric cubic.
+            candidates = names.setdefault(check["kind"], _number_names(check["kind"]))
             id_ = next(name for name in candidates if name not in taken)
             taken.add(id_)
         ids.append(id_)
     return ids
 
 
-def _names(kind: str) -> Iterator[str]:
+def _number_names(kind: str) -> Iterator[str]:
     return (kind if n == 1 else f"{kind}_{n}" for n in count(1))
 
 
@@ -114,31 +114,31 @@ def default_threshold(kind: str) -> Fraction | None:
     return _THRESHOLDS.get(kind, DETERMINISTIC_THRESHOLD)
 
 
-def _check(id_: str, value: Mapping[str, Any]) -> Check:
+def _read_check(id_: str, value: Mapping[str, Any]) -> Check:
     written, default = value.get("threshold"), default_threshold(value["kind"])
     return Check(
-        id=_typed("id", id_, str),
-        kind=_typed("kind", value["kind"], str),
+        id=_require_type("id", id_, str),
+        kind=_require_type("kind", value["kind"], str),
         params=value,
-        threshold=_number("threshold", written) if "threshold" in value else default,
-        negate=_typed("negate", value.get("negate", False), bool),
+        threshold=_read_number("threshold", written) if "threshold" in value else default,
+        negate=_require_type("negate", value.get("negate", False), bool),
     )
 
 
-def _typed(name: str, value: Any, type_: type) -> Any:
+def _require_type(name: str, value: Any, type_: type) -> Any:
     if not isinstance(value, type_):
         raise ValueError(f"{name} is {value!r}, which is no {type_.__name__}")  # noqa: TRY004  # one error for a bad file
     return value
 
 
-def _number(name: str, value: Any) -> Fraction:
+def _read_number(name: str, value: Any) -> Fraction:
     if isinstance(value, bool | str) or (number := fraction(value)) < 0:
         raise ValueError(f"{name} is {value!r}, which is no number from 0 up")
     return number
 
 
-def _policy(name: str, scoring: Mapping[str, Any]) -> str:
+def _read_policy(name: str, scoring: Mapping[str, Any]) -> str:
     word = scoring.get(name, "skip")
     if word not in POLICIES[name]:
         raise ValueError(f"{name} is {word!r}, which is none of {', '.join(POLICIES[name])}")
-    return _typed(name, word, str)  # type: ignore[no-any-return]  # checked there
+    return _require_type(name, word, str)  # type: ignore[no-any-return]  # checked there

@@ -1,4 +1,4 @@
-"""A sample: one output together with the question that it answers, which is all that a check looks at."""
+"""A sample: one output together with the question that it answers; a check reads nothing else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Sample:
 
     @cached_property
     def lowered(self) -> str:
-        """The output's text lowered, once for all the checks that want it so."""
+        """The output's text in lower case, computed once for all checks."""
         return self.output.text.lower()
 
     @cached_property

@@ -21,30 +21,30 @@ class ToolCall:
 def read_call(call: Mapping[str, Any]) -> ToolCall:
     """Read `{name, args}` or `{name, arguments}`, also within `function`; no arguments, null or blank text are none."""
     args = call_args(call)
-    args = _read(args) if isinstance(args, str) else args
+    args = _parse_args(args) if isinstance(args, str) else args
     args = {} if args is None else args
     return ToolCall(call_name(call), args if isinstance(args, Mapping) else None)
 
 
 def call_name(call: Mapping[str, Any]) -> str:
     """Return the name of the tool that was called; empty where it has none."""
-    name = _function(call).get("name")
+    name = _find_function(call).get("name")
     return name if isinstance(name, str) else ""
 
 
 def call_args(call: Mapping[str, Any]) -> Any:
     """Return the arguments as they were written: a mapping, the text of one, or None where there are none."""
-    function = _function(call)
+    function = _find_function(call)
     return function.get("args", function.get("arguments"))
 
 
-def _function(call: Mapping[str, Any]) -> Mapping[str, Any]:
+def _find_function(call: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the part with name and arguments; chat APIs keep it one level deeper."""
     inner = call.get("function")
     return inner if isinstance(inner, Mapping) else call
 
 
-def _read(text: str) -> Any:
+def _parse_args(text: str) -> Any:
     """Read arguments that are the JSON text of an object, as chat APIs write them."""
     if not text.strip():
         return None

@@ -1,31 +1,33 @@
-"""Which outputs two checks let through, compared exactly by automata over all code points.
-
-The door for regular expressions is `compare_patterns`; that for any checks that look for text is `compare_sides`.
-"""
+"""TODO."""
 
 from evalstore.regex_inclusion.compare import (
     QUESTION_STEPS,
     TOTAL_STEPS,
-    Comparison,
-    Relation,
-    Side,
+    LanguageComparison,
+    LanguageRelation,
+    compare_languages,
     compare_patterns,
-    compare_sides,
 )
-from evalstore.regex_inclusion.languages import Expression, contains_any, language, room_of
+from evalstore.regex_inclusion.languages import (
+    Expression,
+    build_complement,
+    build_pattern_language,
+    build_phrase_language,
+)
+from evalstore.regex_inclusion.syntax_tree import RegexTree
 from evalstore.regex_inclusion.unsupported import UndecidedError
 
 __all__ = [
-    "Comparison",
-    "Expression",
     "QUESTION_STEPS",
     "TOTAL_STEPS",
-    "Relation",
-    "Side",
+    "Expression",
+    "LanguageComparison",
+    "LanguageRelation",
+    "RegexTree",
     "UndecidedError",
+    "build_complement",
+    "build_pattern_language",
+    "build_phrase_language",
+    "compare_languages",
     "compare_patterns",
-    "compare_sides",
-    "contains_any",
-    "language",
-    "room_of",
 ]

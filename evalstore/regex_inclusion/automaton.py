@@ -9,173 +9,179 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from evalstore.regex_inclusion.alphabet import NEWLINE, NOTHING, WORD, Beside
-from evalstore.regex_inclusion.state_graph import Graph, Op
-from evalstore.regex_inclusion.syntax_tree import Place
+from evalstore.regex_inclusion.alphabet import NEWLINE, NOTHING, WORD, Neighbour
+from evalstore.regex_inclusion.pattern_graph import PatternGraph, NodeKind
+from evalstore.regex_inclusion.syntax_tree import AnchorKind
 
-# A node by its number; a number below 0 stands for "not" of a statement that its owner keeps.
-Clause = frozenset[int]
-Formula = frozenset[Clause]
+# A literal is a node by its number; one below 0 denies a formula that the automaton keeps (`_denied[~number]`).
+Conjunction = frozenset[int]
+# An "or" of "and"s of literals: the disjunctive normal form.
+Formula = frozenset[Conjunction]
 
 FALSE: Formula = frozenset()
 TRUE: Formula = frozenset({frozenset()})
 
-
-def literal(number: int) -> Formula:
-    """Return the statement of one node."""
-    return frozenset({frozenset({number})})
-
-
-_Moment = tuple[int, Beside, Beside]
-# Whether a place is one, by what stands before it and behind it: no bit says that it is not.
-_IS_AT: Mapping[Place, Callable[[Beside, Beside], int]] = {
-    Place.TEXT_START: lambda before, _: before & NOTHING,
-    Place.LINE_START: lambda before, _: before & (NOTHING | NEWLINE),
-    Place.TEXT_END: lambda _, behind: behind & NOTHING,
-    Place.LINE_END: lambda _, behind: behind & (NOTHING | NEWLINE),
-    Place.WORD_EDGE: lambda before, behind: (before ^ behind) & WORD,
-    Place.NO_WORD_EDGE: lambda before, behind: ~(before ^ behind) & WORD,
+_LiteralPlace = tuple[int, Neighbour, Neighbour]
+# Whether an anchor holds, by what stands before it and after it: no bit says that it does not.
+_HOLDS_AT: Mapping[AnchorKind, Callable[[Neighbour, Neighbour], int]] = {
+    AnchorKind.TEXT_START: lambda before, _: before & NOTHING,
+    AnchorKind.LINE_START: lambda before, _: before & (NOTHING | NEWLINE),
+    AnchorKind.TEXT_END: lambda _, after: after & NOTHING,
+    AnchorKind.LINE_END: lambda _, after: after & (NOTHING | NEWLINE),
+    AnchorKind.WORD_EDGE: lambda before, after: (before ^ after) & WORD,
+    AnchorKind.NO_WORD_EDGE: lambda before, after: ~(before ^ after) & WORD,
 }
 
 
+def make_literal(number: int) -> Formula:
+    """Return the formula of one node: the rest of the text matches from it."""
+    return frozenset({frozenset({number})})
+
+
 @dataclass(slots=True)
-class Automaton:
-    """The graph at work; keeps what it has found."""
+class AlternatingAutomaton:
+    """The graph at work: its states are formulas; what it has computed is kept, and steps are those of the graph."""
 
-    graph: Graph
-    _negated: list[Formula] = field(default_factory=list)
-    _numbers: dict[Formula, int] = field(default_factory=dict)
-    _opened: dict[_Moment, Formula] = field(default_factory=dict)
-    _asked: dict[Formula, frozenset[int]] = field(default_factory=dict)
-    _read: dict[tuple[Formula, int], Formula] = field(default_factory=dict)
+    graph: PatternGraph
+    _denied: list[Formula] = field(default_factory=list)
+    _denial_numbers: dict[Formula, int] = field(default_factory=dict)
+    _expanded: dict[_LiteralPlace, Formula] = field(default_factory=dict)
+    _masks_asked: dict[Formula, frozenset[int]] = field(default_factory=dict)
+    _successors: dict[tuple[Formula, int], Formula] = field(default_factory=dict)
 
-    def open(self, state: Formula, before: Beside, behind: Beside) -> Formula:
-        """Return a state as a statement of CHAR nodes, at a place between two letters."""
-        parts = [self._clause(clause, before, behind) for clause in state]
-        return self._simple(clause for part in parts for clause in part)
+    def expand(self, formula: Formula, before: Neighbour, after: Neighbour) -> Formula:
+        """Return a formula of CHAR nodes alone that says the same at a place between two letters: anchors are decided."""
+        parts = [self._expand_conjunction(conjunction, before, after) for conjunction in formula]
+        return self._simplify(conjunction for part in parts for conjunction in part)
 
-    def accepts(self, state: Formula, before: Beside) -> bool:
-        """Whether the text may end here."""
-        return self.open(state, before, NOTHING) == TRUE
+    def accepts_end(self, formula: Formula, before: Neighbour) -> bool:
+        """Whether the text may end after a letter of the kind `before`."""
+        return self.expand(formula, before, NOTHING) == TRUE
 
-    def read(self, opened: Formula, letter: int) -> Formula:
-        """Return the state after a letter."""
-        key = (opened, letter)
-        if key not in self._read:
-            self.graph.budget.spend(1 + len(opened))
-            parts = [self._read_clause(clause, letter) for clause in opened]
-            self._read[key] = self._smallest(clause for part in parts for clause in part)
-        return self._read[key]
+    def read_letter(self, expanded: Formula, letter: int) -> Formula:
+        """Return what the rest after a letter must meet: the derivative of an expanded formula."""
+        key = (expanded, letter)
+        if key not in self._successors:
+            self.graph.budget.spend(1 + len(expanded))
+            parts = [self._read_conjunction(conjunction, letter) for conjunction in expanded]
+            self._successors[key] = self._drop_subsumed(conjunction for part in parts for conjunction in part)
+        return self._successors[key]
 
-    def telling(self, letters: int, opened: Iterable[Formula]) -> Iterator[int]:
-        """Yield one letter of each sort that some statements tell apart."""
+    def distinguish_letters(self, letters: int, expanded: Iterable[Formula]) -> Iterator[int]:
+        """Yield one letter of each group that some expanded formulas read alike, of the letters of a mask."""
         groups = [letters]
-        for mask in frozenset().union(*map(self._masks, opened)):
+        for mask in frozenset().union(*map(self._collect_masks, expanded)):
             self.graph.budget.spend(1 + len(groups) // 8)
             groups = [part for group in groups for part in (group & mask, group & ~mask) if part]
         return ((group & -group).bit_length() - 1 for group in groups)
 
-    def _masks(self, opened: Formula) -> frozenset[int]:
-        """Return the letters that each node of a statement asks for."""
-        if opened not in self._asked:
-            self.graph.budget.spend(len(opened))
-            numbers = frozenset().union(*opened)
-            masks = (self._masks(self._negated[~number]) for number in numbers if number < 0)
-            plain = frozenset(self.graph.nodes[number].arg for number in numbers if number >= 0)
-            self._asked[opened] = plain.union(*masks)
-        return self._asked[opened]
+    def _collect_masks(self, expanded: Formula) -> frozenset[int]:
+        """Return the masks of letters that the nodes of a formula ask for, also beneath a "not"."""
+        if expanded not in self._masks_asked:
+            self.graph.budget.spend(len(expanded))
+            numbers = frozenset().union(*expanded)
+            masks = (self._collect_masks(self._denied[~number]) for number in numbers if number < 0)
+            plain = frozenset(self.graph.nodes[number].argument for number in numbers if number >= 0)
+            self._masks_asked[expanded] = plain.union(*masks)
+        return self._masks_asked[expanded]
 
-    def _clause(self, clause: frozenset[int], before: Beside, behind: Beside) -> Formula:
+    def _expand_conjunction(self, conjunction: Conjunction, before: Neighbour, after: Neighbour) -> Formula:
         result = TRUE
-        for number in clause:
-            result = self._both(result, self._number(number, before, behind))
+        for number in conjunction:
+            result = self._conjoin(result, self._expand_literal(number, before, after))
         return result
 
-    def _number(self, number: int, before: Beside, behind: Beside) -> Formula:
-        key = (number, before, behind)
-        if key not in self._opened:
-            self._opened[key] = (
-                self._node(number, before, behind, frozenset())
+    def _expand_literal(self, number: int, before: Neighbour, after: Neighbour) -> Formula:
+        key = (number, before, after)
+        if key not in self._expanded:
+            self._expanded[key] = (
+                self._expand_node(number, before, after, frozenset())
                 if number >= 0
-                else self._not(self.open(self._negated[~number], before, behind))
+                else self._negate(self.expand(self._denied[~number], before, after))
             )
-        return self._opened[key]
+        return self._expanded[key]
 
-    def _node(self, start: int, before: Beside, behind: Beside, within: frozenset[int]) -> Formula:
+    def _expand_node(self, start: int, before: Neighbour, after: Neighbour, within: frozenset[int]) -> Formula:
         """Follow all ways from a node up to the next letter; a way that returns to a look-ahead says nothing new."""
         waiting, seen, found = [start], {start}, []
         while waiting:
             number = waiting.pop()
-            op, arg, follow = self.graph.nodes[number]
+            kind, argument, successors = self.graph.nodes[number]
             self.graph.budget.spend()
-            if op is Op.ALL:
+            if kind is NodeKind.ALL:
                 return TRUE
-            if op is Op.CHAR and not behind & NOTHING:
+            if kind is NodeKind.CHAR and not after & NOTHING:
                 found.append(frozenset({number}))
-            elif op in {Op.AHEAD, Op.NOT_AHEAD} and number not in within:
-                found += self._ahead(number, before, behind, within | {number})
-            elif op is Op.ANY_OF or (op is Op.AT and _IS_AT[arg](before, behind)):
-                fresh = [one for one in follow if one not in seen]
+            elif kind in {NodeKind.AHEAD, NodeKind.NOT_AHEAD} and number not in within:
+                found += self._expand_lookahead(number, before, after, within | {number})
+            elif kind is NodeKind.ANY_OF or (kind is NodeKind.AT and _HOLDS_AT[argument](before, after)):
+                fresh = [successor for successor in successors if successor not in seen]
                 seen.update(fresh)
                 waiting += fresh
-        return self._simple(found)
+        return self._simplify(found)
 
-    def _ahead(self, number: int, before: Beside, behind: Beside, within: frozenset[int]) -> Formula:
-        op, _, (ahead, follow) = self.graph.nodes[number]
-        condition = self._number(ahead, before, behind)
-        condition = self._not(condition) if op is Op.NOT_AHEAD else condition
+    def _expand_lookahead(self, number: int, before: Neighbour, after: Neighbour, within: frozenset[int]) -> Formula:
+        kind, _, (ahead, following) = self.graph.nodes[number]
+        condition = self._expand_literal(ahead, before, after)
+        condition = self._negate(condition) if kind is NodeKind.NOT_AHEAD else condition
         if condition == FALSE:
             return FALSE
-        return self._both(condition, self._node(follow, before, behind, within))
+        return self._conjoin(condition, self._expand_node(following, before, after, within))
 
-    def _not(self, statement: Formula) -> Formula:
-        if statement in {TRUE, FALSE}:
-            return FALSE if statement == TRUE else TRUE
-        if statement not in self._numbers:
-            self._numbers[statement] = ~len(self._negated)
-            self._negated.append(statement)
-        return literal(self._numbers[statement])
+    def _negate(self, formula: Formula) -> Formula:
+        # Written out, the "not" of a formula can be exponentially longer; so it is named, and read when a letter is.
+        if formula in {TRUE, FALSE}:
+            return FALSE if formula == TRUE else TRUE
+        if formula not in self._denial_numbers:
+            self._denial_numbers[formula] = ~len(self._denied)
+            self._denied.append(formula)
+        return make_literal(self._denial_numbers[formula])
 
-    def _read_clause(self, clause: frozenset[int], letter: int) -> Formula:
+    def _read_conjunction(self, conjunction: Conjunction, letter: int) -> Formula:
         result = TRUE
-        for number in clause:
+        for number in conjunction:
             if number < 0:
-                result = self._both(result, self._not(self.read(self._negated[~number], letter)))
+                result = self._conjoin(result, self._negate(self.read_letter(self._denied[~number], letter)))
                 continue
-            _, mask, (follow,) = self.graph.nodes[number]
+            _, mask, (following,) = self.graph.nodes[number]
             if not mask >> letter & 1:
                 return FALSE
-            if self.graph.nodes[follow].op is not Op.ALL:
-                result = self._both(result, literal(follow))
+            if self.graph.nodes[following].kind is not NodeKind.ALL:
+                result = self._conjoin(result, make_literal(following))
         return result
 
-    def _both(self, one: Formula, other: Formula) -> Formula:
-        if TRUE in {one, other}:
-            return other if one == TRUE else one
-        self.graph.budget.spend(len(one) * len(other))
-        return self._smallest(left | right for left in one for right in other)
+    def _conjoin(self, left: Formula, right: Formula) -> Formula:
+        if TRUE in {left, right}:
+            return right if left == TRUE else left
+        self.graph.budget.spend(len(left) * len(right))
+        return self._drop_subsumed(one | other for one in left for other in right)
 
-    def _smallest(self, clauses: Iterable[Clause]) -> Formula:
-        found = frozenset(clauses)
+    def _drop_subsumed(self, conjunctions: Iterable[Conjunction]) -> Formula:
+        """Leave out each conjunction that asks for all that another one asks for: a or (a and b) is a."""
+        found = frozenset(conjunctions)
         self.graph.budget.spend(len(found))
         if frozenset() in found:
             return TRUE
-        longer = [clause for clause in found if len(clause) > 1]
+        longer = [conjunction for conjunction in found if len(conjunction) > 1]
+        if not longer:
+            return found
         self.graph.budget.spend(len(longer) * len(found) // 8)
-        return found - {clause for clause in longer if any(other < clause for other in found)} if longer else found
+        return found - {conjunction for conjunction in longer if any(other < conjunction for other in found)}
 
-    def _simple(self, clauses: Iterable[Clause]) -> Formula:
-        found = self._smallest(clauses)
-        return found if len(found) == 1 else self._highest(found)
+    def _simplify(self, conjunctions: Iterable[Conjunction]) -> Formula:
+        found = self._drop_subsumed(conjunctions)
+        return found if len(found) == 1 else self._keep_highest_rungs(found)
 
-    def _highest(self, statement: Formula) -> Formula:
+    def _keep_highest_rungs(self, formula: Formula) -> Formula:
         """Leave out what a node of the same family and a higher rank matches too."""
         best: dict[int, tuple[int, int]] = {}
-        for clause in statement:
-            if len(clause) == 1 and (number := min(clause)) >= 0:
-                family, rank = self.graph.kin[number]
+        for conjunction in formula:
+            if len(conjunction) == 1 and (number := min(conjunction)) >= 0:
+                family, rank = self.graph.rungs[number]
                 best[family] = max(best.get(family, (-1, -1)), (rank, number))
-        kept = {number for _, number in best.values()}
+        best_numbers = {number for _, number in best.values()}
         return frozenset(
-            clause for clause in statement if len(clause) > 1 or min(clause) < 0 or not clause.isdisjoint(kept)
+            conjunction
+            for conjunction in formula
+            if len(conjunction) > 1 or min(conjunction) < 0 or not conjunction.isdisjoint(best_numbers)
         )

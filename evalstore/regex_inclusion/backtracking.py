@@ -1,9 +1,9 @@
-"""Looks for patterns that the engine may try in very many ways: on some outputs they run out of their time.
+"""Tells patterns that a backtracking engine may try in exponentially many ways: on some texts it runs out of time.
 
-A language says which outputs match, and nothing of the time it takes to see it; an output that one pattern answers in
-time and the other does not is one that moves. Looked for are loops with two ways round for one text, which is
+A language says which texts match, and nothing of the time it takes to see it; a text that one pattern answers in time
+and the other does not is one that moves. Looked for is ambiguity: a loop with two ways round for one text, which is
 exponential in the text, and many places with two ways on, which is so in the pattern. The test is cautious: counted
-repeats are taken for endless ones, places and look-ahead for nothing. Time that grows as a low power is let pass.
+repeats are taken for endless ones, anchors and look-ahead for nothing. Time that grows as a low power is let pass.
 """
 
 from __future__ import annotations
@@ -14,104 +14,113 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from evalstore.budget import SharedBudget
-from evalstore.regex_inclusion.state_graph import Graph, Op
-from evalstore.regex_inclusion.syntax_tree import Ahead, Atom, Choice, Repeat, Row, Tree
+from evalstore.regex_inclusion.pattern_graph import NodeKind, PatternGraph
+from evalstore.regex_inclusion.syntax_tree import Alternation, Atom, Concatenation, Lookahead, RegexTree, Repetition
 
 # More places than these with two ways on are too many.
-_FORKS = 8
+_FORK_LIMIT = 8
 
 
-class _Ways(NamedTuple):
-    """From a node to the next letter: each letter's node with the number of ways there, and the loops passed."""
+class _NextLetters(NamedTuple):
+    """From a node to the next letter: each CHAR node with the number of ways there, and the loops passed."""
 
-    letters: Counter[int]
+    ways: Counter[int]
     loops: frozenset[int]
 
 
-class _RoundError(Exception):
+class _EmptyLoopError(Exception):
     """A way goes round without a letter: what is repeated can be empty."""
 
 
-def may_explode(tree: Tree, masks: Mapping[Atom, int], budget: SharedBudget) -> bool:
-    """Whether some text may have exponentially many ways to match a part of the tree."""
-    graph = Graph(masks, budget)
-    start = graph.build(_endless(tree), graph.all)
-    walk = _Walk(graph)
+def may_backtrack_exponentially(tree: RegexTree, masks: Mapping[Atom, int], budget: SharedBudget) -> bool:
+    """Whether some text may have exponentially many ways to match a part of the tree; `masks` as in `Alphabet`."""
+    graph = PatternGraph(masks, budget)
+    start = graph.add_tree(_drop_counts(tree), graph.any_rest)
+    search = _AmbiguitySearch(graph)
     try:
-        return walk.forks(start) > _FORKS or any(walk.returns_twice(loop) for loop in graph.loops)
-    except _RoundError:
+        return search.count_forks(start) > _FORK_LIMIT or any(search.is_ambiguous_loop(loop) for loop in graph.loops)
+    except _EmptyLoopError:
         return True
 
 
-def _endless(tree: Tree) -> Tree:
-    if isinstance(tree, Row | Choice):
-        return type(tree)(tuple(map(_endless, tree.parts)))
-    if isinstance(tree, Ahead):
-        return Ahead(_endless(tree.body), tree.wanted)
-    if isinstance(tree, Repeat):
-        once = tree.most is not None and tree.most <= 1
-        return Repeat(_endless(tree.body), min(tree.least, 1), tree.most if once else None)
+def _drop_counts(tree: RegexTree) -> RegexTree:
+    """Return the tree with every repeat that may come twice made endless."""
+    if isinstance(tree, Concatenation | Alternation):
+        return type(tree)(tuple(map(_drop_counts, tree.parts)))
+    if isinstance(tree, Lookahead):
+        return Lookahead(_drop_counts(tree.body), tree.positive)
+    if isinstance(tree, Repetition):
+        is_single = tree.most is not None and tree.most <= 1
+        return Repetition(_drop_counts(tree.body), min(tree.least, 1), tree.most if is_single else None)
     return tree
 
 
 @dataclass(slots=True)
-class _Walk:
-    graph: Graph
-    _known: dict[int, _Ways] = field(default_factory=dict)
+class _AmbiguitySearch:
+    """Two readers of one text in one graph; they are apart once they have gone two ways."""
 
-    def forks(self, start: int) -> int:
+    graph: PatternGraph
+    _next_letters: dict[int, _NextLetters] = field(default_factory=dict)
+
+    def count_forks(self, start: int) -> int:
         """Return from how many places one text leads on in two ways."""
-        places = {start, *(node.next[0] for node in self.graph.nodes if node.op is Op.CHAR)}
-        ways = map(self._ways, places)
-        return sum(any(apart for *_, apart in self._steps(here, here, apart=False)) for here in ways)
+        places = {start, *(node.successors[0] for node in self.graph.nodes if node.kind is NodeKind.CHAR)}
+        letters = map(self._find_next_letters, places)
+        return sum(any(apart for *_, apart in self._step_together(here, here, apart=False)) for here in letters)
 
-    def returns_twice(self, loop: int) -> bool:
+    def is_ambiguous_loop(self, loop: int) -> bool:
         """Whether two readers can leave a loop, read the same text in two ways, and both be back."""
         seen: set[tuple[int, int, bool]] = set()
-        waiting = list(self._steps(self._ways(loop), self._ways(loop), apart=False))
+        start = self._find_next_letters(loop)
+        waiting = list(self._step_together(start, start, apart=False))
         while waiting:
             step = waiting.pop()
             if step in seen:
                 continue
             seen.add(step)
-            left, right = (self._ways(self.graph.nodes[one].next[0]) for one in step[:2])
+            left, right = (self._find_next_letters(self.graph.nodes[node].successors[0]) for node in step[:2])
             if step[2] and loop in left.loops & right.loops:
                 return True
-            waiting += self._steps(left, right, apart=step[2])
+            waiting += self._step_together(left, right, apart=step[2])
         return False
 
-    def _steps(self, left: _Ways, right: _Ways, *, apart: bool) -> Iterator[tuple[int, int, bool]]:
-        for one, ways in left.letters.items():
-            for other in right.letters:
+    def _step_together(
+        self, left: _NextLetters, right: _NextLetters, *, apart: bool
+    ) -> Iterator[tuple[int, int, bool]]:
+        """Yield the pairs of CHAR nodes that can read the same letter, and whether the readers are apart then."""
+        for node, ways in left.ways.items():
+            for other in right.ways:
                 self.graph.budget.spend()
-                if self.graph.nodes[one].arg & self.graph.nodes[other].arg:
-                    yield one, other, apart or one != other or ways > 1
+                if self.graph.nodes[node].argument & self.graph.nodes[other].argument:
+                    yield node, other, apart or node != other or ways > 1
 
-    def _ways(self, number: int) -> _Ways:
-        path, within = [number], set[int]()
+    def _find_next_letters(self, start: int) -> _NextLetters:
+        # Depth first with a path of its own: a graph is deeper than Python's stack.
+        path, on_path = [start], set[int]()
         while path:
             node = path[-1]
-            missing = [follow for follow in self._on(node) if follow not in self._known]
-            if node in self._known or not missing:
-                self._known.setdefault(node, self._joined(path.pop()))
-            elif within.intersection(missing):
-                raise _RoundError
+            missing = [successor for successor in self._skip_empty(node) if successor not in self._next_letters]
+            if node in self._next_letters or not missing:
+                self._next_letters.setdefault(node, self._merge_successors(path.pop()))
+            elif on_path.intersection(missing):
+                raise _EmptyLoopError
             else:
-                within.add(node)
+                on_path.add(node)
                 path += missing
-        return self._known[number]
+        return self._next_letters[start]
 
-    def _on(self, number: int) -> tuple[int, ...]:
+    def _skip_empty(self, number: int) -> tuple[int, ...]:
+        """Return where a node leads without a letter."""
         node = self.graph.nodes[number]
-        return () if node.op is Op.CHAR else node.next
+        return () if node.kind is NodeKind.CHAR else node.successors
 
-    def _joined(self, number: int) -> _Ways:
+    def _merge_successors(self, number: int) -> _NextLetters:
         self.graph.budget.spend()
-        if self.graph.nodes[number].op is Op.CHAR:
-            return _Ways(Counter({number: 1}), frozenset())
-        parts = [self._known[follow] for follow in self._on(number)]
-        letters: Counter[int] = Counter()
+        if self.graph.nodes[number].kind is NodeKind.CHAR:
+            return _NextLetters(Counter({number: 1}), frozenset())
+        parts = [self._next_letters[successor] for successor in self._skip_empty(number)]
+        ways: Counter[int] = Counter()
         for part in parts:
-            self.graph.budget.spend(len(part.letters))
-            letters.update(part.letters)
-        return _Ways(letters, frozenset({number} & self.graph.loops).union(*(part.loops for part in parts)))
+            self.graph.budget.spend(len(part.ways))
+            ways.update(part.ways)
+        return _NextLetters(ways, frozenset({number} & self.graph.loops).union(*(part.loops for part in parts)))

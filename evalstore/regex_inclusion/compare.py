@@ -1,4 +1,4 @@
-"""Decides which of two checks lets more outputs through, with the shortest outputs that show it, replayed."""
+"""Compares two languages: parses, builds one graph of both, searches for texts of one side only, replays them."""
 
 from __future__ import annotations
 
@@ -6,101 +6,102 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import NamedTuple
 
 from evalstore.budget import OutOfStepsError, SharedBudget
-from evalstore.checks.patterns import compile_pattern, matches
-from evalstore.regex_inclusion.alphabet import alphabet_of
-from evalstore.regex_inclusion.automaton import Automaton, literal
-from evalstore.regex_inclusion.backtracking import may_explode
-from evalstore.regex_inclusion.languages import Expression, language
-from evalstore.regex_inclusion.product import Apart, relate
-from evalstore.regex_inclusion.state_graph import Graph
-from evalstore.regex_inclusion.syntax_tree import Tree
+from evalstore.checks.patterns import compile_pattern, match_in_time
+from evalstore.regex_inclusion.alphabet import build_alphabet
+from evalstore.regex_inclusion.automaton import AlternatingAutomaton, make_literal
+from evalstore.regex_inclusion.backtracking import may_backtrack_exponentially
+from evalstore.regex_inclusion.languages import Expression, build_pattern_language
+from evalstore.regex_inclusion.pattern_graph import PatternGraph
+from evalstore.regex_inclusion.product import LanguageDifference, find_difference
+from evalstore.regex_inclusion.syntax_tree import RegexTree
 from evalstore.regex_inclusion.unsupported import UndecidedError
 
 # About a third of a second on a slow machine; ordinary patterns take a hundredth of it.
 QUESTION_STEPS = 200_000
-# What all questions of one diff may take together.
+# What all questions that belong together may take.
 TOTAL_STEPS = 3 * QUESTION_STEPS
-_TOO_MANY = "comparing them takes too many steps"
-_SAME = Apart(None, None, done=True)
+_OUT_OF_STEPS = "comparing them takes too many steps"
+
+# Whether a text is of a language, as somebody else finds; None where they cannot say.
+Acceptor = Callable[[str], bool | None]
 
 
-class Relation(StrEnum):
-    """What the new language is beside the old one."""
+class LanguageRelation(StrEnum):
+    """What the new language is to the old one."""
 
     EQUAL = "equal"
     NARROWER = "narrower"
     WIDER = "wider"
-    APART = "apart"
-    OPEN = "open"
+    INCOMPARABLE = "incomparable"
+    UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """The answer; each text is a shortest one that only that side lets through, and `why` says why it is open."""
+class LanguageComparison:
+    """The answer; each text is a shortest one of that side only, and `why` is a clause that says what is undecided."""
 
-    relation: Relation
+    relation: LanguageRelation
     only_old: str | None = None
     only_new: str | None = None
     why: str = ""
 
+    def is_confirmed_by(self, old: Acceptor, new: Acceptor) -> bool:
+        """Whether each text is accepted by its own side and refused by the other, as others find."""
+        examples = ((self.only_old, old, new), (self.only_new, new, old))
+        return all(text is None or (own(text), other(text)) == (True, False) for text, own, other in examples)
 
-class Side(NamedTuple):
-    """One side: its language (raises `UndecidedError`), and what the scorer says of a text (None: it cannot).
 
-    `room` is how long a text it is asked of, None where any is.
+def compare_patterns(old: Expression, new: Expression, budget: SharedBudget | None = None) -> LanguageComparison:
+    """Return what the texts that match `new` are to those that match `old`; the engine has confirmed the examples.
+
+    It never raises: what is not supported, or takes more steps than the budget has, is undecided.
     """
-
-    language: Callable[[], Tree]
-    passes: Callable[[str], bool | None]
-    room: Callable[[], int | None] = lambda: None
-
-
-def compare_patterns(old: Expression, new: Expression, budget: SharedBudget | None = None) -> Comparison:
-    """Return what the texts that match `new` are beside those that match `old`."""
-    before, after = (Side(partial(language, one), partial(_matches, one)) for one in (old, new))
-    return compare_sides(before, after, budget or SharedBudget(QUESTION_STEPS))
-
-
-def compare_sides(old: Side, new: Side, budget: SharedBudget) -> Comparison:
-    """Return what the texts that `new` lets through are beside those of `old`; open when a replay disagrees."""
     try:
-        apart, why = _compared((old.language(), new.language()), budget)
+        languages = build_pattern_language(old), build_pattern_language(new)
+        compared = compare_languages(*languages, budget or SharedBudget(QUESTION_STEPS))
     except UndecidedError as error:
-        return Comparison(Relation.OPEN, why=str(error))
+        return LanguageComparison(LanguageRelation.UNDECIDED, why=str(error))
+    if compared.is_confirmed_by(partial(_match, old), partial(_match, new)):
+        return compared
+    return LanguageComparison(LanguageRelation.UNDECIDED, why="the engine answers otherwise than the comparison")
+
+
+def compare_languages(old: RegexTree, new: RegexTree, budget: SharedBudget) -> LanguageComparison:
+    """Return what the texts of `new` are to those of `old`; an example of a language that is undecided may be there.
+
+    Raises `UndecidedError` where the steps end before the search for examples does begin, or after it.
+    """
+    try:
+        difference, why = _compare_trees((old, new), budget)
     except OutOfStepsError:
-        return Comparison(Relation.OPEN, why=_TOO_MANY)
-    for text, mine, other in ((apart.only_old, old, new), (apart.only_new, new, old)):
-        if text is not None and (mine.passes(text), other.passes(text)) != (True, False):
-            return Comparison(Relation.OPEN, why="the scorer answers otherwise than the comparison")
-    rooms = {old.room(), new.room()}
-    if None not in rooms and len(rooms) > 1:
-        why = "the longer pattern is not run on outputs as long as the other is"
-    return Comparison(Relation.OPEN if why else _relation(apart), apart.only_old, apart.only_new, why)
+        raise UndecidedError(_OUT_OF_STEPS) from None
+    relation = LanguageRelation.UNDECIDED if why else _classify(difference)
+    return LanguageComparison(relation, difference.only_old, difference.only_new, why)
 
 
-def _matches(expression: Expression, text: str) -> bool | None:
-    compiled = compile_pattern(expression.pattern, expression.flags)
-    return None if isinstance(compiled, str) else matches(compiled, expression.mode, text)
-
-
-def _compared(trees: tuple[Tree, Tree], budget: SharedBudget) -> tuple[Apart, str]:
+def _compare_trees(trees: tuple[RegexTree, RegexTree], budget: SharedBudget) -> tuple[LanguageDifference, str]:
     """Return what only one side has, and why that does not settle it."""
     if trees[0] == trees[1]:
-        return _SAME, ""
-    alphabet = alphabet_of(trees, budget)
-    graph = Graph(alphabet.masks, budget)
-    old, new = (literal(graph.build(tree, graph.all)) for tree in trees)
-    apart = relate(Automaton(graph), alphabet, (old, new))
-    if not apart.done:
-        return apart, _TOO_MANY
-    explodes = any(may_explode(tree, alphabet.masks, budget) for tree in trees)
-    return apart, "one of them may run out of its time" if explodes else ""
+        return LanguageDifference(None, None, is_complete=True), ""
+    alphabet = build_alphabet(trees, budget)
+    graph = PatternGraph(alphabet.masks, budget)
+    old, new = (make_literal(graph.add_tree(tree, graph.any_rest)) for tree in trees)
+    difference = find_difference(AlternatingAutomaton(graph), alphabet, (old, new))
+    if not difference.is_complete:
+        return difference, _OUT_OF_STEPS
+    # Equal trees were answered above: they take the same time on every text.
+    is_slow = any(may_backtrack_exponentially(tree, alphabet.masks, budget) for tree in trees)
+    return difference, "one of them may run out of its time" if is_slow else ""
 
 
-def _relation(apart: Apart) -> Relation:
-    if apart.only_old is None:
-        return Relation.EQUAL if apart.only_new is None else Relation.WIDER
-    return Relation.NARROWER if apart.only_new is None else Relation.APART
+def _classify(difference: LanguageDifference) -> LanguageRelation:
+    if difference.only_old is None:
+        return LanguageRelation.EQUAL if difference.only_new is None else LanguageRelation.WIDER
+    return LanguageRelation.NARROWER if difference.only_new is None else LanguageRelation.INCOMPARABLE
+
+
+def _match(expression: Expression, text: str) -> bool | None:
+    compiled = compile_pattern(expression.pattern, expression.flags)
+    return None if isinstance(compiled, str) else match_in_time(compiled, expression.mode, text)

@@ -1,4 +1,4 @@
-"""Texts that hold one of some phrases, as a tree: as written, or as `str.lower()` makes both sides equal."""
+"""Makes the languages that can be compared: the texts that a pattern matches, that hold a phrase, and all others."""
 
 from __future__ import annotations
 
@@ -7,18 +7,38 @@ from functools import cache
 from sys import maxunicode
 from typing import NamedTuple
 
-from evalstore.checks.patterns import compile_pattern, items, room
-from evalstore.regex_inclusion.parser import parse
-from evalstore.regex_inclusion.syntax_tree import ANYTHING, At, Chars, Choice, Place, Row, Tree
-from evalstore.regex_inclusion.unsupported import UndecidedError, refuse_faults
+from evalstore.checks.patterns import compile_pattern, count_items
+from evalstore.regex_inclusion.parser import parse_pattern
+from evalstore.regex_inclusion.syntax_tree import (
+    ANY_TEXT,
+    Alternation,
+    Anchor,
+    AnchorKind,
+    Chars,
+    Concatenation,
+    Lookahead,
+    RegexTree,
+)
+from evalstore.regex_inclusion.unsupported import UndecidedError, refuse_engine_faults
 
-# The graph of more characters would take more steps than there are.
+# Characters as written, and items with counted repeats written out.
+_PATTERN_LIMIT = 1_000
+# Characters of all phrases: the graph of more would take more steps than there are.
 _PHRASES_LIMIT = 20_000
+_FLAGS = frozenset("imsx")
 # How Python lowers a capital sigma depends on the letters around it.
 _SIGMAS = frozenset("\N{GREEK SMALL LETTER SIGMA}\N{GREEK SMALL LETTER FINAL SIGMA}")
 
 
-class _Lowering(NamedTuple):
+class Expression(NamedTuple):
+    """A regular expression with how it is applied; `flags` are of `imsx`, `mode` is search, match or fullmatch."""
+
+    pattern: str
+    flags: str = ""
+    mode: str = "search"
+
+
+class _LowercaseTable(NamedTuple):
     """What is lowered to a letter alone; what is lowered to a letter and more, so that a phrase may end within it.
 
     `tails` are the letters that come as more: the capital I with dot has a combining dot.
@@ -29,30 +49,56 @@ class _Lowering(NamedTuple):
     tails: frozenset[str]
 
 
-def contains_any(phrases: Sequence[str], *, case_sensitive: bool) -> Tree:
-    """Return the tree of all texts with one of the phrases; raises `UndecidedError` where lowering looks around."""
+def build_pattern_language(expression: Expression) -> RegexTree:
+    """Return the language of the texts that an expression matches; raises `UndecidedError` for what is unsupported."""
+    pattern, flags, mode = expression
+    if not _FLAGS.issuperset(flags):
+        raise UndecidedError("its flags are not of i, m, s, x")
+    if len(pattern) > _PATTERN_LIMIT or count_items(pattern) > _PATTERN_LIMIT:
+        raise UndecidedError(f"a pattern is longer than {_PATTERN_LIMIT:,} characters, its repeats written out")
+    compiled = compile_pattern(pattern, flags)
+    if isinstance(compiled, str):
+        raise UndecidedError(compiled)
+    tree = parse_pattern(pattern, flags)
+    refuse_engine_faults(tree)
+    # What follows the last node of a graph is free, so only the start of a search and the end of a fullmatch are added.
+    if mode == "search":
+        return Concatenation((ANY_TEXT, tree))
+    return Concatenation((tree, Anchor(AnchorKind.TEXT_END))) if mode == "fullmatch" else tree
+
+
+def build_phrase_language(phrases: Sequence[str], *, case_sensitive: bool) -> RegexTree:
+    """Return the language of the texts that hold one of the phrases, as written or after `str.lower()` of both.
+
+    Raises `UndecidedError` for phrases whose lower case depends on the letters around them, or that are too long.
+    """
     if sum(map(len, phrases)) > _PHRASES_LIMIT:
         raise UndecidedError(f"the phrases are longer than {_PHRASES_LIMIT:,} characters together")
-    spelled = _as_written if case_sensitive else _lowered
-    return Row((ANYTHING, Choice(tuple(map(spelled, phrases)))))
+    spell = _spell_exactly if case_sensitive else _spell_ignoring_case
+    return Concatenation((ANY_TEXT, Alternation(tuple(map(spell, phrases)))))
 
 
-def _as_written(phrase: str) -> Tree:
-    return Row(tuple(map(Chars, phrase)))
+def build_complement(language: RegexTree) -> RegexTree:
+    """Return the language of all other texts."""
+    return Lookahead(language, positive=False)
 
 
-def _lowered(phrase: str) -> Tree:
-    wanted, table = phrase.lower(), _lowering()
-    if not _SIGMAS.union(table.tails).isdisjoint(wanted):
+def _spell_exactly(phrase: str) -> RegexTree:
+    return Concatenation(tuple(map(Chars, phrase)))
+
+
+def _spell_ignoring_case(phrase: str) -> RegexTree:
+    lowered, table = phrase.lower(), _build_lowercase_table()
+    if not _SIGMAS.union(table.tails).isdisjoint(lowered):
         raise UndecidedError("a phrase has a letter whose lower case depends on its neighbours")
-    singles = [Chars(table.sources.get(char, char)) for char in wanted]
-    if wanted:
-        singles[-1] = Chars(singles[-1].chars + table.heads.get(wanted[-1], ""))
-    return Row(tuple(singles))
+    letters = [Chars(table.sources.get(char, char)) for char in lowered]
+    if lowered:
+        letters[-1] = Chars(letters[-1].chars + table.heads.get(lowered[-1], ""))
+    return Concatenation(tuple(letters))
 
 
 @cache
-def _lowering() -> _Lowering:
+def _build_lowercase_table() -> _LowercaseTable:
     sources: dict[str, str] = {}
     heads: dict[str, str] = {}
     tails = ""
@@ -61,41 +107,4 @@ def _lowering() -> _Lowering:
             table = heads if lower[1:] else sources
             table[lower[0]] = table.get(lower[0], lower[0] if table is sources else "") + char
             tails += lower[1:]
-    return _Lowering(sources, heads, frozenset(tails))
-
-
-_PATTERN_LIMIT = 1_000
-
-
-_FLAGS = frozenset("imsx")
-
-
-class Expression(NamedTuple):
-    """A regular expression as a check runs it; `flags` are of `imsx`, `mode` is search, match or fullmatch."""
-
-    pattern: str
-    flags: str = ""
-    mode: str = "search"
-
-
-def language(expression: Expression) -> Tree:
-    """Return the texts for which a pattern passes, as a tree; raises `UndecidedError`."""
-    pattern, flags, mode = expression
-    if not _FLAGS.issuperset(flags):
-        raise UndecidedError("its flags are not of i, m, s, x")
-    if len(pattern) > _PATTERN_LIMIT or items(pattern) > _PATTERN_LIMIT:
-        raise UndecidedError(f"a pattern is longer than {_PATTERN_LIMIT:,} characters, its repeats written out")
-    compiled = compile_pattern(pattern, flags)
-    if isinstance(compiled, str):
-        raise UndecidedError(compiled)
-    tree = parse(pattern, flags)
-    refuse_faults(tree)
-    if mode == "search":
-        return Row((ANYTHING, tree))
-    return Row((tree, At(Place.TEXT_END))) if mode == "fullmatch" else tree
-
-
-def room_of(expression: Expression) -> int | None:
-    """Return how long an output a pattern is run on; None for one that does not compile."""
-    compiled = compile_pattern(expression.pattern, expression.flags)
-    return None if isinstance(compiled, str) else room(compiled)
+    return _LowercaseTable(sources, heads, frozenset(tails))

@@ -12,22 +12,22 @@ import re
 from dataclasses import dataclass
 
 from evalstore.regex_inclusion.syntax_tree import (
-    Ahead,
-    At,
+    Lookahead,
+    Anchor,
     Chars,
-    Choice,
-    Folded,
-    Place,
-    Repeat,
-    Row,
-    Set,
-    Tree,
+    Alternation,
+    FoldedChar,
+    AnchorKind,
+    Repetition,
+    Concatenation,
+    CharClass,
+    RegexTree,
 )
 from evalstore.regex_inclusion.unsupported import UndecidedError
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
-_DEPTH, _AHEADS = 30, 30
-_SHOWN = 12
+_DEPTH_LIMIT, _LOOKAHEAD_LIMIT = 30, 30
+_EXCERPT_LENGTH = 12
 _TOKEN = re.compile(
     r"""
     (?P<end>[|)])
@@ -42,113 +42,113 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_FLAGS = re.compile(r"\(\?([imsx]+)\)")
-_CONTROLS = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_LEADING_FLAGS = re.compile(r"\(\?([imsx]+)\)")
+_CONTROL_ESCAPES = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _COUNTS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-_PLACES = {r"\A": Place.TEXT_START, r"\Z": Place.TEXT_END, r"\b": Place.WORD_EDGE, r"\B": Place.NO_WORD_EDGE}
-_TEXT_END = At(Place.TEXT_END)
+_ANCHORS = {r"\A": AnchorKind.TEXT_START, r"\Z": AnchorKind.TEXT_END, r"\b": AnchorKind.WORD_EDGE, r"\B": AnchorKind.NO_WORD_EDGE}
+_TEXT_END = Anchor(AnchorKind.TEXT_END)
 # The end of the text, or just before the newline that ends it.
-_LAST = Choice((_TEXT_END, Ahead(Row((Chars("\n"), _TEXT_END)), wanted=True)))
+_LAST_LINE_END = Alternation((_TEXT_END, Lookahead(Concatenation((Chars("\n"), _TEXT_END)), positive=True)))
 
 
-def parse(pattern: str, flags: str) -> Tree:
+def parse_pattern(pattern: str, flags: str) -> RegexTree:
     """Return the tree of a pattern that the engine compiles; raises `UndecidedError` for what is not known."""
-    everywhere = _FLAGS.match(pattern)
-    if pattern.count("(?=") + pattern.count("(?!") > _AHEADS:
-        raise UndecidedError(f"it looks ahead more than {_AHEADS} times")
-    reader = _Reader(pattern, everywhere.end() if everywhere else 0)
-    tree = reader.choice(frozenset(flags) | frozenset(everywhere[1] if everywhere else ""), 0)
-    if reader.at < len(pattern):
+    leading_flags = _LEADING_FLAGS.match(pattern)
+    if pattern.count("(?=") + pattern.count("(?!") > _LOOKAHEAD_LIMIT:
+        raise UndecidedError(f"it looks ahead more than {_LOOKAHEAD_LIMIT} times")
+    reader = _PatternReader(pattern, leading_flags.end() if leading_flags else 0)
+    tree = reader.read_alternation(frozenset(flags) | frozenset(leading_flags[1] if leading_flags else ""), 0)
+    if reader.position < len(pattern):
         raise UndecidedError("a parenthesis closes nothing")
     return tree
 
 
 @dataclass(slots=True)
-class _Reader:
+class _PatternReader:
     text: str
-    at: int
+    position: int
 
-    def choice(self, flags: frozenset[str], depth: int) -> Tree:
-        if depth > _DEPTH:
-            raise UndecidedError(f"groups are nested deeper than {_DEPTH}")
-        rows = [self._row(flags, depth)]
-        while self.text.startswith("|", self.at):
-            self.at += 1
-            rows.append(self._row(flags, depth))
-        return rows[0] if len(rows) == 1 else Choice(tuple(rows))
+    def read_alternation(self, flags: frozenset[str], depth: int) -> RegexTree:
+        if depth > _DEPTH_LIMIT:
+            raise UndecidedError(f"groups are nested deeper than {_DEPTH_LIMIT}")
+        alternatives = [self._read_concatenation(flags, depth)]
+        while self.text.startswith("|", self.position):
+            self.position += 1
+            alternatives.append(self._read_concatenation(flags, depth))
+        return alternatives[0] if len(alternatives) == 1 else Alternation(tuple(alternatives))
 
-    def _row(self, flags: frozenset[str], depth: int) -> Tree:
-        parts: list[Tree] = []
+    def _read_concatenation(self, flags: frozenset[str], depth: int) -> RegexTree:
+        parts: list[RegexTree] = []
         repeatable = False
-        while (token := self._token(flags)) is not None:
+        while (token := self._read_token(flags)) is not None:
             if token.lastgroup == "count":
                 if not repeatable:
                     raise UndecidedError("a repeat follows what cannot be repeated for sure")
-                parts[-1] = Repeat(parts[-1], *_counts(token))
+                parts[-1] = Repetition(parts[-1], *_read_counts(token))
             else:
-                parts.append(self._item(token, flags, depth))
+                parts.append(self._read_item(token, flags, depth))
             repeatable = token.lastgroup in {"set", "kind", "char", "open"}
-        return parts[0] if len(parts) == 1 else Row(tuple(parts))
+        return parts[0] if len(parts) == 1 else Concatenation(tuple(parts))
 
-    def _token(self, flags: frozenset[str]) -> re.Match[str] | None:
+    def _read_token(self, flags: frozenset[str]) -> re.Match[str] | None:
         """Return the next token of a row and step over it, or None at its end."""
         if "x" in flags:
             self._skip_blanks()
-        if self.at == len(self.text):
+        if self.position == len(self.text):
             return None
-        token = _TOKEN.match(self.text, self.at)
+        token = _TOKEN.match(self.text, self.position)
         if token is None or "[:" in (token["set"] or "") or (token[0] == "{" and "x" in flags):
-            raise UndecidedError(f"what {excerpt(self.text[self.at :], _SHOWN)} asks for is not compared")
+            raise UndecidedError(f"what {make_excerpt(self.text[self.position :], _EXCERPT_LENGTH)} asks for is not compared")
         if token["end"]:
             return None
-        self.at = token.end()
+        self.position = token.end()
         return token
 
     def _skip_blanks(self) -> None:
-        while self.at < len(self.text):
-            if self.text[self.at] == "#":
-                end = self.text.find("\n", self.at)
-                self.at = len(self.text) if end < 0 else end
-            elif self.text[self.at].isspace():
-                self.at += 1
+        while self.position < len(self.text):
+            if self.text[self.position] == "#":
+                end = self.text.find("\n", self.position)
+                self.position = len(self.text) if end < 0 else end
+            elif self.text[self.position].isspace():
+                self.position += 1
             else:
                 return
 
-    def _item(self, token: re.Match[str], flags: frozenset[str], depth: int) -> Tree:
+    def _read_item(self, token: re.Match[str], flags: frozenset[str], depth: int) -> RegexTree:
         if token["set"] or token["kind"]:
-            return Set(token[0], "".join(flags & {"s" if token[0] == "." else "i"}))
+            return CharClass(token[0], "".join(flags & {"s" if token[0] == "." else "i"}))
         if token["char"]:
-            char = _char(token[0])
-            return Folded(char) if "i" in flags else Chars(char)
+            char = _decode_char(token[0])
+            return FoldedChar(char) if "i" in flags else Chars(char)
         if token["place"]:
-            return _place(token[0], lines="m" in flags)
-        return self._group(token, flags, depth)
+            return _make_anchor(token[0], lines="m" in flags)
+        return self._read_group(token, flags, depth)
 
-    def _group(self, token: re.Match[str], flags: frozenset[str], depth: int) -> Tree:
-        inner = (flags | frozenset(token["on"] or "")) - frozenset(token["off"] or "")
-        body = self.choice(inner, depth + 1)
-        if not self.text.startswith(")", self.at):
+    def _read_group(self, token: re.Match[str], flags: frozenset[str], depth: int) -> RegexTree:
+        inner_flags = (flags | frozenset(token["on"] or "")) - frozenset(token["off"] or "")
+        body = self.read_alternation(inner_flags, depth + 1)
+        if not self.text.startswith(")", self.position):
             raise UndecidedError("a parenthesis is not closed")
-        self.at += 1
-        return Ahead(body, wanted=token["ahead"].endswith("=")) if token["ahead"] else body
+        self.position += 1
+        return Lookahead(body, positive=token["ahead"].endswith("=")) if token["ahead"] else body
 
 
-def _char(token: str) -> str:
+def _decode_char(token: str) -> str:
     if len(token) == 1:
         return token
     code, digits = token[1], token[2:]
-    return chr(int(digits, 16)) if digits else _CONTROLS.get(code, code)
+    return chr(int(digits, 16)) if digits else _CONTROL_ESCAPES.get(code, code)
 
 
-def _place(token: str, *, lines: bool) -> Tree:
+def _make_anchor(token: str, *, lines: bool) -> RegexTree:
     if token == "^":
-        return At(Place.LINE_START if lines else Place.TEXT_START)
+        return Anchor(AnchorKind.LINE_START if lines else AnchorKind.TEXT_START)
     if token == "$":
-        return At(Place.LINE_END) if lines else _LAST
-    return At(_PLACES[token])
+        return Anchor(AnchorKind.LINE_END) if lines else _LAST_LINE_END
+    return Anchor(_ANCHORS[token])
 
 
-def _counts(token: re.Match[str]) -> tuple[int, int | None]:
+def _read_counts(token: re.Match[str]) -> tuple[int, int | None]:
     if token[0][0] != "{":
         return _COUNTS[token[0][0]]
     least = int(token["least"] or 0)

@@ -1,4 +1,4 @@
-"""A pattern as a tree: sets of characters, places between them, and how they are put together."""
+"""The syntax tree of a pattern: characters, anchors, and how they are put together; any language here is one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 
-class Place(Enum):
-    """A place between two characters; `$` without flag m is a choice of two of them."""
+class AnchorKind(Enum):
+    """What an anchor asks of the place that it stands at; `$` without flag m is an alternation of two of them."""
 
     TEXT_START = auto()
     LINE_START = auto()
@@ -26,74 +26,74 @@ class Chars:
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class FoldedChar:
     """One character, as the engine reads it under flag i."""
 
     char: str
 
 
 @dataclass(frozen=True, slots=True)
-class Set:
-    """One character of a class, in the engine's own words and under its flag (i, for `.` s)."""
+class CharClass:
+    """One character of a class, in the engine's own syntax and under its flag (i, for `.` s)."""
 
     source: str
     flag: str
 
 
 @dataclass(frozen=True, slots=True)
-class At:
-    """A place."""
+class Anchor:
+    """A place between two characters; it consumes none."""
 
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One after the other."""
-
-    parts: tuple[Tree, ...]
+    kind: AnchorKind
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One of several."""
+class Concatenation:
+    """One part after the other."""
 
-    parts: tuple[Tree, ...]
+    parts: tuple[RegexTree, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class Alternation:
+    """One of several parts."""
+
+    parts: tuple[RegexTree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
     """The same at least `least` and at most `most` times; None is no end."""
 
-    body: Tree
+    body: RegexTree
     least: int
     most: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
-    """What comes next begins so, or does not."""
+class Lookahead:
+    """The rest of the text begins with the body (`positive`), or does not."""
 
-    body: Tree
-    wanted: bool
-
-
-Atom = Chars | Folded | Set
-Tree = Atom | At | Row | Choice | Repeat | Ahead
+    body: RegexTree
+    positive: bool
 
 
-def parts(tree: Tree) -> tuple[Tree, ...]:
+Atom = Chars | FoldedChar | CharClass
+RegexTree = Atom | Anchor | Concatenation | Alternation | Repetition | Lookahead
+
+
+def get_children(tree: RegexTree) -> tuple[RegexTree, ...]:
     """Return the trees that a tree is put together from."""
-    if isinstance(tree, Row | Choice):
+    if isinstance(tree, Concatenation | Alternation):
         return tree.parts
-    return (tree.body,) if isinstance(tree, Repeat | Ahead) else ()
+    return (tree.body,) if isinstance(tree, Repetition | Lookahead) else ()
 
 
-def nodes(tree: Tree) -> Iterator[Tree]:
+def iterate_tree(tree: RegexTree) -> Iterator[RegexTree]:
     """Yield a tree, and then all trees within it."""
     yield tree
-    for part in parts(tree):
-        yield from nodes(part)
+    for child in get_children(tree):
+        yield from iterate_tree(child)
 
 
-ANYTHING = Repeat(Set(".", "s"), 0, None)
+ANY_TEXT = Repetition(CharClass(".", "s"), 0, None)

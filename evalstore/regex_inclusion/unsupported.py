@@ -1,4 +1,6 @@
-"""What the engine is known to get wrong, and which is therefore not compared; found by holding trees against it.
+"""Refuses what is not compared, with the reason; among it, what the engine `regex` is known to get wrong.
+
+The two faults were found by holding random trees against the engine (tests/diff/test_languages.py goes on with it):
 
 - Two alternatives that are each one negated character, `[^a]|[^b]`, become one class that leaves out both characters.
 - Where flag i holds for a part only, the characters that a match can begin with are looked up as if it held for all: a
@@ -7,38 +9,49 @@
 
 from __future__ import annotations
 
-from evalstore.regex_inclusion.syntax_tree import Ahead, Atom, Choice, Folded, Repeat, Set, Tree, nodes, parts
+from evalstore.regex_inclusion.syntax_tree import (
+    Alternation,
+    Atom,
+    CharClass,
+    FoldedChar,
+    Lookahead,
+    RegexTree,
+    Repetition,
+    get_children,
+    iterate_tree,
+)
 
 
 class UndecidedError(Exception):
-    """What cannot be translated exactly, or costs too much; its text says which."""
+    """A language that cannot be translated exactly, or costs too much; the text says which, as a clause."""
 
 
-def refuse_faults(tree: Tree) -> None:
+def refuse_engine_faults(tree: RegexTree) -> None:
     """Raise `UndecidedError` where the engine may match otherwise than the tree of a pattern says."""
-    found = list(nodes(tree))
-    atoms = [node for node in found if isinstance(node, Atom)]
+    trees = list(iterate_tree(tree))
+    atoms = [node for node in trees if isinstance(node, Atom)]
     cases = {_is_folded(atom) for atom in atoms if _has_case(atom)}
-    if len(cases) > 1 and any(map(_is_negated, atoms)):
+    if len(cases) > 1 and any(map(_is_negated_class, atoms)):
         raise UndecidedError("a negated class beside a flag i that holds for a part only is not compared")
-    if any(sum(map(_has_bare, choice.parts)) > 1 for choice in found if isinstance(choice, Choice)):
+    alternations = (node for node in trees if isinstance(node, Alternation))
+    if any(sum(map(_has_bare_negated_class, node.parts)) > 1 for node in alternations):
         raise UndecidedError("alternatives with a negated class each are not compared")
 
 
-def _has_bare(tree: Tree) -> bool:
+def _has_bare_negated_class(tree: RegexTree) -> bool:
     """Whether a negated class stands in a tree, not repeated and not ahead, where it may be joined with another."""
-    if isinstance(tree, Ahead) or (isinstance(tree, Repeat) and (tree.least, tree.most) != (1, 1)):
+    if isinstance(tree, Lookahead) or (isinstance(tree, Repetition) and (tree.least, tree.most) != (1, 1)):
         return False
-    return _is_negated(tree) or any(map(_has_bare, parts(tree)))
+    return _is_negated_class(tree) or any(map(_has_bare_negated_class, get_children(tree)))
 
 
-def _is_negated(tree: Tree) -> bool:
-    return isinstance(tree, Set) and tree.source.startswith("[^")
+def _is_negated_class(tree: RegexTree) -> bool:
+    return isinstance(tree, CharClass) and tree.source.startswith("[^")
 
 
 def _is_folded(atom: Atom) -> bool:
-    return isinstance(atom, Folded) or (isinstance(atom, Set) and atom.flag == "i")
+    return isinstance(atom, FoldedChar) or (isinstance(atom, CharClass) and atom.flag == "i")
 
 
 def _has_case(atom: Atom) -> bool:
-    return not isinstance(atom, Set) or atom.source.startswith("[")
+    return not isinstance(atom, CharClass) or atom.source.startswith("[")

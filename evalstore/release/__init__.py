@@ -2,19 +2,18 @@
 
 from evalstore.release.bump import bump
 from evalstore.release.identity import VARIABLES
-from evalstore.release.status import status
+from evalstore.release.status import read_status
 from evalstore.release.values import (
     ArtifactState,
     ArtifactStatus,
-    PinMove,
     PinnedVersion,
     Push,
     PushOutcome,
     Released,
-    ReleasedVersion,
     Status,
     VersionRule,
 )
+from evalstore.transactions.journal import PinMove, ReleasedVersion
 
 __all__ = [
     "VARIABLES",
@@ -29,5 +28,5 @@ __all__ = [
     "ArtifactState",
     "Status",
     "bump",
-    "status",
+    "read_status",
 ]

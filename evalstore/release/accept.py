@@ -12,10 +12,10 @@ from evalstore.errors import RefError, RefusedError, UsageError
 from evalstore.files import sweep_below, write_below
 from evalstore.release.acceptances import Acceptance, insert_acceptance, read_store_terms
 from evalstore.release.identity import complete_signature as complete
-from evalstore.release.site import locked
-from evalstore.release.survey import survey
+from evalstore.release.survey import survey_store
 from evalstore.release.values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore
+from evalstore.transactions.locking import lock_repository
 from evalstore.validation import ACCEPTED
 from evalstore.versions import Bump, parse_version
 
@@ -40,7 +40,9 @@ class WrittenAcceptance:
     standing: ArtifactStatus
 
 
-def accept(store: ArtifactStore, fingerprint: str, options: AcceptOptions, *, today: date, signature: Mapping[str, str]) -> WrittenAcceptance:
+def accept(
+    store: ArtifactStore, fingerprint: str, options: AcceptOptions, *, today: date, signature: Mapping[str, str]
+) -> WrittenAcceptance:
     """Accept the change with this fingerprint, of a working file since its last release, at a lower level.
 
     `signature` holds git's GIT_AUTHOR_* variables where they should not come from the user's settings. Raises
@@ -51,18 +53,20 @@ def accept(store: ArtifactStore, fingerprint: str, options: AcceptOptions, *, to
         raise UsageError(f"{options.until} is past, so it would accept nothing", hint="name a day to come, or none")
     if store.root is None:
         raise RefusedError("a bare repository has no changes to accept", hint="run it in a clone")
-    with locked(store, signature) as site:
+    with lock_repository(store, signature) as repository:
         # What was accepted before does not count here: whoever looks again looks at the rule's level.
-        ruling = replace(read_store_terms(store, today), acceptances=())
-        standing, finding = _find_change(survey(store, ruling).artifacts, fingerprint)
-        signed = complete(site.git, signature)
+        store_terms = replace(read_store_terms(store, today), acceptances=())
+        standing, finding = _find_change(survey_store(store, store_terms).artifacts, fingerprint)
+        signed = complete(repository.git, signature)
         by = f"{signed['GIT_AUTHOR_NAME']} <{signed['GIT_AUTHOR_EMAIL']}>"
-        told = AcceptedLevel(_choose_level(finding, options.level), finding.level, options.reason, by, today, options.until)
+        told = AcceptedLevel(
+            _choose_level(finding, options.level), finding.level, options.reason, by, today, options.until
+        )
         since = parse_version(standing.released or "")
         acceptance = Acceptance(standing.ref, since, finding.fingerprint, finding.rule, finding.message, told)
         sweep_below(store.root, ACCEPTED)  # what a killed one left; the lock keeps the living out
         write_below(store.root, ACCEPTED, insert_acceptance(store, acceptance))
-    after = survey(store, read_store_terms(store, today)).artifacts
+    after = survey_store(store, read_store_terms(store, today)).artifacts
     return WrittenAcceptance(acceptance, ACCEPTED, next(one for one in after if one.ref == standing.ref))
 
 

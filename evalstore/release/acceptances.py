@@ -13,9 +13,9 @@ from evalstore.documents import Document, encode, read_yaml, write_yaml
 from evalstore.documents.edit import put_item
 from evalstore.errors import LoadError
 from evalstore.store import ArtifactStore
-from evalstore.store.blobs import is_blob
 from evalstore.store.objects import find_file
-from evalstore.store.settings import own_file
+from evalstore.store.settings import read_root_file
+from evalstore.store.working_files import is_blob
 from evalstore.validation import ACCEPTED, RULES
 from evalstore.validation.acceptances import form_notes
 from evalstore.versions import Bump, Version, parse_version
@@ -83,11 +83,11 @@ def insert_acceptance(store: ArtifactStore, acceptance: Acceptance) -> bytes:
     document, entry = read_accepted_file(store), _format_entry(acceptance)
     if document is None:
         return write_yaml({"accepted": [entry]}, header=_HEADER).encode()
-    orders = [_sort_key(one) for one in document.value["accepted"]]
-    index = sum(one < _sort_key(entry) for one in orders)
-    same = _sort_key(entry) in orders
+    orders = [_acceptance_key(one) for one in document.value["accepted"]]
+    index = sum(one < _acceptance_key(entry) for one in orders)
+    same = _acceptance_key(entry) in orders
     return encode(
-        put_item(document, "accepted", orders.index(_sort_key(entry)) if same else index, entry, replace=same)
+        put_item(document, "accepted", orders.index(_acceptance_key(entry)) if same else index, entry, replace=same)
     )
 
 
@@ -100,7 +100,7 @@ def find_uncommitted_acceptances(store: ArtifactStore, tip: str | None) -> froze
 
 
 def read_accepted_file(store: ArtifactStore) -> Document | None:
-    data = own_file(store.repository, store.objects, root=store.root, prefix=store.prefix, name=ACCEPTED)
+    data = read_root_file(store.repository, store.objects, root=store.root, prefix=store.prefix, name=ACCEPTED)
     if data is None:
         return None
     document = read_yaml(data, ACCEPTED)
@@ -111,7 +111,7 @@ def read_accepted_file(store: ArtifactStore) -> Document | None:
     return document
 
 
-def _sort_key(entry: Mapping[str, Any]) -> tuple[str, Version, str]:
+def _acceptance_key(entry: Mapping[str, Any]) -> tuple[str, Version, str]:
     return entry["artifact"], parse_version(entry["since"]), entry["fingerprint"]
 
 

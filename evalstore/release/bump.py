@@ -9,23 +9,24 @@ from datetime import date
 from evalstore.errors import RefusedError, UsageError
 from evalstore.files import open_below, write_below
 from evalstore.model import Ref
+from evalstore.references.reading import find_rows_path
 from evalstore.release.acceptances import find_uncommitted_acceptances
 from evalstore.release.checkout import find_checkout
 from evalstore.release.hooks import find_bypassed_hooks
 from evalstore.release.identity import complete_signature as complete
-from evalstore.release.messages import commit_message, tag_message
-from evalstore.release.moves import move_lines
-from evalstore.release.parts import parts_of
-from evalstore.release.plan import Plan, choose, make_plan
-from evalstore.release.policy import check_label
-from evalstore.release.publish import Words, prepare, publish
-from evalstore.release.push import Route, find_cargo, find_route, make_ready, send
-from evalstore.release.settle import recover
-from evalstore.release.site import Site, locked
-from evalstore.release.standing import rows_path
+from evalstore.release.messages import format_commit_message, format_tag_message
+from evalstore.release.moves import move_pins_in_rows
+from evalstore.release.parts import list_commit_files
+from evalstore.release.plan import BumpPlan, choose_working_files, make_plan
+from evalstore.release.policy import check_prerelease_label
+from evalstore.release.publish import ReleaseMessages, publish_release, write_release_objects
+from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
 from evalstore.release.step import BumpOptions, ReleaseStep
-from evalstore.release.values import PinMove, Released, ReleasedVersion
+from evalstore.release.values import Released
 from evalstore.store import ArtifactStore
+from evalstore.transactions.journal import PinMove, ReleasedVersion
+from evalstore.transactions.locking import LockedRepository, lock_repository
+from evalstore.transactions.recovery import recover_interrupted
 from evalstore.versions import Bump
 
 _AGAIN = "make room, or look at the permissions; the same bump again finishes what this one began"
@@ -75,33 +76,35 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     if (sign or push) and not commit:
         word = "sign" if sign else "push"
         raise UsageError(f"without a commit there is nothing to {word}", hint="leave --no-commit out")
-    check_label(pre)
+    check_prerelease_label(pre)
     if store.root is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
-    chosen = choose(store, refs, all_=all_)
-    route = find_route(store.git, asked=push) if commit else None
+    chosen = choose_working_files(store, refs, all_=all_)
+    route = find_push_route(store.git, asked=push) if commit else None
     request = BumpRequest(chosen, BumpOptions(level, pre, dependents), message, tag and commit, sign, bool(push), today)
     if dry_run or not commit:
         foreseen = _release_without_commit(store, request, commit=commit, dry_run=dry_run)
-        return replace(foreseen, push=make_ready(store, route, foreseen) if push else None)
-    done, cargo = _release_under_lock(store, request, route, signature or {})
+        return replace(foreseen, push=plan_push(store, route, foreseen) if push else None)
+    done, push_refs = _release_under_lock(store, request, route, signature or {})
     # The lock is free by now: a slow line keeps nobody from releasing, and what is pushed is what was there.
-    return replace(done, push=send(store, route, done.push, cargo)) if route and done.push and push else done
+    return (
+        replace(done, push=push_release(store, route, done.push, push_refs)) if route and done.push and push else done
+    )
 
 
 def _release_under_lock(
-    store: ArtifactStore, request: BumpRequest, route: Route | None, signature: Mapping[str, str]
+    store: ArtifactStore, request: BumpRequest, route: PushRoute | None, signature: Mapping[str, str]
 ) -> tuple[Released, Mapping[str, str]]:
     try:
-        with locked(store, signature) as site:
-            recovered, hooks = recover(site), find_bypassed_hooks(site, push=request.push)
+        with lock_repository(store, signature) as repository:
+            recovered, hooks = recover_interrupted(repository), find_bypassed_hooks(repository, push=request.push)
             store.forget()
-            done = replace(_commit_release(store, site, request), recovered=recovered)
-            push = make_ready(store, route, done) if done.done or request.push else None
-            cargo = find_cargo(site.git, push) if push and request.push else {}
-            if request.push and not cargo:
+            done = replace(_commit_release(store, repository, request), recovered=recovered)
+            push = plan_push(store, route, done) if done.done or request.push else None
+            push_refs = find_push_refs(repository.git, push) if push and request.push else {}
+            if request.push and not push_refs:
                 push = None  # a branch without a commit
-            return replace(done, bypassed=hooks if done.done else (), push=push), cargo
+            return replace(done, bypassed=hooks if done.done else (), push=push), push_refs
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise RefusedError(f"the release cannot be written: {reason}", hint=_AGAIN) from None
@@ -112,7 +115,7 @@ def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commi
     unreviewed: tuple[str, ...] = ()
     if commit:
         checkout = find_checkout(store.git)
-        list(parts_of(store, plan.steps, checkout.tip, tagged=request.tag))  # for what they refuse
+        list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag))  # for what they refuse
         unreviewed = _list_unreviewed(store, plan, checkout.tip)
     elif not dry_run:
         for step in plan.steps:
@@ -130,27 +133,29 @@ def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commi
 
 
 def _write_step_files(store: ArtifactStore, step: ReleaseStep) -> None:
-    root, rows = store.root, rows_path(step.artifact)
+    root, rows = store.root, find_rows_path(step.artifact)
     if root and rows and step.moves:
         with open_below(root, rows) as file:
-            write_below(root, rows, move_lines(file, step.moves))
+            write_below(root, rows, move_pins_in_rows(file, step.moves))
     if root and step.edited:
         write_below(root, step.path, step.content)
 
 
-def _commit_release(store: ArtifactStore, site: Site, request: BumpRequest) -> Released:
+def _commit_release(store: ArtifactStore, repository: LockedRepository, request: BumpRequest) -> Released:
     plan = make_plan(store, request.refs, request.options, request.today)
     if not plan.steps:
         return Released((), plan.unchanged)
-    checkout = find_checkout(site.git)
-    parts = list(parts_of(store, plan.steps, checkout.tip, tagged=request.tag))
-    site = replace(site, signature=complete(site.git, site.signature))
-    message = commit_message(plan.steps, request.message, tagged=request.tag)
-    tags = {f"{store.tag_prefix}{step.ref}": tag_message(step, request.message) for step in plan.steps}
-    journal = prepare(site, store, checkout, parts, Words(message, tags if request.tag else {}, request.sign))
+    checkout = find_checkout(repository.git)
+    parts = list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag))
+    repository = replace(repository, signature=complete(repository.git, repository.signature))
+    message = format_commit_message(plan.steps, request.message, tagged=request.tag)
+    tags = {f"{store.tag_prefix}{step.ref}": format_tag_message(step, request.message) for step in plan.steps}
+    journal = write_release_objects(
+        repository, store, checkout, parts, ReleaseMessages(message, tags if request.tag else {}, request.sign)
+    )
     released = _list_released_versions(store, plan.steps, journal.commit, tagged=request.tag)
     unreviewed = _list_unreviewed(store, plan, checkout.tip)
-    publish(site, journal, released)
+    publish_release(repository, journal, released)
     store.forget()
     return Released(
         released,
@@ -163,12 +168,14 @@ def _commit_release(store: ArtifactStore, site: Site, request: BumpRequest) -> R
     )
 
 
-def _list_unreviewed(store: ArtifactStore, plan: Plan, tip: str | None) -> tuple[str, ...]:
+def _list_unreviewed(store: ArtifactStore, plan: BumpPlan, tip: str | None) -> tuple[str, ...]:
     loose = find_uncommitted_acceptances(store, tip)
     return tuple(step.ref for step in plan.steps if (step.name, step.previous) in loose)
 
 
-def _list_released_versions(store: ArtifactStore, steps: Sequence[ReleaseStep], commit: str | None, *, tagged: bool) -> tuple[ReleasedVersion, ...]:
+def _list_released_versions(
+    store: ArtifactStore, steps: Sequence[ReleaseStep], commit: str | None, *, tagged: bool
+) -> tuple[ReleasedVersion, ...]:
     return tuple(
         ReleasedVersion(
             step.ref,

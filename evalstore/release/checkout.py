@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from evalstore.errors import RefusedError
 from evalstore.store.git import Git
-from evalstore.store.index import wait_for_index, find_unmerged
-from evalstore.store.revisions import HEADS
-from evalstore.store.writing import find_refs
+from evalstore.store.index import find_unmerged, wait_for_index
+from evalstore.store.revisions import BRANCH_REFS, find_refs
 
 # A file of the git directory -> what is going on while it is there.
 _UNFINISHED = {
@@ -31,7 +30,7 @@ class Checkout:
     @property
     def name(self) -> str:
         """The branch as people call it."""
-        return self.branch.removeprefix(HEADS)
+        return self.branch.removeprefix(BRANCH_REFS)
 
 
 def find_checkout(git: Git) -> Checkout:
@@ -47,12 +46,12 @@ def find_checkout(git: Git) -> Checkout:
         raise RefusedError(
             "HEAD is detached, so no branch would hold the release", hint="git switch to a branch, then bump"
         )
-    branch = HEADS + name
+    branch = BRANCH_REFS + name
     return Checkout(branch, find_refs(git, [branch]).get(branch))
 
 
 def find_branch(git: Git) -> str | None:
     """Return the name of the branch that is checked out; None on a detached HEAD."""
-    answer = git.ask("symbolic-ref", "--quiet", "HEAD")
+    answer = git.run_or_none("symbolic-ref", "--quiet", "HEAD")
     branch = (answer or b"").decode("utf-8", "surrogateescape").strip()
-    return branch.removeprefix(HEADS) if branch.startswith(HEADS) else None
+    return branch.removeprefix(BRANCH_REFS) if branch.startswith(BRANCH_REFS) else None

@@ -9,14 +9,13 @@ from evalstore.diff import ComparisonSettings, compare
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import Ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
-from evalstore.release.standing import is_within, releases_by_name
-from evalstore.release.uses import Use, read_uses
+from evalstore.references.reading import ArtifactReference, read_references
 from evalstore.release.values import ArtifactState, ArtifactStatus, MovedReference
-from evalstore.release.web import Web
+from evalstore.release.web import ReferenceGraph
 from evalstore.store import ArtifactStore, Release
-from evalstore.store.held import find_locked_version
 from evalstore.store.objects import find_file
-from evalstore.store.resolve import can_mean
+from evalstore.store.releases import group_releases, is_ancestor
+from evalstore.store.resolve import can_mean, find_locked_version
 from evalstore.versions import Bump, Version
 
 _UNKNOWN = "what its references meant when it was released cannot be told"
@@ -32,10 +31,10 @@ class MovedReferenceFinder:
     _levels: dict[tuple[str, Version, Version], Bump] = field(default_factory=dict)
     _locks: dict[str, Lock] = field(default_factory=dict)
 
-    def find_moved(self, base: Release, uses: Sequence[Use]) -> Iterator[MovedReference]:
+    def find_moved(self, base: Release, uses: Sequence[ArtifactReference]) -> Iterator[MovedReference]:
         """Yield each reference that a release or a lock after `base`, its holder's own, made mean another version."""
         for use in uses:
-            if not use.ref.floating or not use.scores:
+            if not use.ref.is_floating or not use.scores:
                 continue
             meant = [one for one in self.releases.get(use.ref.name, ()) if can_mean(use.ref, one.version)]
             before = (one for one in reversed(meant) if self._was_released(one, base))
@@ -64,7 +63,7 @@ class MovedReferenceFinder:
             return str(release.version) in known
         if self.store.repository.shallow:
             raise RefusedError("a shallow clone does not have that history")
-        return is_within(self.store, release.commit, base.commit)
+        return is_ancestor(self.store, release.commit, base.commit)
 
     def _measure_step(self, ref: Ref, was: Version, now: Version) -> Bump:
         key = (ref.name, was, now)
@@ -80,32 +79,42 @@ class MovedReferenceFinder:
             return Bump.MAJOR  # fail closed
 
 
-def find_moved_artifacts(drifts: MovedReferenceFinder, web: Web, unchanged: Iterable[Release]) -> Iterator[ArtifactStatus]:
+def find_moved_artifacts(
+    drifts: MovedReferenceFinder, graph: ReferenceGraph, unchanged: Iterable[Release]
+) -> Iterator[ArtifactStatus]:
     """Yield the standing of each unchanged artifact, by its last release, under which a reference has moved."""
     for base in unchanged:
-        if web.mentions[f"{base.name}@worktree"].floating and (found := _describe_moves(drifts, web, base)):
+        if graph.mentions[f"{base.name}@worktree"].floating and (found := _describe_moves(drifts, graph, base)):
             said, moved = found
             version = str(base.version)
             message = f"unchanged, but {said}"
-            yield ArtifactStatus(base.name, ArtifactState.MOVED, True, message, released=version, working=version, moved=moved)
+            yield ArtifactStatus(
+                base.name, ArtifactState.MOVED, True, message, released=version, working=version, moved=moved
+            )
 
 
-def describe_moved_references(store: ArtifactStore, name: str, version: Version, terms: ComparisonSettings) -> tuple[str, ...]:
+def describe_moved_references(
+    store: ArtifactStore, name: str, version: Version, terms: ComparisonSettings
+) -> tuple[str, ...]:
     """Say which references both a release and the working file hold that mean another version by now."""
-    releases = releases_by_name(store)
+    releases = group_releases(store)
     base = next(release for release in releases[name] if release.version == version)
     try:
-        then, now = (read_uses(store, store.resolve(f"{name}@{pin}"), name).uses for pin in (version, "worktree"))
+        then, now = (read_references(store, store.resolve(f"{name}@{pin}"), name).uses for pin in (version, "worktree"))
         kept = {str(use.ref) for use in then}
-        moved = MovedReferenceFinder(store, releases, terms).find_moved(base, [use for use in now if str(use.ref) in kept])
+        moved = MovedReferenceFinder(store, releases, terms).find_moved(
+            base, [use for use in now if str(use.ref) in kept]
+        )
         return tuple(one.sentence for one in moved)
     except EvalstoreError as error:  # a shallow clone, a lock of then that cannot be read: the two sides are compared
         return (f"{_UNKNOWN}: {error}",)
 
 
-def _describe_moves(drifts: MovedReferenceFinder, web: Web, base: Release) -> tuple[str, tuple[MovedReference, ...]] | None:
+def _describe_moves(
+    drifts: MovedReferenceFinder, graph: ReferenceGraph, base: Release
+) -> tuple[str, tuple[MovedReference, ...]] | None:
     try:
-        moved = tuple(drifts.find_moved(base, web.read(f"{base.name}@worktree").uses))
+        moved = tuple(drifts.find_moved(base, graph.read_references(f"{base.name}@worktree").uses))
     except EvalstoreError as error:
         return f"{_UNKNOWN}: {error}", ()
     if not moved:

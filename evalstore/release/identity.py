@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from evalstore.errors import RefusedError
-from evalstore.store.git import OWN_CONFIG, CommandError, Git
+from evalstore.store.git import USER_CONFIG, CommandError, Git
 
 ROLES = ("AUTHOR", "COMMITTER")
 VARIABLES = tuple(f"GIT_{role}_{part}" for role in ROLES for part in ("NAME", "EMAIL", "DATE"))
@@ -36,7 +36,7 @@ def _fill_variable(signed: dict[str, str], variable: str, value: str | None) -> 
 
 def _read_identity_settings(git: Git) -> dict[str, str]:
     try:
-        out = git.run("config", "--includes", "--null", "--get-regexp", _SETTINGS, env=OWN_CONFIG)
+        out = git.run("config", "--includes", "--null", "--get-regexp", _SETTINGS, env=USER_CONFIG)
     except CommandError as failure:
         if failure.status == 1:
             return {}

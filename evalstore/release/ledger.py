@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 
 from evalstore.errors import RefusedError
-from evalstore.store.ledger import ledger_path
+from evalstore.store.ledger import locate_ledger
 from evalstore.versions import Version, find_version
 
-LIMIT = 1 << 20
+LEDGER_LIMIT = 1 << 20
 
 
 def extend_ledger(ledger: bytes, version: Version, content: bytes) -> bytes:
@@ -29,5 +29,5 @@ def check_ledger_complete(name: str, ledger: bytes, tagged: list[Version]) -> No
     if recorded is not None and (not tagged or recorded > max(tagged)):
         raise RefusedError(
             f"{name}@{recorded} was released, but its tag is not in this clone",
-            hint=f"git fetch --tags (--unshallow); if it was withdrawn, take its line out of {ledger_path(name)}",
+            hint=f"git fetch --tags (--unshallow); if it was withdrawn, take its line out of {locate_ledger(name)}",
         )

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from evalstore.release.step import ReleaseStep
 
 
-def commit_message(steps: Sequence[ReleaseStep], said: str | None, *, tagged: bool) -> str:
+def format_commit_message(steps: Sequence[ReleaseStep], text: str | None, *, tagged: bool) -> str:
     """Return the commit's message: what the user said or a summary, and a line an artifact where there are several."""
     verb = "Release" if tagged else "Set the version of"
     summary = f"{verb} {steps[0].ref}" if len(steps) == 1 else f"{verb} {len(steps)} artifacts"
     lines = "".join(f"\n- {step.words}" for step in steps) if len(steps) > 1 else ""
-    return (said or summary) + (f"\n{lines}" if lines else "") + "\n"
+    return (text or summary) + (f"\n{lines}" if lines else "") + "\n"
 
 
-def tag_message(step: ReleaseStep, said: str | None) -> str:
+def format_tag_message(step: ReleaseStep, text: str | None) -> str:
     """Return a tag's message: one line, then the trailers that `log` and `verify` read."""
-    summary = said.partition("\n")[0] if said else step.words
+    summary = text.partition("\n")[0] if text else step.words
     trailers = {
         "Evalstore-Digest": step.artifact.digest,
         "Evalstore-Bump": str(step.bump),

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.model import Artifact, Kind, PinType, Ref, parse_ref, pins_of
+from evalstore.references.reading import list_references
 from evalstore.release.acceptances import read_store_terms
-from evalstore.release.moves import find_moves
-from evalstore.release.references import check_pins, loader, references
-from evalstore.release.standing import differing, last_release, releases_by_name
-from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_as_released, decide
+from evalstore.release.moves import check_pins_released, find_pin_moves
+from evalstore.release.standing import find_changed_files
+from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
 from evalstore.release.validity import check_tag_name
 from evalstore.release.values import PinnedVersion
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.text import nearest
+from evalstore.store.releases import find_last_release, group_releases
+from evalstore.text import find_nearest
 from evalstore.versions import Version
 
 _ORDER = (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)  # what is pinned comes before what pins it
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BumpPlan:
     """The steps of a bump, the names of what stays as it was released, and who still pins what was there before."""
 
     steps: tuple[ReleaseStep, ...]
@@ -33,7 +34,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class _PlanDraft:
     """A plan while it is made: steps by name, the versions that pins move to, and the pins that stay."""
 
     steps: dict[str, ReleaseStep] = field(default_factory=dict)
@@ -42,66 +43,70 @@ class _Draft:
     pinned: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
-def choose(store: ArtifactStore, refs: Sequence[str], *, all_: bool) -> list[Ref]:
+def choose_working_files(store: ArtifactStore, refs: Sequence[str], *, all_: bool) -> list[Ref]:
     """Return the working files that a bump is asked for; raises `RefError` for a name that is not among them."""
     working = {ref.name: ref for ref in store.list_working_refs()}
-    return list(working.values()) if all_ else [_chosen(working, name) for name in dict.fromkeys(refs)]
+    return list(working.values()) if all_ else [_find_working_file(working, name) for name in dict.fromkeys(refs)]
 
 
-def make_plan(store: ArtifactStore, refs: Sequence[Ref], wish: BumpOptions, today: date | None) -> Plan:
+def make_plan(store: ArtifactStore, refs: Sequence[Ref], options: BumpOptions, today: date | None) -> BumpPlan:
     """Decide every version; raises `RefusedError`, `LoadError` or `RefError` for the first that cannot be released."""
-    draft, releases = _Draft(), releases_by_name(store)
-    scene = BumpContext(store, releases, loader(store, draft.artifacts), wish, read_store_terms(store, today))
-    last = {name: release for name, all_ in releases.items() if (release := last_release(all_))}
-    changed = {ref.name for ref in differing(store, refs, last)}
+    draft, releases = _PlanDraft(), group_releases(store)
+    context = BumpContext(
+        store, releases, make_draft_loader(store, draft.artifacts), options, read_store_terms(store, today)
+    )
+    last = {name: release for name, all_ in releases.items() if (release := find_last_release(all_))}
+    changed = {ref.name for ref in find_changed_files(store, refs, last)}
     asked = {ref.name: ref.name in changed for ref in refs}
-    for found in _ordered(_readable(store, changed)):
-        _extend(draft, scene, found, asked)
+    for found in _sort_by_dependency(_resolve_readable(store, changed)):
+        _add_to_plan(draft, context, found, asked)
     _check_steps(store, draft.steps, releases)
     names = [*asked, *(name for name in draft.steps if name not in asked)]
-    return Plan(
+    return BumpPlan(
         tuple(draft.steps[name] for name in names if name in draft.steps),
         tuple(name for name in asked if name not in draft.steps),
         tuple(PinnedVersion(ref, tuple(sorted(by))) for ref, by in sorted(draft.pinned.items())),
     )
 
 
-def _extend(draft: _Draft, scene: BumpContext, found: Resolved, asked: Mapping[str, bool]) -> None:
+def _add_to_plan(draft: _PlanDraft, context: BumpContext, found: Resolved, asked: Mapping[str, bool]) -> None:
     name, named = found.name, found.name in asked
-    moves = _moves(scene, found, draft.targets, strict=asked.get(name, False))
+    moves = _find_moves_if_readable(context, found, draft.targets, strict=asked.get(name, False))
     # A draft that nobody released and nobody named is left alone, and said to be.
-    follows = moves if scene.wish.dependents and (named or scene.known(name)) else {}
+    follows = moves if context.options.dependents and (named or context.list_releases(name)) else {}
     for old in moves.keys() - follows.keys():
         draft.pinned[old].add(name)
     if follows and not named:
-        check_as_released(scene, found, follows)
-    step = decide(scene, found, follows, named=named) if follows or asked.get(name) else None
+        check_no_other_changes(context, found, follows)
+    step = plan_step(context, found, follows, named=named) if follows or asked.get(name) else None
     if step is not None:
         draft.steps[name], draft.artifacts[step.ref] = step, step.artifact
-    draft.targets.update(_target(scene, name, step, named=named))
+    draft.targets.update(_choose_pin_target(context, name, step, named=named))
 
 
-def _target(scene: BumpContext, name: str, step: ReleaseStep | None, *, named: bool) -> dict[str, Version]:
+def _choose_pin_target(context: BumpContext, name: str, step: ReleaseStep | None, *, named: bool) -> dict[str, Version]:
     """Return the version that pins of this artifact move to: never a pre-release that was not asked for as one."""
     if step is not None:
-        return {name: step.version} if scene.wish.pre or not step.version.prerelease else {}
-    if not named or not scene.wish.dependents:
+        return {name: step.version} if context.options.pre or not step.version.prerelease else {}
+    if not named or not context.options.dependents:
         return {}
-    known = scene.known(name)
-    last = next(reversed(known), None) if scene.wish.pre else last_release(known)
+    known = context.list_releases(name)
+    last = next(reversed(known), None) if context.options.pre else find_last_release(known)
     return {name: last.version} if last else {}
 
 
-def _moves(scene: BumpContext, found: Resolved, targets: Mapping[str, Version], *, strict: bool) -> dict[str, str]:
+def _find_moves_if_readable(
+    context: BumpContext, found: Resolved, targets: Mapping[str, Version], *, strict: bool
+) -> dict[str, str]:
     try:
-        return find_moves(scene.store, found, targets)
+        return find_pin_moves(context.store, found, targets)
     except EvalstoreError:
         if strict:
             raise
         return {}
 
 
-def _readable(store: ArtifactStore, wanted: Collection[str]) -> Iterator[Resolved]:
+def _resolve_readable(store: ArtifactStore, wanted: Collection[str]) -> Iterator[Resolved]:
     for ref in store.list_working_refs():
         try:
             yield store.resolve(ref)
@@ -110,18 +115,18 @@ def _readable(store: ArtifactStore, wanted: Collection[str]) -> Iterator[Resolve
                 raise
 
 
-def _chosen(working: Mapping[str, Ref], text: str) -> Ref:
+def _find_working_file(working: Mapping[str, Ref], text: str) -> Ref:
     ref = parse_ref(text)
     if ref.type not in {PinType.NONE, PinType.WORKTREE}:
         raise RefError(f"{ref} has a pin, but a bump releases the working file", hint=f"evalstore bump {ref.name}")
     if ref.name not in working:
-        guess = nearest(ref.name, working)
+        guess = find_nearest(ref.name, working)
         hint = f"did you mean {guess}?" if guess else "evalstore list shows what there is"
         raise RefError(f"there is no {ref.name} in the working tree", hint=hint)
     return working[ref.name]
 
 
-def _ordered(found: Iterable[Resolved]) -> list[Resolved]:
+def _sort_by_dependency(found: Iterable[Resolved]) -> list[Resolved]:
     def place(resolved: Resolved) -> tuple[int, bool]:
         composite = any(pointer[-1] == "rubric_ref" for pointer, _ in pins_of(resolved.kind, resolved.artifact.value))
         return _ORDER.index(resolved.kind), composite
@@ -129,17 +134,19 @@ def _ordered(found: Iterable[Resolved]) -> list[Resolved]:
     return sorted(found, key=place)
 
 
-def _check_steps(store: ArtifactStore, steps: Mapping[str, ReleaseStep], releases: Mapping[str, Sequence[Release]]) -> None:
+def _check_steps(
+    store: ArtifactStore, steps: Mapping[str, ReleaseStep], releases: Mapping[str, Sequence[Release]]
+) -> None:
     known = {name: [release.version for release in all_] for name, all_ in releases.items()}
     for name, step in steps.items():
         check_tag_name(f"{store.tag_prefix}{step.ref}")
-        _check_free(step, known.get(name, []))
+        _check_version_free(step, known.get(name, []))
     planned = {name: [*known.get(name, ()), step.version] for name, step in steps.items()}
     for step in steps.values():
-        check_pins(references(store, step.found, step.moves), known | planned)
+        check_pins_released(list_references(store, step.found, step.moves), known | planned)
 
 
-def _check_free(step: ReleaseStep, known: Iterable[Version]) -> None:
+def _check_version_free(step: ReleaseStep, known: Iterable[Version]) -> None:
     for version in known:
         if version == step.version:
             raise RefusedError(
@@ -155,3 +162,18 @@ def _check_free(step: ReleaseStep, known: Iterable[Version]) -> None:
                 place=step.artifact.document.place(("version",)),
                 hint="versions that differ only after the + cannot be told apart by a range; choose a higher one",
             )
+
+
+def make_draft_loader(store: ArtifactStore, drafts: Mapping[str, Artifact]) -> Callable[[str], Artifact]:
+    """Return how references are loaded while `drafts`, by `<kind>/<id>@<version>`, are about to be released."""
+
+    def load(text: str) -> Artifact:
+        ref = parse_ref(text)
+        try:
+            return store.load(ref)
+        except RefError:
+            if (draft := drafts.get(f"{ref.name}@{ref.version}")) is None:
+                raise
+            return draft
+
+    return load

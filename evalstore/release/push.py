@@ -13,64 +13,65 @@ from typing import NamedTuple
 from evalstore.errors import GitError, RefusedError
 from evalstore.model import parse_ref
 from evalstore.release.checkout import find_branch
-from evalstore.release.standing import last_release
 from evalstore.release.values import Push, PushOutcome, Released
 from evalstore.store import ArtifactStore, Release, remote
 from evalstore.store.git import CommandError, Git
-from evalstore.store.remote import Answer, Remote
-from evalstore.store.revisions import HEADS
+from evalstore.store.releases import find_last_release
+from evalstore.store.remote import PushAnswer, Remote
+from evalstore.store.revisions import BRANCH_REFS, find_refs
 from evalstore.store.tags import TAG_REFS
-from evalstore.store.writing import find_refs
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 _TRIES, _PAUSE = 4, 0.5  # while somebody else pushes to the same place
 _BUSY = ("transaction failed", "failed to update ref", "lock", "incorrect old value")
 _CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
 
-_SETTLED = "when that is settled:"
+_THEN_PUSH = "when that is settled:"
 
-_AGAIN = (
+_AS_ANOTHER_VERSION = (
     "to release it as another version: git tag -d {taken}; take its line out of .evalstore/sums and commit; "
     "git pull --no-rebase --tags {remote} {branch}; bump again; or, when that one is gone:"
 )
-_JOIN = "git pull --no-rebase {remote} {branch} joins both (a rebase would leave the tags behind); then:"
-_IN = "only your global config is asked for passwords and keys, this repository's is not; git itself asks both:"
+_JOIN_BOTH = "git pull --no-rebase {remote} {branch} joins both (a rebase would leave the tags behind); then:"
+_LET_GIT_ASK = (
+    "only your global config is asked for passwords and keys, this repository's is not; git itself asks both:"
+)
 
 # What a remote says of a ref that it does not take -> what has happened, and what to do before the same push. The first
 # row that fits any ref counts: who has both a branch that moved and a tag that is taken needs another version first.
-_REJECTED = (
-    ("already exists", "{ref} is there already, and it is another one", _AGAIN),
-    ("fetch first", "{branch} has moved on there", _JOIN),
-    ("non-fast-forward", "{branch} has moved on there", _JOIN),
-    ("hook declined", "a hook there refuses {ref}{said}", _SETTLED),
+_REJECTIONS = (
+    ("already exists", "{ref} is there already, and it is another one", _AS_ANOTHER_VERSION),
+    ("fetch first", "{branch} has moved on there", _JOIN_BOTH),
+    ("non-fast-forward", "{branch} has moved on there", _JOIN_BOTH),
+    ("hook declined", "a hook there refuses {ref}{said}", _THEN_PUSH),
     ("checked out", "{branch} is checked out there", "push to a bare repository, or there: git switch --detach; then:"),
-    ("", "{ref} is refused there: {words}{said}", _SETTLED),
+    ("", "{ref} is refused there: {words}{said}", _THEN_PUSH),
 )
 # What git says when nothing was asked of any ref -> what has happened, and what to do.
-_FAILED = (
+_FAILURES = (
     ("support --atomic", "it cannot take a branch and tags at once", "the branch may arrive without its tags, with:"),
     ("' not allowed", "evalstore pushes over https and ssh and to folders, and nothing else", "git itself may do it:"),
-    ("Permission denied", "it does not let you in", _IN),
-    ("Authentication failed", "it does not let you in", _IN),
-    ("could not read", "it asks for a name or a password", _IN),
+    ("Permission denied", "it does not let you in", _LET_GIT_ASK),
+    ("Authentication failed", "it does not let you in", _LET_GIT_ASK),
+    ("could not read", "it asks for a name or a password", _LET_GIT_ASK),
     ("Timeout:", "it did not answer", "git ls-remote {remote} shows what arrived; then:"),
     ("", "it cannot be reached: {said}", "git remote -v says where it should be; then:"),
 )
 
 
-class Route(NamedTuple):
+class PushRoute(NamedTuple):
     """From which branch to which remote."""
 
     branch: str
     to: Remote
 
 
-def find_route(git: Git, *, asked: bool | str) -> Route | None:
+def find_push_route(git: Git, *, asked: bool | str) -> PushRoute | None:
     """Return the way to the remote that was asked for, else to the branch's own; refuses what cannot be pushed to."""
     remotes, branch = remote.find_remotes(git), find_branch(git)
-    to = remotes.by_name.get(asked) if isinstance(asked, str) else remotes.of(branch or "")
+    to = remotes.by_name.get(asked) if isinstance(asked, str) else remotes.find_for_branch(branch or "")
     if not asked:
-        return Route(branch, to) if branch and to else None
+        return PushRoute(branch, to) if branch and to else None
     if branch is None:
         raise RefusedError("HEAD is detached, so there is no branch to push", hint="git switch to a branch, then bump")
     if to is None:
@@ -80,10 +81,10 @@ def find_route(git: Git, *, asked: bool | str) -> Route | None:
     if len(to.urls) > 1:
         message = f"{to.name} has {len(to.urls)} addresses, and a push to several is never one"
         raise RefusedError(message, hint="name a remote with one")
-    return Route(branch, to)
+    return PushRoute(branch, to)
 
 
-def make_ready(store: ArtifactStore, route: Route | None, released: Released) -> Push | None:
+def plan_push(store: ArtifactStore, route: PushRoute | None, released: Released) -> Push | None:
     """Return the push of what was made, and of what the branch brings along.
 
     A release arrives whole and with its branch: without its tag, its line in the ledger would stop whoever fetches it.
@@ -92,86 +93,88 @@ def make_ready(store: ArtifactStore, route: Route | None, released: Released) ->
         return None
     made = [one.tag for one in released.done if one.tag]
     named = () if released.done else released.unchanged
-    commits = {one.commit for name in named if (one := _current(store, name))} | _new_there(store.git, route)
+    commits = {one.commit for name in named if (one := _find_current_release(store, name))} | _find_unpushed_commits(
+        store.git, route
+    )
     others = (one.tag for one in store.list_releases() if one.commit in commits)
     return Push(route.to.name, route.branch, tuple(dict.fromkeys([*made, *others])), PushOutcome.READY)
 
 
-def _new_there(git: Git, route: Route) -> set[str]:
+def _find_unpushed_commits(git: Git, route: PushRoute) -> set[str]:
     """Return the commits of the branch that the remote did not have when it was last seen."""
-    branch, seen = HEADS + route.branch, f"refs/remotes/{route.to.name}/{route.branch}"
+    branch, seen = BRANCH_REFS + route.branch, f"refs/remotes/{route.to.name}/{route.branch}"
     refs = find_refs(git, [branch, seen])
     if branch not in refs:
         return set()
     return set(git.run("rev-list", refs[branch], *(["--not", refs[seen]] if seen in refs else [])).decode().split())
 
 
-def find_cargo(git: Git, ready: Push) -> Mapping[str, str]:
+def find_push_refs(git: Git, ready: Push) -> Mapping[str, str]:
     """Return the refs of a push and the objects that they are now."""
-    return find_refs(git, [HEADS + ready.branch, *(TAG_REFS + tag for tag in ready.tags)])
+    return find_refs(git, [BRANCH_REFS + ready.branch, *(TAG_REFS + tag for tag in ready.tags)])
 
 
-def send(store: ArtifactStore, route: Route, ready: Push, cargo: Mapping[str, str]) -> Push:
+def push_release(store: ArtifactStore, route: PushRoute, ready: Push, refs: Mapping[str, str]) -> Push:
     """Push, and say what became of it; nothing that happens there undoes what was released here."""
     for left in reversed(range(_TRIES)):
         try:
-            answers = remote.push(store.git, store.repository, route.to, cargo)
+            answers = remote.push_refs(store.git, store.repository, route.to, refs)
         except CommandError as failure:
-            now = find_cargo(store.git, ready)
-            if not left or not _worth_again(failure, moved=now != cargo):
-                return _not_sent(ready, failure)
-            cargo = now
+            now = find_push_refs(store.git, ready)
+            if not left or not _is_worth_retry(failure, moved=now != refs):
+                return _explain_push_failure(ready, failure)
+            refs = now
             time.sleep(_PAUSE)
             continue
         except (GitError, OSError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            message = f"the push cannot be made: {excerpt(reason.lower())}"
-            return replace(ready, outcome=PushOutcome.FAILED, message=message, hint=_SETTLED)
-        remote.note(store.git, route.to, cargo)
+            message = f"the push cannot be made: {make_excerpt(reason.lower())}"
+            return replace(ready, outcome=PushOutcome.FAILED, message=message, hint=_THEN_PUSH)
+        remote.record_push(store.git, route.to, refs)
         same = all(answer.flag == "=" for answer in answers)
         return replace(ready, outcome=PushOutcome.UP_TO_DATE if same else PushOutcome.PUSHED)
     return ready
 
 
-def _worth_again(failure: CommandError, *, moved: bool) -> bool:
+def _is_worth_retry(failure: CommandError, *, moved: bool) -> bool:
     # Another bump of this repository pushed the branch with a commit on top of ours, or is about to: both can be true.
-    said = " ".join(answer.words for answer in remote.read_answers(failure.stdout) if answer.flag == "!")
+    said = " ".join(answer.message for answer in remote.parse_push_answers(failure.stdout) if answer.flag == "!")
     return ("non-fast-forward" in said and moved) or any(word in said for word in _BUSY)
 
 
-def _current(store: ArtifactStore, name: str) -> Release | None:
+def _find_current_release(store: ArtifactStore, name: str) -> Release | None:
     ref = parse_ref(name)
     releases = store.list_releases(ref.kind, ref.id)
-    version = store.load(ref.at("worktree")).version
-    return next((one for one in releases if str(one.version) == version), None) or last_release(releases)
+    version = store.load(ref.with_pin("worktree")).version
+    return next((one for one in releases if str(one.version) == version), None) or find_last_release(releases)
 
 
-def _not_sent(ready: Push, failure: CommandError) -> Push:
-    answers = remote.read_answers(failure.stdout)
+def _explain_push_failure(ready: Push, failure: CommandError) -> Push:
+    answers = remote.parse_push_answers(failure.stdout)
     refused = [answer for answer in answers if answer.flag == "!"]
-    facts = {"remote": ready.remote, "branch": ready.branch, "said": _said(failure.stderr, refused)}
+    facts = {"remote": ready.remote, "branch": ready.branch, "said": _find_remote_words(failure.stderr, refused)}
     if refused:
-        return _rejected(ready, refused, facts)
-    _, message, hint = next(row for row in _FAILED if row[0] in failure.stderr)
-    return _worded(ready, PushOutcome.FAILED, (message, hint), facts)
+        return _explain_rejection(ready, refused, facts)
+    _, message, hint = next(row for row in _FAILURES if row[0] in failure.stderr)
+    return _fill_message(ready, PushOutcome.FAILED, (message, hint), facts)
 
 
-def _rejected(ready: Push, refused: Sequence[Answer], facts: Mapping[str, str]) -> Push:
+def _explain_rejection(ready: Push, refused: Sequence[PushAnswer], facts: Mapping[str, str]) -> Push:
     # Of all that one push brings, the others are refused because one is.
-    own = [answer for answer in refused if "atomic" not in answer.words] or refused
+    own = [answer for answer in refused if "atomic" not in answer.message] or refused
     (said, message, hint), first = next(
-        (row, answer) for row, answer in product(_REJECTED, own) if row[0] in answer.words
+        (row, answer) for row, answer in product(_REJECTIONS, own) if row[0] in answer.message
     )
-    taken = " ".join(_short(answer.ref) for answer in own if said in answer.words)
-    more = {"ref": _short(first.ref), "words": excerpt(first.words), "taken": taken}
-    return _worded(ready, PushOutcome.REJECTED, (message, hint), {**facts, **more})
+    taken = " ".join(_shorten_ref(answer.ref) for answer in own if said in answer.message)
+    more = {"ref": _shorten_ref(first.ref), "words": make_excerpt(first.message), "taken": taken}
+    return _fill_message(ready, PushOutcome.REJECTED, (message, hint), {**facts, **more})
 
 
-def _short(ref: str) -> str:
-    return ref.removeprefix(HEADS).removeprefix(TAG_REFS)
+def _shorten_ref(ref: str) -> str:
+    return ref.removeprefix(BRANCH_REFS).removeprefix(TAG_REFS)
 
 
-def _worded(ready: Push, outcome: PushOutcome, words: tuple[str, str], facts: Mapping[str, str]) -> Push:
+def _fill_message(ready: Push, outcome: PushOutcome, words: tuple[str, str], facts: Mapping[str, str]) -> Push:
     message = words[0].format(**facts)
     quoted = {**facts, "remote": shlex.quote(facts["remote"]), "branch": shlex.quote(facts["branch"])}
     hint = words[1].format(**quoted)
@@ -179,12 +182,12 @@ def _worded(ready: Push, outcome: PushOutcome, words: tuple[str, str], facts: Ma
     return replace(ready, outcome=outcome, message=message, hint=hint, atomic=atomic)
 
 
-def _said(stderr: str, refused: Sequence[Answer]) -> str:
+def _find_remote_words(stderr: str, refused: Sequence[PushAnswer]) -> str:
     """Return what a hook there said last, or git's own last sentence."""
     lines = [_CREDENTIALS.sub("", line.strip()) for line in stderr.splitlines() if line.strip()]
     told = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
     told = [line for line in told if line and not line.startswith("error: hook")]
     if refused:
-        return f": {excerpt(told[-1])}" if told else ""
+        return f": {make_excerpt(told[-1])}" if told else ""
     fatal = [line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")]
-    return excerpt((fatal or told or lines or ["git gives no reason"])[0])
+    return make_excerpt((fatal or told or lines or ["git gives no reason"])[0])

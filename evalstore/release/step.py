@@ -10,10 +10,10 @@ from evalstore.documents import encode, replace_scalar
 from evalstore.errors import RefusedError
 from evalstore.model import Artifact
 from evalstore.release.acceptances import StoreTerms
-from evalstore.release.moves import Moves, move_pins, move_row
-from evalstore.release.policy import choose_version, next_prerelease
-from evalstore.release.standing import Load, base_release, required_bump
-from evalstore.release.validity import check_shape, version_of
+from evalstore.release.moves import PinMoves, move_artifact_pins, move_row_pin
+from evalstore.release.policy import choose_prerelease, choose_version
+from evalstore.release.standing import Load, compute_required_bump, find_base_release
+from evalstore.release.validity import check_shape, require_version
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.versions import Bump, Version
 
@@ -33,10 +33,10 @@ class BumpContext:
     store: ArtifactStore
     releases: Mapping[str, Sequence[Release]]
     load: Load
-    wish: BumpOptions
-    ruling: StoreTerms
+    options: BumpOptions
+    store_terms: StoreTerms
 
-    def known(self, name: str) -> Sequence[Release]:
+    def list_releases(self, name: str) -> Sequence[Release]:
         """Return the releases of an artifact, ascending."""
         return self.releases.get(name, ())
 
@@ -50,7 +50,7 @@ class ReleaseStep:
     version: Version
     previous: str | None
     bump: Bump
-    moves: Moves
+    moves: PinMoves
 
     @property
     def name(self) -> str:
@@ -85,37 +85,43 @@ class ReleaseStep:
         return (step if self.previous else f"{self.ref} (first release)") + (f", with {followed}" if followed else "")
 
 
-def decide(scene: BumpContext, found: Resolved, moves: Moves, *, named: bool) -> ReleaseStep | None:
+def plan_step(context: BumpContext, found: Resolved, moves: PinMoves, *, named: bool) -> ReleaseStep | None:
     """Return the step of a working file once `moves` are made in it; None when that is as it was released."""
     check_shape(found)
-    wish, working = scene.wish, version_of(found)
-    asked = wish.level if named else None
-    if not moves and not (asked and working.prerelease) and is_prepared(scene, found, working):
+    options, working = context.options, require_version(found)
+    asked = options.level if named else None
+    if not moves and not (asked and working.prerelease) and is_released_prerelease(context, found, working):
         return None
-    moved = replace(found, artifact=move_pins(found.artifact, moves))
-    last = base_release(scene.store, scene.known(found.name), working)
+    moved = replace(found, artifact=move_artifact_pins(found.artifact, moves))
+    last = find_base_release(context.store, context.list_releases(found.name), working)
     # A pre-release in the file is taken as it is written, unless the version is asked for in another way.
-    written = replace(working, prerelease="") if wish.pre or asked or not named else working
+    written = replace(working, prerelease="") if options.pre or asked or not named else working
     version, bump = written, Bump.NONE
     if last is not None:
-        rows = (move_row(row, moves) for row in scene.store.read_rows(found)) if moves else None
-        required = required_bump(scene.store, last, moved, scene.load, rows=rows, ruling=scene.ruling)
+        rows = (move_row_pin(row, moves) for row in context.store.read_rows(found)) if moves else None
+        required = compute_required_bump(
+            context.store, last, moved, context.load, rows=rows, store_terms=context.store_terms
+        )
         if required is Bump.NONE and working <= last.version:
             _check_not_lower(found, working, last.version)
             return None
         version, bump = choose_version(last.version, written, required, asked if required else None)
-    if wish.pre:
-        version = next_prerelease(version, wish.pre, [one.version for one in scene.known(found.name)], working)
-    return ReleaseStep(found, _at(moved.artifact, version), version, str(last.version) if last else None, bump, moves)
+    if options.pre:
+        version = choose_prerelease(
+            version, options.pre, [one.version for one in context.list_releases(found.name)], working
+        )
+    return ReleaseStep(
+        found, _set_version(moved.artifact, version), version, str(last.version) if last else None, bump, moves
+    )
 
 
-def check_as_released(scene: BumpContext, found: Resolved, moves: Moves) -> None:
+def check_no_other_changes(context: BumpContext, found: Resolved, moves: PinMoves) -> None:
     """Refuse to move the pins of a file that nobody named and that has other changes, which would be released too."""
-    working = version_of(found)
-    if is_prepared(scene, found, working):
+    working = require_version(found)
+    if is_released_prerelease(context, found, working):
         return
-    last = base_release(scene.store, scene.known(found.name), working)
-    if last is None or working.prerelease or required_bump(scene.store, last, found, scene.load):
+    last = find_base_release(context.store, context.list_releases(found.name), working)
+    if last is None or working.prerelease or compute_required_bump(context.store, last, found, context.load):
         raise RefusedError(
             f"{found.name} pins {' and '.join(sorted(moves))}, and has changes of its own that are not released",
             place=found.artifact.document.place(),
@@ -123,10 +129,10 @@ def check_as_released(scene: BumpContext, found: Resolved, moves: Moves) -> None
         )
 
 
-def is_prepared(scene: BumpContext, found: Resolved, working: Version) -> bool:
+def is_released_prerelease(context: BumpContext, found: Resolved, working: Version) -> bool:
     """Whether a working file is the pre-release that its version says."""
-    same = [one for one in scene.known(found.name) if one.version == working and working.prerelease]
-    return bool(same) and not required_bump(scene.store, same[0], found, scene.load)
+    same = [one for one in context.list_releases(found.name) if one.version == working and working.prerelease]
+    return bool(same) and not compute_required_bump(context.store, same[0], found, context.load)
 
 
 def _check_not_lower(found: Resolved, working: Version, released: Version) -> None:
@@ -138,7 +144,7 @@ def _check_not_lower(found: Resolved, working: Version, released: Version) -> No
         )
 
 
-def _at(artifact: Artifact, version: Version) -> Artifact:
+def _set_version(artifact: Artifact, version: Version) -> Artifact:
     if artifact.version == str(version):
         return artifact
     edited = replace_scalar(artifact.document, ("version",), str(version))

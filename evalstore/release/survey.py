@@ -12,30 +12,28 @@ from evalstore.files import read_below
 from evalstore.model import Ref
 from evalstore.release.acceptances import StoreTerms
 from evalstore.release.drift import MovedReferenceFinder, find_moved_artifacts
-from evalstore.release.ledger import LIMIT, check_ledger_complete
+from evalstore.release.ledger import LEDGER_LIMIT, check_ledger_complete
 from evalstore.release.policy import judge_version
-from evalstore.release.references import working_loader
-from evalstore.release.spread import spread
+from evalstore.release.spread import add_dependents
 from evalstore.release.standing import (
     Load,
-    base_release,
-    difference,
-    differing,
-    find_head,
-    last_release,
-    releases_by_name,
+    compare_with_release,
+    find_base_release,
+    find_changed_files,
+    make_working_loader,
 )
-from evalstore.release.validity import check_shape, version_of
+from evalstore.release.validity import check_shape, require_version
 from evalstore.release.values import ArtifactState, ArtifactStatus
-from evalstore.release.web import working_web
+from evalstore.release.web import build_working_graph
 from evalstore.store import ArtifactStore, Release
-from evalstore.store.blobs import find_committed_blobs
-from evalstore.store.ledger import ledger_path
-from evalstore.versions import Bump, Version, next_version
+from evalstore.store.ledger import locate_ledger
+from evalstore.store.object_reader import find_committed_blobs
+from evalstore.store.releases import find_head, find_last_release, group_releases
+from evalstore.versions import Bump, Version, bump_version
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class StoreSurvey:
     """Every artifact that differs, how many there are, and the last release of each that has one, by name."""
 
     artifacts: tuple[ArtifactStatus, ...]
@@ -44,78 +42,82 @@ class Survey:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _SurveyContext:
     """How each file is looked at: in which store, how references are loaded, and how changes are ruled on."""
 
     store: ArtifactStore
     load: Load
-    ruling: StoreTerms
+    store_terms: StoreTerms
 
 
-def survey(store: ArtifactStore, ruling: StoreTerms) -> Survey:
+def survey_store(store: ArtifactStore, store_terms: StoreTerms) -> StoreSurvey:
     """Compare every working file with its last release, as a ruling has it."""
     if store.root is None:
         raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
-    releases, refs = releases_by_name(store), store.list_working_refs()
-    last = {name: release for name, all_ in releases.items() if (release := last_release(all_))}
-    changed = differing(store, refs, last)
-    look = _Look(store, working_loader(store), ruling)
-    standings = [_stand(look, ref, releases.get(ref.name, ())) for ref in changed]
-    removed = list(_removed(store, {ref.name for ref in refs}, last))
+    releases, refs = group_releases(store), store.list_working_refs()
+    last = {name: release for name, all_ in releases.items() if (release := find_last_release(all_))}
+    changed = find_changed_files(store, refs, last)
+    context = _SurveyContext(store, make_working_loader(store), store_terms)
+    standings = [_survey_artifact(context, ref, releases.get(ref.name, ())) for ref in changed]
+    removed = list(_find_removed(store, {ref.name for ref in refs}, last))
     standings += removed
-    web = working_web(store)
+    graph = build_working_graph(store)
     differ = {ref.name for ref in changed}
     unchanged = [last[ref.name] for ref in refs if ref.name in last and ref.name not in differ]
-    standings += find_moved_artifacts(MovedReferenceFinder(store, releases, ruling.terms.without_opinions), web, unchanged)
-    artifacts = tuple(sorted((spread(one, web) for one in standings), key=lambda standing: standing.ref))
-    return Survey(artifacts, len(refs) + len(removed), {name: one.version for name, one in last.items()})
+    standings += find_moved_artifacts(
+        MovedReferenceFinder(store, releases, store_terms.terms.without_opinions), graph, unchanged
+    )
+    artifacts = tuple(sorted((add_dependents(one, graph) for one in standings), key=lambda standing: standing.ref))
+    return StoreSurvey(artifacts, len(refs) + len(removed), {name: one.version for name, one in last.items()})
 
 
-def _stand(look: _Look, ref: Ref, releases: Sequence[Release]) -> ArtifactStatus:
+def _survey_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Release]) -> ArtifactStatus:
     try:
-        return _judged(look, ref, releases)
+        return _compare_artifact(context, ref, releases)
     except EvalstoreError as error:
         # What cannot be read or compared counts as major: fail closed.
-        last = last_release(releases)
-        broken = ArtifactStatus(ref.name, ArtifactState.BROKEN, False, str(error), required_bump=Bump.MAJOR, place=error.place)
+        last = find_last_release(releases)
+        broken = ArtifactStatus(
+            ref.name, ArtifactState.BROKEN, False, str(error), required_bump=Bump.MAJOR, place=error.place
+        )
         return replace(broken, released=str(last.version)) if last else broken
 
 
-def _judged(look: _Look, ref: Ref, releases: Sequence[Release]) -> ArtifactStatus:
-    store = look.store
+def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Release]) -> ArtifactStatus:
+    store = context.store
     new = store.resolve(ref)
     check_shape(new)
-    check_ledger_complete(ref.name, _ledger(store, ref), [release.version for release in releases])
-    working = version_of(new)
-    last = base_release(store, releases, working)
+    check_ledger_complete(ref.name, _read_working_ledger(store, ref), [release.version for release in releases])
+    working = require_version(new)
+    last = find_base_release(store, releases, working)
     if last is None:
         return ArtifactStatus(ref.name, ArtifactState.NEW, True, "new, never released", working=str(working))
-    diff = difference(store, last, new, look.load, ruling=look.ruling)
+    diff = compare_with_release(store, last, new, context.load, store_terms=context.store_terms)
     required = diff.required_bump if diff else Bump.NONE
     judgement = judge_version(last.version, working, required)
     return ArtifactStatus(
         ref.name,
-        ArtifactState.CHANGED if required or last == last_release(releases) else ArtifactState.BEHIND,
+        ArtifactState.CHANGED if required or last == find_last_release(releases) else ArtifactState.BEHIND,
         judgement.ok,
-        judgement.message + ("" if last == last_release(releases) else "; another branch has released since"),
+        judgement.message + ("" if last == find_last_release(releases) else "; another branch has released since"),
         released=str(last.version),
         working=str(working),
         required_bump=required,
-        next_version=str(next_version(last.version, required)) if required else None,
+        next_version=str(bump_version(last.version, required)) if required else None,
         rule=judgement.rule,
         findings=diff.findings if diff else (),
         place=new.artifact.document.place(("version",)),
     )
 
 
-def _ledger(store: ArtifactStore, ref: Ref) -> bytes:
+def _read_working_ledger(store: ArtifactStore, ref: Ref) -> bytes:
     try:
-        return read_below(store.root, ledger_path(ref.name), LIMIT) if store.root else b""
+        return read_below(store.root, locate_ledger(ref.name), LEDGER_LIMIT) if store.root else b""
     except LoadError:
         return b""
 
 
-def _removed(store: ArtifactStore, present: set[str], last: Mapping[str, Release]) -> Iterator[ArtifactStatus]:
+def _find_removed(store: ArtifactStore, present: set[str], last: Mapping[str, Release]) -> Iterator[ArtifactStatus]:
     gone = {name: release for name, release in last.items() if name not in present}
     tip = find_head(store.git) if gone else None
     if tip is None:
@@ -124,12 +126,16 @@ def _removed(store: ArtifactStore, present: set[str], last: Mapping[str, Release
     paths = [(tip, store.prefix + release.path) for release in gone.values()]
     for (name, release), blob in zip(gone.items(), find_committed_blobs(store.git, paths), strict=True):
         if blob is not None:
-            yield _gone(store.root, name, release)
+            yield _describe_removed(store.root, name, release)
 
 
-def _gone(root: Path | None, name: str, release: Release) -> ArtifactStatus:
+def _describe_removed(root: Path | None, name: str, release: Release) -> ArtifactStatus:
     if root and os.path.lexists(root / release.path):
-        said, state, required = f"{release.path} is no regular file, and no link is followed", ArtifactState.BROKEN, Bump.MAJOR
+        said, state, required = (
+            f"{release.path} is no regular file, and no link is followed",
+            ArtifactState.BROKEN,
+            Bump.MAJOR,
+        )
     else:
         said, state, required = "removed from the working tree; its releases stay", ArtifactState.REMOVED, Bump.NONE
     released = str(release.version)

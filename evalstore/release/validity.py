@@ -28,7 +28,7 @@ def check_shape(resolved: Resolved) -> None:
         )
 
 
-def version_of(resolved: Resolved) -> Version:
+def require_version(resolved: Resolved) -> Version:
     """Return the version of a working file, or refuse one that has none."""
     version = find_version(resolved.version)
     if version is None:

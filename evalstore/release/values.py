@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.errors import Place
 from evalstore.model import Finding
+from evalstore.transactions.journal import ReleasedVersion
 from evalstore.versions import Bump, Version
 
 if TYPE_CHECKING:
@@ -125,25 +126,6 @@ class Status:
     def ok(self) -> bool:
         """Whether every change has a version that says enough."""
         return all(standing.ok for standing in self.artifacts)
-
-
-class PinMove(NamedTuple):
-    """A pin that followed a release, as it was written and as it is now."""
-
-    old: str
-    new: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReleasedVersion:
-    """One released version, and the pins in it that moved; tag and commit are None where none was made."""
-
-    ref: str
-    tag: str | None
-    commit: str | None
-    previous: str | None
-    bump: Bump
-    moved: tuple[PinMove, ...] = ()
 
 
 class PinnedVersion(NamedTuple):

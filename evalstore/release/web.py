@@ -10,17 +10,17 @@ from functools import partial
 from evalstore.errors import EvalstoreError, LoadError
 from evalstore.files import open_below, read_below
 from evalstore.model import Kind, Ref
-from evalstore.release.standing import working_rows
-from evalstore.release.uses import ANYTHING, Mentions, Use, Uses, read_mentions, read_uses
+from evalstore.references.mentions import ANYTHING, Mentions, scan_mentions
+from evalstore.references.reading import ArtifactReference, FileReferences, find_working_rows, read_references
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 
 _CHUNK = 1 << 20
-_NOTHING = Uses("", 0, ())
+_NOTHING = FileReferences("", 0, ())
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class ReachedArtifacts:
     """What an artifact's change can reach, through any number of references: names, and questions by dataset."""
 
     rubrics: frozenset[str] = frozenset()
@@ -28,7 +28,7 @@ class Reach:
 
 
 @dataclass(slots=True)
-class Web:
+class ReferenceGraph:
     """The references of files, each named by a reference of its own (`<kind>/<id>@…`).
 
     One that cannot be read refers to nothing, and `unread` says why.
@@ -37,8 +37,8 @@ class Web:
     store: ArtifactStore
     mentions: Mapping[str, Mentions]
     unread: dict[str, EvalstoreError] = field(default_factory=dict)
-    _read: dict[str, Uses] = field(default_factory=dict)
-    _users: dict[str, tuple[Use, ...]] = field(default_factory=dict)
+    _read: dict[str, FileReferences] = field(default_factory=dict)
+    _users: dict[str, tuple[ArtifactReference, ...]] = field(default_factory=dict)
     _by_name: Mapping[str, list[str]] = field(init=False)
     _hidden: list[str] = field(init=False)
 
@@ -50,29 +50,31 @@ class Web:
         self._by_name = by_name
         self._hidden = [key for key, mentions in self.mentions.items() if mentions.hidden]
 
-    def read(self, key: str) -> Uses:
+    def read_references(self, key: str) -> FileReferences:
         """Return what one of the files refers to."""
         if key not in self._read:
             try:
-                self._read[key] = read_uses(self.store, self.store.resolve(key), key)
+                self._read[key] = read_references(self.store, self.store.resolve(key), key)
             except EvalstoreError as error:
                 self.unread[key] = error
                 self._read[key] = _NOTHING
         return self._read[key]
 
-    def users(self, name: str) -> tuple[Use, ...]:
+    def find_references_to(self, name: str) -> tuple[ArtifactReference, ...]:
         """Return every reference to an artifact, whatever its pin."""
         if name not in self._users:
             keys = sorted({*self._by_name.get(name, ()), *self._hidden})
-            self._users[name] = tuple(use for key in keys for use in self.read(key).uses if use.ref.name == name)
+            self._users[name] = tuple(
+                use for key in keys for use in self.read_references(key).uses if use.ref.name == name
+            )
         return self._users[name]
 
-    def reach(self, name: str) -> Reach:
+    def find_reached(self, name: str) -> ReachedArtifacts:
         """Return what the scores of an artifact reach, whatever the pins on the way."""
         seen, waiting = {name}, [name]
         questions: defaultdict[str, int] = defaultdict(int)
         while waiting:
-            for use in self.users(waiting.pop()):
+            for use in self.find_references_to(waiting.pop()):
                 if not use.scores:
                     continue
                 if use.ref.kind is Kind.RUBRIC and use.name.startswith(Kind.DATASET):
@@ -80,30 +82,30 @@ class Web:
                 if use.name not in seen:
                     seen.add(use.name)
                     waiting.append(use.name)
-        return Reach(frozenset(one for one in seen - {name} if one.startswith(Kind.RUBRIC)), dict(questions))
+        return ReachedArtifacts(frozenset(one for one in seen - {name} if one.startswith(Kind.RUBRIC)), dict(questions))
 
 
-def working_web(store: ArtifactStore) -> Web:
+def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
     """Return the references of the working files, their rows included."""
-    return Web(store, {str(ref): _mentions(store, ref) for ref in store.list_working_refs()})
+    return ReferenceGraph(store, {str(ref): scan_working_file(store, ref) for ref in store.list_working_refs()})
 
 
-def _mentions(store: ArtifactStore, ref: Ref) -> Mentions:
+def scan_working_file(store: ArtifactStore, ref: Ref) -> Mentions:
     try:
-        return read_mentions(_pieces(store, ref))
+        return scan_mentions(_read_pieces(store, ref))
     except LoadError:
         return ANYTHING
 
 
-def _pieces(store: ArtifactStore, ref: Ref) -> Iterator[bytes]:
+def _read_pieces(store: ArtifactStore, ref: Ref) -> Iterator[bytes]:
     if store.root is not None:
         yield read_below(store.root, ref.path, ARTIFACT_LIMIT)
         yield b"\n"  # what ends one file is no beginning of the next
-    if ref.kind is Kind.DATASET and (rows := working_rows(store, ref)):
-        yield from _file(store, rows)
+    if ref.kind is Kind.DATASET and (rows := find_working_rows(store, ref)):
+        yield from _read_file_pieces(store, rows)
 
 
-def _file(store: ArtifactStore, path: str) -> Iterator[bytes]:
+def _read_file_pieces(store: ArtifactStore, path: str) -> Iterator[bytes]:
     if store.root is None:
         return
     with open_below(store.root, path) as file:

@@ -23,7 +23,7 @@ ROOMS = {
     "Findings": "findings",
     "Impact": "impact",
     "StoreListing": "list",
-    "Locked": "lock",
+    "LockResult": "lock",
     "MigrationReport": "migrate",
     "Plan": "plan",
     "Released": "bump",
@@ -31,10 +31,10 @@ ROOMS = {
     "Run": "score",
     "ArtifactFile": "show",
     "Status": "status",
-    "Taken": "accept",
+    "WrittenAcceptance": "accept",
     "Told": "demo",
-    "Track": "log",
-    "Verified": "verify",
+    "ReleaseLog": "log",
+    "Verification": "verify",
 }
 # Whose text is fitted to a screen.
 SCREENED = frozenset({"bump", "diff", "export", "findings", "impact", "lock", "log", "migrate", "status", "verify"})

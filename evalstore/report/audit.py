@@ -7,12 +7,12 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.audits import Audit, Cause, Factor, Origin, Side
+from evalstore.audits import Audit, Cause, Factor, Origin, RunSide
 from evalstore.audits.words import points
 from evalstore.report.columns import columns
 from evalstore.report.numbers import number
 from evalstore.report.words import counted, wrapped
-from evalstore.text import excerpt, printable
+from evalstore.text import make_excerpt, make_printable
 
 _SHOWN = 8
 _NAME = 44
@@ -67,7 +67,7 @@ def document(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _side_document(side: Side) -> dict[str, Any]:
+def _side_document(side: RunSide) -> dict[str, Any]:
     return {
         "run": side.run,
         **number("score", side.score),
@@ -117,7 +117,7 @@ def _cause_document(cause: Cause) -> dict[str, Any]:
 
 def _sides(audit: Audit) -> str:
     rows = [
-        (name, f"{_score(side.score)}", counted(side.scored, "question"), excerpt(side.model, _NAME), side.dataset)
+        (name, f"{_score(side.score)}", counted(side.scored, "question"), make_excerpt(side.model, _NAME), side.dataset)
         for name, side in (("A", audit.a), ("B", audit.b))
     ]
     return columns(rows)
@@ -155,7 +155,7 @@ def _causes(factor: Factor) -> Iterator[str]:
         yield f"  {_origin(origin)}"
         for cause in (cause for cause in shown if cause.source.origin == origin):
             sampled = f" ± {cause.error * 100:.2f}" if cause.error else ""
-            what = excerpt(cause.source.message or cause.source.part, 60)
+            what = make_excerpt(cause.source.message or cause.source.part, 60)
             rule = f"{cause.source.rule}: " if cause.source.rule else ""
             yield f"    {points(cause.share):>7}{sampled}  {rule}{what}"
     if len(telling) > _SHOWN:
@@ -166,7 +166,7 @@ def _causes(factor: Factor) -> Iterator[str]:
 
 def _worst(factor: Factor, audit: Audit) -> Iterator[str]:
     if factor.worst:
-        told = ", ".join(f"{excerpt(one.id, _NAME)}{_TIED}{points(one.share)}" for one in factor.worst)
+        told = ", ".join(f"{make_excerpt(one.id, _NAME)}{_TIED}{points(one.share)}" for one in factor.worst)
         lines = wrapped(f"moved most: {told}", lead="  ", inner="    ")
         yield from (line.replace(_TIED, " ") for line in lines)
     if factor.name == "outputs" and audit.input_changed:
@@ -176,7 +176,7 @@ def _worst(factor: Factor, audit: Audit) -> Iterator[str]:
 def _origin(origin: Origin) -> str:
     step = f"{origin.ref} " if origin.ref else ""
     commit = f"   {origin.commit[:7]}  {origin.author}  {(origin.date or '')[:10]}" if origin.commit else ""
-    return printable(f"{step}{excerpt(origin.old, _NAME)} -> {excerpt(origin.new, _NAME)}{commit}")
+    return make_printable(f"{step}{make_excerpt(origin.old, _NAME)} -> {make_excerpt(origin.new, _NAME)}{commit}")
 
 
 def _rest(audit: Audit) -> str:
@@ -186,12 +186,12 @@ def _rest(audit: Audit) -> str:
     lines = [
         f"verdicts: {worse} from pass to fail, {better} from fail to pass (McNemar mid-p {flips.mid_p:.2f})",
         f"{len(audit.drift)} recorded results were not reproduced:" if audit.drift else again,
-        *(f"  {one.run} {excerpt(one.id, _NAME)}: {excerpt(one.what, 60)}" for one in audit.drift[:_SHOWN]),
+        *(f"  {one.run} {make_excerpt(one.id, _NAME)}: {make_excerpt(one.what, 60)}" for one in audit.drift[:_SHOWN]),
     ]
     if mix.not_separable_ids:
-        told = ", ".join(excerpt(id_, _NAME) for id_ in mix.not_separable_ids[:_SHOWN])
+        told = ", ".join(make_excerpt(id_, _NAME) for id_ in mix.not_separable_ids[:_SHOWN])
         lines.append(f"not separable, counted as question mix ({points(mix.not_separable)}): {told}")
-    return "\n".join([*lines, *(f"note: {printable(note)}" for note in audit.notes)])
+    return "\n".join([*lines, *(f"note: {make_printable(note)}" for note in audit.notes)])
 
 
 def _score(score: Fraction) -> str:

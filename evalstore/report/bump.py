@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report.columns import columns
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.words import counted, listed, wrapped
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 if TYPE_CHECKING:
     from evalstore.release import PinnedVersion, Push, Released, ReleasedVersion
@@ -86,7 +86,7 @@ def _heading(released: Released) -> str:
     what = "Released" if released.released[0].tag else "Committed, without a tag,"
     signed = ", signed" if released.signed else ""
     return (
-        f"{what} {count} on {printable(released.branch or '')} in commit {commit}{signed}, as the working files stood:"
+        f"{what} {count} on {make_printable(released.branch or '')} in commit {commit}{signed}, as the working files stood:"
     )
 
 
@@ -101,7 +101,7 @@ def _pins(one: ReleasedVersion, verb: str, screen: Screen) -> list[str]:
 
 
 def _instead(old: str, new: str) -> str:
-    return printable(f"{new} instead of {old.partition('@')[2]}")
+    return make_printable(f"{new} instead of {old.partition('@')[2]}")
 
 
 def _row(one: ReleasedVersion) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ def _left_behind(released: Released, screen: Screen) -> list[str]:
 def _pinned(pinned: PinnedVersion, *, followed: bool) -> str:
     kinds = Counter(name.partition("/")[0] for name in pinned.by)
     verb = "pins" if len(pinned.by) == 1 else "pin"
-    who = f"{listed(counted(number, kind) for kind, number in kinds.items())} {verb} {printable(pinned.ref)}"
+    who = f"{listed(counted(number, kind) for kind, number in kinds.items())} {verb} {make_printable(pinned.ref)}"
     if followed:
         next_ = "still, and never released: name it to move it, too" if verb == "pins" else "still, and never released"
         return f"{who} {next_}\n{_listed(pinned.by)}"
@@ -141,12 +141,12 @@ def _unreviewed(refs: Sequence[str]) -> str:
 
 
 def _bypassed(hooks: Sequence[str]) -> str:
-    return f"The {'hook' if len(hooks) == 1 else 'hooks'} {printable(listed(hooks))} of this repository did not run."
+    return f"The {'hook' if len(hooks) == 1 else 'hooks'} {make_printable(listed(hooks))} of this repository did not run."
 
 
 def _push(push: Push, *, would: bool) -> Iterator[str]:
     tags = f" and {counted(len(push.tags), 'tag')}" if push.tags else ""
-    what, remote = printable(push.branch) + tags, printable(push.remote)
+    what, remote = make_printable(push.branch) + tags, make_printable(push.remote)
     if push.outcome == "pushed":
         yield f"Pushed {what} to {remote}."
     elif push.outcome == "up-to-date":
@@ -155,15 +155,15 @@ def _push(push: Push, *, would: bool) -> Iterator[str]:
         yield f"Would push {what} to {remote}:" if would else "Nothing was pushed; to push it:"
         yield _command(push.command)
     else:
-        yield f"Not pushed to {remote}: {printable(push.message or '')}. What was released here stands."
-        yield f"  {printable(push.hint or '')}"
+        yield f"Not pushed to {remote}: {make_printable(push.message or '')}. What was released here stands."
+        yield f"  {make_printable(push.hint or '')}"
         yield _command(push.command)
 
 
 def _command(command: str) -> str:
     """Return a command that fits the page, to be pasted as it is."""
     lines = [""]
-    for word in map(shlex.quote, shlex.split(printable(command))):
+    for word in map(shlex.quote, shlex.split(make_printable(command))):
         if lines[-1] and len(lines[-1]) + len(word) + 6 > PAPER.width:
             lines.append("")
         lines[-1] += f" {word}" if lines[-1] else word

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 _GAP = "  "
 
@@ -14,7 +14,7 @@ def columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
 
     Columns stand on the left, those of `right`, numbers, on the right.
     """
-    cells = [[printable(cell) for cell in row] for row in rows]
+    cells = [[make_printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     sides = [str.rjust if index in right else str.ljust for index in range(len(widths))]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from evalstore.diff.plain import told as written
+from evalstore.diff.plain import describe_value as written
 from evalstore.documents import canonical
 from evalstore.errors import Place
 from evalstore.model import decimal
@@ -17,7 +17,7 @@ from evalstore.report.numbers import number
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.sides import Line, Mark, one_line, sides
 from evalstore.report.words import wrapped
-from evalstore.text import excerpt, printable
+from evalstore.text import make_excerpt, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
@@ -219,9 +219,9 @@ def moves(finding: DiffFinding) -> str:
 
 
 def _replayed(witness: Witness) -> str:
-    output = f'"{excerpt(witness.output, _QUOTED)}"'
+    output = f'"{make_excerpt(witness.output, _QUOTED)}"'
     if witness.tool_calls is not None:
-        output += f" with the calls {excerpt(canonical(list(witness.tool_calls)), _QUOTED)}"
+        output += f" with the calls {make_excerpt(canonical(list(witness.tool_calls)), _QUOTED)}"
     old, new = (
         f"{'unscored' if score is None else _points(score)}{'' if score is None else f' ({verdict})'}"
         for score, verdict in (
@@ -249,7 +249,7 @@ def _path(place: Place) -> str:
 
 
 def _line(place: Place) -> str:
-    return f"{printable(_path(place))}:{place.line}"
+    return f"{make_printable(_path(place))}:{place.line}"
 
 
 def summary(diff: Diff) -> str:
@@ -273,7 +273,7 @@ def _level(level: Bump) -> str:
 
 
 def _name(ref: str | None, word: str) -> str:
-    return printable(ref) if ref else word
+    return make_printable(ref) if ref else word
 
 
 def _points(score: Fraction) -> str:

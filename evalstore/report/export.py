@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.screen import PAPER, Screen
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 if TYPE_CHECKING:
     from evalstore.migration import ExportedFile, ExportResult
@@ -16,9 +16,9 @@ def text(exported: ExportResult, screen: Screen = PAPER) -> str:
     """Return the file itself when it was not written anywhere, else what was written where."""
     if exported.out is None:
         return "".join(file.text for file in exported.files)
-    lines = [printable(f"wrote {exported.out}/{file.file} from {file.ref}") for file in exported.files]
+    lines = [make_printable(f"wrote {exported.out}/{file.file} from {file.ref}") for file in exported.files]
     return "\n".join(
-        [*screen.first(lines), *(printable(f"left out: {key}") for file in exported.files for key in file.left_out)]
+        [*screen.first(lines), *(make_printable(f"left out: {key}") for file in exported.files for key in file.left_out)]
     )
 
 

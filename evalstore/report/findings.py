@@ -11,7 +11,7 @@ from evalstore.errors import Place
 from evalstore.model import Finding, Findings, Severity
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.words import counted, wrapped
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 _INDENT = "    "
 _MANY = 12  # findings that no screen holds
@@ -72,7 +72,7 @@ def entry(finding: Finding) -> dict[str, Any]:
 
 
 def _group(findings: list[Finding], screen: Screen) -> str:
-    places = [printable(str(Place(one.file, one.line, one.column))) for one in findings]
+    places = [make_printable(str(Place(one.file, one.line, one.column))) for one in findings]
     width = max(map(len, places))
     return "\n".join(
         "\n".join([f"{place:<{width}}  {_severity(one, screen)}  {one.rule}", *_lines(one, screen.width)])

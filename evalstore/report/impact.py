@@ -12,7 +12,7 @@ from evalstore.report.screen import PAPER, Screen
 from evalstore.report.words import counted, listed, wrapped
 
 if TYPE_CHECKING:
-    from evalstore.impact import Dependent, Held, Impact
+    from evalstore.impact import Dependent, ReferencePin, Impact
 
 _RELEASES = 6
 _PLACE = 2  # from the right: the column that a narrow screen does without
@@ -52,9 +52,9 @@ def document(impact: Impact) -> Any:
         "version": impact.version,
         "latest": impact.latest,
         "reaches": {
-            "judges": len(impact.of(Kind.JUDGE)),
-            "rubrics": len(impact.of(Kind.RUBRIC)),
-            "datasets": len(impact.of(Kind.DATASET)),
+            "judges": len(impact.list_of_kind(Kind.JUDGE)),
+            "rubrics": len(impact.list_of_kind(Kind.RUBRIC)),
+            "datasets": len(impact.list_of_kind(Kind.DATASET)),
             "questions": impact.questions,
         },
         "dependents": [
@@ -120,29 +120,29 @@ def _latest(impact: Impact) -> str:
 
 def _counts(impact: Impact) -> str:
     kinds = ((Kind.JUDGE, "judge"), (Kind.RUBRIC, "rubric"), (Kind.DATASET, "dataset"))
-    counts = [*((len(impact.of(kind)), word) for kind, word in kinds), (impact.questions, "question")]
+    counts = [*((len(impact.list_of_kind(kind)), word) for kind, word in kinds), (impact.questions, "question")]
     return listed(counted(number, word) for number, word in counts if number)
 
 
-def _working(impact: Impact, *, near: bool) -> Iterator[Held]:
+def _working(impact: Impact, *, near: bool) -> Iterator[ReferencePin]:
     return (held for held in impact.pins if held.release is None and (held.target == impact.name) is near)
 
 
-def _farther(impact: Impact) -> Iterator[tuple[Dependent, Sequence[Held]]]:
+def _farther(impact: Impact) -> Iterator[tuple[Dependent, Sequence[ReferencePin]]]:
     near = {held.user for held in _working(impact, near=True)}
-    far: defaultdict[str, list[Held]] = defaultdict(list)
+    far: defaultdict[str, list[ReferencePin]] = defaultdict(list)
     for held in _working(impact, near=False):
         far[held.user].append(held)
     return ((one, far[one.name]) for one in impact.dependents if one.name in far and one.name not in near)
 
 
-def _direct(impact: Impact, held: Held) -> Sequence[str]:
+def _direct(impact: Impact, held: ReferencePin) -> Sequence[str]:
     asked = next(one.asked for one in impact.dependents if one.name == held.user)
     pin = f"@{held.ref.pin}" if held.ref.pin else "no pin"
     return held.user, pin, _fate(held), _where(held), _graded(held.questions, asked)
 
 
-def _far(one: Dependent, pins: Sequence[Held]) -> Sequence[str]:
+def _far(one: Dependent, pins: Sequence[ReferencePin]) -> Sequence[str]:
     more = f" (+{len(pins) - 1})" if pins[1:] else ""
     return one.name, f"by {pins[0].ref}{more}", _where(pins[0]), _graded(one.questions, one.asked)
 
@@ -156,12 +156,12 @@ def _released(one: Dependent) -> Sequence[str]:
     return one.name, listed(newest, _RELEASES)
 
 
-def _where(held: Held) -> str:
+def _where(held: ReferencePin) -> str:
     more = f" (+{held.places - 1:,})" if held.places > 1 else ""
     return f"{held.place.file}:{held.place.line}{more}"
 
 
-def _fate(held: Held) -> str:
+def _fate(held: ReferencePin) -> str:
     """Say what becomes of a reference when its target is released again."""
     if not held.scores:
         return "measured on it"
@@ -211,7 +211,7 @@ def _arrows(impact: Impact) -> Iterator[_Arrow]:
     """Yield each pair of artifacts once, the nearest first."""
     pairs: defaultdict[tuple[str, str], dict[str, bool]] = defaultdict(dict)
     for held in impact.pins:
-        pairs[held.target, held.user][held.ref.pin or "no pin"] = held.ref.floating and not held.locked
+        pairs[held.target, held.user][held.ref.pin or "no pin"] = held.ref.is_floating and not held.locked
     for (target, user), pins in pairs.items():
         yield _Arrow(target, user, ", ".join(pins), any(pins.values()))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 if TYPE_CHECKING:
     from evalstore.store.init import CreatedStore
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 def text(created: CreatedStore) -> str:
     """Say what was made, and what to do next."""
     if not (created.repository or created.written):
-        return f"{printable(str(created.root))} is a store already; nothing changed"
+        return f"{make_printable(str(created.root))} is a store already; nothing changed"
     made = "made a git repository and a store" if created.repository else "made a store"
-    lines = [f"{made} in {printable(str(created.root))}", *(f"  wrote {name}" for name in created.written)]
+    lines = [f"{made} in {make_printable(str(created.root))}", *(f"  wrote {name}" for name in created.written)]
     return "\n".join([*lines, "next: write rubrics/<id>.yaml or migrate legacy files, then evalstore bump --all"])
 
 

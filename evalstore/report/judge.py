@@ -12,7 +12,7 @@ from evalstore.model import decimal
 from evalstore.report.columns import columns
 from evalstore.report.numbers import number
 from evalstore.report.words import counted
-from evalstore.text import excerpt, printable
+from evalstore.text import make_excerpt, make_printable
 
 _SHOWN = 10
 # Kappa up to here -> the word that Landis and Koch (1977) have for it; a convention, and no more.
@@ -102,10 +102,10 @@ def _lines(found: Agreement) -> Iterator[str]:
 
 
 def _head(found: Agreement) -> Iterator[str]:
-    against = f", of {printable(found.against.ref)}" if found.against else ""
-    yield f"{printable(found.judge.ref)}   {counted(found.confusion.rows, 'row')} of {printable(found.labels)}{against}"
+    against = f", of {make_printable(found.against.ref)}" if found.against else ""
+    yield f"{make_printable(found.judge.ref)}   {counted(found.confusion.rows, 'row')} of {make_printable(found.labels)}{against}"
     read, asked = found.read, found.confusion.rows - found.read
-    by = f" by {excerpt(', '.join(found.engines), 60)}, a pass from {decimal(found.threshold)} on" if asked else ""
+    by = f" by {make_excerpt(', '.join(found.engines), 60)}, a pass from {decimal(found.threshold)} on" if asked else ""
     yield f"verdicts: {read:,} read from the labels, {asked:,} given{by}"
 
 
@@ -149,15 +149,15 @@ def _apart(found: Agreement, case: Case) -> Sequence[str]:
     reason = case.reason if case.score is None else case.reason.removeprefix(f"{name} {decimal(case.score)}: ")
     return (
         f"  line {case.line}",
-        excerpt(case.id, 30),
+        make_excerpt(case.id, 30),
         f"label {case.label}",
         f"judge {_said(case)}",
-        excerpt(reason, 60),
+        make_excerpt(reason, 60),
     )
 
 
 def _left_out(case: Case) -> Sequence[str]:
-    return f"  line {case.line}", excerpt(case.id, 30), excerpt(case.reason, 120)
+    return f"  line {case.line}", make_excerpt(case.id, 30), make_excerpt(case.reason, 120)
 
 
 def _said(case: Case) -> str:
@@ -169,7 +169,7 @@ def _file(found: Agreement) -> Iterator[str]:
         yield f"{found.written} says so already"
         return
     yield f"written into {found.written}:" if found.written else "would be written:"
-    yield from (printable(line) for line in found.diff.splitlines())
+    yield from (make_printable(line) for line in found.diff.splitlines())
     if found.written:
         yield ""
         yield f"evalstore bump {found.judge.ref.partition('@')[0]} releases it"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report.columns import columns
 
 if TYPE_CHECKING:
-    from evalstore.store.catalog import ArtifactSummary, StoreListing
+    from evalstore.store.listing import ArtifactSummary, StoreListing
 
 _HEAD = ("ARTIFACT", "RELEASED", "RELEASES", "FILE", "")
 

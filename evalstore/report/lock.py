@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report.columns import columns
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.words import counted
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 if TYPE_CHECKING:
-    from evalstore.integrity import Locked, LockedRef
+    from evalstore.integrity import LockResult, LockedRef
 
 
-def text(locked: Locked, screen: Screen = PAPER) -> str:
+def text(locked: LockResult, screen: Screen = PAPER) -> str:
     """Return what is new in the lock, a line a reference, and how much it holds."""
     rows = [*(_row(one) for one in locked.refs if one.changed), *(("-", ref, "") for ref in locked.removed)]
     holds = f"{locked.path} holds {counted(len(locked.refs), 'reference')} and {counted(locked.ledgers, 'ledger')}"
-    said = printable(f"{holds}; {'written' if locked.written else 'it was so already'}")
+    said = make_printable(f"{holds}; {'written' if locked.written else 'it was so already'}")
     return "\n".join([*screen.first(columns(rows).splitlines()), said]) if rows else said
 
 
-def document(locked: Locked) -> Any:
+def document(locked: LockResult) -> Any:
     """Return the JSON document."""
     return {
         "path": locked.path,

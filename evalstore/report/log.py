@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report.columns import columns
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.words import counted, listed, wrapped
-from evalstore.text import excerpt, printable
+from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
-    from evalstore.release.track import Track, Tracked
-    from evalstore.store.history import ReleaseRecord
+    from evalstore.release.track import ReleaseLog, ReleaseLogEntry
+    from evalstore.store.listing import ReleaseRecord
 
 _DAY = 10  # characters of an ISO date
 _SUMMARY = 60
 _MARGIN = " " * 4
 
 
-def text(track: Track, screen: Screen = PAPER) -> str:
+def text(track: ReleaseLog, screen: Screen = PAPER) -> str:
     """Return a line a release, newest first, with what it changed below, and since when scores are comparable."""
     lines = columns([_row(track, one.logged) for one in track.releases]).split("\n")
     told = (
@@ -30,7 +30,7 @@ def text(track: Track, screen: Screen = PAPER) -> str:
     return "\n".join([track.name, *told, *_comparable(track)])
 
 
-def document(track: Track) -> Any:
+def document(track: ReleaseLog) -> Any:
     """Return the JSON document."""
     newest = track.releases[0]
     return {
@@ -43,7 +43,7 @@ def document(track: Track) -> Any:
     }
 
 
-def _entry(one: Tracked) -> dict[str, Any]:
+def _entry(one: ReleaseLogEntry) -> dict[str, Any]:
     logged = one.logged
     return {
         "version": str(logged.version),
@@ -63,10 +63,10 @@ def _entry(one: Tracked) -> dict[str, Any]:
     }
 
 
-def _row(track: Track, one: ReleaseRecord) -> tuple[str, ...]:
+def _row(track: ReleaseLog, one: ReleaseRecord) -> tuple[str, ...]:
     # A message of our own says no more than the line already does.
     own = one.summary.startswith((f"{track.name} ", f"{track.name}@"))
-    return (f"  {one.version}", one.date[:_DAY], _step(one), one.author, "" if own else excerpt(one.summary, _SUMMARY))
+    return (f"  {one.version}", one.date[:_DAY], _step(one), one.author, "" if own else make_excerpt(one.summary, _SUMMARY))
 
 
 def _step(one: ReleaseRecord) -> str:
@@ -74,7 +74,7 @@ def _step(one: ReleaseRecord) -> str:
     return (one.bump if one.previous else "first") if one.bump else "-"
 
 
-def _below(one: Tracked) -> Iterator[str]:
+def _below(one: ReleaseLogEntry) -> Iterator[str]:
     if one.problem:
         yield f"not compared: {one.problem}"
     levels = groupby(one.rules, key=lambda rule: rule[1])
@@ -86,7 +86,7 @@ def _counted(rule: str, count: int) -> str:
     return rule if count == 1 else f"{rule} ({count})"
 
 
-def _comparable(track: Track) -> Iterator[str]:
+def _comparable(track: ReleaseLog) -> Iterator[str]:
     newest = next((one for one in track.releases if one.since), None)
     if newest is None:
         return
@@ -97,5 +97,5 @@ def _comparable(track: Track) -> Iterator[str]:
         yield f"{counted(track.skipped, 'older release')} not compared: --all compares every one"
 
 
-def _floats(track: Track) -> str:
-    return f", as far as {listed(map(printable, track.floating))} did not move" if track.floating else ""
+def _floats(track: ReleaseLog) -> str:
+    return f", as far as {listed(map(make_printable, track.floating))} did not move" if track.floating else ""

@@ -10,7 +10,7 @@ from evalstore.model import Verdict, decimal
 from evalstore.report.columns import columns
 from evalstore.report.numbers import number
 from evalstore.report.words import counted, wrapped
-from evalstore.text import excerpt, printable
+from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
     from evalstore.diff import MovedOutput, RunMeasurement
@@ -22,7 +22,7 @@ _ID = 40
 
 def measured_text(measured: RunMeasurement, width: int) -> str:
     """Return one sentence, wrapped, and a line for each example."""
-    files = dict.fromkeys(printable(example.place.file) for example in measured.examples)
+    files = dict.fromkeys(make_printable(example.place.file) for example in measured.examples)
     lines = wrapped(measured_sentence(measured), width=width, inner="  ")
     lines += [f"  as in {file}:" for file in files]
     rows = [_row(example) for example in measured.examples]
@@ -99,7 +99,7 @@ def _row(example: MovedOutput) -> tuple[str, ...]:
     verdict = f"{old} → {new}" if old is not new else f"{new} as before"
     place = f"line {example.place.line}" if example.place.line else ""
     score = f"{_score(example.old_score)} → {_score(example.new_score)}"
-    return excerpt(example.id, _ID), score, "" if Verdict.UNSCORED in {old, new} else verdict, place
+    return make_excerpt(example.id, _ID), score, "" if Verdict.UNSCORED in {old, new} else verdict, place
 
 
 def _score(score: Fraction | None) -> str:

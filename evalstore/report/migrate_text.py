@@ -23,7 +23,7 @@ from evalstore.report.migrate_said import (
 )
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.words import counted, wrapped
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 if TYPE_CHECKING:
     from evalstore.migration import MigrationEntry, MigrationReport, PlannedFile
@@ -47,8 +47,8 @@ def everything(report: MigrationReport) -> str:
     """Return every entry in a line, every file that was passed by, and in a dry run the plan as a whole."""
     parts = groups(report)
     told = [line for part in parts for line in [*_heads(part, PAPER), *_entries(part)]]
-    passed = [f"passed by: {printable(source.file)}, {printable(source.reason)}" for source in report.skipped]
-    diffs = [line for file in report.files for line in map(printable, file.diff.splitlines())]
+    passed = [f"passed by: {make_printable(source.file)}, {make_printable(source.reason)}" for source in report.skipped]
+    diffs = [line for file in report.files for line in map(make_printable, file.diff.splitlines())]
     return _joined([*_totals(parts), *told, *diffs, *passed, *_gap(report), *closing(report)])
 
 
@@ -65,7 +65,7 @@ def _heads(part: Group, screen: Screen) -> Iterator[str]:
     arrow = f" -> {part.source.target}" if part.source.target else ""
     number = len(part.entries)
     yield ""
-    yield f"{printable(part.source.file)}{arrow}  {number:,} {'entry' if number == 1 else 'entries'}"
+    yield f"{make_printable(part.source.file)}{arrow}  {number:,} {'entry' if number == 1 else 'entries'}"
     yield from (told for line in guesses(part.source) for told in _hung("  ", line, screen))
 
 
@@ -91,7 +91,7 @@ def _summed(said: Iterator[Sum], screen: Screen) -> Iterator[str]:
     for line, (one, _) in zip(lines, rows, strict=True):
         yield from _hung(f"{line}  ", one.reason, screen)
         if one.first:
-            yield " " * (len(line) + 2) + screen.paint(Part.QUIET, printable(one.first))
+            yield " " * (len(line) + 2) + screen.paint(Part.QUIET, make_printable(one.first))
 
 
 def _told(part: Group, screen: Screen) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _plan(report: MigrationReport) -> Iterator[str]:
     yield from _folders(planned[len(named) :])
     short = sum(file.diff.count("\n") for file in planned) <= _DIFF
     shown = [file for file in planned if short or file.state == "changed"]
-    yield from (line for file in shown for line in ["", *map(printable, file.diff.splitlines())])
+    yield from (line for file in shown for line in ["", *map(make_printable, file.diff.splitlines())])
     if len(shown) < len(planned):
         yield ""
         yield f"{counted(len(planned) - len(shown), 'new file')} not shown line by line; {_MORE}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalstore.documents import canonical
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 _WORDS = re.compile(r"(?!(?:true|false|null|yes|no)\b)[A-Za-z_][\w ./@#$-]*")
 
@@ -17,7 +17,7 @@ def outline(value: Any, short: int, margin: str = "") -> Iterator[str]:
     if not isinstance(value, dict | list) or not value or len(flow(value)) <= short:
         yield from (margin + line for line in _leaf(value))
         return
-    names = [f"{printable(key)}:" for key in value] if isinstance(value, dict) else ["-"] * len(value)
+    names = [f"{make_printable(key)}:" for key in value] if isinstance(value, dict) else ["-"] * len(value)
     for name, item in zip(names, value.values() if isinstance(value, dict) else value, strict=True):
         lines = list(outline(item, short))
         if lines == [flow(item)]:
@@ -30,10 +30,10 @@ def outline(value: Any, short: int, margin: str = "") -> Iterator[str]:
 def flow(value: Any) -> str:
     """Write a value on one line, as YAML does; only texts that could be something else are quoted."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{printable(key)}: {flow(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{make_printable(key)}: {flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(flow, value)) + "]"
-    return value if isinstance(value, str) and _WORDS.fullmatch(value) else printable(canonical(value))
+    return value if isinstance(value, str) and _WORDS.fullmatch(value) else make_printable(canonical(value))
 
 
 def _block(value: Any) -> str:
@@ -43,5 +43,5 @@ def _block(value: Any) -> str:
 
 def _leaf(value: Any) -> list[str]:
     if isinstance(value, str) and "\n" in value.strip("\n"):
-        return [printable(line) for line in value.removesuffix("\n").split("\n")]
+        return [make_printable(line) for line in value.removesuffix("\n").split("\n")]
     return [flow(value)]

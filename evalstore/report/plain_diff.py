@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import unified_diff
 
 from evalstore.report.sides import alike
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 _READ = 2000  # lines that are compared; more are told as gone and come
 _AROUND = 3
@@ -18,9 +18,9 @@ def plain_diff(old: bytes | None, new: bytes | None, path: str) -> str:
     """Return how two files differ, None being absent; as git says it for what is no text."""
     names = [f"{side}/{path}" if data is not None else "/dev/null" for side, data in (("a", old), ("b", new))]
     if any(b"\0" in (data or b"") for data in (old, new)):
-        return printable(f"Binary files {names[0]} and {names[1]} differ")
+        return make_printable(f"Binary files {names[0]} and {names[1]} differ")
     before, after = (_lines(data or b"") for data in (old, new))
-    head = [printable(f"--- {names[0]}"), printable(f"+++ {names[1]}")]
+    head = [make_printable(f"--- {names[0]}"), make_printable(f"+++ {names[1]}")]
     return "\n".join([*head, *_hunks(before, after)])
 
 
@@ -31,7 +31,7 @@ def readable(data: bytes) -> str:
 
 def _lines(data: bytes) -> list[str]:
     text = data.decode("utf-8", "backslashreplace").removesuffix("\n")
-    return ["\t".join(map(printable, line.split("\t"))) for line in text.split("\n")] if data else []
+    return ["\t".join(map(make_printable, line.split("\t"))) for line in text.split("\n")] if data else []
 
 
 def _hunks(old: list[str], new: list[str]) -> Iterator[str]:

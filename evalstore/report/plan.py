@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from evalstore.judging import Plan
+from evalstore.judging import CallPlan
 from evalstore.report.columns import columns
 
 
-def text(plan: Plan) -> str:
+def text(plan: CallPlan) -> str:
     """Return one line for each judge and model, and the sum."""
     return "\n".join(_lines(plan))
 
 
-def document(plan: Plan) -> dict[str, Any]:
+def document(plan: CallPlan) -> dict[str, Any]:
     """Return the document that schema/output/plan.schema.json describes."""
     return {"calls": plan.calls, "kept": plan.kept, "judges": [asdict(one) for one in plan.asked]}
 
 
-def _lines(plan: Plan) -> Iterator[str]:
+def _lines(plan: CallPlan) -> Iterator[str]:
     kept = f"; answers that are kept: {plan.kept:,}" if plan.kept else ""
     yield f"judge calls to make: {plan.calls:,}{kept}"
     if plan.asked:

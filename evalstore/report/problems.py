@@ -11,7 +11,7 @@ from evalstore.documents import digest
 from evalstore.errors import Place
 from evalstore.model import Finding, Severity
 from evalstore.report.sides import Line
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 SETTINGS = "evalstore.yaml"  # where a problem stands that no file has
 _PRINT = 16
@@ -90,7 +90,7 @@ def worked(file: str) -> str:
 
 def fingerprint(*facts: str) -> str:
     """Return a short name for what the facts say together."""
-    return digest([printable(fact) for fact in facts])[:_PRINT]
+    return digest([make_printable(fact) for fact in facts])[:_PRINT]
 
 
 def problem(finding: Finding) -> Problem:

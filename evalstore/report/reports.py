@@ -20,7 +20,7 @@ from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from evalstore.diff import Diff, DiffFinding
-    from evalstore.integrity import Verified
+    from evalstore.integrity import Verification
     from evalstore.release import ArtifactStatus, Status
     from evalstore.release.values import MovedReference
 
@@ -112,7 +112,7 @@ def _of_findings(result: Findings) -> Report:
     return report("validate", validated.summary(result), map(problem, result.findings))
 
 
-def _of_verified(result: Verified) -> Report:
+def _of_verified(result: Verification) -> Report:
     return report(result.command, verified.summary(result), map(_on_disk, map(problem, result.findings)))
 
 
@@ -128,5 +128,5 @@ REPORTED: dict[str, Callable[[Any], Report]] = {
     "Diff": _of_diff,
     "Findings": _of_findings,
     "Status": _of_status,
-    "Verified": _of_verified,
+    "Verification": _of_verified,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.columns import columns
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
     from evalstore.catalogue import Catalogue
@@ -54,4 +54,4 @@ def _row(rule: ChangeRule) -> tuple[str, ...]:
 
     level = f"{rule.level}*" if rule.deciders else str(rule.level)
     moves = rule.direction.words if rule.direction.words in _ONE_WAY else "as told"
-    return (rule.number, rule.id, rule.artifact, level, moves, excerpt(shown(rule.message), _SHORT))
+    return (rule.number, rule.id, rule.artifact, level, moves, make_excerpt(shown(rule.message), _SHORT))

@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.report.numbers import number
 from evalstore.report.words import counted
 from evalstore.runs import CheckSummary, Run
-from evalstore.text import excerpt, printable
+from evalstore.text import make_excerpt, make_printable
 
 
 def text(run: Run) -> str:
@@ -48,7 +48,7 @@ def _check(check: CheckSummary) -> dict[str, Any]:
 
 def _lines(run: Run) -> Iterator[str]:
     dataset = run.dataset.ref if run.dataset else run.name
-    yield f"{printable(dataset)}   {excerpt(run.model, 60)}"
+    yield f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}"
     yield ""
     yield f"score      {_points(run.score)}   mean of {counted(run.scored, 'scored question')}, in points of 100"
     yield f"pass rate  {_points(run.pass_rate)}"
@@ -57,11 +57,11 @@ def _lines(run: Run) -> Iterator[str]:
     yield ""
     yield from _table(run.checks)
     yield ""
-    yield f"run  {printable(str(run.path))}"
+    yield f"run  {make_printable(str(run.path))}"
 
 
 def _table(checks: Mapping[str, CheckSummary]) -> Iterator[str]:
-    names = [excerpt(id_, 60) for id_ in checks]
+    names = [make_excerpt(id_, 60) for id_ in checks]
     width = max(map(len, ["check", *names]))
     yield f"{'check':<{width}}  {'mean':>6}  {'pass':>6}  {'fail':>6}  {'missing':>7}  {'error':>6}"
     for name, check in zip(names, checks.values(), strict=True):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.resolve import source
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 if TYPE_CHECKING:
-    from evalstore.store.shown import ArtifactFile
+    from evalstore.store.listing import ArtifactFile
 
 
 def text(shown: ArtifactFile) -> str:
     """Return the file; what could act on a terminal is escaped, tabs and line feeds stay."""
     lines = shown.data.decode("utf-8").split("\n")
-    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in lines)
+    return "\n".join("\t".join(map(make_printable, line.split("\t"))) for line in lines)
 
 
 def document(shown: ArtifactFile) -> Any:

@@ -9,7 +9,7 @@ from itertools import chain, groupby, pairwise, takewhile
 from typing import Any, NamedTuple
 
 from evalstore.report.outline import outline
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 _LINES = 12
 _AROUND = 1  # lines of context
@@ -42,7 +42,7 @@ def sides(old: Any, new: Any, width: int) -> list[Line]:
     compared = _paired(list(_compared(*_apart(before, after))), width)
     more = len(compared) - _LINES
     shown = compared if more <= 1 else [*compared[:_LINES], Line(Mark.MORE, f"{more:,} more lines")]
-    return [Line(mark, _cut(printable(text), width)) for mark, text in shown]
+    return [Line(mark, _cut(make_printable(text), width)) for mark, text in shown]
 
 
 def one_line(old: Any, new: Any, width: int) -> str | None:
@@ -50,7 +50,7 @@ def one_line(old: Any, new: Any, width: int) -> str | None:
     before, after = _lines(old), _lines(new)
     if len(before) != 1 or len(after) != 1:
         return None
-    told = " → ".join(printable(_quoted(value, line)) for value, line in ((old, before[0]), (new, after[0])))
+    told = " → ".join(make_printable(_quoted(value, line)) for value, line in ((old, before[0]), (new, after[0])))
     return told if len(told) <= width else None
 
 

@@ -11,7 +11,7 @@ from evalstore.report.diff import accepted, adjustments
 from evalstore.report.findings import entry, groups
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.words import counted, listed, wrapped
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 if TYPE_CHECKING:
     from evalstore.diff import DiffFinding
@@ -146,7 +146,7 @@ def summary(status: Status) -> str:
 
 def _sentences(status: Status) -> Iterator[str]:
     if status.interrupted:
-        yield printable(status.interrupted)
+        yield make_printable(status.interrupted)
     moved = sum(standing.state == _MOVED for standing in status.artifacts)
     changed = len(status.artifacts) - moved
     yield _changed(status, changed) if changed else f"{_count(status.total)}, all as released"

@@ -10,22 +10,22 @@ from evalstore.report.screen import PAPER, Screen
 from evalstore.report.words import counted, listed
 
 if TYPE_CHECKING:
-    from evalstore.integrity import Verified
+    from evalstore.integrity import Verification
 
 
-def text(result: Verified, screen: Screen = PAPER) -> str:
+def text(result: Verification, screen: Screen = PAPER) -> str:
     """Return the findings as validate shows them, and a line that says what was looked at."""
     return "\n\n".join([*([findings.groups(result.findings, screen)] if result.findings else []), summary(result)])
 
 
-def summary(result: Verified) -> str:
+def summary(result: Verification) -> str:
     """Return what was looked at, and how many findings there are."""
     counts = ((result.releases, "release"), (result.ledgers, "ledger"), (result.locked, "locked reference"))
     looked = listed(counted(number, word) for number, word in counts)
     return f"{looked}: {findings.tally(result.findings) if result.findings else 'all as they were released'}"
 
 
-def document(result: Verified) -> Any:
+def document(result: Verification) -> Any:
     """Return the JSON document, of the same shape as that of validate."""
     files = result.releases + result.ledgers + bool(result.locked)
     return findings.document(Findings(files, result.findings))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from textwrap import TextWrapper
 
 from evalstore.report.screen import PAPER
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 
 def counted(number: int, word: str) -> str:
@@ -31,4 +31,4 @@ def wrapped(*sentences: str, width: int = PAPER.width, lead: str = "", inner: st
     lines = TextWrapper(
         width, initial_indent=lead, subsequent_indent=inner, break_on_hyphens=False, break_long_words=False
     )
-    return [line for sentence in sentences for line in lines.wrap(printable(sentence))]
+    return [line for sentence in sentences for line in lines.wrap(make_printable(sentence))]

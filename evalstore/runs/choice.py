@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 
 from evalstore.errors import Place, RefusedError, UsageError
 from evalstore.runs.imports.entry import Entry, Series
-from evalstore.text import excerpt, nearest
+from evalstore.text import make_excerpt, find_nearest
 
-Names = dict[str, list[str]]
+NamesByPart = dict[str, list[str]]
 
 _PARTS = Series._fields
 _SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SeriesFilter:
     """What is wanted, by part of a `Series`: a name, or its beginning and `*`; `any_model` takes all models for one."""
 
     only: Mapping[str, str] = field(default_factory=dict)
@@ -25,83 +25,83 @@ class Choice:
     def __post_init__(self) -> None:
         for part in self.only:
             if part not in _PARTS:
-                near = nearest(part, _PARTS)
+                near = find_nearest(part, _PARTS)
                 hint = f"did you mean `{near}`?" if near else f"they are by {', '.join(_PARTS)}"
-                raise UsageError(f"outputs are not told apart by '{excerpt(part, 40)}'", hint=hint)
+                raise UsageError(f"outputs are not told apart by '{make_excerpt(part, 40)}'", hint=hint)
 
-    def takes(self, series: Series) -> bool:
+    def matches(self, series: Series) -> bool:
         """Whether an entry of this series is wanted."""
-        return all(_fits(getattr(series, part), wanted) for part, wanted in self.only.items())
+        return all(_matches_name(getattr(series, part), wanted) for part, wanted in self.only.items())
 
     @property
-    def alike(self) -> tuple[str, ...]:
+    def single_parts(self) -> tuple[str, ...]:
         """The parts of which a run holds one each."""
         return tuple(part for part in _PARTS if not (part == "model" and self.any_model))
 
-    def notes(self) -> Iterator[str]:
+    def describe(self) -> Iterator[str]:
         """Say what of a file was taken, for the run's record."""
         if self.only:
             yield f"of the outputs, only those of {self}"
 
     def __str__(self) -> str:
-        return " and ".join(f"{part} '{excerpt(name, 60)}'" for part, name in self.only.items())
+        return " and ".join(f"{part} '{make_excerpt(name, 60)}'" for part, name in self.only.items())
 
 
-def chosen(read: Callable[[], Iterator[Entry]], choice: Choice, file: str) -> Iterator[Entry]:
+def filter_entries(read: Callable[[], Iterator[Entry]], choice: SeriesFilter, file: str) -> Iterator[Entry]:
     """Yield the wanted entries; `RefusedError`, with the names that there are, for several series, or for none."""
     first: dict[str, str] = {}
-    known: dict[Series, bool] = {}
+    matching: dict[Series, bool] = {}
     for entry in read():
-        wanted = known.get(entry.series)
+        wanted = matching.get(entry.series)
         if wanted is None:
-            wanted = known[entry.series] = choice.takes(entry.series)
-            if wanted and _apart(entry.series, first, choice.alike):
-                raise _several(_names(read(), choice), choice, file)
+            wanted = matching[entry.series] = choice.matches(entry.series)
+            if wanted and _is_another_series(entry.series, first, choice.single_parts):
+                raise _several_series_error(_collect_names(read(), choice), choice, file)
         if wanted:
             yield entry
-    if choice.only and not any(known.values()):
-        raise _none(_names(read(), Choice()), choice, file)
+    if choice.only and not any(matching.values()):
+        raise _no_series_error(_collect_names(read(), SeriesFilter()), choice, file)
 
 
-def _apart(series: Series, first: dict[str, str], alike: tuple[str, ...]) -> bool:
+def _is_another_series(series: Series, first: dict[str, str], alike: tuple[str, ...]) -> bool:
     """Whether a series has another name in a part than the first that had one, which is kept in `first`."""
     names = ((part, getattr(series, part)) for part in alike)
     return any(name is not None and first.setdefault(part, name) != name for part, name in names)
 
 
-def _fits(name: str | None, wanted: str) -> bool:
+def _matches_name(name: str | None, wanted: str) -> bool:
     if name is None or not wanted.endswith("*"):
         return name == wanted
     return name.startswith(wanted[:-1])
 
 
-def _names(entries: Iterable[Entry], choice: Choice) -> Names:
+def _collect_names(entries: Iterable[Entry], choice: SeriesFilter) -> NamesByPart:
     found: dict[str, dict[str, None]] = {part: {} for part in _PARTS}
     for entry in entries:
-        for part in _PARTS if choice.takes(entry.series) else ():
+        for part in _PARTS if choice.matches(entry.series) else ():
             name = getattr(entry.series, part)
             if name is not None:
                 found[part][name] = None
     return {part: list(names) for part, names in found.items()}
 
 
-def _several(names: Names, choice: Choice, file: str) -> RefusedError:
-    apart = {part: names[part] for part in choice.alike if len(names[part]) > 1}
-    counted = " and ".join(f"{len(several):,} {part}s" for part, several in apart.items())
-    options = "; ".join(f"--only {part}={_listed(several)}" for part, several in apart.items())
-    all_ = "; or take them for one with --model NAME" if list(apart) == ["model"] else ""
+def _several_series_error(names: NamesByPart, choice: SeriesFilter, file: str) -> RefusedError:
+    differing = {part: names[part] for part in choice.single_parts if len(names[part]) > 1}
+    counted = " and ".join(f"{len(several):,} {part}s" for part, several in differing.items())
+    options = "; ".join(f"--only {part}={_list_names(several)}" for part, several in differing.items())
+    all_ = "; or take them for one with --model NAME" if list(differing) == ["model"] else ""
     return RefusedError(
         f"holds outputs of {counted}, and a run holds one", place=Place(file), hint=f"choose with {options}{all_}"
     )
 
 
-def _none(names: Names, choice: Choice, file: str) -> RefusedError:
-    there = "; ".join(f"{part} {_listed(names[part])}" for part in choice.only if names[part])
+def _no_series_error(names: NamesByPart, choice: SeriesFilter, file: str) -> RefusedError:
+    there = "; ".join(f"{part} {_list_names(names[part])}" for part in choice.only if names[part])
     unnamed = " or ".join(part for part in choice.only if not names[part])
     hint = f"there is {there}" if there else f"its outputs name no {unnamed}"
     return RefusedError(f"holds no output of {choice}", place=Place(file), hint=hint)
 
 
-def _listed(names: list[str]) -> str:
-    shown = " | ".join(f"'{excerpt(name, 60)}'" for name in names[:_SHOWN])
-    return shown if len(names) <= _SHOWN else f"{shown} | … ({len(names):,} in all)"
+def _list_names(names: list[str]) -> str:
+    listing = " | ".join(f"'{make_excerpt(name, 60)}'" for name in names[:_SHOWN])
+    return listing if len(names) <= _SHOWN else f"{listing} | … ({len(names):,} in all)"

@@ -22,9 +22,9 @@ from typing import Any
 from evalstore.documents import canonical
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Verdict
-from evalstore.runs.calls import message_calls
-from evalstore.runs.values import LATEST, CheckSummary, Row, Run
-from evalstore.text import excerpt
+from evalstore.runs.calls import calls_as_messages
+from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run
+from evalstore.text import make_excerpt
 
 # version -> the label of its rows; until 0.2.3 it had a prefix, which the label of an aggregate never had.
 LABELS = {LATEST: LATEST, "0.2.2": "instance_level_eval_0.2.2"}
@@ -38,16 +38,16 @@ _SOURCE = {
     "evaluator_relationship": "other",
 }
 # Encoders are made once: `json.dumps` makes one for every call that is not its default.
-_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _sorted_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _MODEL_DETAILS = {"deployment_type": "unknown", "model_availability": "unknown"}
 
 
-def instance(row: Row, run: Run) -> dict[str, Any]:
+def format_row(row: GradedRow, run: Run) -> dict[str, Any]:
     """Return one row as an instance-level record of `run`, of which it reads version, id, model and name."""
     calls = row.output.tool_calls
     return {
-        "schema_version": _label(run.eee_version),
+        "schema_version": _row_label(run.eee_version),
         "evaluation_id": run.id,
         "model_id": run.model,
         "evaluation_name": run.name,
@@ -56,15 +56,15 @@ def instance(row: Row, run: Run) -> dict[str, Any]:
         "sample_hash": _sample_hash(row),
         "interaction_type": "single_turn" if calls is None else "agentic",
         "input": {"raw": row.input, "reference": list(row.reference)},
-        **({"output": {"raw": [row.output.text]}} if calls is None else {"messages": _messages(row)}),
+        **({"output": {"raw": [row.output.text]}} if calls is None else {"messages": _format_messages(row)}),
         "answer_attribution": [],
-        "evaluation": {"score": _number(row.score), "is_correct": row.verdict is Verdict.PASS},
+        "evaluation": {"score": _score_or_unknown(row.score), "is_correct": row.verdict is Verdict.PASS},
         **({"error": row.reason or "unscored"} if row.score is None else {}),
         "metadata": _row_details(row),
     }
 
 
-def aggregate(run: Run) -> dict[str, Any]:
+def format_aggregate(run: Run) -> dict[str, Any]:
     """Return a run as an aggregate record with two results, the mean score and the pass rate."""
     return {
         "schema_version": run.eee_version,
@@ -79,33 +79,33 @@ def aggregate(run: Run) -> dict[str, Any]:
         },
         "model_info": {"name": run.model, "id": run.model, "additional_details": _MODEL_DETAILS},
         "evaluation_results": [
-            _result(run, SCORE, run.score, _score_details(run)),
-            _result(run, PASS_RATE, run.pass_rate, {"evalstore_score": exact_text(run.pass_rate)}),
+            _format_result(run, SCORE, run.score, _score_details(run)),
+            _format_result(run, PASS_RATE, run.pass_rate, {"evalstore_score": format_exact_score(run.pass_rate)}),
         ],
     }
 
 
-def exact_text(score: Fraction | None) -> str:
+def format_exact_score(score: Fraction | None) -> str:
     """Write an exact score as `2/3`; empty for none."""
     return "" if score is None else str(score)
 
 
-def _label(version: str) -> str:
+def _row_label(version: str) -> str:
     if version not in LABELS:
         raise RefusedError(
-            f"no run is written as Every Eval Ever {excerpt(version)}", hint=f"known: {', '.join(LABELS)}"
+            f"no run is written as Every Eval Ever {make_excerpt(version)}", hint=f"known: {', '.join(LABELS)}"
         )
     return LABELS[version]
 
 
-def _result(run: Run, metric: str, score: Fraction | None, details: Mapping[str, str]) -> dict[str, Any]:
+def _format_result(run: Run, metric: str, score: Fraction | None, details: Mapping[str, str]) -> dict[str, Any]:
     return {
         "evaluation_result_id": metric,
         "evaluation_name": run.name,
         "source_data": {
             "dataset_name": run.name,
             "source_type": "other",
-            "additional_details": {"evalstore_dataset": _json(run.dataset and asdict(run.dataset))},
+            "additional_details": {"evalstore_dataset": _encode_json(run.dataset and asdict(run.dataset))},
         },
         "metric_config": {
             "evaluation_description": _METRICS[metric],
@@ -118,16 +118,16 @@ def _result(run: Run, metric: str, score: Fraction | None, details: Mapping[str,
             "min_score": 0,
             "max_score": 1,
         },
-        "score_details": {"score": _number(score), "details": dict(details)},
+        "score_details": {"score": _score_or_unknown(score), "details": dict(details)},
     }
 
 
 def _library_details(run: Run) -> dict[str, str]:
     return {
-        "evalstore_harness": _json(dict(run.harness)),
+        "evalstore_harness": _encode_json(dict(run.harness)),
         "evalstore_commit": run.commit or "",
-        "evalstore_rubrics": _json([asdict(pinned) for pinned in run.rubrics]),
-        "evalstore_judges": _json([asdict(pinned) for pinned in run.judges]),
+        "evalstore_rubrics": _encode_json([asdict(pinned) for pinned in run.rubrics]),
+        "evalstore_judges": _encode_json([asdict(pinned) for pinned in run.judges]),
         "evalstore_outputs_sha256": run.outputs_sha256,
         "evalstore_samples": run.samples.name,
     }
@@ -135,29 +135,29 @@ def _library_details(run: Run) -> dict[str, str]:
 
 def _score_details(run: Run) -> dict[str, str]:
     return {
-        "evalstore_score": exact_text(run.score),
+        "evalstore_score": format_exact_score(run.score),
         "evalstore_scored": str(run.scored),
         "evalstore_unscored": str(run.unscored),
         "evalstore_without_output": str(run.without_output),
         "evalstore_without_question": str(run.without_question),
-        "evalstore_checks": _json({id_: _summary(check) for id_, check in run.checks.items()}),
-        "evalstore_notes": _json(list(run.notes)),
+        "evalstore_checks": _encode_json({id_: _format_summary(check) for id_, check in run.checks.items()}),
+        "evalstore_notes": _encode_json(list(run.notes)),
     }
 
 
-def _summary(check: CheckSummary) -> dict[str, Any]:
-    return {**asdict(check), "mean": exact_text(check.mean)}
+def _format_summary(check: CheckSummary) -> dict[str, Any]:
+    return {**asdict(check), "mean": format_exact_score(check.mean)}
 
 
-def _row_details(row: Row) -> dict[str, str]:
+def _row_details(row: GradedRow) -> dict[str, str]:
     calls = row.output.tool_calls
     return {
-        "evalstore_score": exact_text(row.score),
+        "evalstore_score": format_exact_score(row.score),
         "evalstore_verdict": row.verdict,
         "evalstore_reason": row.reason,
         "evalstore_rubric": row.rubric,
         "evalstore_rubric_digest": row.rubric_digest,
-        "evalstore_checks": f"[{','.join([_check(check) for check in row.checks])}]",
+        "evalstore_checks": f"[{','.join([_format_check(check) for check in row.checks])}]",
         "evalstore_input_digest": row.input_digest,
         "evalstore_reference_digest": row.reference_digest,
         "evalstore_output_digest": row.output_digest,
@@ -167,13 +167,13 @@ def _row_details(row: Row) -> dict[str, str]:
 
 
 @lru_cache(maxsize=1024)
-def _check(check: CheckResult) -> str:
+def _format_check(check: CheckResult) -> str:
     """Return a check's result as JSON; most outputs of a run have one of a few results."""
-    return _json(
+    return _encode_json(
         {
             "id": check.id,
             "kind": check.kind,
-            "score": exact_text(check.score),
+            "score": format_exact_score(check.score),
             "verdict": check.verdict,
             "unscored": check.unscored,
             "reason": check.reason,
@@ -183,23 +183,23 @@ def _check(check: CheckResult) -> str:
     )
 
 
-def _messages(row: Row) -> list[dict[str, Any]]:
+def _format_messages(row: GradedRow) -> list[dict[str, Any]]:
     return [
         {"turn_idx": 0, "role": "user", "content": row.input},
         {
             "turn_idx": 1,
             "role": "assistant",
             "content": row.output.text,
-            "tool_calls": list(message_calls(row.output.tool_calls or ())),
+            "tool_calls": list(calls_as_messages(row.output.tool_calls or ())),
         },
     ]
 
 
-def _sample_hash(row: Row) -> str:
+def _sample_hash(row: GradedRow) -> str:
     """Return the hash by the recipe of the format's contributor guide."""
     sample = {"raw": row.input, "reference": list(row.reference)}
     return hashlib.sha256(_sorted_json(sample).encode()).hexdigest()
 
 
-def _number(score: Fraction | None) -> float:
+def _score_or_unknown(score: Fraction | None) -> float:
     return UNKNOWN if score is None else float(score)

@@ -8,15 +8,15 @@ from typing import Any
 
 from evalstore.documents import read_row
 from evalstore.errors import Place
-from evalstore.model import CheckResult, Unscored, Verdict
+from evalstore.model import CheckResult, UnscoredReason, Verdict
 from evalstore.runs.form import UNKNOWN
 from evalstore.runs.recorded import recorded_of
 from evalstore.runs.shape import exact_score, number_of, text_of, text_or
-from evalstore.runs.values import Row
-from evalstore.text import excerpt
+from evalstore.runs.values import GradedRow
+from evalstore.text import make_excerpt
 
 
-def graded_of(value: Mapping[str, Any], place: Place) -> Row | None:
+def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
     """Return a row with its grade; None when its model gave no output. In rows of others, -1 means unscored."""
     recorded = recorded_of(value, place)
     if recorded is None:
@@ -24,7 +24,7 @@ def graded_of(value: Mapping[str, Any], place: Place) -> Row | None:
     details, (asked, reference) = value.get("metadata") or {}, _asked(value)
     score, verdict = _grade(value, details)
     checks = read_row(text_or(details, "evalstore_checks", "[]").encode(), place.file, place.line or 0)
-    return Row(
+    return GradedRow(
         id=recorded.id,
         input=asked,
         reference=reference,
@@ -69,7 +69,7 @@ def _agreed(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
     grade = exact_score(score), Verdict(verdict)
     if (grade[0] is None) == (grade[1] is Verdict.UNSCORED):
         return grade
-    raise ValueError(f"the verdict '{verdict}' contradicts the score '{excerpt(score, 40)}'")
+    raise ValueError(f"the verdict '{verdict}' contradicts the score '{make_excerpt(score, 40)}'")
 
 
 def _check(check: Mapping[str, Any]) -> CheckResult:
@@ -80,7 +80,7 @@ def _check(check: Mapping[str, Any]) -> CheckResult:
         score=score,
         verdict=verdict,
         reason=text_of(check, "reason"),
-        unscored=Unscored(check["unscored"]) if check["unscored"] else None,
+        unscored=UnscoredReason(check["unscored"]) if check["unscored"] else None,
         engine=text_of(check, "engine"),
         replies=text_or(check, "replies"),
     )

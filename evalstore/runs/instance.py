@@ -12,27 +12,27 @@ from typing import Any
 from evalstore.documents import read_row
 from evalstore.errors import LoadError, Place
 from evalstore.model import Output
-from evalstore.runs.calls import Calls, recorded_calls, told_calls
+from evalstore.runs.calls import ToolCalls, read_calls, calls_of_messages
 from evalstore.runs.labels import row_doubt
-from evalstore.runs.values import Recorded
-from evalstore.text import excerpt, nearest
+from evalstore.runs.values import StoredOutput
+from evalstore.text import make_excerpt, find_nearest
 
 Turns = Sequence[Mapping[str, Any]]
 
 
-def recorded_instance(row: Mapping[str, Any], place: Place) -> Recorded | None:
+def recorded_instance(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
     """Return what one row records; None when its model gave no output."""
     id_, model = _sample_id(row, place), row.get("model_id")
     turns = _turns(row, place)
     text = _response(row, place) if turns is None else _answer(row, turns, place)
     if text is None:
         return None
-    return Recorded(
+    return StoredOutput(
         id=id_,
         output=Output(text, _calls(row, turns or (), place)),
         line=place.line or 0,
         model=model if isinstance(model, str) else None,
-        instance=True,
+        from_eee_row=True,
         doubt=row_doubt(row),
     )
 
@@ -42,10 +42,10 @@ def _sample_id(row: Mapping[str, Any], place: Place) -> str:
     # Some rows labelled 0.2.0 number their samples.
     if isinstance(id_, str | int) and not isinstance(id_, bool):
         return str(id_)
-    near = nearest("sample_id", row.keys() - {"sample_id"})
+    near = find_nearest("sample_id", row.keys() - {"sample_id"})
     wrong = "its `sample_id` is no text" if "sample_id" in row else "it has no `sample_id`"
-    label = f", labelled {excerpt(str(row['schema_version']), 60)}," if "schema_version" in row else ""
-    hint = f"it has `{excerpt(near, 60)}`, which no version has" if near and near.startswith("sample") else None
+    label = f", labelled {make_excerpt(str(row['schema_version']), 60)}," if "schema_version" in row else ""
+    hint = f"it has `{make_excerpt(near, 60)}`, which no version has" if near and near.startswith("sample") else None
     raise LoadError(f"this row of Every Eval Ever{label} cannot be read: {wrong}", place=place, hint=hint)
 
 
@@ -63,7 +63,7 @@ def _response(row: Mapping[str, Any], place: Place) -> str | None:
     output = row.get("output", row.get("response"))
     if isinstance(output, dict):
         if "raw" not in output:
-            others = excerpt(", ".join(output), 60)
+            others = make_excerpt(", ".join(output), 60)
             raise LoadError("its `output` has no `raw`", place=place, hint=f"it has {others}" if others else None)
         output = output["raw"]
     texts = output if isinstance(output, list) else [output]
@@ -93,9 +93,9 @@ def _final_turn(attribution: Any) -> Any:
     return final[-1].get("turn_idx") if final else None
 
 
-def _calls(row: Mapping[str, Any], turns: Turns, place: Place) -> Calls | None:
+def _calls(row: Mapping[str, Any], turns: Turns, place: Place) -> ToolCalls | None:
     metadata = row.get("metadata")
     exact = metadata.get("evalstore_tool_calls") if isinstance(metadata, dict) else None
     if not isinstance(exact, str):
-        return told_calls(turns, place)
-    return recorded_calls(read_row(exact.encode(), place.file, place.line or 0), place)
+        return calls_of_messages(turns, place)
+    return read_calls(read_row(exact.encode(), place.file, place.line or 0), place)

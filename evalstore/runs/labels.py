@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from evalstore.runs.traits import AGGREGATE_TRAITS, ROW_TRAITS, VERSIONS, Record, Trait
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 # Labels are spelled with and without the prefix, and drafts of the format left out the patch.
 _LABEL = re.compile(r"(?:instance_level_eval_)?v?([0-9]\.[0-9])(\.[0-9])?", re.ASCII)
@@ -41,7 +41,7 @@ def _doubt(record: Record, foreign: Mapping[str, tuple[Trait, ...]]) -> str:
         return ""
     version = version_of(label) if isinstance(label, str) else None
     if version is None:
-        return f"labelled {excerpt(str(label), 60)}, which was never published"
+        return f"labelled {make_excerpt(str(label), 60)}, which was never published"
     found = next((trait for trait in foreign[version] if trait.holds(record)), None)
     return f"labelled {label}, but {found.words}, as {found.when}" if found else ""
 

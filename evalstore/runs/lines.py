@@ -9,12 +9,12 @@ from typing import Any
 
 from evalstore.documents import LINE_LIMIT, read_row
 from evalstore.errors import LoadError, Place
-from evalstore.files import open_named
+from evalstore.files import open_user_file
 
 
 def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) for every line that is not blank; anything else is a `LoadError` at file:line."""
-    with open_named(path) as file:
+    with open_user_file(path) as file:
         number = 0
         # A limit, because the whole of a file without line breaks would be one line.
         while line := file.readline(LINE_LIMIT + 2):
@@ -30,7 +30,7 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, in hex."""
     found = hashlib.sha256()
-    with open_named(path) as file:
+    with open_user_file(path) as file:
         while block := file.read(1 << 20):
             found.update(block)
     return found.hexdigest()

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.errors import LoadError, Place
-from evalstore.runs.aggregate import lies, read_held
-from evalstore.runs.choice import Choice, chosen
+from evalstore.runs.aggregate import file_exists, read_embedded_samples
+from evalstore.runs.choice import SeriesFilter, filter_entries
 from evalstore.runs.imports import inspect_archive, inspect_json, promptfoo
 from evalstore.runs.imports.entry import Entry, LeftOut, Series
 from evalstore.runs.imports.guess import guess_of
@@ -18,7 +18,7 @@ from evalstore.runs.imports.head import ARCHIVE, EMPTY, OBJECT, kind_of, names_i
 from evalstore.runs.lines import read_objects
 from evalstore.runs.read import read_run
 from evalstore.runs.recorded import recorded_of
-from evalstore.runs.values import Recorded
+from evalstore.runs.values import StoredOutput
 
 
 class Shape(NamedTuple):
@@ -35,7 +35,7 @@ def _lines(path: Path) -> Iterator[Entry]:
 
 
 def _held(path: Path) -> Iterator[Entry]:
-    return _recorded(read_held(path), path)
+    return _recorded(read_embedded_samples(path), path)
 
 
 def _recorded(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[Entry]:
@@ -65,14 +65,14 @@ SHAPES = (
 _ALMOST = frozenset({"id", "output", "schema_version"})
 
 
-def read_outputs(path: Path, choice: Choice | None = None) -> Iterator[Recorded | LeftOut]:
+def read_outputs(path: Path, choice: SeriesFilter | None = None) -> Iterator[StoredOutput | LeftOut]:
     """Yield the outputs of a file of any of the `SHAPES`, in its order, and in their places those that are missing.
 
     A file of several models, prompts or epochs is refused unless `choice` leaves one. A part that cannot be read is a
     `LoadError` at its line, or at its place in an archive.
     """
     shape = shape_of(path)
-    for entry in chosen(partial(shape.read, path), choice or Choice(), str(path)):
+    for entry in filter_entries(partial(shape.read, path), choice or SeriesFilter(), str(path)):
         yield entry.found
 
 
@@ -99,7 +99,7 @@ def samples_of(path: Path) -> Path:
     if shape_of(path) is not _RUN:
         return path
     samples = read_run(path).samples
-    if not lies(samples):
+    if not file_exists(samples):
         raise LoadError(
             "the rows of this run do not lie beside it", place=Place(str(path)), hint=f"put {samples.name} there"
         )

@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 
 from evalstore.documents import read_row
 from evalstore.errors import Place
-from evalstore.runs.aggregate import read_aggregate, read_held, rows_place
+from evalstore.runs.aggregate import read_aggregate, read_embedded_samples, find_rows_file
 from evalstore.runs.form import PASS_RATE, SCORE, UNKNOWN
-from evalstore.runs.graded import graded_of
+from evalstore.runs.graded import read_graded_row
 from evalstore.runs.labels import aggregate_doubt, version_of
 from evalstore.runs.lines import read_objects
 from evalstore.runs.shape import count_of, exact_score, number_of, text_of, text_or, within, worded
-from evalstore.runs.values import CheckSummary, Pinned, Row, Run
+from evalstore.runs.values import CheckSummary, UsedArtifact, GradedRow, Run
 
 _Stored = TypeVar("_Stored", dict[str, Any], list[Any])
 _DECIMAL = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?", re.ASCII)
@@ -34,16 +34,16 @@ def read_run(path: Path) -> Run:
         return _run(read_aggregate(path), path, place)
 
 
-def read_rows(run: Run) -> Iterator[Row]:
+def read_rows(run: Run) -> Iterator[GradedRow]:
     """Yield the rows of a run in the order of its file; `LoadError` at file:line for one that is none.
 
     A row without any output is left out. In rows of others, a score of -1 is read as unscored.
     """
     held = run.samples == run.path
-    for line, row in read_held(run.path) if held else read_objects(run.samples):
+    for line, row in read_embedded_samples(run.path) if held else read_objects(run.samples):
         place = Place(str(run.samples), line)
         with worded(place, "this line is no row of a run"):
-            found = graded_of(row, place)
+            found = read_graded_row(row, place)
         if found is not None:
             yield found
 
@@ -64,7 +64,7 @@ def _run(value: Mapping[str, Any], path: Path, place: Place) -> Run:
     label, doubt = value.get("schema_version"), aggregate_doubt(value)
     return Run(
         path=path,
-        samples=rows_place(value, path),
+        samples=find_rows_file(value, path),
         id=text_of(value, "evaluation_id"),
         name=text_of(first, "evaluation_name") if first else text_of(value, "evaluation_id"),
         at=text_of(value, "evaluation_timestamp" if value.get("evaluation_timestamp") else "retrieved_timestamp"),
@@ -116,8 +116,8 @@ def _names_dataset(source: Mapping[str, Any]) -> bool:
     return bool(source.get("evalstore_dataset", "null") != "null")
 
 
-def _pinned(value: Mapping[str, Any]) -> Pinned:
-    pinned = Pinned(**value)
+def _pinned(value: Mapping[str, Any]) -> UsedArtifact:
+    pinned = UsedArtifact(**value)
     required = pinned.ref, pinned.version, pinned.digest, pinned.scoring_digest
     if all(isinstance(part, str | None) for part in astuple(pinned)) and None not in required:
         return pinned

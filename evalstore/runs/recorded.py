@@ -7,14 +7,14 @@ from typing import Any
 
 from evalstore.errors import LoadError, Place
 from evalstore.model import Output
-from evalstore.runs.calls import recorded_calls
+from evalstore.runs.calls import read_calls
 from evalstore.runs.instance import recorded_instance
-from evalstore.runs.values import Recorded
+from evalstore.runs.values import StoredOutput
 
 _SHAPES = 'a line is {"id": "…", "output": "…"}, or a row of Every Eval Ever with its `sample_id`'
 
 
-def recorded_of(row: Mapping[str, Any], place: Place) -> Recorded | None:
+def recorded_of(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
     """Return what one line records; None when its model gave no output."""
     if "sample_id" in row or "schema_version" in row:
         return recorded_instance(row, place)
@@ -22,4 +22,4 @@ def recorded_of(row: Mapping[str, Any], place: Place) -> Recorded | None:
         if not isinstance(row.get(key), str):
             wrong = f"its `{key}` is no text" if key in row else f"it has no `{key}`"
             raise LoadError(f"this line is no output: {wrong}", place=place, hint=_SHAPES)
-    return Recorded(row["id"], Output(row["output"], recorded_calls(row.get("tool_calls"), place)), place.line or 0)
+    return StoredOutput(row["id"], Output(row["output"], read_calls(row.get("tool_calls"), place)), place.line or 0)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.errors import LoadError, Place
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 # `Fraction` would also take 1e999999999, and calculate it.
 _EXACT = re.compile("-?[0-9]{1,4000}(?:/0*[1-9][0-9]{0,3999})?", re.ASCII)
@@ -42,7 +42,7 @@ def count_of(value: Any) -> int:
     """Return a count, which is written as a number or as the text of one."""
     if isinstance(value, str | int) and _COUNT.fullmatch(str(value)):
         return int(value)
-    raise ValueError(f"'{excerpt(str(value), 40)}' is no count")
+    raise ValueError(f"'{make_excerpt(str(value), 40)}' is no count")
 
 
 def within(holder: Any, key: str) -> Mapping[str, Any]:
@@ -55,7 +55,7 @@ def number_of(score: Any) -> Fraction | None:
     """Return a score exactly, None for null; true and false, which some versions allow, are 1 and 0."""
     if score is None or isinstance(score, int | Decimal):
         return None if score is None else Fraction(score)
-    raise ValueError(f"its score '{excerpt(str(score), 40)}' is no number")
+    raise ValueError(f"its score '{make_excerpt(str(score), 40)}' is no number")
 
 
 def exact_score(text: str) -> Fraction | None:
@@ -63,11 +63,11 @@ def exact_score(text: str) -> Fraction | None:
     if not text:
         return None
     if not _EXACT.fullmatch(text):
-        raise ValueError(f"'{excerpt(text, 40)}' is no exact score")
+        raise ValueError(f"'{make_excerpt(text, 40)}' is no exact score")
     return Fraction(text)
 
 
 def _fault(error: Exception) -> str:
     if isinstance(error, KeyError):
-        return f"it has no {excerpt(str(error))}"
-    return excerpt(str(error)) if isinstance(error, ValueError) else "a value in it has another shape"
+        return f"it has no {make_excerpt(str(error))}"
+    return make_excerpt(str(error)) if isinstance(error, ValueError) else "a value in it has another shape"

@@ -19,7 +19,7 @@ _OURS = re.compile(r"\..+\.[0-9a-f]{8}" + re.escape(_SUFFIX), re.DOTALL)
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def begin(folder: Path, name: str) -> BinaryIO:
+def open_temporary(folder: Path, name: str) -> BinaryIO:
     """Open a new hidden file in `folder`, which no sweep removes until it is closed."""
     while True:
         file = (folder / f".{name}.{secrets.token_hex(4)}{_SUFFIX}").open("xb", buffering=_BUFFER)
@@ -31,21 +31,21 @@ def begin(folder: Path, name: str) -> BinaryIO:
         file.close()
 
 
-def discard(file: BinaryIO) -> None:
+def discard_temporary(file: BinaryIO) -> None:
     """Close and remove a file of `begin`, wherever it stands by now."""
     with suppress(OSError):  # what did not fit on the disk is thrown away with the rest
         file.close()
     Path(file.name).unlink(missing_ok=True)
 
 
-def sweep(folder: Path) -> None:
+def remove_abandoned(folder: Path) -> None:
     """Remove the files of `begin` that nobody holds: whoever wrote them was killed."""
     for name in filter(_OURS.fullmatch, os.listdir(folder)):  # noqa: PTH208  # names are all that is wanted
         with suppress(OSError):  # held, gone by now, or another user's: not ours to remove
-            _remove_free(folder / name)
+            _remove_if_unlocked(folder / name)
 
 
-def _remove_free(path: Path) -> None:
+def _remove_if_unlocked(path: Path) -> None:
     descriptor = os.open(path, _OPEN)
     try:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -16,7 +16,7 @@ LATEST = "0.3.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class UsedArtifact:
     """An artifact as one run used it; `ref` is exact: `…@1.2.0`, `…@git:<commit>`, or `…@worktree`."""
 
     ref: str
@@ -28,7 +28,7 @@ class Pinned:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class StoredOutput:
     """One stored output: the question's id, what the model answered, and the line it stands on.
 
     `instance` says that it comes from a row of Every Eval Ever, where one output may have a row for every metric, and
@@ -39,12 +39,12 @@ class Recorded:
     output: Output
     line: int
     model: str | None = None
-    instance: bool = False
+    from_eee_row: bool = False
     doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GradedRow:
     """One question's output and its grade; `rubric` is the exact reference of a rubric in `Run.rubrics`, or empty."""
 
     id: str
@@ -97,8 +97,8 @@ class Run:
     name: str
     at: str
     model: str
-    dataset: Pinned | None
-    rubrics: tuple[Pinned, ...]
+    dataset: UsedArtifact | None
+    rubrics: tuple[UsedArtifact, ...]
     outputs_sha256: str
     score: Fraction | None
     pass_rate: Fraction | None
@@ -106,7 +106,7 @@ class Run:
     unscored: int
     checks: Mapping[str, CheckSummary]
     harness: Mapping[str, str]
-    judges: tuple[Pinned, ...] = ()
+    judges: tuple[UsedArtifact, ...] = ()
     commit: str | None = None
     without_output: int = 0
     without_question: int = 0

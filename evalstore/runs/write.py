@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalstore.errors import ConflictError, Place, RefusedError
-from evalstore.runs.form import aggregate, instance
-from evalstore.runs.temporary import begin, discard, sweep
-from evalstore.runs.values import Row, Run
+from evalstore.runs.form import format_aggregate, format_row
+from evalstore.runs.temporary import open_temporary, discard_temporary, remove_abandoned
+from evalstore.runs.values import GradedRow, Run
 
 _NAME_LIMIT = 160
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
@@ -33,62 +33,62 @@ def run_name(*parts: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class RunWriter:
     """A run on its way: its rows so far are in a temporary file that no reader takes for a run."""
 
     folder: Path
     name: str
     rows: BinaryIO
 
-    def add(self, row: Row, run: Run) -> None:
+    def write_row(self, row: GradedRow, run: Run) -> None:
         """Write one row of `run`."""
-        line = _line(instance(row, run))
+        line = _encode_row(format_row(row, run))
         try:
             self.rows.write(line)
         except OSError as error:
-            raise _refused(self.folder, error) from None
+            raise _disk_error(self.folder, error) from None
 
-    def finish(self, run: Run) -> Run:
+    def publish(self, run: Run) -> Run:
         """Publish the rows, then the aggregate, under the first name that is free; return `run` with its paths."""
-        with _writing(self.folder):
-            _settle(self.rows)
+        with _refuse_disk_errors(self.folder):
+            _flush_to_disk(self.rows)
             for number in count(1):
                 stem = self.name if number == 1 else f"{self.name}-{number}"
                 placed = replace(run, path=self.folder / f"{stem}.json", samples=self.folder / f"{stem}_samples.jsonl")
-                if not os.path.lexists(placed.path) and _place(Path(self.rows.name), placed.samples):
+                if not os.path.lexists(placed.path) and _give_name(Path(self.rows.name), placed.samples):
                     break
-            self._seal(placed)
+            self._publish_aggregate(placed)
         return placed
 
-    def _seal(self, run: Run) -> None:
-        file = begin(self.folder, self.name)
-        sealed = False
+    def _publish_aggregate(self, run: Run) -> None:
+        file = open_temporary(self.folder, self.name)
+        published = False
         try:
-            file.write((json.dumps(aggregate(run), ensure_ascii=False, indent=2) + "\n").encode())
-            _settle(file)
-            sealed = _place(Path(file.name), run.path)
+            file.write((json.dumps(format_aggregate(run), ensure_ascii=False, indent=2) + "\n").encode())
+            _flush_to_disk(file)
+            published = _give_name(Path(file.name), run.path)
         finally:
-            discard(file)
-            if not sealed:
+            discard_temporary(file)
+            if not published:
                 run.samples.unlink()
-        if not sealed:
+        if not published:
             raise ConflictError("something else wrote this just now", place=Place(str(run.path)), hint="score again")
 
 
 @contextmanager
-def drafted(folder: Path, name: str) -> Iterator[Draft]:
+def write_run(folder: Path, name: str) -> Iterator[RunWriter]:
     """Begin a run in `folder`, which is made if need be; what is not finished, now or by a kill before, is removed."""
-    with _writing(folder):
+    with _refuse_disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        sweep(folder)
-        rows = begin(folder, name)
+        remove_abandoned(folder)
+        rows = open_temporary(folder, name)
     try:
-        yield Draft(folder, name, rows)
+        yield RunWriter(folder, name, rows)
     finally:
-        discard(rows)
+        discard_temporary(rows)
 
 
-def _line(value: Mapping[str, Any]) -> bytes:
+def _encode_row(value: Mapping[str, Any]) -> bytes:
     text = _encode(value)
     if not text.isascii():
         for char, escape in _BREAKS.items():
@@ -96,12 +96,12 @@ def _line(value: Mapping[str, Any]) -> bytes:
     return text.encode() + b"\n"
 
 
-def _settle(file: BinaryIO) -> None:
+def _flush_to_disk(file: BinaryIO) -> None:
     file.flush()
     os.fsync(file.fileno())
 
 
-def _place(temporary: Path, final: Path) -> bool:
+def _give_name(temporary: Path, final: Path) -> bool:
     """Give a finished file its name; False when the name is taken."""
     try:
         os.link(temporary, final)
@@ -110,11 +110,11 @@ def _place(temporary: Path, final: Path) -> bool:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        return _place_without_links(temporary, final)
+        return _give_name_without_links(temporary, final)
     return True
 
 
-def _place_without_links(temporary: Path, final: Path) -> bool:
+def _give_name_without_links(temporary: Path, final: Path) -> bool:
     try:
         final.open("xb").close()
     except FileExistsError:
@@ -124,13 +124,13 @@ def _place_without_links(temporary: Path, final: Path) -> bool:
 
 
 @contextmanager
-def _writing(folder: Path) -> Iterator[None]:
+def _refuse_disk_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _refused(folder, error) from None
+        raise _disk_error(folder, error) from None
 
 
-def _refused(folder: Path, error: OSError) -> RefusedError:
+def _disk_error(folder: Path, error: OSError) -> RefusedError:
     reason = (error.strerror or str(error)).lower()
     return RefusedError(f"a run cannot be written here: {reason}", place=Place(str(folder)))

@@ -5,77 +5,89 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from evalstore.schema_inclusion.constraints import Domain, domain
-from evalstore.schema_inclusion.evaluation import at_index
-from evalstore.schema_inclusion.normalization import View
+from evalstore.schema_inclusion.constraints import ValueSet, intersect_schemas
+from evalstore.schema_inclusion.evaluation import select_item_schema
+from evalstore.schema_inclusion.normalization import NormalSchema
 
 if TYPE_CHECKING:
     from evalstore.schema_inclusion.prover import Prover
 
-_COUNTS = frozenset({"minItems", "maxItems", "contains"})
+_LENGTH_CONSTRAINTS = frozenset({"minItems", "maxItems", "contains"})
 
 
-def types(prover: Prover, some: Domain, known: frozenset[str]) -> frozenset[str]:
+def narrow_types(prover: Prover, value_set: ValueSet, types: frozenset[str]) -> frozenset[str]:
     """Return the types without arrays where no length is left."""
-    if "array" not in known or not some.any(_COUNTS):
-        return known
-    least, most = lengths(prover, some)
-    odd = any(limit is not None and count > limit for _, count, limit in some.all("contains"))
-    return known - {"array"} if odd or least > most else known
+    if "array" not in types or not value_set.has_any(_LENGTH_CONSTRAINTS):
+        return types
+    least, most = find_lengths(prover, value_set)
+    is_contradictory = any(limit is not None and count > limit for _, count, limit in value_set.get_all("contains"))
+    return types - {"array"} if is_contradictory or least > most else types
 
 
-def lengths(prover: Prover, some: Domain) -> tuple[float, float]:
-    """Return the least and the greatest length of the arrays of a domain."""
-    return prover.once("lengths", some, lambda _: _lengths(prover, some))
+def find_lengths(prover: Prover, value_set: ValueSet) -> tuple[float, float]:
+    """Return the least and the greatest length of the arrays, in items."""
+    return prover.remember("lengths", value_set, lambda _: _compute_lengths(prover, value_set))
 
 
-def at(some: Domain, index: int) -> Domain:
+def project_index(value_set: ValueSet, index: int) -> ValueSet:
     """Return the values that may stand at one index."""
-    return domain(at_index(list_, index) for list_ in some.all("list"))
+    return intersect_schemas(select_item_schema(list_, index) for list_ in value_set.get_all("list"))
 
 
-def _lengths(prover: Prover, some: Domain) -> tuple[float, float]:
-    least = max((*some.all("minItems"), *(demand[1] for demand in some.all("contains"))), default=0)
-    most = min(some.all("maxItems"), default=math.inf)
-    shut = next((index for index in range(_written(some) + 1) if prover.empty(at(some, index))), math.inf)
-    return least, min(most, shut)
+def _compute_lengths(prover: Prover, value_set: ValueSet) -> tuple[float, float]:
+    least = max((*value_set.get_all("minItems"), *(count for _, count, _ in value_set.get_all("contains"))), default=0)
+    most = min(value_set.get_all("maxItems"), default=math.inf)
+    # An array ends before the first index at which nothing may stand.
+    indexes = range(_count_written_items(value_set) + 1)
+    closed = next((index for index in indexes if prover.is_empty(project_index(value_set, index))), math.inf)
+    return least, min(most, closed)
 
 
-def _written(some: Domain) -> int:
-    return max((len(first) for first, _ in some.all("list")), default=-1)
+def _count_written_items(value_set: ValueSet) -> int:
+    """Return how many items have a schema of their own; -1 where no keyword is about items."""
+    return max((len(first) for first, _ in value_set.get_all("list")), default=-1)
 
 
-def _list(prover: Prover, some: Domain, wanted: list[Any]) -> bool:
+def _entails_items(prover: Prover, value_set: ValueSet, wanted: list[Any]) -> bool:
     # All indexes after those that either side writes are alike.
-    indexes = range(max(_written(some), len(wanted[0])) + 1)
-    most = lengths(prover, some)[1]
-    return all(prover.within(at(some, index), at_index(wanted, index)) for index in indexes if index < most)
+    indexes = range(max(_count_written_items(value_set), len(wanted[0])) + 1)
+    most = find_lengths(prover, value_set)[1]
+    return all(
+        prover.entails_schema(project_index(value_set, index), select_item_schema(wanted, index))
+        for index in indexes
+        if index < most
+    )
 
 
-def _contains(prover: Prover, some: Domain, demand: list[Any]) -> bool:
-    view, least, most = demand
-    return _at_least(prover, some, view, least) and (most is None or _at_most(prover, some, view, most))
+def _entails_contains(prover: Prover, value_set: ValueSet, wanted: list[Any]) -> bool:
+    schema, least, most = wanted
+    if not _entails_min_contains(prover, value_set, schema, least):
+        return False
+    return most is None or _entails_max_contains(prover, value_set, schema, most)
 
 
-def _at_least(prover: Prover, some: Domain, view: View, least: int) -> bool:
-    enough = [mine for mine, count, _ in some.all("contains") if count >= least]
-    if least == 0 or any(prover.within(domain([mine]), view) for mine in enough):
+def _entails_min_contains(prover: Prover, value_set: ValueSet, schema: NormalSchema, least: int) -> bool:
+    enough = [narrow for narrow, count, _ in value_set.get_all("contains") if count >= least]
+    if least == 0 or any(prover.entails_schema(intersect_schemas([narrow]), schema) for narrow in enough):
         return True
-    first = int(min(least, max(_written(some), 0) + 1))
-    return lengths(prover, some)[0] >= least and all(prover.within(at(some, index), view) for index in range(first))
+    # Without a `contains` of its own a set has enough such items where its first ones all are such.
+    first = int(min(least, max(_count_written_items(value_set), 0) + 1))
+    return find_lengths(prover, value_set)[0] >= least and all(
+        prover.entails_schema(project_index(value_set, index), schema) for index in range(first)
+    )
 
 
-def _at_most(prover: Prover, some: Domain, view: View, most: int) -> bool:
-    if lengths(prover, some)[1] <= most:
+def _entails_max_contains(prover: Prover, value_set: ValueSet, schema: NormalSchema, most: int) -> bool:
+    if find_lengths(prover, value_set)[1] <= most:
         return True
-    few = [mine for mine, _, count in some.all("contains") if count is not None and count <= most]
-    return any(prover.within(domain([view]), mine) for mine in few)
+    few = [narrow for narrow, _, count in value_set.get_all("contains") if count is not None and count <= most]
+    return any(prover.entails_schema(intersect_schemas([schema]), narrow) for narrow in few)
 
 
 RULES: dict[str, Any] = {
-    "minItems": lambda prover, some, least: lengths(prover, some)[0] >= least,
-    "maxItems": lambda prover, some, most: lengths(prover, some)[1] <= most,
-    "uniqueItems": lambda prover, some, _: lengths(prover, some)[1] <= 1,
-    "list": _list,
-    "contains": _contains,
+    "minItems": lambda prover, value_set, least: find_lengths(prover, value_set)[0] >= least,
+    "maxItems": lambda prover, value_set, most: find_lengths(prover, value_set)[1] <= most,
+    "uniqueItems": lambda prover, value_set, _: find_lengths(prover, value_set)[1] <= 1,
+    "list": _entails_items,
+    "contains": _entails_contains,
 }

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from evalstore.budget import OutOfStepsError, SharedBudget
-from evalstore.checks.strangers import read_schema
+from evalstore.checks.strangers import compile_untrusted
 from evalstore.documents import canonical, read_value
 from evalstore.errors import EvalstoreError, SchemaError
 from evalstore.schema_inclusion.constraints import domain
@@ -18,7 +18,7 @@ from evalstore.schema_inclusion.examples import examples
 from evalstore.schema_inclusion.normalization import Reading, UnreadError, View, check_readable, dialect, read_view
 from evalstore.schema_inclusion.prover import Prover
 from evalstore.schemas import Schema
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 _TRIED = 24
 
@@ -69,14 +69,14 @@ def compare_schemas(old: Any, new: Any, allowance: SharedBudget | None = None) -
     purse = allowance or SharedBudget(TOTAL_STEPS)
     try:
         purse.spend(_COMPILING * (check_readable(old) + check_readable(new)))
-        compiled = read_schema(old), read_schema(new)
+        compiled = compile_untrusted(old), compile_untrusted(new)
         return compare_views((read_view(old), read_view(new)), compiled, purse)
     except UnreadError as unread:
         return Comparison(Relation.ASSUMED, why=str(unread))
     except OutOfStepsError:
         return Comparison(Relation.ASSUMED, why=_TOO_MANY)
     except SchemaError as flaw:
-        return Comparison(Relation.ASSUMED, why=f"one cannot be applied: {excerpt(flaw.message)}")
+        return Comparison(Relation.ASSUMED, why=f"one cannot be applied: {make_excerpt(flaw.message)}")
 
 
 def compare_views(
@@ -129,7 +129,7 @@ def instances_of(text: str) -> tuple[Any, ...]:
     with suppress(EvalstoreError, OutOfStepsError, RecursionError, UnreadError):
         schema = read_value(text, "schema")
         check_readable(schema)
-        read_schema(schema)
+        compile_untrusted(schema)
         view = read_view(schema).view
         wanted = (domain([one]) for one in (view, {"not": view}))
         return tuple(value for one in wanted for value in islice(examples(Prover(SharedBudget(_BUILDING)), one), _KEPT))

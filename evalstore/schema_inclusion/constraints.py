@@ -1,4 +1,9 @@
-"""A view as clauses: single demands, all of which must be met; equal ones have one text."""
+"""Takes a normal schema apart into constraints, single demands that all have to be met, and names the set of its values.
+
+A constraint is a keyword with its value, except for the keywords that mean something together only: "list" stands for
+`prefixItems` with `items`, "shape" for `properties` with `patternProperties` and `additionalProperties`, "contains" and
+"if" for what stands with them, "unevaluated" for all of a schema. Equal constraints have one text.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalstore.documents import canonical
-from evalstore.schema_inclusion.normalization import Part, View
+from evalstore.schema_inclusion.normalization import NormalSchema, SchemaObject
 
 # The seven types, of which each value has one; a number is an integer or has a fraction.
 TYPES = frozenset({"null", "boolean", "integer", "fraction", "string", "array", "object"})
 NUMBERS = frozenset({"integer", "fraction"})
 
-# Demands that stand alone, by the types whose values they are about.
-_OF_TYPE: Iterable[tuple[frozenset[str], tuple[str, ...]]] = (
+# Keywords that are a constraint each, by the types whose values they are about.
+_STANDALONE: Iterable[tuple[frozenset[str], tuple[str, ...]]] = (
     (TYPES, ("anyOf", "oneOf")),
     (NUMBERS, ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
     (frozenset({"string"}), ("minLength", "maxLength", "pattern")),
@@ -23,11 +28,16 @@ _OF_TYPE: Iterable[tuple[frozenset[str], tuple[str, ...]]] = (
     (frozenset({"object"}), ("minProperties", "maxProperties", "propertyNames", "required")),
     (frozenset({"object"}), ("dependentRequired", "dependentSchemas")),
 )
-_ALONE = {name: types for types, names in _OF_TYPE for name in names}
-_ABOUT = {**_ALONE, "list": frozenset({"array"}), "contains": frozenset({"array"}), "shape": frozenset({"object"})}
+_STANDALONE_TYPES = {name: types for types, names in _STANDALONE for name in names}
+_TYPES_CONCERNED = {
+    **_STANDALONE_TYPES,
+    "list": frozenset({"array"}),
+    "contains": frozenset({"array"}),
+    "shape": frozenset({"object"}),
+}
 
-# With this value they demand nothing.
-_IDLE: Mapping[str, Any] = {
+# With this value a keyword demands nothing.
+_TRIVIAL_VALUES: Mapping[str, Any] = {
     "minLength": 0,
     "minItems": 0,
     "minProperties": 0,
@@ -38,15 +48,16 @@ _IDLE: Mapping[str, Any] = {
     "dependentSchemas": {},
 }
 # Keywords that mean something together only.
-_JOINED = {
+_KEYWORD_GROUPS = {
     "list": ("prefixItems", "items"),
     "contains": ("contains", "minContains", "maxContains"),
     "shape": ("properties", "patternProperties", "additionalProperties"),
     "if": ("if", "then", "else"),
 }
-_FIRST_DECIDES = frozenset({"contains", "if"})
-# What they stand for when left out; the others stand for true.
-_ABSENT: Mapping[str, Any] = {
+# Of these groups the first keyword decides: without it the others demand nothing.
+_HEADED_GROUPS = frozenset({"contains", "if"})
+# What a keyword of a group stands for when left out; the others stand for true.
+_DEFAULTS: Mapping[str, Any] = {
     "prefixItems": [],
     "minContains": 1,
     "maxContains": None,
@@ -54,137 +65,144 @@ _ABSENT: Mapping[str, Any] = {
     "patternProperties": {},
 }
 # They ask what the other keywords looked at, so that they mean something with all of them only.
-_GREEDY = frozenset({"unevaluatedItems", "unevaluatedProperties"})
+_UNEVALUATED = frozenset({"unevaluatedItems", "unevaluatedProperties"})
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
-    """One demand."""
+class Constraint:
+    """One demand on a value; constraints of one text are the same."""
 
     name: str
     value: Any
     text: str = field(repr=False)
 
     @property
-    def about(self) -> frozenset[str]:
+    def types_concerned(self) -> frozenset[str]:
         """The types whose values can fail to meet it."""
-        return TYPES - self.value if self.name == "type" else _ABOUT.get(self.name, TYPES)
+        return TYPES - self.value if self.name == "type" else _TYPES_CONCERNED.get(self.name, TYPES)
 
 
-NOTHING = Clause("nothing", None, "nothing")
+NOTHING = Constraint("nothing", None, "nothing")
 
 
-def typed(types: Iterable[str]) -> Clause:
-    """Return the demand of one of some of the seven types."""
+def make_type_constraint(types: Iterable[str]) -> Constraint:
+    """Return the constraint to some of the seven types."""
     names = frozenset(types)
-    return Clause("type", names, f"type {' '.join(sorted(names))}")
+    return Constraint("type", names, f"type {' '.join(sorted(names))}")
 
 
-def clauses(view: View) -> tuple[Clause, ...]:
-    """Return the demands of a view, those of `allOf` and of references among them."""
-    if isinstance(view, bool):
-        return () if view else (NOTHING,)
-    part = view if isinstance(view, Part) else Part(view)
-    if part.clauses is None:
-        part.clauses = tuple({clause.text: clause for clause in _clauses(part)}.values())
-    return part.clauses
+def list_constraints(schema: NormalSchema) -> tuple[Constraint, ...]:
+    """Return the constraints of a schema, those of `allOf` and of references among them; kept with the schema."""
+    if isinstance(schema, bool):
+        return () if schema else (NOTHING,)
+    keywords = schema if isinstance(schema, SchemaObject) else SchemaObject(schema)
+    if keywords.constraints is None:
+        distinct = {constraint.text: constraint for constraint in _generate_constraints(keywords)}
+        keywords.constraints = tuple(distinct.values())
+    return keywords.constraints
 
 
-def _clauses(view: Part) -> Iterator[Clause]:
-    for part in (*view.get("allOf", ()), view.get("$ref", True)):
-        yield from clauses(part)
-    if _GREEDY & view.keys():
-        yield Clause("unevaluated", view, f"unevaluated {canonical(view)}")
-    if "type" in view:
-        yield typed(one for name in view["type"] for one in (NUMBERS if name == "number" else (name,)))
-    if "const" in view:
-        yield _enum([view["const"]])
-    if "enum" in view:
-        yield _enum(view["enum"])
-    if "not" in view:
-        yield from _denied(view["not"])
-    for name in sorted(view.keys() & _ALONE):
-        if view[name] != _IDLE.get(name, ...):
-            yield Clause(name, view[name], f"{name} {canonical(view[name])}")
-    yield from _joined(view)
+def _generate_constraints(schema: SchemaObject) -> Iterator[Constraint]:
+    for part in (*schema.get("allOf", ()), schema.get("$ref", True)):
+        yield from list_constraints(part)
+    if _UNEVALUATED & schema.keys():
+        yield Constraint("unevaluated", schema, f"unevaluated {canonical(schema)}")
+    if "type" in schema:
+        yield make_type_constraint(
+            type_ for name in schema["type"] for type_ in (NUMBERS if name == "number" else (name,))
+        )
+    if "const" in schema:
+        yield _make_enum_constraint([schema["const"]])
+    if "enum" in schema:
+        yield _make_enum_constraint(schema["enum"])
+    if "not" in schema:
+        yield from _deny_schema(schema["not"])
+    for name in sorted(schema.keys() & _STANDALONE_TYPES):
+        if schema[name] != _TRIVIAL_VALUES.get(name, ...):
+            yield Constraint(name, schema[name], f"{name} {canonical(schema[name])}")
+    yield from _join_keywords(schema)
 
 
-def _joined(view: Part) -> Iterator[Clause]:
-    for name, words in _JOINED.items():
-        value = [view.get(word, _ABSENT.get(word, True)) for word in words]
-        deciding = words[:1] if name in _FIRST_DECIDES else words
-        if view.keys() & set(deciding) and not _idles(name, value):
-            yield Clause(name, value, f"{name} {canonical(value)}")
+def _join_keywords(schema: SchemaObject) -> Iterator[Constraint]:
+    for name, keywords in _KEYWORD_GROUPS.items():
+        value = [schema.get(keyword, _DEFAULTS.get(keyword, True)) for keyword in keywords]
+        deciding = keywords[:1] if name in _HEADED_GROUPS else keywords
+        if schema.keys() & set(deciding) and not _demands_nothing(name, value):
+            yield Constraint(name, value, f"{name} {canonical(value)}")
 
 
-def _idles(name: str, value: list[Any]) -> bool:
+def _demands_nothing(name: str, value: list[Any]) -> bool:
     if name == "contains":
         return value[1:] == [0, None]
     if name == "if":
         return value[1:] == [True, True]
     *inner, rest = value
-    views = (view for parts in inner for view in (parts.values() if isinstance(parts, dict) else parts))
-    return rest is True and all(view is True for view in views)
+    schemas = (schema for parts in inner for schema in (parts.values() if isinstance(parts, dict) else parts))
+    return rest is True and all(schema is True for schema in schemas)
 
 
-def _enum(values: Iterable[Any]) -> Clause:
+def _make_enum_constraint(values: Iterable[Any]) -> Constraint:
     texts = {canonical(value): value for value in values}
-    return Clause("enum", texts, f"enum {' '.join(texts)}")
+    return Constraint("enum", texts, f"enum {' '.join(texts)}")
 
 
-def _denied(view: View) -> tuple[Clause, ...]:
-    """Return the demand not to meet a view, said without a `not` where that is possible."""
-    demands = clauses(view)
-    if not demands:
+def _deny_schema(schema: NormalSchema) -> tuple[Constraint, ...]:
+    """Return the constraints not to meet a schema, without a `not` where that is possible (De Morgan's laws)."""
+    constraints = list_constraints(schema)
+    if not constraints:
         return (NOTHING,)
-    if len(demands) == 1 and demands[0].name in _DENIED:
-        return _DENIED[demands[0].name](demands[0].value)
-    return (Clause("not", view, f"not {canonical(view)}"),)
+    if len(constraints) == 1 and constraints[0].name in _DENIALS:
+        return _DENIALS[constraints[0].name](constraints[0].value)
+    return (Constraint("not", schema, f"not {canonical(schema)}"),)
 
 
-_DENIED: Mapping[str, Callable[[Any], tuple[Clause, ...]]] = {
-    "not": clauses,
+_DENIALS: Mapping[str, Callable[[Any], tuple[Constraint, ...]]] = {
+    "not": list_constraints,
     "nothing": lambda _: (),
-    "anyOf": lambda views: tuple(clause for view in views for clause in _denied(view)),
-    "type": lambda types: (typed(TYPES - types),),
+    "anyOf": lambda schemas: tuple(constraint for schema in schemas for constraint in _deny_schema(schema)),
+    "type": lambda types: (make_type_constraint(TYPES - types),),
 }
 
 
 @dataclass(slots=True, eq=False)
-class Domain:
-    """The values that meet all clauses."""
+class ValueSet:
+    """The JSON values that meet all constraints; the texts of these are the name of the set."""
 
-    clauses: tuple[Clause, ...]
+    constraints: tuple[Constraint, ...]
     texts: frozenset[str] = field(init=False)
     _by_name: dict[str, list[Any]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.texts = frozenset(clause.text for clause in self.clauses)
+        self.texts = frozenset(constraint.text for constraint in self.constraints)
         self._by_name = {}
-        for clause in self.clauses:
-            self._by_name.setdefault(clause.name, []).append(clause.value)
+        for constraint in self.constraints:
+            self._by_name.setdefault(constraint.name, []).append(constraint.value)
 
-    def all(self, name: str) -> list[Any]:
-        """Return the values of the clauses of one name."""
+    def get_all(self, name: str) -> list[Any]:
+        """Return the values of the constraints of one name."""
         return self._by_name.get(name, [])
 
-    def any(self, names: AbstractSet[str]) -> bool:
-        """Whether a clause has one of these names."""
+    def has_any(self, names: AbstractSet[str]) -> bool:
+        """Whether a constraint has one of these names."""
         return not names.isdisjoint(self._by_name)
 
-    def has(self, demand: Clause) -> bool:
-        """Whether one of the clauses is this demand."""
-        return demand.text in self.texts
+    def has_constraint(self, constraint: Constraint) -> bool:
+        """Whether one of the constraints is this one."""
+        return constraint.text in self.texts
 
-    def states(self, view: View) -> bool:
-        """Whether each demand of a view is one of the clauses."""
-        return all(map(self.has, clauses(view)))
+    def has_all_of(self, schema: NormalSchema) -> bool:
+        """Whether each constraint of a schema is one of the set."""
+        return all(map(self.has_constraint, list_constraints(schema)))
 
-    def but(self, gone: Clause | None, *more: Clause) -> Domain:
-        """Return the domain of the same clauses without one, and with others."""
-        return Domain((*(clause for clause in self.clauses if clause is not gone), *more))
+    def narrow(self, *added: Constraint) -> ValueSet:
+        """Return the values that meet other constraints, too."""
+        return ValueSet((*self.constraints, *added))
+
+    def replace(self, dropped: Constraint, *added: Constraint) -> ValueSet:
+        """Return the values that meet all constraints but one, and others."""
+        return ValueSet((*(constraint for constraint in self.constraints if constraint is not dropped), *added))
 
 
-def domain(views: Iterable[View]) -> Domain:
-    """Return the values that meet all views."""
-    return Domain(tuple(clause for view in views for clause in clauses(view)))
+def intersect_schemas(schemas: Iterable[NormalSchema]) -> ValueSet:
+    """Return the values that meet all schemas."""
+    return ValueSet(tuple(constraint for schema in schemas for constraint in list_constraints(schema)))

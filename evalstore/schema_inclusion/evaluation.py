@@ -1,4 +1,7 @@
-"""Whether one value meets a view: yes, no, or not known; only for what needs many such answers in a proof."""
+"""Evaluates a normal schema on one value: yes, no, or not known (Kleene's three values).
+
+Only for what needs many such answers in a proof; `evalstore.schemas` applies a schema for its own sake.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import canonical
-from evalstore.schema_inclusion.constraints import Clause, clauses
-from evalstore.schema_inclusion.normalization import View
-from evalstore.schema_inclusion.strings import finds
+from evalstore.schema_inclusion.constraints import Constraint, list_constraints
+from evalstore.schema_inclusion.normalization import NormalSchema
+from evalstore.schema_inclusion.strings import is_pattern_found
 
 Answer = bool | None
 
 
-def type_of(value: Any) -> str:
+def find_type(value: Any) -> str:
     """Return which of the seven types a value has."""
     if value is None:
         return "null"
@@ -24,137 +27,139 @@ def type_of(value: Any) -> str:
     return {bool: "boolean", str: "string", list: "array"}.get(type(value), "object")
 
 
-def accepts(view: View, value: Any) -> Answer:
-    """Whether a value meets a view; None where a keyword is not known."""
-    return every(meets(clause, value) for clause in clauses(view))
+def evaluate_schema(schema: NormalSchema, value: Any) -> Answer:
+    """Return whether a value meets a schema; None where a keyword is not known."""
+    return conjoin_answers(evaluate_constraint(constraint, value) for constraint in list_constraints(schema))
 
 
-def meets(clause: Clause, value: Any) -> Answer:
-    """Whether a value meets one demand; None where it is not known."""
-    if clause.name == "also":
-        return meets(clause.value, value)
-    if clause.name in _ANY:
-        return _ANY[clause.name](clause.value, value)
-    for type_, table in _OF_TYPE:
-        if clause.name in table:
-            concerned = isinstance(value, type_) and not isinstance(value, bool)
-            return table[clause.name](clause.value, value) if concerned else True
+def evaluate_constraint(constraint: Constraint, value: Any) -> Answer:
+    """Return whether a value meets one constraint; None where it is not known."""
+    if constraint.name == "also":  # of the builder of examples, which has taken this constraint apart
+        return evaluate_constraint(constraint.value, value)
+    if constraint.name in _OF_ANY_VALUE:
+        return _OF_ANY_VALUE[constraint.name](constraint.value, value)
+    for type_, table in _TABLES_BY_TYPE:
+        if constraint.name in table:
+            is_concerned = isinstance(value, type_) and not isinstance(value, bool)
+            return table[constraint.name](constraint.value, value) if is_concerned else True
     return None
 
 
-def every(answers: Iterable[Answer]) -> Answer:
-    """Return the answer of all together: one no decides."""
-    unsure = False
+def conjoin_answers(answers: Iterable[Answer]) -> Answer:
+    """Return the answer to "all of these": one no decides, then one unknown."""
+    is_unsure = False
     for answer in answers:
         if answer is False:
             return False
-        unsure = unsure or answer is None
-    return None if unsure else True
+        is_unsure = is_unsure or answer is None
+    return None if is_unsure else True
 
 
-def at_name(shape: list[Any], name: str) -> list[View]:
-    """Return what a shape demands of the value under one name."""
+def select_property_schemas(shape: list[Any], name: str) -> list[NormalSchema]:
+    """Return the schemas of a shape (see `constraints`) for the value under one name."""
     properties, patterns, rest = shape
-    views = [properties[name]] if name in properties else []
-    views += [view for pattern, view in patterns.items() if finds(pattern, name)]
-    return views or [rest]
+    schemas = [properties[name]] if name in properties else []
+    schemas += [schema for pattern, schema in patterns.items() if is_pattern_found(pattern, name)]
+    return schemas or [rest]
 
 
-def at_index(list_: list[Any], index: int) -> View:
-    """Return what a list demands of the item at one index."""
+def select_item_schema(list_: list[Any], index: int) -> NormalSchema:
+    """Return the schema of a list (see `constraints`) for the item at one index."""
     first, rest = list_
-    view: View = first[index] if index < len(first) else rest
-    return view
+    schema: NormalSchema = first[index] if index < len(first) else rest
+    return schema
 
 
-def _some(answers: Iterable[Answer]) -> Answer:
-    return _not(every(map(_not, answers)))
+def _disjoin_answers(answers: Iterable[Answer]) -> Answer:
+    return _negate_answer(conjoin_answers(map(_negate_answer, answers)))
 
 
-def _not(answer: Answer) -> Answer:
+def _negate_answer(answer: Answer) -> Answer:
     return None if answer is None else not answer
 
 
-def _one_of(views: list[View], value: Any) -> Answer:
-    answers = [accepts(view, value) for view in views]
-    sure = answers.count(True)
-    if sure > 1:
+def _evaluate_one_of(schemas: list[NormalSchema], value: Any) -> Answer:
+    answers = [evaluate_schema(schema, value) for schema in schemas]
+    accepted = answers.count(True)
+    if accepted > 1:
         return False
-    return None if None in answers else sure == 1
+    return None if None in answers else accepted == 1
 
 
-def _if(views: list[View], value: Any) -> Answer:
-    chosen = accepts(views[0], value)
-    return None if chosen is None else accepts(views[1 if chosen else 2], value)
+def _evaluate_if(schemas: list[NormalSchema], value: Any) -> Answer:
+    chosen = evaluate_schema(schemas[0], value)
+    return None if chosen is None else evaluate_schema(schemas[1 if chosen else 2], value)
 
 
-def _contains(demand: list[Any], items: list[Any]) -> Answer:
-    view, least, most = demand
-    answers = [accepts(view, item) for item in items]
-    sure = answers.count(True)
-    possible = sure + answers.count(None)
-    if possible < least or (most is not None and sure > most):
+def _evaluate_contains(contains: list[Any], items: list[Any]) -> Answer:
+    schema, least, most = contains
+    answers = [evaluate_schema(schema, item) for item in items]
+    accepted = answers.count(True)
+    possible = accepted + answers.count(None)
+    if possible < least or (most is not None and accepted > most):
         return False
-    return True if sure >= least and (most is None or possible <= most) else None
+    return True if accepted >= least and (most is None or possible <= most) else None
 
 
-def _list(list_: list[Any], items: list[Any]) -> Answer:
-    return every(accepts(at_index(list_, index), item) for index, item in enumerate(items))
+def _evaluate_items(list_: list[Any], items: list[Any]) -> Answer:
+    return conjoin_answers(evaluate_schema(select_item_schema(list_, index), item) for index, item in enumerate(items))
 
 
-def _shape(shape: list[Any], value: Mapping[str, Any]) -> Answer:
-    return every(accepts(view, item) for name, item in value.items() for view in at_name(shape, name))
+def _evaluate_properties(shape: list[Any], value: Mapping[str, Any]) -> Answer:
+    return conjoin_answers(
+        evaluate_schema(schema, item) for name, item in value.items() for schema in select_property_schemas(shape, name)
+    )
 
 
-def _dependent(wanted: Mapping[str, list[str]], value: Mapping[str, Any]) -> bool:
-    return all(value.keys() >= set(names) for name, names in wanted.items() if name in value)
+def _evaluate_dependent_required(dependent: Mapping[str, list[str]], value: Mapping[str, Any]) -> bool:
+    return all(value.keys() >= set(names) for name, names in dependent.items() if name in value)
 
 
-def _dependent_schemas(wanted: Mapping[str, View], value: Mapping[str, Any]) -> Answer:
-    return every(accepts(view, value) for name, view in wanted.items() if name in value)
+def _evaluate_dependent_schemas(dependent: Mapping[str, NormalSchema], value: Mapping[str, Any]) -> Answer:
+    return conjoin_answers(evaluate_schema(schema, value) for name, schema in dependent.items() if name in value)
 
 
-def _distinct(items: list[Any]) -> bool:
+def _has_distinct_items(items: list[Any]) -> bool:
     return len(set(map(canonical, items))) == len(items)
 
 
-Table = Mapping[str, Callable[[Any, Any], Answer]]
+EvaluationTable = Mapping[str, Callable[[Any, Any], Answer]]
 
-_ANY: Table = {
+_OF_ANY_VALUE: EvaluationTable = {
     "nothing": lambda _, __: False,
-    "type": lambda types, value: type_of(value) in types,
+    "type": lambda types, value: find_type(value) in types,
     "enum": lambda values, value: canonical(value) in values,
-    "anyOf": lambda views, value: _some(accepts(view, value) for view in views),
-    "oneOf": _one_of,
-    "not": lambda view, value: _not(accepts(view, value)),
-    "if": _if,
+    "anyOf": lambda schemas, value: _disjoin_answers(evaluate_schema(schema, value) for schema in schemas),
+    "oneOf": _evaluate_one_of,
+    "not": lambda schema, value: _negate_answer(evaluate_schema(schema, value)),
+    "if": _evaluate_if,
 }
-_NUMBER: Table = {
+_OF_NUMBERS: EvaluationTable = {
     "minimum": lambda bound, value: value >= bound,
     "maximum": lambda bound, value: value <= bound,
     "exclusiveMinimum": lambda bound, value: value > bound,
     "exclusiveMaximum": lambda bound, value: value < bound,
     "multipleOf": lambda unit, value: (Fraction(value) / Fraction(unit)).denominator == 1,
 }
-_STRING: Table = {
+_OF_STRINGS: EvaluationTable = {
     "minLength": lambda least, value: len(value) >= least,
     "maxLength": lambda most, value: len(value) <= most,
-    "pattern": finds,
+    "pattern": is_pattern_found,
 }
-_ARRAY: Table = {
+_OF_ARRAYS: EvaluationTable = {
     "minItems": lambda least, value: len(value) >= least,
     "maxItems": lambda most, value: len(value) <= most,
-    "uniqueItems": lambda _, value: _distinct(value),
-    "list": _list,
-    "contains": _contains,
+    "uniqueItems": lambda _, value: _has_distinct_items(value),
+    "list": _evaluate_items,
+    "contains": _evaluate_contains,
 }
-_OBJECT: Table = {
+_OF_OBJECTS: EvaluationTable = {
     "minProperties": lambda least, value: len(value) >= least,
     "maxProperties": lambda most, value: len(value) <= most,
     "required": lambda names, value: value.keys() >= set(names),
-    "propertyNames": lambda view, value: every(accepts(view, name) for name in value),
-    "dependentRequired": _dependent,
-    "dependentSchemas": _dependent_schemas,
-    "shape": _shape,
+    "propertyNames": lambda schema, value: conjoin_answers(evaluate_schema(schema, name) for name in value),
+    "dependentRequired": _evaluate_dependent_required,
+    "dependentSchemas": _evaluate_dependent_schemas,
+    "shape": _evaluate_properties,
 }
-_OF_TYPE = (((int, Decimal), _NUMBER), (str, _STRING), (list, _ARRAY), (dict, _OBJECT))
+_TABLES_BY_TYPE = (((int, Decimal), _OF_NUMBERS), (str, _OF_STRINGS), (list, _OF_ARRAYS), (dict, _OF_OBJECTS))

@@ -1,4 +1,7 @@
-"""Builds small values of a domain, by every way that it sees; the real check says whether they are what was sought."""
+"""Builds small values of a set, by every way that it sees; the real check says whether they are what was sought.
+
+Nothing rests on what is built here: an example that both schemas accept, or neither, is dropped (`compare`).
+"""
 
 from __future__ import annotations
 
@@ -10,165 +13,172 @@ from typing import Any
 
 from evalstore.documents import canonical, convert_fraction
 from evalstore.schema_inclusion import arrays, numbers, objects, strings
-from evalstore.schema_inclusion.constraints import NUMBERS, Clause, Domain, clauses, typed
-from evalstore.schema_inclusion.evaluation import accepts, every, meets
-from evalstore.schema_inclusion.negation import TWICE, opposites
+from evalstore.schema_inclusion.constraints import NUMBERS, Constraint, ValueSet, list_constraints, make_type_constraint
+from evalstore.schema_inclusion.evaluation import evaluate_schema, conjoin_answers, evaluate_constraint
+from evalstore.schema_inclusion.negation import EQUAL_ITEMS, iterate_violations
 from evalstore.schema_inclusion.prover import Prover
-from evalstore.schema_inclusion.strings import sample
+from evalstore.schema_inclusion.strings import find_matching_texts
 
-_A_WAY = 3  # examples that are taken from each way to build one
-_LARGEST = 500
-_PRICE = 3
-_LONGEST = 1_000
+# Examples that are taken from each way to build one.
+_PER_ALTERNATIVE = 3
+_SIZE_LIMIT = 500
+_EXAMPLE_STEPS = 3
+_LENGTH_LIMIT = 1_000
 _LETTER = "a"
-_WHOLE = tuple(map(Fraction, (0, 1, -1, 2, 3)))
-_PARTS = tuple(map(Fraction, ("0.5", "-0.5", "0.1", "0.01")))
+_WHOLE_OFFSETS = tuple(map(Fraction, (0, 1, -1, 2, 3)))
+_PART_OFFSETS = tuple(map(Fraction, ("0.5", "-0.5", "0.1", "0.01")))
 
-Values = Iterator[Any]
+ValueIterator = Iterator[Any]
 
 
-def examples(prover: Prover, some: Domain) -> Values:
-    """Yield values of a domain, each by another way to build one."""
-    for value in _built(prover, some):
+def generate_examples(prover: Prover, value_set: ValueSet) -> ValueIterator:
+    """Yield values of a set, each by another way to build one; raises `OutOfStepsError`."""
+    for value in _generate_candidates(prover, value_set):
         size = len(value) if isinstance(value, list | dict) else 0
-        prover.spend(_PRICE + len(some.clauses) * (1 + size // 4))
-        if every(meets(clause, value) for clause in some.clauses) is not False:
+        prover.spend(_EXAMPLE_STEPS + len(value_set.constraints) * (1 + size // 4))
+        if conjoin_answers(evaluate_constraint(constraint, value) for constraint in value_set.constraints) is not False:
             yield value
 
 
-def _built(prover: Prover, some: Domain) -> Values:
-    if prover.empty(some):
+def _generate_candidates(prover: Prover, value_set: ValueSet) -> ValueIterator:
+    if prover.is_empty(value_set):
         return
-    values = prover.values(some)
+    values = prover.list_values(value_set)
     if values is not None:
         yield from sorted(values, key=lambda value: len(canonical(value)))
         return
-    split = next((clause for clause in some.clauses if clause.name in _SPLIT), None)
+    split = next((constraint for constraint in value_set.constraints if constraint.name in _SPLITTERS), None)
     if split:
-        also = Clause("also", split, f"also {split.text}")
-        for way in _SPLIT[split.name](prover, some, split):
-            yield from islice(examples(prover, some.but(split, also, *way)), _A_WAY)
+        # A choice is split into its alternatives, and is kept under a name that splits no more, to test the values.
+        remembered = Constraint("also", split, f"also {split.text}")
+        for alternative in _SPLITTERS[split.name](prover, value_set, split):
+            narrower = value_set.replace(split, remembered, *alternative)
+            yield from islice(generate_examples(prover, narrower), _PER_ALTERNATIVE)
         return
-    for type_ in sorted(prover.types(some), key=list(_BY_TYPE).index):
-        yield from islice(_BY_TYPE[type_](prover, some.but(None, typed({type_}))), 3 * _A_WAY)
+    for type_ in sorted(prover.find_types(value_set), key=list(_GENERATORS).index):
+        narrower = value_set.narrow(make_type_constraint({type_}))
+        yield from islice(_GENERATORS[type_](prover, narrower), 3 * _PER_ALTERNATIVE)
 
 
-def _branches(_: Prover, __: Domain, choice: Clause) -> Iterator[tuple[Clause, ...]]:
-    yield from map(clauses, choice.value)
+def _split_choice(_: Prover, __: ValueSet, choice: Constraint) -> Iterator[tuple[Constraint, ...]]:
+    yield from map(list_constraints, choice.value)
 
 
-def _if(_: Prover, __: Domain, choice: Clause) -> Iterator[tuple[Clause, ...]]:
+def _split_if(_: Prover, __: ValueSet, choice: Constraint) -> Iterator[tuple[Constraint, ...]]:
     chosen, then, other = choice.value
-    yield (*clauses(chosen), *clauses(then))
-    yield (*clauses({"not": chosen}), *clauses(other))
+    yield (*list_constraints(chosen), *list_constraints(then))
+    yield (*list_constraints({"not": chosen}), *list_constraints(other))
 
 
-def _not(prover: Prover, some: Domain, denied: Clause) -> Iterator[tuple[Clause, ...]]:
-    """Yield the ways not to meet a view: one demand of it fails, and none that must be met anyway."""
-    rest = some.but(denied)
-    for clause in clauses(denied.value):
-        if not prover.meets(rest, clause):
-            yield from opposites(rest, clause, lambda other: examples(prover, other))
+def _split_denial(prover: Prover, value_set: ValueSet, denial: Constraint) -> Iterator[tuple[Constraint, ...]]:
+    """Yield the ways not to meet a schema: one constraint of it fails, and none that must be met anyway."""
+    rest = value_set.replace(denial)
+    for constraint in list_constraints(denial.value):
+        if not prover.entails_constraint(rest, constraint):
+            yield from iterate_violations(rest, constraint, lambda other: generate_examples(prover, other))
 
 
-def _numbers(prover: Prover, some: Domain) -> Values:
-    (type_,) = prover.types(some) & NUMBERS
-    step = numbers.unit(some, type_)
-    ends = [bound.at for bound in (numbers.low(some, type_), numbers.high(some, type_)) if bound]
-    tried = [*ends, Fraction(0)] if step is None else [end // step * step for end in (*ends, Fraction(0))]
-    away = _WHOLE if step else _PARTS
-    for number in (start + part * (step or 1) for part in away for start in dict.fromkeys(tried)):
+def _generate_numbers(prover: Prover, value_set: ValueSet) -> ValueIterator:
+    (type_,) = prover.find_types(value_set) & NUMBERS
+    unit = numbers.find_unit(value_set, type_)
+    bounds = numbers.find_lower_bound(value_set, type_), numbers.find_upper_bound(value_set, type_)
+    starts = [*(bound.value for bound in bounds if bound), Fraction(0)]
+    starts = starts if unit is None else [start // unit * unit for start in starts]
+    offsets = _WHOLE_OFFSETS if unit else _PART_OFFSETS
+    for number in (start + offset * (unit or 1) for offset in offsets for start in dict.fromkeys(starts)):
         if isinstance(value := convert_fraction(number), Decimal):
             yield int(value) if number.denominator == 1 else value
 
 
-def _strings(_: Prover, some: Domain) -> Values:
-    least, most = strings.lengths(some)
-    length = int(min(least, _LONGEST))
-    for pattern in some.all("pattern"):
-        for text in sample(pattern):
+def _generate_strings(_: Prover, value_set: ValueSet) -> ValueIterator:
+    least, most = strings.find_lengths(value_set)
+    length = int(min(least, _LENGTH_LIMIT))
+    for pattern in value_set.get_all("pattern"):
+        for text in find_matching_texts(pattern):
             yield text
             yield from (text + text[-1:] * (length - len(text)), text + _LETTER * (length - len(text)))
     yield from (_LETTER * length, _LETTER * (length + 1), "1" * length, "A" * length, "-" * (length + 1), " " * length)
-    if most <= _LONGEST:
+    if most <= _LENGTH_LIMIT:
         yield _LETTER * int(most)
 
 
-def _arrays(prover: Prover, some: Domain) -> Values:
-    least, most = arrays.lengths(prover, some)
-    twice = bool(some.all(TWICE.name))
+def _generate_arrays(prover: Prover, value_set: ValueSet) -> ValueIterator:
+    least, most = arrays.find_lengths(prover, value_set)
+    has_equal_items = bool(value_set.get_all(EQUAL_ITEMS.name))
     items: list[Any] = []
-    while len(items) < min(most, _LARGEST):
-        prover.spend(1 + len(items) * (1 + len(some.all("contains"))) // 4)
-        more, missing = _wanted(some, items)
-        if len(items) >= max(least, 2 * twice) and not missing:
+    while len(items) < min(most, _SIZE_LIMIT):
+        prover.spend(1 + len(items) * (1 + len(value_set.get_all("contains"))) // 4)
+        added, is_missing = _find_item_constraints(value_set, items)
+        if len(items) >= max(least, 2 * has_equal_items) and not is_missing:
             break
-        found = _distinct(examples(prover, arrays.at(some, len(items)).but(None, *more)), items, some)
+        candidates = generate_examples(prover, arrays.project_index(value_set, len(items)).narrow(*added))
+        found = _find_distinct(candidates, items, value_set)
         if found is None:
             break
-        items.append(items[-1] if twice and items else found[0])
+        items.append(items[-1] if has_equal_items and items else found[0])
     yield items
     yield []
 
 
-def _wanted(some: Domain, items: list[Any]) -> tuple[list[Clause], bool]:
+def _find_item_constraints(value_set: ValueSet, items: list[Any]) -> tuple[list[Constraint], bool]:
     """Return what the next item should meet for the sake of all, and whether one is missing."""
-    more: list[Clause] = []
-    missing = False
-    for view, least, most in some.all("contains"):
-        count = sum(accepts(view, item) is True for item in items)
-        if count < least and not missing:
-            more, missing = [*more, *clauses(view)], True
+    added: list[Constraint] = []
+    is_missing = False
+    for schema, least, most in value_set.get_all("contains"):
+        count = sum(evaluate_schema(schema, item) is True for item in items)
+        if count < least and not is_missing:
+            added, is_missing = [*added, *list_constraints(schema)], True
         elif most is not None and count >= most:
-            more.extend(clauses({"not": view}))
-    return more, missing
+            added.extend(list_constraints({"not": schema}))
+    return added, is_missing
 
 
-def _distinct(values: Values, items: list[Any], some: Domain) -> list[Any] | None:
-    taken = set(map(canonical, items)) if some.all("uniqueItems") else set()
-    return next(([value] for value in islice(values, _LARGEST) if canonical(value) not in taken), None)
+def _find_distinct(values: ValueIterator, items: list[Any], value_set: ValueSet) -> list[Any] | None:
+    seen = set(map(canonical, items)) if value_set.get_all("uniqueItems") else set()
+    return next(([value] for value in islice(values, _SIZE_LIMIT) if canonical(value) not in seen), None)
 
 
-def _objects(prover: Prover, some: Domain) -> Values:
-    prover.spend(_PRICE)
-    least, _ = objects.counts(prover, some)
-    needed = objects.required(some)
-    value = {name: found[0] for name in sorted(needed) if (found := _under(prover, some, name))}
+def _generate_objects(prover: Prover, value_set: ValueSet) -> ValueIterator:
+    prover.spend(_EXAMPLE_STEPS)
+    least, _ = objects.find_counts(prover, value_set)
+    needed = objects.find_required_names(value_set)
+    value = {name: found[0] for name in sorted(needed) if (found := _find_property_value(prover, value_set, name))}
     if len(value) >= least:
         yield value
-    for name in _names(prover, some):
+    for name in _generate_names(prover, value_set):
         if len(value) >= least:
             break
-        if name not in value and (found := _under(prover, some, name)):
+        if name not in value and (found := _find_property_value(prover, value_set, name)):
             value[name] = found[0]
     yield value
 
 
-def _names(prover: Prover, some: Domain) -> Iterator[str]:
-    can = objects.possible(prover, some)
-    if can is not None:
-        yield from sorted(can, key=lambda name: (len(name), name))
+def _generate_names(prover: Prover, value_set: ValueSet) -> Iterator[str]:
+    possible = objects.find_possible_names(prover, value_set)
+    if possible is not None:
+        yield from sorted(possible, key=lambda name: (len(name), name))
         return
-    yield from sorted({name for shape in some.all("shape") for name in shape[0]}, key=lambda name: (len(name), name))
-    yield from (f"{_LETTER}{count}" for count in range(_LARGEST))
+    written = {name for shape in value_set.get_all("shape") for name in shape[0]}
+    yield from sorted(written, key=lambda name: (len(name), name))
+    yield from (f"{_LETTER}{count}" for count in range(_SIZE_LIMIT))
 
 
-def _under(prover: Prover, some: Domain, name: str) -> list[Any]:
-    return list(islice(examples(prover, objects.at(some, name)), 1))
+def _find_property_value(prover: Prover, value_set: ValueSet, name: str) -> list[Any]:
+    return list(islice(generate_examples(prover, objects.project_name(value_set, name)), 1))
 
 
-_SPLIT: Mapping[str, Callable[[Prover, Domain, Clause], Iterator[tuple[Clause, ...]]]] = {
-    "anyOf": _branches,
-    "oneOf": _branches,
-    "if": _if,
-    "not": _not,
+_SPLITTERS: Mapping[str, Callable[[Prover, ValueSet, Constraint], Iterator[tuple[Constraint, ...]]]] = {
+    "anyOf": _split_choice,
+    "oneOf": _split_choice,
+    "if": _split_if,
+    "not": _split_denial,
 }
-_BY_TYPE: Mapping[str, Callable[[Prover, Domain], Values]] = {
-    "integer": _numbers,
-    "fraction": _numbers,
+_GENERATORS: Mapping[str, Callable[[Prover, ValueSet], ValueIterator]] = {
+    "integer": _generate_numbers,
+    "fraction": _generate_numbers,
     "null": lambda _, __: iter([None]),
     "boolean": lambda _, __: iter([False, True]),
-    "string": _strings,
-    "array": _arrays,
-    "object": _objects,
+    "string": _generate_strings,
+    "array": _generate_arrays,
+    "object": _generate_objects,
 }

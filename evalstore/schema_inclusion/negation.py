@@ -1,4 +1,4 @@
-"""The ways not to meet one demand, each as demands that a value can be built from."""
+"""Lists the ways not to meet one constraint, each as constraints that a value can be built from."""
 
 from __future__ import annotations
 
@@ -7,177 +7,180 @@ from itertools import combinations, islice
 from typing import Any
 
 from evalstore.schema_inclusion import arrays, objects
-from evalstore.schema_inclusion.constraints import NUMBERS, TYPES, Clause, Domain, clauses, domain, typed
-from evalstore.schema_inclusion.evaluation import at_index
-from evalstore.schema_inclusion.normalization import View
-from evalstore.schema_inclusion.strings import finds, outside, sample
+from evalstore.schema_inclusion.constraints import NUMBERS, TYPES, Constraint, ValueSet, list_constraints, intersect_schemas, make_type_constraint
+from evalstore.schema_inclusion.evaluation import select_item_schema
+from evalstore.schema_inclusion.normalization import NormalSchema
+from evalstore.schema_inclusion.strings import is_pattern_found, find_unmatched_texts, find_matching_texts
 
-Way = tuple[Clause, ...]
-Ways = Iterator[Way]
-Find = Callable[[Domain], Iterator[Any]]
+Constraints = tuple[Constraint, ...]
+Alternatives = Iterator[Constraints]
+ValueFinder = Callable[[ValueSet], Iterator[Any]]
 
-# A demand of the builder alone: two items are one value.
-TWICE = Clause("two equal items", None, "two equal items")
-_NEW_NAMES = ("x", "other")
-_STRANGE = 4
+# A constraint of this builder alone: two items are one value.
+EQUAL_ITEMS = Constraint("two equal items", None, "two equal items")
+# Names that a schema hardly writes, and how many of the names that are found are tried.
+_FRESH_NAMES = ("x", "other")
+_NAME_LIMIT = 4
 
 
-def opposites(some: Domain, demand: Clause, find: Find) -> Ways:
-    """Yield the ways in which values of a domain may fail to meet a demand; `find` finds values of a domain."""
-    if demand.name == "propertyNames":
-        yield from _property_names(some, demand.value, find)
-    elif demand.name == "shape":
-        yield from _shape(some, demand.value, find)
-    elif demand.name in _WAYS:
-        yield from _WAYS[demand.name](some, demand.value)
+def iterate_violations(value_set: ValueSet, constraint: Constraint, find: ValueFinder) -> Alternatives:
+    """Yield the ways in which values of a set may fail to meet a constraint; `find` finds values of a set."""
+    if constraint.name == "propertyNames":
+        yield from _violate_property_names(value_set, constraint.value, find)
+    elif constraint.name == "shape":
+        yield from _violate_properties(value_set, constraint.value, find)
+    elif constraint.name in _VIOLATIONS:
+        yield from _VIOLATIONS[constraint.name](value_set, constraint.value)
     else:
-        yield ()  # whatever there is in the domain
+        yield ()  # whatever there is in the set
 
 
-def _views(*views: View) -> Way:
-    return tuple(clause for view in views for clause in clauses(view))
+def _list_all(*schemas: NormalSchema) -> Constraints:
+    return tuple(constraint for schema in schemas for constraint in list_constraints(schema))
 
 
-def _one(type_: str, **demands: Any) -> Ways:
-    yield _views({"type": [type_], **demands})
+def _make_alternative(type_: str, **keywords: Any) -> Alternatives:
+    yield _list_all({"type": [type_], **keywords})
 
 
-def _type(_: Domain, types: frozenset[str]) -> Ways:
-    yield from ((typed({type_}),) for type_ in sorted(TYPES - types))
+def _violate_type(_: ValueSet, types: frozenset[str]) -> Alternatives:
+    yield from ((make_type_constraint({type_}),) for type_ in sorted(TYPES - types))
 
 
-def _numbers(keyword: str) -> Callable[[Domain, Any], Ways]:
-    return lambda _, bound: iter([(typed(NUMBERS), *_views({keyword: bound}))])
+def _violate_bound(keyword: str) -> Callable[[ValueSet, Any], Alternatives]:
+    return lambda _, bound: iter([(make_type_constraint(NUMBERS), *_list_all({keyword: bound}))])
 
 
-def _below(type_: str, keyword: str) -> Callable[[Domain, Any], Ways]:
-    return lambda _, least: _one(type_, **{keyword: least - 1})
+def _fall_below(type_: str, keyword: str) -> Callable[[ValueSet, Any], Alternatives]:
+    return lambda _, least: _make_alternative(type_, **{keyword: least - 1})
 
 
-def _above(type_: str, keyword: str) -> Callable[[Domain, Any], Ways]:
-    return lambda _, most: _one(type_, **{keyword: most + 1})
+def _exceed(type_: str, keyword: str) -> Callable[[ValueSet, Any], Alternatives]:
+    return lambda _, most: _make_alternative(type_, **{keyword: most + 1})
 
 
-def _pattern(some: Domain, pattern: str) -> Ways:
-    texts = outside(pattern, some.all("pattern"))
+def _violate_pattern(value_set: ValueSet, pattern: str) -> Alternatives:
+    texts = find_unmatched_texts(pattern, value_set.get_all("pattern"))
     if texts:
-        yield from _one("string", enum=list(texts))
-    yield from _one("string")
+        yield from _make_alternative("string", enum=list(texts))
+    yield from _make_alternative("string")
 
 
-def _required(_: Domain, names: list[str]) -> Ways:
+def _violate_required(_: ValueSet, names: list[str]) -> Alternatives:
     for name in names:
-        yield from _one("object", properties={name: False})
+        yield from _make_alternative("object", properties={name: False})
 
 
-def _dependent(_: Domain, wanted: Mapping[str, list[str]]) -> Ways:
-    for name, names in wanted.items():
+def _violate_dependent_required(_: ValueSet, dependent: Mapping[str, list[str]]) -> Alternatives:
+    for name, names in dependent.items():
         for other in names:
-            yield from _one("object", required=[name], properties={other: False})
+            yield from _make_alternative("object", required=[name], properties={other: False})
 
 
-def _dependent_schemas(_: Domain, wanted: Mapping[str, View]) -> Ways:
-    for name, view in wanted.items():
-        yield from _one("object", required=[name], **{"not": view})
+def _violate_dependent_schemas(_: ValueSet, dependent: Mapping[str, NormalSchema]) -> Alternatives:
+    for name, schema in dependent.items():
+        yield from _make_alternative("object", required=[name], **{"not": schema})
 
 
-def _property_names(some: Domain, view: View, find: Find) -> Ways:
-    strange = domain([*some.all("propertyNames"), {"type": ["string"], "not": view}])
-    for name in (*_other_names(some), *islice(find(strange), _STRANGE)):
-        yield from _one("object", required=[name])
+def _violate_property_names(value_set: ValueSet, schema: NormalSchema, find: ValueFinder) -> Alternatives:
+    refused_names = intersect_schemas([*value_set.get_all("propertyNames"), {"type": ["string"], "not": schema}])
+    for name in (*_list_written_names(value_set), *islice(find(refused_names), _NAME_LIMIT)):
+        yield from _make_alternative("object", required=[name])
 
 
-def _shape(some: Domain, shape: list[Any], find: Find) -> Ways:
+def _violate_properties(value_set: ValueSet, shape: list[Any], find: ValueFinder) -> Alternatives:
     properties, patterns, rest = shape
-    for name, view in properties.items():
-        yield from _has(some, name, view)
-    for pattern, view in patterns.items():
-        for name in dict.fromkeys((*sample(pattern), *_other_names(some), *_NEW_NAMES)):
-            if finds(pattern, name):
-                yield from _has(some, name, view)
+    for name, schema in properties.items():
+        yield from _violate_property(value_set, name, schema)
+    for pattern, schema in patterns.items():
+        for name in dict.fromkeys((*find_matching_texts(pattern), *_list_written_names(value_set), *_FRESH_NAMES)):
+            if is_pattern_found(pattern, name):
+                yield from _violate_property(value_set, name, schema)
     if rest is not True:
-        names = domain([*some.all("propertyNames"), {"type": ["string"]}])
-        for name in dict.fromkeys((*_other_names(some), *_NEW_NAMES, *islice(find(names), _STRANGE))):
+        names = intersect_schemas([*value_set.get_all("propertyNames"), {"type": ["string"]}])
+        for name in dict.fromkeys((*_list_written_names(value_set), *_FRESH_NAMES, *islice(find(names), _NAME_LIMIT))):
             if name not in properties:
-                yield from _has(some, name, rest)
+                yield from _violate_property(value_set, name, rest)
 
 
-def _has(some: Domain, name: str, view: View) -> Ways:
-    if not objects.at(some, name).states(view):
-        yield from _one("object", required=[name], properties={name: {"not": view}})
+def _violate_property(value_set: ValueSet, name: str, schema: NormalSchema) -> Alternatives:
+    if not objects.project_name(value_set, name).has_all_of(schema):
+        yield from _make_alternative("object", required=[name], properties={name: {"not": schema}})
 
 
-def _other_names(some: Domain) -> list[str]:
-    return sorted({name for shape in some.all("shape") for name in shape[0]} | objects.required(some))
+def _list_written_names(value_set: ValueSet) -> list[str]:
+    written = {name for shape in value_set.get_all("shape") for name in shape[0]}
+    return sorted(written | objects.find_required_names(value_set))
 
 
-def _unevaluated(some: Domain, view: dict[str, Any]) -> Ways:
-    written = {name for one in (view, *some.all("unevaluated")) for name in one.get("properties", {})}
-    for name in dict.fromkeys((*sorted(written), *_other_names(some), *_NEW_NAMES)):
-        yield from _one("object", required=[name])
-    yield from _one("array", minItems=1 + max((len(first) for first, _ in some.all("list")), default=0))
+def _violate_unevaluated(value_set: ValueSet, schema: dict[str, Any]) -> Alternatives:
+    written = {name for one in (schema, *value_set.get_all("unevaluated")) for name in one.get("properties", {})}
+    for name in dict.fromkeys((*sorted(written), *_list_written_names(value_set), *_FRESH_NAMES)):
+        yield from _make_alternative("object", required=[name])
+    longest = max((len(first) for first, _ in value_set.get_all("list")), default=0)
+    yield from _make_alternative("array", minItems=1 + longest)
 
 
-def _list(some: Domain, list_: list[Any]) -> Ways:
-    most = max(len(first) for first, _ in (list_, *some.all("list")))
+def _violate_items(value_set: ValueSet, list_: list[Any]) -> Alternatives:
+    most = max(len(first) for first, _ in (list_, *value_set.get_all("list")))
     for index in range(most + 1):
-        view = at_index(list_, index)
-        if not arrays.at(some, index).states(view):
-            yield from _one("array", minItems=index + 1, prefixItems=[*[True] * index, {"not": view}])
+        schema = select_item_schema(list_, index)
+        if not arrays.project_index(value_set, index).has_all_of(schema):
+            yield from _make_alternative("array", minItems=index + 1, prefixItems=[*[True] * index, {"not": schema}])
 
 
-def _contains(_: Domain, demand: list[Any]) -> Ways:
-    view, least, most = demand
+def _violate_contains(_: ValueSet, contains: list[Any]) -> Alternatives:
+    schema, least, most = contains
     if least:
-        yield from _one("array", items={"not": view})
+        yield from _make_alternative("array", items={"not": schema})
     if least > 1:
-        yield from _one("array", contains=view, minContains=least - 1, maxContains=least - 1)
+        yield from _make_alternative("array", contains=schema, minContains=least - 1, maxContains=least - 1)
     if most is not None:
-        yield from _one("array", contains=view, minContains=most + 1)
+        yield from _make_alternative("array", contains=schema, minContains=most + 1)
 
 
-def _unique(_: Domain, __: Any) -> Ways:
-    yield (typed({"array"}), TWICE)
+def _violate_unique_items(_: ValueSet, __: Any) -> Alternatives:
+    yield (make_type_constraint({"array"}), EQUAL_ITEMS)
 
 
-def _any_of(_: Domain, views: list[View]) -> Ways:
-    yield _views(*({"not": view} for view in views))
+def _violate_any_of(_: ValueSet, schemas: list[NormalSchema]) -> Alternatives:
+    yield _list_all(*({"not": schema} for schema in schemas))
 
 
-def _one_of(some: Domain, views: list[View]) -> Ways:
-    yield from _any_of(some, views)
-    yield from (_views(*pair) for pair in combinations(views, 2))
+def _violate_one_of(value_set: ValueSet, schemas: list[NormalSchema]) -> Alternatives:
+    yield from _violate_any_of(value_set, schemas)
+    yield from (_list_all(*pair) for pair in combinations(schemas, 2))
 
 
-def _if(_: Domain, views: list[View]) -> Ways:
-    chosen, then, other = views
-    yield _views(chosen, {"not": then})
-    yield _views({"not": chosen}, {"not": other})
+def _violate_if(_: ValueSet, schemas: list[NormalSchema]) -> Alternatives:
+    chosen, then, other = schemas
+    yield _list_all(chosen, {"not": then})
+    yield _list_all({"not": chosen}, {"not": other})
 
 
-_WAYS: Mapping[str, Callable[[Domain, Any], Ways]] = {
-    "type": _type,
-    "minimum": _numbers("exclusiveMaximum"),
-    "exclusiveMinimum": _numbers("maximum"),
-    "maximum": _numbers("exclusiveMinimum"),
-    "exclusiveMaximum": _numbers("minimum"),
-    "multipleOf": lambda _, __: iter([(typed(NUMBERS),)]),
-    "minLength": _below("string", "maxLength"),
-    "maxLength": _above("string", "minLength"),
-    "pattern": _pattern,
-    "minItems": _below("array", "maxItems"),
-    "maxItems": _above("array", "minItems"),
-    "uniqueItems": _unique,
-    "list": _list,
-    "contains": _contains,
-    "unevaluated": _unevaluated,
-    "minProperties": _below("object", "maxProperties"),
-    "maxProperties": _above("object", "minProperties"),
-    "required": _required,
-    "dependentRequired": _dependent,
-    "dependentSchemas": _dependent_schemas,
-    "anyOf": _any_of,
-    "oneOf": _one_of,
-    "if": _if,
-    "not": lambda _, view: iter([_views(view)]),
+_VIOLATIONS: Mapping[str, Callable[[ValueSet, Any], Alternatives]] = {
+    "type": _violate_type,
+    "minimum": _violate_bound("exclusiveMaximum"),
+    "exclusiveMinimum": _violate_bound("maximum"),
+    "maximum": _violate_bound("exclusiveMinimum"),
+    "exclusiveMaximum": _violate_bound("minimum"),
+    "multipleOf": lambda _, __: iter([(make_type_constraint(NUMBERS),)]),
+    "minLength": _fall_below("string", "maxLength"),
+    "maxLength": _exceed("string", "minLength"),
+    "pattern": _violate_pattern,
+    "minItems": _fall_below("array", "maxItems"),
+    "maxItems": _exceed("array", "minItems"),
+    "uniqueItems": _violate_unique_items,
+    "list": _violate_items,
+    "contains": _violate_contains,
+    "unevaluated": _violate_unevaluated,
+    "minProperties": _fall_below("object", "maxProperties"),
+    "maxProperties": _exceed("object", "minProperties"),
+    "required": _violate_required,
+    "dependentRequired": _violate_dependent_required,
+    "dependentSchemas": _violate_dependent_schemas,
+    "anyOf": _violate_any_of,
+    "oneOf": _violate_one_of,
+    "if": _violate_if,
+    "not": lambda _, schema: iter([_list_all(schema)]),
 }

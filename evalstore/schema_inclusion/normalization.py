@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from evalstore.checks.patterns import items
+from evalstore.checks.patterns import count_items
 from evalstore.documents import canonical
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 # What a dialect does not know yet, of what the latest one does.
 _SINCE_2020 = frozenset({"prefixItems"})
@@ -120,10 +120,10 @@ class Reading(NamedTuple):
 def check_readable(schema: Any) -> int:
     """Return how many values a schema has; `UnreadError` for one that is not compared, whatever it says."""
     if not is_compared(dialect(schema)):
-        raise UnreadError(f"schemas of {excerpt(dialect(schema))} are not compared")
+        raise UnreadError(f"schemas of {make_excerpt(dialect(schema))} are not compared")
     nodes = written = 0
     for node in _nodes(schema):
-        nodes, written = nodes + 1, written + sum(map(items, _patterns(node)))
+        nodes, written = nodes + 1, written + sum(map(count_items, _patterns(node)))
         if nodes > WRITTEN or written > _ITEMS:
             raise UnreadError(_LARGE)
         if isinstance(node, dict):
@@ -178,7 +178,7 @@ class _Reader:
         if name in {"type", "enum", "required"}:
             return self._set([value] if isinstance(value, str) else value)
         if name not in _VALUES:
-            self.strange = f"the keyword {excerpt(name, 40)} is not known"
+            self.strange = f"the keyword {make_excerpt(name, 40)} is not known"
         return value
 
     def _set(self, values: list[Any]) -> list[Any]:
@@ -190,12 +190,12 @@ class _Reader:
             self.strange = "a reference leads back to itself"
             return {_BACK: len(through) - through.index(ref)}
         if ref != "#" and not ref.startswith("#/"):
-            raise UnreadError(f"it refers to {excerpt(ref)}")
+            raise UnreadError(f"it refers to {make_excerpt(ref)}")
         node = self.root
         for step in unquote(ref).split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
             if isinstance(node, list) and key != str(int(key)):
-                raise UnreadError(f"it refers to {excerpt(ref)}")
+                raise UnreadError(f"it refers to {make_excerpt(ref)}")
             node = node[int(key)] if isinstance(node, list) else node[key]
         return self.view(node, (*through, ref))
 

@@ -7,100 +7,102 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from evalstore.schema_inclusion.constraints import NUMBERS, Domain
+from evalstore.schema_inclusion.constraints import NUMBERS, ValueSet
 
-_BITS = 4096
-_ABOUT = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+# Beyond it no more units are joined: the common one is a multiple of what is left out or not, and nothing is claimed.
+_UNIT_BITS = 4096
+_KEYWORDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
 
 class Bound(NamedTuple):
-    """Where numbers end; `open` when the bound itself is not among them."""
+    """Where numbers end; open when the bound itself is not among them."""
 
-    at: Fraction
-    open: bool
+    value: Fraction
+    is_open: bool
 
 
-def types(_: Any, some: Domain, known: frozenset[str]) -> frozenset[str]:
+def narrow_types(_: Any, value_set: ValueSet, types: frozenset[str]) -> frozenset[str]:
     """Return the types without those of numbers that the bounds and units leave no room for."""
-    if not some.any(_ABOUT):
-        return known
-    return known - {type_ for type_ in known & NUMBERS if _is_empty(some, type_)}
+    if not value_set.has_any(_KEYWORDS):
+        return types
+    return types - {type_ for type_ in types & NUMBERS if _is_empty(value_set, type_)}
 
 
-def unit(some: Domain, type_: str) -> Fraction | None:
-    """Return what all numbers of a type in a domain are multiples of."""
-    units = [Fraction(value) for value in some.all("multipleOf")] + [Fraction(1)] * (type_ == "integer")
+def find_unit(value_set: ValueSet, type_: str) -> Fraction | None:
+    """Return what all numbers of one type are multiples of; None where there is no such unit."""
+    units = [Fraction(value) for value in value_set.get_all("multipleOf")] + [Fraction(1)] * (type_ == "integer")
     common = units[0] if units else None
     for other in units[1:]:
-        if common is None or common.numerator.bit_length() + common.denominator.bit_length() > _BITS:
+        if common is None or common.numerator.bit_length() + common.denominator.bit_length() > _UNIT_BITS:
             break
-        common = _multiple(common, other)
+        common = _find_common_multiple(common, other)
     return common
 
 
-def low(some: Domain, type_: str) -> Bound | None:
+def find_lower_bound(value_set: ValueSet, type_: str) -> Bound | None:
     """Return the lower bound of the numbers of one type."""
-    bounds = [Bound(Fraction(value), open=False) for value in some.all("minimum")]
-    bounds += [Bound(Fraction(value), open=True) for value in some.all("exclusiveMinimum")]
-    return _rounded(max(bounds, default=None), unit(some, type_), type_)
+    bounds = [Bound(Fraction(value), is_open=False) for value in value_set.get_all("minimum")]
+    bounds += [Bound(Fraction(value), is_open=True) for value in value_set.get_all("exclusiveMinimum")]
+    return _round_up(max(bounds, default=None), find_unit(value_set, type_), type_)
 
 
-def high(some: Domain, type_: str) -> Bound | None:
+def find_upper_bound(value_set: ValueSet, type_: str) -> Bound | None:
     """Return the upper bound of the numbers of one type."""
-    mirrored = [Bound(-Fraction(value), open=False) for value in some.all("maximum")]
-    mirrored += [Bound(-Fraction(value), open=True) for value in some.all("exclusiveMaximum")]
-    found = _rounded(max(mirrored, default=None), unit(some, type_), type_)
-    return found and Bound(-found.at, found.open)
+    # An upper bound is a lower one of the negated numbers.
+    mirrored = [Bound(-Fraction(value), is_open=False) for value in value_set.get_all("maximum")]
+    mirrored += [Bound(-Fraction(value), is_open=True) for value in value_set.get_all("exclusiveMaximum")]
+    found = _round_up(max(mirrored, default=None), find_unit(value_set, type_), type_)
+    return found and Bound(-found.value, found.is_open)
 
 
-def _rounded(bound: Bound | None, step: Fraction | None, type_: str) -> Bound | None:
+def _round_up(bound: Bound | None, unit: Fraction | None, type_: str) -> Bound | None:
     """Move a lower bound up to the first number that there can be."""
     if bound is None:
         return None
-    if step is None:
-        return Bound(bound.at, bound.open or (type_ == "fraction" and bound.at.denominator == 1))
-    count = bound.at / step
-    return Bound((math.floor(count) + 1 if bound.open else math.ceil(count)) * step, open=False)
+    if unit is None:
+        return Bound(bound.value, bound.is_open or (type_ == "fraction" and bound.value.denominator == 1))
+    count = bound.value / unit
+    return Bound((math.floor(count) + 1 if bound.is_open else math.ceil(count)) * unit, is_open=False)
 
 
-def _is_empty(some: Domain, type_: str) -> bool:
-    step = unit(some, type_)
-    if type_ == "fraction" and step is not None and step.denominator == 1:
+def _is_empty(value_set: ValueSet, type_: str) -> bool:
+    unit = find_unit(value_set, type_)
+    if type_ == "fraction" and unit is not None and unit.denominator == 1:
         return True
-    least, most = low(some, type_), high(some, type_)
+    least, most = find_lower_bound(value_set, type_), find_upper_bound(value_set, type_)
     if least is None or most is None:
         return False
-    return least.at > most.at or (least.at == most.at and (least.open or most.open))
+    return least.value > most.value or (least.value == most.value and (least.is_open or most.is_open))
 
 
-def _multiple(one: Fraction, other: Fraction) -> Fraction:
-    under = one.denominator * other.denominator
-    return Fraction(math.lcm(one.numerator * other.denominator, other.numerator * one.denominator), under)
+def _find_common_multiple(left: Fraction, right: Fraction) -> Fraction:
+    denominator = left.denominator * right.denominator
+    return Fraction(math.lcm(left.numerator * right.denominator, right.numerator * left.denominator), denominator)
 
 
-def _from(some: Domain, wanted: Bound, types_: frozenset[str]) -> bool:
-    found = (low(some, type_) for type_ in types_ & NUMBERS)
+def _entails_lower_bound(value_set: ValueSet, wanted: Bound, types_: frozenset[str]) -> bool:
+    found = (find_lower_bound(value_set, type_) for type_ in types_ & NUMBERS)
     return all(bound is not None and bound >= wanted for bound in found)
 
 
-def _to(some: Domain, wanted: Bound, types_: frozenset[str]) -> bool:
-    found = (high(some, type_) for type_ in types_ & NUMBERS)
-    return all(bound is not None and (-bound.at, bound.open) >= (-wanted.at, wanted.open) for bound in found)
+def _entails_upper_bound(value_set: ValueSet, wanted: Bound, types_: frozenset[str]) -> bool:
+    found = (find_upper_bound(value_set, type_) for type_ in types_ & NUMBERS)
+    return all(bound is not None and (-bound.value, bound.is_open) >= (-wanted.value, wanted.is_open) for bound in found)
 
 
-def _multiples(some: Domain, wanted: Any, types_: frozenset[str]) -> bool:
-    units = (unit(some, type_) for type_ in types_ & NUMBERS)
-    return all(step is not None and (step / Fraction(wanted)).denominator == 1 for step in units)
+def _entails_multiple(value_set: ValueSet, wanted: Any, types_: frozenset[str]) -> bool:
+    units = (find_unit(value_set, type_) for type_ in types_ & NUMBERS)
+    return all(unit is not None and (unit / Fraction(wanted)).denominator == 1 for unit in units)
 
 
-def _rule(test: Callable[[Domain, Any, frozenset[str]], bool], read: Callable[[Any], Any]) -> Any:
-    return lambda prover, some, value: test(some, read(value), prover.types(some))
+def _make_rule(entails: Callable[[ValueSet, Any, frozenset[str]], bool], read: Callable[[Any], Any]) -> Any:
+    return lambda prover, value_set, value: entails(value_set, read(value), prover.find_types(value_set))
 
 
 RULES = {
-    "minimum": _rule(_from, lambda value: Bound(Fraction(value), open=False)),
-    "exclusiveMinimum": _rule(_from, lambda value: Bound(Fraction(value), open=True)),
-    "maximum": _rule(_to, lambda value: Bound(Fraction(value), open=False)),
-    "exclusiveMaximum": _rule(_to, lambda value: Bound(Fraction(value), open=True)),
-    "multipleOf": _rule(_multiples, lambda value: value),
+    "minimum": _make_rule(_entails_lower_bound, lambda value: Bound(Fraction(value), is_open=False)),
+    "exclusiveMinimum": _make_rule(_entails_lower_bound, lambda value: Bound(Fraction(value), is_open=True)),
+    "maximum": _make_rule(_entails_upper_bound, lambda value: Bound(Fraction(value), is_open=False)),
+    "exclusiveMaximum": _make_rule(_entails_upper_bound, lambda value: Bound(Fraction(value), is_open=True)),
+    "multipleOf": _make_rule(_entails_multiple, lambda value: value),
 }

@@ -7,138 +7,155 @@ from collections.abc import Collection, Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from evalstore.schema_inclusion.constraints import NOTHING, Domain, domain
-from evalstore.schema_inclusion.evaluation import accepts, at_name
-from evalstore.schema_inclusion.normalization import View
-from evalstore.schema_inclusion.strings import ANY
+from evalstore.schema_inclusion.constraints import NOTHING, ValueSet, intersect_schemas
+from evalstore.schema_inclusion.evaluation import evaluate_schema, select_property_schemas
+from evalstore.schema_inclusion.normalization import NormalSchema
+from evalstore.schema_inclusion.strings import ANY_PATTERN
 
 if TYPE_CHECKING:
     from evalstore.schema_inclusion.prover import Prover
 
 # A name may match any of the patterns that stand in two shapes; more combinations are not gone through.
-_PATTERNS = 5
-_COUNTS = frozenset({"minProperties", "maxProperties", "required"})
+_PATTERN_LIMIT = 5
+_COUNT_CONSTRAINTS = frozenset({"minProperties", "maxProperties", "required"})
 
 
-def types(prover: Prover, some: Domain, known: frozenset[str]) -> frozenset[str]:
+def narrow_types(prover: Prover, value_set: ValueSet, types: frozenset[str]) -> frozenset[str]:
     """Return the types without objects where what must be there cannot be."""
-    if "object" not in known or not some.any(_COUNTS):
-        return known
-    least, most = counts(prover, some)
-    if least > most or any(prover.empty(at(some, name)) for name in required(some)):
-        return known - {"object"}
-    return known
+    if "object" not in types or not value_set.has_any(_COUNT_CONSTRAINTS):
+        return types
+    least, most = find_counts(prover, value_set)
+    if least > most or any(prover.is_empty(project_name(value_set, name)) for name in find_required_names(value_set)):
+        return types - {"object"}
+    return types
 
 
-def required(some: Domain, *more: str) -> set[str]:
-    """Return the names that an object of the domain must have, when it has these."""
-    names = {*more, *(name for listed in some.all("required") for name in listed)}
+def find_required_names(value_set: ValueSet, *more: str) -> set[str]:
+    """Return the names that an object must have, when it has these."""
+    # The closure of `dependentRequired`: it ends when a round brings no name.
+    names = {*more, *(name for listed in value_set.get_all("required") for name in listed)}
     size = -1
     while size < len(names):
         size = len(names)
         names |= {
             name
-            for pairs in some.all("dependentRequired")
-            for has, wants in pairs.items()
-            if has in names
-            for name in wants
+            for pairs in value_set.get_all("dependentRequired")
+            for trigger, dependents in pairs.items()
+            if trigger in names
+            for name in dependents
         }
     return names
 
 
-def counts(prover: Prover, some: Domain) -> tuple[float, float]:
+def find_counts(prover: Prover, value_set: ValueSet) -> tuple[float, float]:
     """Return the least and the greatest number of properties."""
-    names = possible(prover, some)
-    least = max((*some.all("minProperties"), len(required(some))))
-    return least, min((*some.all("maxProperties"), math.inf if names is None else len(names)))
+    names = find_possible_names(prover, value_set)
+    least = max((*value_set.get_all("minProperties"), len(find_required_names(value_set))))
+    return least, min((*value_set.get_all("maxProperties"), math.inf if names is None else len(names)))
 
 
-def possible(prover: Prover, some: Domain) -> frozenset[str] | None:
+def find_possible_names(prover: Prover, value_set: ValueSet) -> frozenset[str] | None:
     """Return the names that an object can have; None where they are not known to be finite."""
-    return prover.once("names", some, lambda _: _possible(prover, some))
+    return prover.remember("names", value_set, lambda _: _compute_possible_names(prover, value_set))
 
 
-def at(some: Domain, name: str) -> Domain:
+def project_name(value_set: ValueSet, name: str) -> ValueSet:
     """Return the values that may stand under a name."""
-    found = domain(view for shape in some.all("shape") for view in at_name(shape, name))
-    allowed = all(accepts(view, name) is not False for view in some.all("propertyNames"))
-    return found if allowed else found.but(None, NOTHING)
+    found = intersect_schemas(
+        schema for shape in value_set.get_all("shape") for schema in select_property_schemas(shape, name)
+    )
+    is_allowed = all(evaluate_schema(schema, name) is not False for schema in value_set.get_all("propertyNames"))
+    return found if is_allowed else found.narrow(NOTHING)
 
 
-def _possible(prover: Prover, some: Domain) -> frozenset[str] | None:
-    lists: list[Collection[str]] = [[]] if 0 in some.all("maxProperties") else []
+def _compute_possible_names(prover: Prover, value_set: ValueSet) -> frozenset[str] | None:
+    lists: list[Collection[str]] = [[]] if 0 in value_set.get_all("maxProperties") else []
     lists += [
-        properties for properties, patterns, rest in some.all("shape") if not patterns and prover.empty(domain([rest]))
+        properties
+        for properties, patterns, rest in value_set.get_all("shape")
+        if not patterns and prover.is_empty(intersect_schemas([rest]))
     ]
-    of_names = prover.values(_names(some)) if some.all("propertyNames") else None
+    of_names = prover.list_values(_build_name_set(value_set)) if value_set.get_all("propertyNames") else None
     lists += [] if of_names is None else [of_names]
     if not lists:
         return None
-    return frozenset(name for name in min(lists, key=len) if not prover.empty(at(some, name)))
+    return frozenset(name for name in min(lists, key=len) if not prover.is_empty(project_name(value_set, name)))
 
 
-def _names(some: Domain) -> Domain:
-    return domain([*some.all("propertyNames"), {"type": ["string"]}])
+def _build_name_set(value_set: ValueSet) -> ValueSet:
+    """Return the strings that may be names."""
+    return intersect_schemas([*value_set.get_all("propertyNames"), {"type": ["string"]}])
 
 
-def _shape(prover: Prover, some: Domain, wanted: list[Any]) -> bool:
-    names = {*wanted[0], *required(some), *(name for shape in some.all("shape") for name in shape[0])}
-    can = possible(prover, some)
-    for name in sorted(names if can is None else can):
-        if not all(prover.within(at(some, name), view) for view in at_name(wanted, name)):
+def _entails_properties(prover: Prover, value_set: ValueSet, wanted: list[Any]) -> bool:
+    written = (name for shape in value_set.get_all("shape") for name in shape[0])
+    names = {*wanted[0], *find_required_names(value_set), *written}
+    possible_names = find_possible_names(prover, value_set)
+    for name in sorted(names if possible_names is None else possible_names):
+        values = project_name(value_set, name)
+        if not all(prover.entails_schema(values, schema) for schema in select_property_schemas(wanted, name)):
             return False
-    return can is not None or _others(prover, some, wanted)
+    return possible_names is not None or _entails_other_names(prover, value_set, wanted)
 
 
-def _others(prover: Prover, some: Domain, wanted: list[Any]) -> bool:
-    """Whether every name that neither side writes is proved to have what is wanted, whichever patterns it matches."""
-    shapes = some.all("shape")
+def _entails_other_names(prover: Prover, value_set: ValueSet, wanted: list[Any]) -> bool:
+    """Whether each name that neither side writes is proved to have what is wanted, whichever patterns it matches."""
+    shapes = value_set.get_all("shape")
     patterns = sorted({pattern for shape in (*shapes, wanted) for pattern in shape[1]})
-    if len(patterns) > _PATTERNS:
+    if len(patterns) > _PATTERN_LIMIT:
         return False
-    asked = _names(some).all("pattern") or [ANY]
-    always = {pattern for pattern in patterns if any(prover.implies(mine, pattern) for mine in asked)}
-    brings = {one: {other for other in patterns if prover.implies(one, other)} for one in patterns}
+    name_patterns = _build_name_set(value_set).get_all("pattern") or [ANY_PATTERN]
+    always = {pattern for pattern in patterns if any(prover.implies_pattern(own, pattern) for own in name_patterns)}
+    implied = {pattern: {other for other in patterns if prover.implies_pattern(pattern, other)} for pattern in patterns}
+    # Each subset of the patterns stands for the names that match just these; a subset that cannot be is left out.
     return all(
-        prover.within(domain(mine for shape in shapes for mine in _under(shape, matched)), view)
-        for matched in _subsets(patterns)
-        if always.union(*(brings[one] for one in matched)).issubset(matched)
-        for view in _under(wanted, matched)
+        prover.entails_schema(intersect_schemas(own for shape in shapes for own in _select_schemas(shape, matched)), schema)
+        for matched in _iterate_subsets(patterns)
+        if always.union(*(implied[pattern] for pattern in matched)).issubset(matched)
+        for schema in _select_schemas(wanted, matched)
     )
 
 
-def _under(shape: list[Any], matched: Collection[str]) -> list[View]:
-    return [view for pattern, view in shape[1].items() if pattern in matched] or [shape[2]]
+def _select_schemas(shape: list[Any], matched: Collection[str]) -> list[NormalSchema]:
+    """Return the schemas of a shape for a name that it does not write, by the patterns that the name matches."""
+    return [schema for pattern, schema in shape[1].items() if pattern in matched] or [shape[2]]
 
 
-def _subsets(items: list[str]) -> Iterator[tuple[str, ...]]:
+def _iterate_subsets(items: list[str]) -> Iterator[tuple[str, ...]]:
     for size in range(len(items) + 1):
         yield from combinations(items, size)
 
 
-def _dependent(prover: Prover, some: Domain, wanted: dict[str, list[str]]) -> bool:
-    return all(required(some, name) >= set(names) or prover.empty(at(some, name)) for name, names in wanted.items())
+def _entails_dependent_required(prover: Prover, value_set: ValueSet, wanted: dict[str, list[str]]) -> bool:
+    return all(
+        find_required_names(value_set, name) >= set(names) or prover.is_empty(project_name(value_set, name))
+        for name, names in wanted.items()
+    )
 
 
-def _property_names(prover: Prover, some: Domain, view: View) -> bool:
-    names = possible(prover, some)
+def _entails_property_names(prover: Prover, value_set: ValueSet, schema: NormalSchema) -> bool:
+    names = find_possible_names(prover, value_set)
     if names is not None:
-        return all(accepts(view, name) is True for name in names)
-    shut = [shape for shape in some.all("shape") if prover.empty(domain([shape[2]]))]
-    return prover.within(_names(some), view) or any(_named_within(prover, shape, view) for shape in shut)
+        return all(evaluate_schema(schema, name) is True for name in names)
+    closed_shapes = [shape for shape in value_set.get_all("shape") if prover.is_empty(intersect_schemas([shape[2]]))]
+    if prover.entails_schema(_build_name_set(value_set), schema):
+        return True
+    return any(_entails_schema_of_names(prover, shape, schema) for shape in closed_shapes)
 
 
-def _named_within(prover: Prover, shape: list[Any], view: View) -> bool:
-    """Whether all names that a shape writes, or matches, are proved to meet a view."""
-    matched = (domain([{"type": ["string"], "pattern": pattern}]) for pattern in shape[1])
-    return all(accepts(view, name) is True for name in shape[0]) and all(prover.within(one, view) for one in matched)
+def _entails_schema_of_names(prover: Prover, shape: list[Any], schema: NormalSchema) -> bool:
+    """Whether all names that a shape writes, or matches, are proved to meet a schema."""
+    matched = (intersect_schemas([{"type": ["string"], "pattern": pattern}]) for pattern in shape[1])
+    return all(evaluate_schema(schema, name) is True for name in shape[0]) and all(
+        prover.entails_schema(names, schema) for names in matched
+    )
 
 
 RULES: dict[str, Any] = {
-    "minProperties": lambda prover, some, least: counts(prover, some)[0] >= least,
-    "maxProperties": lambda prover, some, most: counts(prover, some)[1] <= most,
-    "required": lambda _, some, names: required(some) >= set(names),
-    "propertyNames": _property_names,
-    "dependentRequired": _dependent,
-    "shape": _shape,
+    "minProperties": lambda prover, value_set, least: find_counts(prover, value_set)[0] >= least,
+    "maxProperties": lambda prover, value_set, most: find_counts(prover, value_set)[1] <= most,
+    "required": lambda _, value_set, names: find_required_names(value_set) >= set(names),
+    "propertyNames": _entails_property_names,
+    "dependentRequired": _entails_dependent_required,
+    "shape": _entails_properties,
 }

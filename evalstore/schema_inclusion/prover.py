@@ -8,142 +8,151 @@ from typing import Any, TypeVar
 
 from evalstore.budget import SharedBudget
 from evalstore.schema_inclusion import arrays, numbers, objects, strings
-from evalstore.schema_inclusion.constraints import TYPES, Clause, Domain, clauses, typed
-from evalstore.schema_inclusion.evaluation import every, meets, type_of
-from evalstore.schema_inclusion.normalization import View
-from evalstore.schema_inclusion.strings import compare_patterns
+from evalstore.schema_inclusion.constraints import TYPES, Constraint, ValueSet, list_constraints, make_type_constraint
+from evalstore.schema_inclusion.evaluation import conjoin_answers, evaluate_constraint, find_type
+from evalstore.schema_inclusion.normalization import NormalSchema
+from evalstore.schema_inclusion.strings import prove_pattern_inclusion
 
-_CHOICES = frozenset({"anyOf", "oneOf"})
-_SINGLE: Mapping[str, list[Any]] = {"null": [None], "boolean": [False, True]}
+_CHOICE_NAMES = frozenset({"anyOf", "oneOf"})
+_FINITE_TYPES: Mapping[str, list[Any]] = {"null": [None], "boolean": [False, True]}
 
-Rule = Callable[["Prover", Domain, Any], bool]
+Rule = Callable[["Prover", ValueSet, Any], bool]
 Answer = TypeVar("Answer")
 
 
 @dataclass(slots=True)
 class Prover:
-    """One proof: the steps that it has left of its own and of all proofs, and what it found out of each domain."""
+    """One proof: its steps, and what it has found out about each set of values, by the name of the question."""
 
     budget: SharedBudget
-    known: dict[tuple[str, frozenset[str]], Any] = field(default_factory=dict)
+    results: dict[tuple[str, frozenset[str]], Any] = field(default_factory=dict)
 
     def spend(self, steps: int = 1) -> None:
         """Take steps; raises `OutOfStepsError` when they are used up."""
         self.budget.spend(steps)
 
-    def once(self, name: str, some: Domain, find: Callable[[Domain], Answer]) -> Answer:
-        """Return what `find` says of a domain, asked for the first time only."""
-        key = (name, some.texts)
-        if key not in self.known:
-            self.spend(1 + len(some.texts) // 4)
-            self.known[key] = find(some)
-        return self.known[key]  # type: ignore[no-any-return]  # put there above
+    def remember(self, name: str, value_set: ValueSet, compute: Callable[[ValueSet], Answer]) -> Answer:
+        """Return what `compute` says of a set of values, which is called for the first time only."""
+        key = (name, value_set.texts)
+        if key not in self.results:
+            self.spend(1 + len(value_set.texts) // 4)
+            self.results[key] = compute(value_set)
+        return self.results[key]  # type: ignore[no-any-return]  # put there above
 
-    def implies(self, narrow: str, wide: str) -> bool:
+    def implies_pattern(self, narrow: str, wide: str) -> bool:
         """Whether every text in which one pattern is found is proved to be one in which another is."""
-        compared = compare_patterns(narrow, wide)
-        self.spend(compared.steps)
-        return compared.within
+        inclusion = prove_pattern_inclusion(narrow, wide)
+        self.spend(inclusion.steps)
+        return inclusion.is_proved
 
-    def within(self, narrow: Domain, wide: View) -> bool:
+    def entails_schema(self, narrow: ValueSet, wide: NormalSchema) -> bool:
         """Whether every value of `narrow` is proved to meet `wide`."""
         self.spend()
-        if wide is True or self.empty(narrow):
+        if wide is True or self.is_empty(narrow):
             return True
-        return all(self.meets(narrow, clause) for clause in clauses(wide))
+        return all(self.entails_constraint(narrow, constraint) for constraint in list_constraints(wide))
 
-    def meets(self, narrow: Domain, demand: Clause) -> bool:
-        """Whether every value of `narrow` is proved to meet one demand."""
-        return narrow.has(demand) or self.once(demand.text, narrow, lambda some: self._meets(some, demand))
+    def entails_constraint(self, narrow: ValueSet, constraint: Constraint) -> bool:
+        """Whether every value of `narrow` is proved to meet one constraint."""
+        if narrow.has_constraint(constraint):
+            return True
+        return self.remember(constraint.text, narrow, lambda value_set: self._prove_constraint(value_set, constraint))
 
-    def types(self, some: Domain) -> frozenset[str]:
-        """Return the types that values of a domain can have."""
-        return self.once("types", some, self._types)
+    def find_types(self, value_set: ValueSet) -> frozenset[str]:
+        """Return the types that the values can have; a set with more types is no error."""
+        return self.remember("types", value_set, self._compute_types)
 
-    def values(self, some: Domain) -> list[Any] | None:
-        """Return a finite list that holds every value of a domain; None where it is not known to be finite."""
-        return self.once("values", some, self._values)
+    def list_values(self, value_set: ValueSet) -> list[Any] | None:
+        """Return a finite list that holds every value of a set; None where it is not known to be finite."""
+        return self.remember("values", value_set, self._compute_values)
 
-    def empty(self, some: Domain) -> bool:
-        """Whether a domain is proved to have no value."""
-        return self.once("empty", some, self._empty)
+    def is_empty(self, value_set: ValueSet) -> bool:
+        """Whether a set is proved to have no value."""
+        return self.remember("empty", value_set, self._compute_emptiness)
 
-    def _meets(self, narrow: Domain, demand: Clause) -> bool:
-        values = self.values(narrow)
+    def _prove_constraint(self, narrow: ValueSet, constraint: Constraint) -> bool:
+        values = self.list_values(narrow)
         if values is not None:
             self.spend(len(values))
-            return all(meets(demand, value) is True for value in values)
-        if demand.about.isdisjoint(self.types(narrow)):
+            return all(evaluate_constraint(constraint, value) is True for value in values)
+        if constraint.types_concerned.isdisjoint(self.find_types(narrow)):
             return True
-        rule = _RULES.get(demand.name)
-        return rule is not None and (rule(self, narrow, demand.value) or self._by_cases(narrow, demand))
+        rule = _RULES.get(constraint.name)
+        return rule is not None and (rule(self, narrow, constraint.value) or self._prove_by_cases(narrow, constraint))
 
-    def _types(self, some: Domain) -> frozenset[str]:
-        # A value of which a denied view says nothing meets that view.
-        denied = (frozenset().union(*(one.about for one in clauses(view))) for view in some.all("not"))
-        types = TYPES.intersection(*some.all("type"), *denied)
-        for room in _ROOMS:
-            types = room(self, some, types)
+    def _compute_types(self, value_set: ValueSet) -> frozenset[str]:
+        # A value of a type that no constraint of a denied schema concerns meets that schema: it is not in the set.
+        denied = (list_constraints(schema) for schema in value_set.get_all("not"))
+        concerned = (frozenset().union(*(one.types_concerned for one in constraints)) for constraints in denied)
+        types = TYPES.intersection(*value_set.get_all("type"), *concerned)
+        for narrow_types in _TYPE_NARROWERS:
+            types = narrow_types(self, value_set, types)
         return types
 
-    def _values(self, some: Domain) -> list[Any] | None:
-        listed = some.all("enum")
-        types = self.types(some)
+    def _compute_values(self, value_set: ValueSet) -> list[Any] | None:
+        listed = value_set.get_all("enum")
+        types = self.find_types(value_set)
         if listed:
             found = list(min(listed, key=len).values())
-        elif types <= _SINGLE.keys():
-            found = [value for type_ in sorted(types) for value in _SINGLE[type_]]
+        elif types <= _FINITE_TYPES.keys():
+            found = [value for type_ in sorted(types) for value in _FINITE_TYPES[type_]]
         else:
             return None
-        self.spend(len(found) * len(some.clauses))
-        kept = (value for value in found if type_of(value) in types)
-        return [value for value in kept if every(meets(clause, value) for clause in some.clauses) is not False]
+        self.spend(len(found) * len(value_set.constraints))
+        return [value for value in found if find_type(value) in types and _may_hold(value_set, value)]
 
-    def _empty(self, some: Domain) -> bool:
-        if any(clause.name == "nothing" for clause in some.clauses) or not self.types(some) or self.values(some) == []:
+    def _compute_emptiness(self, value_set: ValueSet) -> bool:
+        if any(constraint.name == "nothing" for constraint in value_set.constraints):
             return True
-        for clause in some.clauses:
-            if clause.name == "not" and self.within(some.but(clause), clause.value):
+        if not self.find_types(value_set) or self.list_values(value_set) == []:
+            return True
+        for constraint in value_set.constraints:
+            if constraint.name == "not" and self.entails_schema(value_set.replace(constraint), constraint.value):
                 return True
-            if clause.name in _CHOICES and all(map(self.empty, _branches(some, clause))):
+            if constraint.name in _CHOICE_NAMES and all(map(self.is_empty, _split_branches(value_set, constraint))):
                 return True
         return False
 
-    def _by_cases(self, narrow: Domain, demand: Clause) -> bool:
-        cases = self._cases(narrow, demand)
-        return bool(cases) and all(self.empty(case) or self.meets(case, demand) for case in cases)
+    def _prove_by_cases(self, narrow: ValueSet, constraint: Constraint) -> bool:
+        cases = self._split_cases(narrow, constraint)
+        return bool(cases) and all(self.is_empty(case) or self.entails_constraint(case, constraint) for case in cases)
 
-    def _cases(self, narrow: Domain, demand: Clause) -> list[Domain]:
-        choice = next((clause for clause in narrow.clauses if clause.name in _CHOICES), None)
+    def _split_cases(self, narrow: ValueSet, constraint: Constraint) -> list[ValueSet]:
+        choice = next((one for one in narrow.constraints if one.name in _CHOICE_NAMES), None)
         if choice:
-            return _branches(narrow, choice)
-        types = self.types(narrow)
-        apart = demand.name in {"anyOf", "not"} and len(types) > 1
-        return [narrow.but(None, typed({type_})) for type_ in sorted(types)] if apart else []
+            return _split_branches(narrow, choice)
+        types = self.find_types(narrow)
+        is_split = constraint.name in {"anyOf", "not"} and len(types) > 1
+        return [narrow.narrow(make_type_constraint({type_})) for type_ in sorted(types)] if is_split else []
 
 
-def _branches(some: Domain, choice: Clause) -> list[Domain]:
-    return [some.but(choice, *clauses(branch)) for branch in choice.value]
+def _may_hold(value_set: ValueSet, value: Any) -> bool:
+    return conjoin_answers(evaluate_constraint(one, value) for one in value_set.constraints) is not False
 
 
-def _any_of(prover: Prover, narrow: Domain, branches: list[View]) -> bool:
+def _split_branches(value_set: ValueSet, choice: Constraint) -> list[ValueSet]:
+    return [value_set.replace(choice, *list_constraints(branch)) for branch in choice.value]
+
+
+def _prove_any_of(prover: Prover, narrow: ValueSet, branches: list[NormalSchema]) -> bool:
     prover.spend(len(branches) // 8)
-    return any(map(narrow.states, branches)) or any(prover.within(narrow, branch) for branch in branches)
+    return any(map(narrow.has_all_of, branches)) or any(prover.entails_schema(narrow, branch) for branch in branches)
 
 
-def _not(prover: Prover, narrow: Domain, view: View) -> bool:
-    return prover.empty(narrow.but(None, *clauses(view)))
+def _prove_denial(prover: Prover, narrow: ValueSet, schema: NormalSchema) -> bool:
+    return prover.is_empty(narrow.narrow(*list_constraints(schema)))
 
 
-_ROOMS = (numbers.types, strings.types, arrays.types, objects.types)
+# In this order: each is handed the types that those before it have left.
+_TYPE_NARROWERS = (numbers.narrow_types, strings.narrow_types, arrays.narrow_types, objects.narrow_types)
 
-# Any other demand is met only where the same one stands on the other side. What no rule proves may hold case by case.
+# Any other constraint is entailed only by the same one. What no rule proves may still hold case by case.
 _RULES: Mapping[str, Rule] = {
-    "type": lambda prover, narrow, types: prover.types(narrow) <= types,
+    "type": lambda prover, narrow, types: prover.find_types(narrow) <= types,
     "enum": lambda _, __, ___: False,
     "nothing": lambda _, __, ___: False,
-    "anyOf": _any_of,
-    "not": _not,
+    "anyOf": _prove_any_of,
+    "not": _prove_denial,
     **numbers.RULES,
     **strings.RULES,
     **arrays.RULES,

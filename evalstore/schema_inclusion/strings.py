@@ -1,4 +1,4 @@
-"""Patterns within schemas: what they find, and which of two finds all that the other does."""
+"""Strings in proofs: their lengths and patterns; which of two patterns finds all that the other does."""
 
 from __future__ import annotations
 
@@ -7,73 +7,77 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from evalstore.budget import SharedBudget
-from evalstore.checks.patterns import compile_pattern, matches
-from evalstore.regex_inclusion.compare import Relation
-from evalstore.regex_inclusion.compare import compare_patterns as compare_languages
-from evalstore.regex_inclusion.languages import Expression
-from evalstore.schema_inclusion.constraints import Domain
-from evalstore.schema_inclusion.normalization import UnreadError
+from evalstore.checks.patterns import compile_pattern, match_in_time
+from evalstore.regex_inclusion import Expression, LanguageRelation, compare_patterns
+from evalstore.schema_inclusion.constraints import ValueSet
+from evalstore.schema_inclusion.normalization import UnsupportedSchemaError
 
-ANY, _NONE = "", "(?!)"  # found in every text, and in none
-_SECONDS = 0.05  # texts are short: a pattern that takes longer is one that never ends
-_STEPS = 30_000
-_PRICE = 40  # steps of that comparison for one of ours
-_WITHIN = frozenset({Relation.EQUAL, Relation.WIDER})
+# Found in every text, and in none.
+ANY_PATTERN, _NO_PATTERN = "", "(?!)"
+# Texts are short: a pattern that takes longer is one that never ends.
+_SEARCH_SECONDS = 0.05
+_LANGUAGE_STEPS = 30_000
+# How many steps of a language comparison take as long as one of a proof.
+_LANGUAGE_STEPS_PER_STEP = 40
+_WITHIN = frozenset({LanguageRelation.EQUAL, LanguageRelation.WIDER})
 
 
-class Compared(NamedTuple):
+class PatternInclusion(NamedTuple):
     """Whether one pattern is proved to find no more than another, a text that it alone finds, and what that cost."""
 
-    within: bool
-    text: str | None
+    is_proved: bool
+    counterexample: str | None
     steps: int
 
 
 @lru_cache(maxsize=4096)
-def finds(pattern: str, text: str) -> bool:
-    """Whether a pattern is found in a text, as the check would say; `UnreadError` where it takes too long."""
+def is_pattern_found(pattern: str, text: str) -> bool:
+    """Whether a pattern is found in a text, as the engine says; `UnsupportedSchemaError` where it takes too long."""
     compiled = compile_pattern(pattern, "")
-    found = None if isinstance(compiled, str) else matches(compiled, "search", text, _SECONDS)
+    found = None if isinstance(compiled, str) else match_in_time(compiled, "search", text, _SEARCH_SECONDS)
     if found is None:
-        raise UnreadError("a pattern of it takes too long")
+        raise UnsupportedSchemaError("a pattern of it takes too long")
     return found
 
 
 @lru_cache(maxsize=4096)
-def compare_patterns(narrow: str, wide: str) -> Compared:
-    """Compare what two patterns find."""
+def prove_pattern_inclusion(narrow: str, wide: str) -> PatternInclusion:
+    """Return whether all that `narrow` is found in is proved to be found by `wide`; its cost, cached or not."""
     if narrow == wide:
-        return Compared(within=True, text=None, steps=1)
-    budget = SharedBudget(_STEPS)
-    answer = compare_languages(Expression(narrow), Expression(wide), budget)
-    return Compared(answer.relation in _WITHIN, answer.only_old, 1 + budget.spent // _PRICE)
+        return PatternInclusion(is_proved=True, counterexample=None, steps=1)
+    budget = SharedBudget(_LANGUAGE_STEPS)
+    compared = compare_patterns(Expression(narrow), Expression(wide), budget)
+    steps = 1 + budget.spent // _LANGUAGE_STEPS_PER_STEP
+    return PatternInclusion(compared.relation in _WITHIN, compared.only_old, steps)
 
 
-def sample(pattern: str) -> tuple[str, ...]:
-    """Return a short text in which a pattern is found, if one can be told."""
-    text = compare_patterns(pattern, _NONE).text
+def find_matching_texts(pattern: str) -> tuple[str, ...]:
+    """Return a shortest text in which a pattern is found, if one can be told."""
+    text = prove_pattern_inclusion(pattern, _NO_PATTERN).counterexample
     return () if text is None else (text,)
 
 
-def outside(pattern: str, others: list[str]) -> tuple[str, ...]:
+def find_unmatched_texts(pattern: str, others: list[str]) -> tuple[str, ...]:
     """Return short texts in which a pattern is not found, each with one of the others found in it."""
-    texts = (compare_patterns(other, pattern).text for other in others or [ANY])
+    texts = (prove_pattern_inclusion(other, pattern).counterexample for other in others or [ANY_PATTERN])
     return tuple(text for text in texts if text is not None)
 
 
-def types(_: Any, some: Domain, known: frozenset[str]) -> frozenset[str]:
-    """Return the types without texts where no length is left."""
-    least, most = lengths(some)
-    return known - {"string"} if least > most else known
+def narrow_types(_: Any, value_set: ValueSet, types: frozenset[str]) -> frozenset[str]:
+    """Return the types without strings where no length is left."""
+    least, most = find_lengths(value_set)
+    return types - {"string"} if least > most else types
 
 
-def lengths(some: Domain) -> tuple[float, float]:
-    """Return the least and the greatest length of the texts of a domain."""
-    return max(some.all("minLength"), default=0), min(some.all("maxLength"), default=math.inf)
+def find_lengths(value_set: ValueSet) -> tuple[float, float]:
+    """Return the least and the greatest length of the strings, in characters."""
+    return max(value_set.get_all("minLength"), default=0), min(value_set.get_all("maxLength"), default=math.inf)
 
 
 RULES: dict[str, Any] = {
-    "minLength": lambda _, some, least: lengths(some)[0] >= least,
-    "maxLength": lambda _, some, most: lengths(some)[1] <= most,
-    "pattern": lambda prover, some, wide: any(prover.implies(mine, wide) for mine in some.all("pattern") or [ANY]),
+    "minLength": lambda _, value_set, least: find_lengths(value_set)[0] >= least,
+    "maxLength": lambda _, value_set, most: find_lengths(value_set)[1] <= most,
+    "pattern": lambda prover, value_set, wide: any(
+        prover.implies_pattern(narrow, wide) for narrow in value_set.get_all("pattern") or [ANY_PATTERN]
+    ),
 }

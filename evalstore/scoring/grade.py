@@ -8,20 +8,20 @@ from typing import Any
 from evalstore.documents import canonical
 from evalstore.errors import SchemaError
 from evalstore.model import Output, Question, RubricResult, Sample, Verdict
-from evalstore.runs import Row
+from evalstore.runs import GradedRow
 from evalstore.scoring.used import Ruler
 
-_NO_RULER = RubricResult(None, Verdict.UNSCORED, reason="the question names no rubric")
+_NO_RUBRIC = RubricResult(None, Verdict.UNSCORED, reason="the question names no rubric")
 
 
-def grade(output: Output, question: Question, ruler: Ruler | None) -> Row:
+def grade(output: Output, question: Question, ruler: Ruler | None) -> GradedRow:
     """Grade one output; without a ruler it is unscored, and a ruler that its schema refuses is a `SchemaError`."""
-    result = _NO_RULER if ruler is None else _result(Sample(output, question), ruler)
+    result = _NO_RUBRIC if ruler is None else _grade_sample(Sample(output, question), ruler)
     group = question.row.get("group")
-    return Row(
+    return GradedRow(
         id=question.id,
         input=question.input,
-        reference=_reference(question.row),
+        reference=_list_reference_texts(question.row),
         output=output,
         score=result.score,
         verdict=result.verdict,
@@ -35,14 +35,14 @@ def grade(output: Output, question: Question, ruler: Ruler | None) -> Row:
     )
 
 
-def _result(sample: Sample, ruler: Ruler) -> RubricResult:
+def _grade_sample(sample: Sample, ruler: Ruler) -> RubricResult:
     try:
         return ruler.grade(sample)
     except SchemaError as error:
         raise SchemaError(f"{ruler.pinned.ref}: {error.message}", hint=error.hint) from None
 
 
-def _reference(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _list_reference_texts(row: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the expected answers as texts, or the expected facts where no answer is written."""
     wanted = row.get("expected", row.get("expected_facts"))
     several = wanted if isinstance(wanted, list) else [] if wanted is None else [wanted]

@@ -12,21 +12,21 @@ from pathlib import Path
 
 from evalstore.documents import canonical
 from evalstore.errors import LoadError, Place, RefError, RefusedError
-from evalstore.judging import Judges, Panel, Plan, seated
+from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.model import Kind, Question
 from evalstore.model.outcome import APPROXIMATE
 from evalstore.runs import (
     LATEST,
-    Choice,
-    Recorded,
-    Row,
+    GradedRow,
     Run,
+    SeriesFilter,
+    StoredOutput,
     doubts_of,
-    drafted,
     read_outputs,
     run_name,
     samples_of,
     sha256_of,
+    write_run,
 )
 from evalstore.scoring.grade import grade
 from evalstore.scoring.pairs import Pairs
@@ -34,47 +34,47 @@ from evalstore.scoring.questions import Questions, indexed
 from evalstore.scoring.tally import Tally
 from evalstore.scoring.used import Ruler, Used, pin
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.revisions import head
-from evalstore.text import excerpt
+from evalstore.store.revisions import resolve_head
+from evalstore.text import make_excerpt
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ScoringJob:
     """Everything that one run is made of, before the first output is graded; `run` is the run so far."""
 
     run: Run
     samples: Path
-    choice: Choice
+    choice: SeriesFilter
     rubric: str | None
     questions: Questions
     used: Used
-    panel: Panel
+    panel: JudgeSession
 
     def write(self, out: Path) -> Run:
         """Grade, ask for what no reply is kept for, grade again; then publish the run in the folder `out`."""
         while True:
-            with drafted(out, _file_name(self.run)) as draft:
-                run = self.grade(draft.add)
+            with write_run(out, _choose_file_name(self.run)) as draft:
+                run = self.grade(draft.write_row)
                 if not self.panel.waiting:
-                    return draft.finish(run)
+                    return draft.publish(run)
             self.panel.gather()
 
-    def plan(self) -> tuple[Plan, tuple[str, ...]]:
+    def plan(self) -> tuple[CallPlan, tuple[str, ...]]:
         """Return which judge calls it would take, and what is odd already; none is made, and nothing is written."""
         run = self.grade(lambda *_: None)
         waiting = set(self.panel.notes())
         return self.panel.plan(), tuple(note for note in run.notes if note not in waiting)
 
-    def grade(self, keep: Callable[[Row, Run], None]) -> Run:
+    def grade(self, keep: Callable[[GradedRow, Run], None]) -> Run:
         """Grade every output once, hand each row to `keep`, and return the run with its sums."""
         pairs, tally = Pairs(str(self.samples), self.questions), Tally()
         for recorded, question in pairs.of(read_outputs(self.samples, self.choice)):
-            row = grade(recorded.output, question, self._ruler(question))
+            row = grade(recorded.output, question, self._find_rubric(question))
             tally.add(row)
             keep(row, self.run)
-        return self._ended(tally, pairs)
+        return self._finish_run(tally, pairs)
 
-    def _ruler(self, question: Question) -> Ruler | None:
+    def _find_rubric(self, question: Question) -> Ruler | None:
         if self.rubric is not None:
             return self.used.ruler(self.rubric)
         if question.rubric_ref is None:
@@ -82,17 +82,17 @@ class Job:
         try:
             self.used.resolve(question.rubric_ref)
         except RefError as error:
-            message = f"the question {question.id!r} names {excerpt(question.rubric_ref)}: {error.message}"
+            message = f"the question {question.id!r} names {make_excerpt(question.rubric_ref)}: {error.message}"
             raise RefError(message, place=error.place, hint=error.hint) from None
         return self.used.ruler(question.rubric_ref)
 
-    def _ended(self, tally: Tally, pairs: Pairs) -> Run:
+    def _finish_run(self, tally: Tally, pairs: Pairs) -> Run:
         run, dataset = tally.close(self.run), f"dataset/{self.run.name}"
         if not run.questions:
             raise RefusedError(
                 f"no output answers a question of {dataset}",
                 place=Place(pairs.file),
-                hint=f"outputs and questions meet by id; the first output is '{excerpt(pairs.first_stray, 60)}'",
+                hint=f"outputs and questions meet by id; the first output is '{make_excerpt(pairs.first_stray, 60)}'",
             )
         return replace(
             run,
@@ -106,13 +106,13 @@ class Job:
                 *pairs.notes(dataset),
                 *tally.notes(),
                 *self.panel.notes(),
-                *(() if self.panel.missing else _unscored(run)),
-                *_approximate(run),
+                *(() if self.panel.missing else _note_unscored(run)),
+                *_note_approximate_engines(run),
             ),
-            harness={**run.harness, **self._judge_model()},
+            harness={**run.harness, **self._record_judge_model()},
         )
 
-    def _judge_model(self) -> dict[str, str]:
+    def _record_judge_model(self) -> dict[str, str]:
         """Return what the run itself said of the judges' model, which no digest holds."""
         model, asked = self.used.model, self.used.pinned(Kind.JUDGE)
         return {"judge_model": canonical(dict(model))} if model and asked else {}
@@ -130,37 +130,37 @@ def begun(  # noqa: PLR0913  # as `score` has them
     judges: Judges | None,
     eee_version: str = LATEST,
     only: Mapping[str, str] | None = None,
-) -> Iterator[Job]:
+) -> Iterator[ScoringJob]:
     """Open a job: the dataset resolved, its questions indexed, the kept replies at hand."""
-    with seated(judges or Judges(), store.git.common) as panel:
+    with open_session(judges or Judges(), store.git.find_common_directory) as panel:
         used = Used(store, panel.ask, panel.judges.model)
         resolved = used.resolve(dataset)
         if resolved.kind is not Kind.DATASET:
             hint = "dataset/<id>@<version> does"
             raise RefusedError(f"{dataset} holds no questions: it is a {resolved.kind}", hint=hint)
-        samples, choice = samples_of(outputs), Choice(only or {}, any_model=model is not None)
-        stated = _model(samples, choice)
-        run = _begun(resolved, samples, store=store, at=at, model=_text(model or stated or samples.stem))
-        run = replace(run, eee_version=eee_version, notes=(*doubts_of(outputs), *choice.notes()))
+        samples, choice = samples_of(outputs), SeriesFilter(only or {}, any_model=model is not None)
+        stated = _read_model(samples, choice)
+        run = _start_run(resolved, samples, store=store, at=at, model=_escape_name(model or stated or samples.stem))
+        run = replace(run, eee_version=eee_version, notes=(*doubts_of(outputs), *choice.describe()))
         with indexed(resolved, store) as questions:
-            yield Job(run, samples, choice, rubric, questions, used, panel)
+            yield ScoringJob(run, samples, choice, rubric, questions, used, panel)
 
 
-def _model(samples: Path, choice: Choice) -> str | None:
+def _read_model(samples: Path, choice: SeriesFilter) -> str | None:
     """Return the model that the outputs name; a file without any output is refused."""
-    found = (found for found in read_outputs(samples, choice) if isinstance(found, Recorded))
+    found = (found for found in read_outputs(samples, choice) if isinstance(found, StoredOutput))
     first = next(found, None)
     if first is None:
         raise LoadError("holds no output", place=Place(str(samples)))
     return first.model
 
 
-def _text(name: str) -> str:
+def _escape_name(name: str) -> str:
     """Return a name with its bytes escaped that are no UTF-8, as names of files and words of a command line may be."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _begun(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: datetime, model: str) -> Run:
+def _start_run(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: datetime, model: str) -> Run:
     stamp = f"{at.timestamp():.6f}"
     return Run(
         path=Path(),
@@ -177,30 +177,30 @@ def _begun(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: datet
         scored=0,
         unscored=0,
         checks={},
-        harness=_harness(),
-        commit=_head(store),
+        harness=_describe_harness(),
+        commit=_find_head(store),
     )
 
 
-def _unscored(run: Run) -> Iterator[str]:
+def _note_unscored(run: Run) -> Iterator[str]:
     if not run.scored:
         yield f"none of {run.questions} answered questions has a score: each row of the run says why"
 
 
-def _approximate(run: Run) -> Iterator[str]:
+def _note_approximate_engines(run: Run) -> Iterator[str]:
     for engine in run.harness["engines"].split(", "):
         if engine.endswith(APPROXIMATE):
             yield f"some verdicts only come close: {engine} answered for an engine that is not installed"
 
 
-def _head(store: ArtifactStore) -> str | None:
+def _find_head(store: ArtifactStore) -> str | None:
     try:
-        return head(store.git)
+        return resolve_head(store.git)
     except RefError:
         return None
 
 
-def _harness() -> dict[str, str]:
+def _describe_harness() -> dict[str, str]:
     """Return what grades; the engines of the checks name themselves and are added when they have answered."""
     try:
         version = metadata.version("evalstore")
@@ -209,6 +209,6 @@ def _harness() -> dict[str, str]:
     return {"evalstore": version, "python": f"{platform.python_implementation()} {platform.python_version()}"}
 
 
-def _file_name(run: Run) -> str:
+def _choose_file_name(run: Run) -> str:
     pin_ = run.dataset.ref.partition("@")[2] if run.dataset else ""
     return run_name(run.name, pin_, run.model)

@@ -10,9 +10,9 @@ from pathlib import Path
 from evalstore.documents import canonical
 from evalstore.errors import Place, RefusedError
 from evalstore.model import Question
-from evalstore.runs import LeftOut, Recorded
+from evalstore.runs import LeftOut, StoredOutput
 from evalstore.scoring.questions import Questions
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 
 @dataclass(slots=True)
@@ -32,17 +32,17 @@ class Pairs:
     doubts: int = 0
     first_doubt: str = ""
     _lines: array[int] = field(init=False)
-    _heard: array[int] = field(init=False)
+    _output_hashes: array[int] = field(init=False)
 
     def __post_init__(self) -> None:
         self._lines = array("Q", bytes(8 * self.questions.count))
-        self._heard = array("q", bytes(8 * self.questions.count))
+        self._output_hashes = array("q", bytes(8 * self.questions.count))
 
-    def of(self, outputs: Iterable[Recorded | LeftOut]) -> Iterator[tuple[Recorded, Question]]:
+    def of(self, outputs: Iterable[StoredOutput | LeftOut]) -> Iterator[tuple[StoredOutput, Question]]:
         """Yield each output with its question; an id that stands twice is refused."""
         for recorded in outputs:
             if isinstance(recorded, LeftOut):
-                self._leave_out(recorded)
+                self._note_left_out(recorded)
                 continue
             if recorded.doubt:
                 self.first_doubt = self.first_doubt or f"{Path(self.file).name}:{recorded.line}: {recorded.doubt}"
@@ -53,13 +53,13 @@ class Pairs:
                 self.strays += 1
                 continue
             number, question = found
-            heard = hash(_words(recorded)) if recorded.instance else 0
+            heard = hash(_make_output_key(recorded)) if recorded.from_eee_row else 0
             if self._lines[number]:
-                if not recorded.instance or heard != self._heard[number]:
-                    raise self._twice(recorded, self._lines[number])
+                if not recorded.from_eee_row or heard != self._output_hashes[number]:
+                    raise self._make_duplicate_error(recorded, self._lines[number])
                 self.repeats += 1
                 continue
-            self._lines[number], self._heard[number] = recorded.line, heard
+            self._lines[number], self._output_hashes[number] = recorded.line, heard
             yield recorded, question
 
     @property
@@ -74,25 +74,25 @@ class Pairs:
         if self.left_out:
             yield f"left out, because there is no output: {self.left_out:,} (the first is {self.first_left_out})"
         if self.strays:
-            first = excerpt(self.first_stray, 60)
+            first = make_excerpt(self.first_stray, 60)
             yield f"outputs without a question in {dataset}: {self.strays:,} (the first is '{first}')"
         if self.repeats:
             yield f"rows that give an output once more, for another metric: {self.repeats:,}"
         if self.doubts:
             yield f"{self.first_doubt}; rows with a label that their shape contradicts: {self.doubts:,}"
 
-    def _twice(self, recorded: Recorded, first: int) -> RefusedError:
+    def _make_duplicate_error(self, recorded: StoredOutput, first: int) -> RefusedError:
         return RefusedError(
-            f"the id '{excerpt(recorded.id, 60)}' stands twice (first on line {first})",
+            f"the id '{make_excerpt(recorded.id, 60)}' stands twice (first on line {first})",
             place=Place(self.file, recorded.line),
             hint="keep one output for each question",
         )
 
-    def _leave_out(self, missing: LeftOut) -> None:
-        self.first_left_out = self.first_left_out or f"'{excerpt(missing.id, 60)}': {missing.reason}"
+    def _note_left_out(self, missing: LeftOut) -> None:
+        self.first_left_out = self.first_left_out or f"'{make_excerpt(missing.id, 60)}': {missing.reason}"
         self.left_out += 1
 
 
-def _words(recorded: Recorded) -> tuple[str, str]:
+def _make_output_key(recorded: StoredOutput) -> tuple[str, str]:
     calls = recorded.output.tool_calls
     return recorded.output.text, "" if calls is None else canonical([dict(call) for call in calls])

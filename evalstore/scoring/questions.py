@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from evalstore.errors import RefusedError
 from evalstore.model import Question
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 Found = tuple[int, Question]
 
@@ -26,7 +26,7 @@ class Questions:
 
 def indexed(resolved: Resolved, store: ArtifactStore) -> AbstractContextManager[Questions]:
     """Index the questions of a dataset where they fit best."""
-    questions = _checked(store.read_questions(resolved), str(resolved.ref))
+    questions = _check_questions(store.read_questions(resolved), str(resolved.ref))
     return on_disk(questions) if "rows" in resolved.artifact.value else nullcontext(in_memory(questions))
 
 
@@ -35,7 +35,7 @@ def in_memory(questions: Iterable[Question]) -> Questions:
     found: dict[str, Found] = {}
     for number, question in enumerate(questions):
         if question.id in found:
-            raise _twice(question)
+            raise _make_duplicate_error(question)
         found[question.id] = number, question
     return Questions(len(found), found.get)
 
@@ -47,10 +47,10 @@ def on_disk(questions: Iterable[Question]) -> Iterator[Questions]:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("CREATE TABLE question (id TEXT PRIMARY KEY, number INTEGER, pickled BLOB)")
         cursor = database.cursor()
-        yield Questions(_fill(cursor, questions), lambda id_: _find(cursor, id_))
+        yield Questions(_fill_table(cursor, questions), lambda id_: _find_question(cursor, id_))
 
 
-def _fill(cursor: sqlite3.Cursor, questions: Iterable[Question]) -> int:
+def _fill_table(cursor: sqlite3.Cursor, questions: Iterable[Question]) -> int:
     count = 0
     cursor.execute("BEGIN")
     for question in questions:
@@ -58,7 +58,7 @@ def _fill(cursor: sqlite3.Cursor, questions: Iterable[Question]) -> int:
         try:
             cursor.execute("INSERT INTO question VALUES (?, ?, ?)", row)
         except sqlite3.IntegrityError:
-            raise _twice(question) from None
+            raise _make_duplicate_error(question) from None
         except sqlite3.Error as error:
             raise RefusedError(f"the questions cannot be indexed: {error}") from None
         count += 1
@@ -66,7 +66,7 @@ def _fill(cursor: sqlite3.Cursor, questions: Iterable[Question]) -> int:
     return count
 
 
-def _find(cursor: sqlite3.Cursor, id_: str) -> Found | None:
+def _find_question(cursor: sqlite3.Cursor, id_: str) -> Found | None:
     found = cursor.execute("SELECT number, pickled FROM question WHERE id = ?", (id_,)).fetchone()
     if found is None:
         return None
@@ -74,29 +74,29 @@ def _find(cursor: sqlite3.Cursor, id_: str) -> Found | None:
     return found[0], Question(row["id"], row["input"], row)
 
 
-def _twice(question: Question) -> RefusedError:
+def _make_duplicate_error(question: Question) -> RefusedError:
     return RefusedError(
         f"the question {question.id!r} stands twice in the dataset", hint="`evalstore validate` says where"
     )
 
 
-def _checked(questions: Iterator[Question], ref: str) -> Iterator[Question]:
+def _check_questions(questions: Iterator[Question], ref: str) -> Iterator[Question]:
     """Yield questions as their schema wants them, as far as scoring depends on it."""
     try:
         for question in questions:
-            yield _sound(question)
+            yield _check_question(question)
     except KeyError as error:
-        raise _unsound(f"a question of {ref} has no {excerpt(str(error))}") from None
+        raise _make_shape_error(f"a question of {ref} has no {make_excerpt(str(error))}") from None
     except (AttributeError, TypeError):
-        raise _unsound(f"the questions of {ref} do not have the shape of a dataset") from None
+        raise _make_shape_error(f"the questions of {ref} do not have the shape of a dataset") from None
 
 
-def _unsound(message: str) -> RefusedError:
+def _make_shape_error(message: str) -> RefusedError:
     return RefusedError(message, hint="`evalstore validate` shows the place")
 
 
-def _sound(question: Question) -> Question:
+def _check_question(question: Question) -> Question:
     for key in ("id", "input", "rubric_ref"):
         if not isinstance(question.row.get(key, ""), str):
-            raise _unsound(f"the `{key}` of a question is no text")
+            raise _make_shape_error(f"the `{key}` of a question is no text")
     return question

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from evalstore.judging import NOT_KEPT
-from evalstore.model import CheckResult, Unscored, Verdict
-from evalstore.runs import CheckSummary, Row, Run
-from evalstore.text import excerpt
+from evalstore.model import CheckResult, UnscoredReason, Verdict
+from evalstore.runs import CheckSummary, GradedRow, Run
+from evalstore.text import make_excerpt
 
-_TOLD = 3  # checks whose trouble is told; the table has them all
+_SHOWN_CHECKS = 3  # checks whose trouble is told; the table has them all
 
 
 @dataclass(slots=True)
@@ -52,11 +52,11 @@ class Tallied:
     def add_check(self, check: CheckResult, id_: str) -> None:
         """Count what a check answered about the output of the question `id_`."""
         self.add(check.score, check.verdict)
-        if check.unscored is Unscored.ERROR:
+        if check.unscored is UnscoredReason.ERROR:
             self.errors += 1
             if NOT_KEPT.problem not in check.reason:
                 self.troubles += 1
-                self.first_trouble = self.first_trouble or f"'{excerpt(id_, 60)}': {excerpt(check.reason)}"
+                self.first_trouble = self.first_trouble or f"'{make_excerpt(id_, 60)}': {make_excerpt(check.reason)}"
 
     def summary(self) -> CheckSummary:
         """Return what was counted."""
@@ -72,7 +72,7 @@ class Tally:
     checks: defaultdict[tuple[str, str], Tallied] = field(default_factory=lambda: defaultdict(Tallied))
     engines: set[str] = field(default_factory=set)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: GradedRow) -> None:
         """Count one row and its checks."""
         self.rows.add(row.score, row.verdict)
         rubric = row.rubric.partition("@")[0].partition("/")[2]
@@ -89,21 +89,21 @@ class Tally:
             pass_rate=Fraction(passed, total.scored) if total.scored else None,
             scored=total.scored,
             unscored=total.unscored,
-            checks={name: found.summary() for name, found in self._named().items()},
+            checks={name: found.summary() for name, found in self._name_checks().items()},
             harness={**run.harness, "engines": ", ".join(sorted(self.engines))},
         )
 
     def notes(self) -> Iterator[str]:
         """Say which checks could not grade, and the first reason of each."""
-        broken = [(name, found) for name, found in self._named().items() if found.troubles]
+        broken = [(name, found) for name, found in self._name_checks().items() if found.troubles]
         broken.sort(key=lambda pair: -pair[1].troubles)
-        for name, found in broken[:_TOLD]:
+        for name, found in broken[:_SHOWN_CHECKS]:
             of = f"{found.troubles:,} of {found.verdicts.total():,} outputs"
-            yield f"{excerpt(name, 60)} could not grade {of}, first {found.first_trouble}"
-        if more := len(broken[_TOLD:]):
+            yield f"{make_excerpt(name, 60)} could not grade {of}, first {found.first_trouble}"
+        if more := len(broken[_SHOWN_CHECKS:]):
             yield f"further checks that could not grade some outputs: {more:,}"
 
-    def _named(self) -> dict[str, Tallied]:
+    def _name_checks(self) -> dict[str, Tallied]:
         """Name a check by its id, and by rubric and id where two rubrics use one id."""
         uses = Counter(id_ for _, id_ in self.checks)
         named = {id_ if uses[id_] == 1 else f"{rubric}/{id_}": found for (rubric, id_), found in self.checks.items()}

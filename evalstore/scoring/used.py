@@ -6,10 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalstore.checks import Reach, prepare
+from evalstore.checks import CheckContext, prepare
 from evalstore.errors import RefError, RefusedError, SchemaError
-from evalstore.model import MISFITS, Artifact, Call, Kind, PinType, Reply, RubricResult, Sample, parse_ref, rubric_of
-from evalstore.runs import Pinned
+from evalstore.model import (
+    MALFORMED_ERRORS,
+    Artifact,
+    JudgeCall,
+    JudgeReply,
+    Kind,
+    PinType,
+    RubricResult,
+    Sample,
+    parse_ref,
+    rubric_of,
+)
+from evalstore.runs import UsedArtifact
 from evalstore.store import ArtifactStore, Resolved
 
 
@@ -17,7 +28,7 @@ from evalstore.store import ArtifactStore, Resolved
 class Ruler:
     """A rubric, prepared once and ready to grade, and what it is pinned to."""
 
-    pinned: Pinned
+    pinned: UsedArtifact
     grade: Callable[[Sample], RubricResult]
 
 
@@ -26,18 +37,18 @@ class Used:
     """The artifacts of one run so far, by the reference that asked for them."""
 
     store: ArtifactStore
-    ask: Callable[[Call], Reply]
+    ask: Callable[[JudgeCall], JudgeReply]
     model: Mapping[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     _resolved: dict[str, Resolved] = field(default_factory=dict)
-    _rulers: dict[str, Ruler] = field(default_factory=dict)
+    _rubrics: dict[str, Ruler] = field(default_factory=dict)
 
     def resolve(self, ref: str) -> Resolved:
         """Resolve a reference, now or earlier; one that floats is noted, or refused where the settings say so."""
         if ref not in self._resolved:
             resolved = self.store.resolve(ref)
             if resolved.floating:
-                self._floats(ref, exact_ref(resolved))
+                self._note_floating(ref, exact_ref(resolved))
             self._resolved[ref] = resolved
         return self._resolved[ref]
 
@@ -47,25 +58,25 @@ class Used:
 
     def ruler(self, ref: str) -> Ruler:
         """Return the rubric that a question names, ready to grade."""
-        if ref not in self._rulers:
-            self._rulers[ref] = self._ruler(ref)
-        return self._rulers[ref]
+        if ref not in self._rubrics:
+            self._rubrics[ref] = self._prepare_rubric(ref)
+        return self._rubrics[ref]
 
-    def pinned(self, kind: Kind) -> tuple[Pinned, ...]:
+    def pinned(self, kind: Kind) -> tuple[UsedArtifact, ...]:
         """Return what was used of one kind, sorted by reference."""
         pins = {pin(resolved) for resolved in self._resolved.values() if resolved.kind is kind}
         return tuple(sorted(pins, key=lambda pinned: pinned.ref))
 
-    def _ruler(self, ref: str) -> Ruler:
+    def _prepare_rubric(self, ref: str) -> Ruler:
         resolved = self.resolve(ref)
         if resolved.kind is not Kind.RUBRIC:
             raise RefusedError(f"{ref} grades nothing: it is a {resolved.kind}", hint="rubric_ref names a rubric")
         if unmapped := resolved.artifact.value.get("x_unmapped"):
             self.notes.append(f"{exact_ref(resolved)} is partial: checks of its source without a kind: {len(unmapped)}")
-        reach = Reach(self.load, self.ask, self.model, strict=self.store.strict)
-        return Ruler(pin(resolved), _prepared(resolved, reach))
+        reach = CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
+        return Ruler(pin(resolved), _prepare_resolved(resolved, reach))
 
-    def _floats(self, ref: str, found: str) -> None:
+    def _note_floating(self, ref: str, found: str) -> None:
         policy = self.store.settings.get("unpinned", "warn")
         if policy == "forbid" or self.store.strict:
             raise RefusedError(f"{ref} floats, which the settings of this store forbid", hint=f"pin it: {found}")
@@ -73,10 +84,10 @@ class Used:
             self.notes.append(f"{ref} floats: today it is {found}")
 
 
-def pin(resolved: Resolved) -> Pinned:
+def pin(resolved: Resolved) -> UsedArtifact:
     """Return what was resolved as a run records it."""
     in_git = parse_ref(resolved.ref).type is not PinType.WORKTREE
-    return Pinned(
+    return UsedArtifact(
         ref=exact_ref(resolved),
         version=resolved.version,
         digest=resolved.digest,
@@ -93,14 +104,14 @@ def exact_ref(resolved: Resolved) -> str:
     return f"{resolved.name}@{pins.get(type_, resolved.version)}"
 
 
-def _prepared(resolved: Resolved, reach: Reach) -> Callable[[Sample], RubricResult]:
+def _prepare_resolved(resolved: Resolved, reach: CheckContext) -> Callable[[Sample], RubricResult]:
     try:
         return prepare(rubric_of(resolved.artifact.value), reach)
     except SchemaError as error:
         raise SchemaError(f"{exact_ref(resolved)}: {error.message}", hint=error.hint) from None
     except RefError as error:
         raise RefError(f"{exact_ref(resolved)}: {error.message}", place=error.place, hint=error.hint) from None
-    except MISFITS as error:
+    except MALFORMED_ERRORS as error:
         raise SchemaError(
             f"{exact_ref(resolved)} is no rubric: {type(error).__name__}: {error}",
             hint="`evalstore validate` shows the place",

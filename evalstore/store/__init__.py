@@ -5,4 +5,4 @@ from evalstore.store.resolve import Resolved
 from evalstore.store.store import ArtifactStore
 from evalstore.store.tags import Release
 
-__all__ = ["Commit", "Release", "Resolved", "ArtifactStore"]
+__all__ = ["ArtifactStore", "Commit", "Release", "Resolved"]

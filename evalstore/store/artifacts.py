@@ -1,35 +1,63 @@
-"""A file's bytes into an artifact: its id must be the asked one, its version a version."""
+"""Reads the file of an artifact, and streams the rows that a large dataset keeps in a file beside it."""
 
 from __future__ import annotations
 
-from evalstore.documents import Document, read_yaml
-from evalstore.errors import LoadError
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from evalstore.documents import LINE_LIMIT, Document, read_row, read_yaml
+from evalstore.errors import LoadError, Place
+from evalstore.files import iterate_pieces, open_below
 from evalstore.model import Artifact, Kind, Ref
-from evalstore.text import excerpt
+from evalstore.store.contents import StoreContents
+from evalstore.store.objects import find_file
+from evalstore.text import make_excerpt
 from evalstore.versions import find_version
 
 ARTIFACT_LIMIT = 1 << 20  # a YAML file; large datasets keep their rows beside it
+_ROWS_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\.jsonl")
+_REQUIRED_KEYS = ("id", "input")  # of a row
 
 
 def read_artifact(ref: Ref, data: bytes, file: str) -> Artifact:
-    """Read the file that should hold `ref`; anything else in it is a `LoadError` at its place."""
+    """Parse the file of `ref`; `LoadError` at its place for a file with another id, or without a version."""
     document = read_yaml(data, file)
     if not isinstance(document.value, dict):
         raise LoadError(f"holds no {ref.kind}: its root is no mapping", place=document.place())
-    if (id_ := _id(document, ref)) != ref.id:
+    if (id_ := _find_id(document, ref)) != ref.id:
         raise LoadError(
-            f"the id is '{excerpt(str(id_))}', but the file is that of {ref.name}",
+            f"the id is '{make_excerpt(str(id_))}', but the file is that of {ref.name}",
             place=document.place(("id",)),
             hint=f"write id: {ref.id}, or rename the file",
         )
-    return Artifact(ref.kind, ref.id, _version(document, ref.kind), document)
+    return Artifact(ref.kind, ref.id, _require_version(document, ref.kind), document)
 
 
-def _id(document: Document, ref: Ref) -> object:
+def read_rows(
+    store: StoreContents, dataset: Artifact, *, commit: str | None, tag: str | None
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows beside a dataset at a commit (None: on disk); `LoadError` for a row without `id` or `input`."""
+    path = _find_rows_path(dataset)
+    if path is None:
+        return
+    file = f"{tag or 'git:' + commit[:12]}:{store.prefix}{path}" if commit else path
+    for number, line in enumerate(_split_lines(_read_pieces(store, path, commit), file), start=1):
+        if line.strip():
+            yield _parse_row(line, file, number)
+
+
+def find_rows_blob(store: StoreContents, dataset: Artifact, commit: str | None) -> str | None:
+    """Return the blob of the rows beside a dataset at a commit; None without a commit or such a file."""
+    path = _find_rows_path(dataset)
+    return _find_blob(store, commit, path) if path and commit else None
+
+
+def _find_id(document: Document, ref: Ref) -> object:
     return document.value.get("id", ref.id if ref.kind is Kind.DATASET else None)
 
 
-def _version(document: Document, kind: Kind) -> str:
+def _require_version(document: Document, kind: Kind) -> str:
     text = document.value.get("version")
     if text is None and kind is Kind.DATASET:
         return ""  # a dataset needs no version before its first release
@@ -37,8 +65,58 @@ def _version(document: Document, kind: Kind) -> str:
     if version is None:
         hint = "quote it" if isinstance(text, int | float) or hasattr(text, "as_tuple") else "write MAJOR.MINOR.PATCH"
         raise LoadError(
-            "there is no version" if text is None else f"the version {excerpt(str(text))} is not a version",
+            "there is no version" if text is None else f"the version {make_excerpt(str(text))} is not a version",
             place=document.place(("version",)),
             hint=f'{hint}, as in version: "1.2.0"',
         )
     return str(version)
+
+
+def _find_rows_path(dataset: Artifact) -> str | None:
+    name = dataset.value.get("rows")
+    if dataset.kind is not Kind.DATASET or name is None:
+        return None
+    if not isinstance(name, str) or not _ROWS_NAME.fullmatch(name):
+        place = dataset.document.place(("rows",))
+        raise LoadError("rows names no file beside the dataset", place=place, hint=f"rows: {dataset.id}.jsonl")
+    return f"{dataset.kind.folder}/{name}"
+
+
+def _read_pieces(store: StoreContents, path: str, commit: str | None) -> Iterator[bytes]:
+    if commit is None:
+        if store.root is None:
+            return
+        with open_below(store.root, path) as file:
+            yield from iterate_pieces(file)
+        return
+    yield from store.objects.stream(_find_blob(store, commit, path))
+
+
+def _find_blob(store: StoreContents, commit: str, path: str) -> str:
+    blob = find_file(store.objects, commit, store.prefix + path)
+    if blob is None:
+        raise LoadError(f"there is no {store.prefix}{path} at {commit[:12]}", place=Place(path))
+    return blob
+
+
+def _split_lines(pieces: Iterable[bytes], file: str) -> Iterator[bytes]:
+    # A piece may end within a line: the rest waits for the next piece.
+    rest, number = b"", 0
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        number += len(whole)
+        yield from whole
+        if len(rest) > LINE_LIMIT:
+            raise LoadError(f"a line is longer than {LINE_LIMIT:,} bytes", place=Place(file, number + 1))
+    if rest:
+        yield rest
+
+
+def _parse_row(line: bytes, file: str, number: int) -> Mapping[str, Any]:
+    row = read_row(line, file, number)
+    if not isinstance(row, dict):
+        raise LoadError("a row is an object", place=Place(file, number), hint='{"id": "…", "input": "…"}')
+    for key in _REQUIRED_KEYS:
+        if not isinstance(row.get(key), str):
+            raise LoadError(f"the row has no {key}", place=Place(file, number), hint=f"every row has a text {key!r}")
+    return row

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from evalstore.errors import GitError
-from evalstore.store.doors import SEALED, GitEnvironment
-from evalstore.text import excerpt
+from evalstore.store.environment import SEALED, GitEnvironment
+from evalstore.text import make_excerpt
 
 TIMEOUT = 30.0  # seconds; a FIFO in place of a ref would hang git for ever
 
-OWN_CONFIG = {"GIT_CONFIG_GLOBAL": None, "GIT_CONFIG_NOSYSTEM": None}  # lets the user's own settings be read
+USER_CONFIG = {"GIT_CONFIG_GLOBAL": None, "GIT_CONFIG_NOSYSTEM": None}  # lets the user's own settings be read
 
-MISSING = "a shallow or partial clone lacks history: git fetch --unshallow --tags, or clone again in full"
+MISSING_HINT = "a shallow or partial clone lacks history: git fetch --unshallow --tags, or clone again in full"
 
 # What git says on stderr -> what happened, and what to do next.
 _WORDED = (
@@ -35,7 +35,7 @@ _WORDED = (
         (said, "the repository has dangerous ref names", "look at packed-refs; no tag is read until it is clean")
         for said in ("bad ref name", "refname is dangerous")
     ),
-    ("from promisor remote", "an object is missing from this clone", MISSING),
+    ("from promisor remote", "an object is missing from this clone", MISSING_HINT),
     ("shallow file has changed", "the repository changed while it was read", "run the command again"),
     ("Unable to create", "another git process holds a lock", "wait for it, or remove the .lock file it left behind"),
     ("No space left on device", "the disk is full", "make room and run the command again"),
@@ -64,16 +64,18 @@ class Git:
     """
 
     directory: Path
-    held: tuple[int, ...] = ()
+    inherited_fds: tuple[int, ...] = ()
     timeout: float | None = None
-    door: GitEnvironment = SEALED
+    environment: GitEnvironment = SEALED
 
     def run(self, *argv: str, stdin: bytes = b"", env: Mapping[str, str | None] | None = None) -> bytes:
         """Run one git subcommand and return its stdout; raises `CommandError`, or `GitError` when git is missing."""
         words = (f"--git-dir={self.directory}", *argv)
-        return call(words, stdin=stdin, env=env, held=self.held, timeout=self.timeout, door=self.door)
+        return run_git(
+            words, stdin=stdin, env=env, held=self.inherited_fds, timeout=self.timeout, door=self.environment
+        )
 
-    def ask(self, *argv: str) -> bytes | None:
+    def run_or_none(self, *argv: str) -> bytes | None:
         """Run a subcommand that answers "no" with exit code 1; None is that answer."""
         try:
             return self.run(*argv)
@@ -82,18 +84,18 @@ class Git:
                 return None
             raise
 
-    def common(self) -> Path:
+    def find_common_directory(self) -> Path:
         """Return the git directory that all working trees of the repository share."""
         answer = self.run("rev-parse", "--path-format=absolute", "--git-common-dir")
         return Path(os.fsdecode(answer.removesuffix(b"\n")))
 
     def start(self, *argv: str, stdin: IO[bytes] | int) -> Any:
         """Start a subcommand that stays; GitPython's wrapper ends the process when it is dropped."""
-        command = self.door.command(executable(), (f"--git-dir={self.directory}", *argv), {})
+        command = self.environment.command(executable(), (f"--git-dir={self.directory}", *argv), {})
         return _gitpython().execute(command, istream=stdin, as_process=True, shell=False)
 
 
-def call(  # noqa: PLR0913  # how a process is started, each by its name
+def run_git(  # noqa: PLR0913  # how a process is started, each by its name
     argv: Sequence[str],
     *,
     stdin: bytes = b"",
@@ -174,5 +176,5 @@ def _word(command: str, status: int, stderr: str) -> tuple[str, str | None]:
         if said in stderr:
             return message, hint
     lines = [line for line in stderr.splitlines() if line.strip()]
-    said = excerpt(lines[-1].removeprefix("fatal: ").removeprefix("error: ")) if lines else f"exit code {status}"
+    said = make_excerpt(lines[-1].removeprefix("fatal: ").removeprefix("error: ")) if lines else f"exit code {status}"
     return f"git {command} failed: {said}", None

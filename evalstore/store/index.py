@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evalstore.errors import ConflictError
 from evalstore.store.git import Git
-from evalstore.store.writing import TreeEntry, index_info
+from evalstore.store.writing import IndexEntry, format_index_info
 
 _TRIES, _PAUSE = 60, 0.05
 
@@ -31,7 +31,7 @@ def find_unmerged(git: Git) -> str | None:
     return out.partition("\0")[0].partition("\t")[2] or None
 
 
-def stage_files(git: Git, files: Mapping[str, TreeEntry]) -> None:
+def stage_files(git: Git, files: Mapping[str, IndexEntry]) -> None:
     """Replace index entries; what else is staged stays as it is."""
     index, copy = git.directory / "index", git.directory / "index.evalstore.new"
     _lock(git.directory)
@@ -43,7 +43,7 @@ def stage_files(git: Git, files: Mapping[str, TreeEntry]) -> None:
         # Without a working tree git cannot compare files, so that no filter of the repository runs …
         with tempfile.TemporaryDirectory(prefix="evalstore-") as nowhere:
             command = (f"--work-tree={nowhere}", "update-index", "-z", "--index-info")
-            git.run(*command, stdin=index_info(files), env={"GIT_INDEX_FILE": str(copy)})
+            git.run(*command, stdin=format_index_info(files), env={"GIT_INDEX_FILE": str(copy)})
         if stamp:
             # … and with the old time stamp git still compares the files that it would have compared before.
             os.utime(copy, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))

@@ -10,9 +10,9 @@ from pathlib import Path
 from evalstore.errors import GitError, LoadError, RefusedError
 from evalstore.files import read_below, write_below
 from evalstore.model import Kind
-from evalstore.resources import folder
-from evalstore.store.git import call
-from evalstore.store.locate import SETTINGS_FILE, find_repository, find_top, looks_bare
+from evalstore.resources import find_resource_folder
+from evalstore.store.git import run_git
+from evalstore.store.locate import SETTINGS_FILE, find_repository, find_top, is_git_directory
 
 SCHEMAS = ".evalstore/schema"
 _LIMIT = 4 << 20
@@ -81,10 +81,10 @@ def create_store(path: Path) -> CreatedStore:
     """Make `path` a store; what is there already stays, so that a second time changes nothing."""
     root = _folder(path)
     fresh = find_top(root) is None
-    if looks_bare(root):
+    if is_git_directory(root):
         raise RefusedError(f"{path} is a bare repository, without a working tree", hint="clone it, and init the clone")
     if fresh:
-        call(("init", "--quiet", "--template=", "--initial-branch=main", "--", str(root)))
+        run_git(("init", "--quiet", "--template=", "--initial-branch=main", "--", str(root)))
     find_repository(root)
     for kind in Kind:
         _folder(root / kind.folder)
@@ -115,7 +115,9 @@ def _put(root: Path, name: str, data: bytes) -> str:
 
 
 def _files() -> Mapping[str, bytes]:
-    schemas = {f"{SCHEMAS}/{name}.schema.json": (folder("schema") / f"{name}.schema.json") for name in _WRITTEN}
+    schemas = {
+        f"{SCHEMAS}/{name}.schema.json": (find_resource_folder("schema") / f"{name}.schema.json") for name in _WRITTEN
+    }
     return {
         SETTINGS_FILE: _SETTINGS.encode(),
         **{name: path.read_bytes() for name, path in schemas.items()},

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from evalstore.errors import RefError
 from evalstore.model import Kind, is_id
-from evalstore.store.batch import ObjectReader
 from evalstore.store.git import Git
+from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import find_file, list_folder
-from evalstore.store.revisions import head
+from evalstore.store.revisions import resolve_head
 from evalstore.versions import Version, find_version
 
-FOLDER = ".evalstore/sums"
+LEDGER_FOLDER = ".evalstore/sums"
 _LINE = re.compile(rb"([^ ]{1,200}) ([0-9a-f]{64})")
 
 
@@ -61,18 +61,18 @@ class Ledgers:
     def read_at(self, commit: str, name: str) -> Ledger:
         """Return the ledger of `<kind>/<id>` as of a commit ("": before the first)."""
         blob = find_file(self.batch, commit, self.locate(name)) if commit else None
-        return read_ledger(self.batch.read(blob).data) if blob else Ledger()
+        return parse_ledger(self.batch.read(blob).data) if blob else Ledger()
 
     def list_names(self) -> list[str]:
         """Return the `<kind>/<id>` of every ledger at HEAD."""
         if not (tip := self._head()):
             return []
-        listed = ((kind, list_folder(self.batch, tip, f"{self.prefix}{FOLDER}/{kind}")) for kind in Kind)
+        listed = ((kind, list_folder(self.batch, tip, f"{self.prefix}{LEDGER_FOLDER}/{kind}")) for kind in Kind)
         return sorted(f"{kind}/{id_}" for kind, entries in listed for id_ in entries if is_id(id_))
 
     def locate(self, name: str) -> str:
         """Return where the ledger of `<kind>/<id>` lies in the repository."""
-        return f"{self.prefix}{ledger_path(name)}"
+        return f"{self.prefix}{locate_ledger(name)}"
 
     def forget(self) -> None:
         """Look again at the next question: HEAD has moved."""
@@ -82,18 +82,18 @@ class Ledgers:
     def _head(self) -> str:
         if self._tip is None:
             try:
-                self._tip = head(self.git)
+                self._tip = resolve_head(self.git)
             except RefError:
                 self._tip = ""
         return self._tip
 
 
-def ledger_path(name: str) -> str:
+def locate_ledger(name: str) -> str:
     """Return where the ledger of `<kind>/<id>` lies in a store."""
-    return f"{FOLDER}/{name}"
+    return f"{LEDGER_FOLDER}/{name}"
 
 
-def read_ledger(data: bytes) -> Ledger:
+def parse_ledger(data: bytes) -> Ledger:
     """Read a ledger's bytes; where a version stands twice, the first line is what was released."""
     raw = tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()
     found = [(number, _line(number, text)) for number, text in enumerate(raw, start=1)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalstore.errors import GitError
-from evalstore.store.git import OWN_CONFIG, CommandError, Git, call
+from evalstore.store.git import USER_CONFIG, CommandError, Git, run_git
 
 SETTINGS_FILE = "evalstore.yaml"
 _QUESTIONS = ("--is-shallow-repository", "--show-object-format", "--absolute-git-dir")
@@ -25,7 +25,7 @@ class Repository:
 
 def find_repository(start: Path) -> Repository:
     """Find the repository of an existing folder: a working tree around it, or a bare repository that it is."""
-    if looks_bare(start):
+    if is_git_directory(start):
         return _asked(start, None)
     if top := find_top(start):
         return _asked(top, top)
@@ -40,20 +40,20 @@ def find_top(start: Path) -> Path | None:
 def find_root(start: Path, top: Path) -> tuple[Path, str]:
     """Return the nearest folder from `start` up to `top` that settings mark as a store, else `top`; and its prefix."""
     between = [folder for folder in (start, *start.parents) if folder.is_relative_to(top)]
-    root = next((folder for folder in between if is_marked(folder)), top)
+    root = next((folder for folder in between if has_settings(folder)), top)
     prefix = "" if root == top else f"{root.relative_to(top)}/"
     if "\n" in prefix:
         raise GitError("the path of the store has a line break in it", hint="rename the folder")
     return root, prefix
 
 
-def store_around(folder: Path) -> Path | None:
+def find_enclosing_store(folder: Path) -> Path | None:
     """Return the root of the store on disk that a folder lies in; None outside a working tree."""
     top = find_top(folder)
     return find_root(folder, top)[0] if top else None
 
 
-def is_marked(folder: Path) -> bool:
+def has_settings(folder: Path) -> bool:
     """Whether a folder holds evalstore.yaml as a regular file."""
     try:
         return stat.S_ISREG((folder / SETTINGS_FILE).lstat().st_mode)
@@ -61,7 +61,7 @@ def is_marked(folder: Path) -> bool:
         return False
 
 
-def existing_folder(path: Path | str) -> Path:
+def resolve_folder(path: Path | str) -> Path:
     """Return a folder's real path, or say that there is none."""
     try:
         folder = Path(path).resolve(strict=True)
@@ -78,21 +78,21 @@ def _asked(folder: Path, top: Path | None) -> Repository:
     argv = ("-C", str(folder), "-c", "safe.bareRepository=all", "rev-parse", *_QUESTIONS)
     env = {"GIT_CEILING_DIRECTORIES": str(folder.parent)}
     try:
-        answers = call(argv, env=env)
+        answers = run_git(argv, env=env)
     except CommandError as error:
         if "not a git repository" in error.stderr:  # though it looks like one
             hint = "look at its permissions; git fsck says whether it is damaged"
             raise GitError(f"git cannot read the repository in {folder}", hint=hint) from None
         if "dubious ownership" not in error.stderr:
             raise
-        answers = call(argv, env={**env, **OWN_CONFIG})
+        answers = run_git(argv, env={**env, **USER_CONFIG})
     shallow, format_, directory = answers.decode("utf-8", "surrogateescape").split("\n", 2)
     return Repository(
         Git(Path(directory.removesuffix("\n"))), top, shallow == "true", 64 if format_ == "sha256" else 40
     )
 
 
-def looks_bare(folder: Path) -> bool:
+def is_git_directory(folder: Path) -> bool:
     """Whether a folder is itself a git directory."""
     names = ("HEAD", "objects", "refs")
     return not (folder / ".git").exists() and all((folder / name).exists() for name in names)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import NamedTuple
 
 from evalstore.errors import GitError, RefusedError
-from evalstore.store.batch import ObjectReader
+from evalstore.store.object_reader import ObjectReader
 
 _PERSON = re.compile(rb"(.*?) ?<([^<>\n]*)>(?: (-?[0-9]{1,12}) ([+-])([0-9]{2})([0-9]{2}))?")
 # A tree is entries without a separator, so a name counts only where whole entries end before it.

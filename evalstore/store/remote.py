@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from evalstore.errors import GitError
 from evalstore.store.git import Git
+from evalstore.store.git_config import ConfigSetting, find_config
 from evalstore.store.locate import Repository
-from evalstore.store.own import ConfigSetting, find_settings, own_repository
-from evalstore.store.revisions import HEADS
+from evalstore.store.revisions import BRANCH_REFS
+from evalstore.store.scratch import open_scratch_repository
 
 _PATIENCE = 600.0  # seconds: a slow line, or somebody who is asked for a password
 _HOST = re.compile(r"[^/:]+:")  # of an address as ssh has it; anything with a slash before its colon is a folder
@@ -34,7 +35,7 @@ class Remotes:
     by_name: Mapping[str, Remote]
     settings: Mapping[str, str]
 
-    def of(self, branch: str) -> Remote | None:
+    def find_for_branch(self, branch: str) -> Remote | None:
         """Return the remote that git pushes a branch to when it is told none; None when there is none to choose."""
         keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
         names = [*(self.settings.get(key, "") for key in keys), "origin"]
@@ -42,17 +43,17 @@ class Remotes:
         return found or (next(iter(self.by_name.values())) if len(self.by_name) == 1 else None)
 
 
-class Answer(NamedTuple):
+class PushAnswer(NamedTuple):
     """What a remote says of one ref: git's flag (`!` is no, `=` is "as it was") and its words."""
 
     flag: str
     ref: str
-    words: str
+    message: str
 
 
 def find_remotes(git: Git) -> Remotes:
     """Return the remotes of a repository."""
-    settings = find_settings(git, "--get-regexp", r"^(branch|remote)\.")
+    settings = find_config(git, "--get-regexp", r"^(branch|remote)\.")
     values: dict[str, dict[str, list[str]]] = {}
     for key, value in settings:
         section, _, rest = key.partition(".")
@@ -63,36 +64,36 @@ def find_remotes(git: Git) -> Remotes:
     return Remotes(remotes, dict(settings))
 
 
-def push(git: Git, repository: Repository, remote: Remote, refs: Mapping[str, str]) -> list[Answer]:
+def push_refs(git: Git, repository: Repository, remote: Remote, refs: Mapping[str, str]) -> list[PushAnswer]:
     """Push objects to full ref names, all or none; `CommandError` holds the answers in its stdout when it is none."""
     (url,) = remote.urls
     address = url if "://" in url or _HOST.match(url) else str((repository.top or git.directory) / url)
     refspecs = [f"{oid}:{name}" for name, oid in refs.items()]
-    with own_repository(replace(git, timeout=_PATIENCE), repository.hex_digits, _headers(git)) as own:
+    with open_scratch_repository(replace(git, timeout=_PATIENCE), repository.hex_digits, _headers(git)) as own:
         out = own.run("push", "--atomic", "--porcelain", "--no-verify", "--", address, *refspecs)
-    return read_answers(out)
+    return parse_push_answers(out)
 
 
-def read_answers(porcelain: bytes) -> list[Answer]:
+def parse_push_answers(porcelain: bytes) -> list[PushAnswer]:
     """Read what `git push --porcelain` prints."""
     lines = (line.split("\t") for line in porcelain.decode("utf-8", "replace").split("\n"))
-    return [Answer(parts[0], parts[1].partition(":")[2], parts[2]) for parts in lines if len(parts) == 3]  # noqa: PLR2004
+    return [PushAnswer(parts[0], parts[1].partition(":")[2], parts[2]) for parts in lines if len(parts) == 3]  # noqa: PLR2004
 
 
-def note(git: Git, remote: Remote, refs: Mapping[str, str]) -> None:
+def record_push(git: Git, remote: Remote, refs: Mapping[str, str]) -> None:
     """Let the branches that the repository remembers of a remote be what was just pushed there."""
     for name, oid in refs.items():
-        if remote.tracked and name.startswith(HEADS):
+        if remote.tracked and name.startswith(BRANCH_REFS):
             # A fetch says the same later; what was pushed stands, whether or not this is noted.
             with suppress(GitError):
-                git.run("update-ref", f"refs/remotes/{remote.name}/{name.removeprefix(HEADS)}", oid)
+                git.run("update-ref", f"refs/remotes/{remote.name}/{name.removeprefix(BRANCH_REFS)}", oid)
 
 
 def _headers(git: Git) -> list[ConfigSetting]:
     # So a build server hands its token to the clone that it makes; like an address it is data, and it runs nothing.
-    return find_settings(git, "--local", "--get-regexp", r"^http\..+\.extraheader$")
+    return find_config(git, "--local", "--get-regexp", r"^http\..+\.extraheader$")
 
 
 def _remote(name: str, parts: Mapping[str, list[str]]) -> Remote:
-    tracked = f"+{HEADS}*:refs/remotes/{name}/*" in parts.get("fetch", ())
+    tracked = f"+{BRANCH_REFS}*:refs/remotes/{name}/*" in parts.get("fetch", ())
     return Remote(name, tuple(parts.get("pushurl") or parts["url"]), tracked)

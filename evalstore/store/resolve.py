@@ -1,36 +1,39 @@
-"""A reference to the one file it means: pins by exact tag name, ranges among the releases, nothing guessed."""
+"""Resolves references to artifacts: by evalstore.lock, else by exact tag name, or in ranges of releases.
+
+Nothing is guessed, and nothing is taken from git unchecked: objects are hashed, tags and ledgers have to agree.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Artifact, Kind, PinType, Ref
-from evalstore.model.refs import Named
-from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
-from evalstore.store.batch import compute_blob_id
-from evalstore.store.ledger import ledger_path
+from evalstore.model.lock import LOCK_FILE, LockEntry
+from evalstore.model.refs import ArtifactIdentity
+from evalstore.store.artifacts import ARTIFACT_LIMIT, find_rows_blob, read_artifact
+from evalstore.store.contents import StoreContents
+from evalstore.store.ledger import locate_ledger
+from evalstore.store.object_reader import compute_blob_id
 from evalstore.store.objects import find_file, read_tag
-from evalstore.store.revisions import find_commit
-from evalstore.store.tags import Release, TagRef
-from evalstore.text import nearest
-from evalstore.versions import Version
+from evalstore.store.revisions import resolve_revision
+from evalstore.store.tags import GitTag, Release
+from evalstore.text import find_nearest
+from evalstore.versions import Version, find_version
 
-if TYPE_CHECKING:
-    from evalstore.store.store import ArtifactStore
-
-_SHOWN = 12
+_SHOWN_VERSIONS = 12  # of a message
+_MOVED_HINT = "a tag names the commit that set this version; somebody moved it or made it by hand"
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved(Named):
-    """What a reference means: the artifact, and the tag, commit and blob that it was read from where there are any.
+class Resolved(ArtifactIdentity):
+    """The meaning of a reference: the artifact, and the tag, commit and blob that it was read from (or None).
 
-    `floating`: a later release can change it; `locked`: evalstore.lock holds it.
+    `floating`: a later release can change it; `locked`: evalstore.lock has it.
     """
 
     ref: str
@@ -46,7 +49,7 @@ class Resolved(Named):
 
     @property
     def digest(self) -> str:
-        """SHA-256 over everything but the version."""
+        """SHA-256 over all_releases but the version."""
         return self.artifact.digest
 
     @property
@@ -57,57 +60,81 @@ class Resolved(Named):
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What several references mean, in the order asked."""
+    """The meaning of several references, in their order."""
 
     resolved: tuple[Resolved, ...]
 
 
-def resolve_unlocked(store: ArtifactStore, ref: Ref) -> Resolved:
-    """Resolve one reference, whatever a lock holds; raises `RefError`, `RefusedError`, `LoadError` or `GitError`."""
-    if ref.type is PinType.WORKTREE:
-        return _on_disk(store, ref)
-    if ref.type is PinType.REVISION:
-        return resolve_at_commit(store, ref, find_commit(store.git, store.objects, ref.revision))
-    return resolve_release(store, ref, _version(store, ref))
-
-
-def resolve_at_commit(store: ArtifactStore, ref: Ref, commit: str) -> Resolved:
-    """Resolve a reference as of a commit."""
-    file = read_committed(store, ref, commit, label=f"git:{commit[:12]}")
-    return _resolved(ref, file.artifact, commit=commit, blob=file.blob)
-
-
-def resolve_release(store: ArtifactStore, ref: Ref, version: Version) -> Resolved:
-    """Resolve a reference at one released version; refused when its file is not the one that was released."""
-    name = store.tags.grammar.format_name(ref.kind, ref.id, version)
-    tag = store.tags.find(name)
-    if tag is None:
-        raise build_unknown_error(store, ref)
-    commit = _commit_of(store, tag)
-    try:
-        file = read_committed(store, ref, commit, label=name)
-    except (LoadError, RefError) as error:
-        raise RefusedError(f"the tag {name} is not valid: {error.message}", place=error.place, hint=_MOVED) from None
-    if file.artifact.version != str(version):
-        raise RefusedError(
-            f"the tag {name} is not valid: the file at its commit has version {file.artifact.version or '(none)'}",
-            place=file.artifact.document.place(("version",)),
-            hint=_MOVED,
-        )
-    _check_ledger(store, ref, name, file)
-    return _resolved(ref, file.artifact, tag=name, commit=commit, blob=file.blob)
-
-
 class CommittedArtifact(NamedTuple):
-    """An artifact's file as git has it."""
+    """An artifact as read from a commit: its blob, and the SHA-256 of the file's bytes."""
 
     artifact: Artifact
     blob: str
     sha256: str
 
 
-def read_committed(store: ArtifactStore, ref: Ref, commit: str, *, label: str) -> CommittedArtifact:
-    """Read the file that should hold `ref` at a commit; `label` is what places within it begin with."""
+def resolve_ref(store: StoreContents, ref: Ref) -> Resolved:
+    """Resolve one reference as evalstore.lock has it, else as it is today."""
+    if ref.type is PinType.WORKTREE:
+        return resolve_unlocked(store, ref)
+    entry = store.lock.refs.get(str(ref)) or store.lock.releases.get(f"{ref.name}@{ref.version}")
+    return resolve_unlocked(store, ref) if entry is None else _resolve_locked(store, ref, entry)
+
+
+def resolve_unlocked(store: StoreContents, ref: Ref) -> Resolved:
+    """Resolve one reference without the lock; raises `RefError`, `RefusedError`, `LoadError` or `GitError`."""
+    if ref.type is PinType.WORKTREE:
+        return _resolve_worktree(store, ref)
+    if ref.type is PinType.REVISION:
+        return resolve_at_commit(store, ref, resolve_revision(store.git, store.objects, ref.revision))
+    return resolve_release(store, ref, _choose_version(store, ref))
+
+
+def resolve_at_commit(store: StoreContents, ref: Ref, commit: str) -> Resolved:
+    """Resolve a reference as of a commit."""
+    file = read_committed(store, ref, commit, label=f"git:{commit[:12]}")
+    return _build_resolved(ref, file.artifact, commit=commit, blob=file.blob)
+
+
+def resolve_release(store: StoreContents, ref: Ref, version: Version) -> Resolved:
+    """Resolve a reference at one released version; `RefusedError` when its file is not the one that was released."""
+    name = store.tags.grammar.format_name(ref.kind, ref.id, version)
+    tag = store.tags.find(name)
+    if tag is None:
+        raise build_unknown_error(store, ref)
+    commit = _find_tag_commit(store, tag)
+    try:
+        file = read_committed(store, ref, commit, label=name)
+    except (LoadError, RefError) as error:
+        raise RefusedError(
+            f"the tag {name} is not valid: {error.message}", place=error.place, hint=_MOVED_HINT
+        ) from None
+    if file.artifact.version != str(version):
+        raise RefusedError(
+            f"the tag {name} is not valid: the file at its commit has version {file.artifact.version or '(none)'}",
+            place=file.artifact.document.place(("version",)),
+            hint=_MOVED_HINT,
+        )
+    _check_ledger(store, ref, name, file)
+    return _build_resolved(ref, file.artifact, tag=name, commit=commit, blob=file.blob)
+
+
+def find_locked_version(ref: Ref, entry: LockEntry) -> Version | None:
+    """Return the version of a lock's entry; None when the reference can never mean that version."""
+    version = find_version(entry.version)
+    if version is None or str(version) != entry.version:
+        return None
+    matches = version == ref.version if ref.version else can_mean(ref, version)
+    return version if matches else None
+
+
+def can_mean(ref: Ref, version: Version) -> bool:
+    """Whether a floating reference can mean a version."""
+    return version in ref.range if ref.range else not version.prerelease
+
+
+def read_committed(store: StoreContents, ref: Ref, commit: str, *, label: str) -> CommittedArtifact:
+    """Read the artifact of `ref` at a commit; `label` stands before the path in the places of errors."""
     path = store.prefix + ref.path
     blob = find_file(store.objects, commit, path)
     if blob is None:
@@ -118,39 +145,48 @@ def read_committed(store: ArtifactStore, ref: Ref, commit: str, *, label: str) -
     return CommittedArtifact(read_artifact(ref, data, f"{label}:{path}"), blob, hashlib.sha256(data).hexdigest())
 
 
-def _on_disk(store: ArtifactStore, ref: Ref) -> Resolved:
+def build_unknown_error(store: StoreContents, ref: Ref) -> RefError:
+    """Return the error for an unknown id or version; its hint names the versions there are, or the nearest id."""
+    releases = store.list_releases(ref.kind, ref.id)
+    if releases:
+        message = f"{ref.name} has no version {ref.version or ref.pin}"
+        return RefError(message, hint=_add_clone_hint(store, _describe_versions(releases)))
+    return _build_unknown_id_error(store, ref)
+
+
+def _resolve_worktree(store: StoreContents, ref: Ref) -> Resolved:
     if store.root is None:
         raise RefError("a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD")
     data = read_below(store.root, ref.path, ARTIFACT_LIMIT)
-    return _resolved(ref, read_artifact(ref, data, ref.path), blob=compute_blob_id(data, store.repository.hex_digits))
+    return _build_resolved(
+        ref, read_artifact(ref, data, ref.path), blob=compute_blob_id(data, store.repository.hex_digits)
+    )
 
 
-def _check_ledger(store: ArtifactStore, ref: Ref, tag: str, file: CommittedArtifact) -> None:
-    line = store.ledgers.read(ref.name).by_version.get(file.artifact.version)
-    if line is not None and line.sha256 != file.sha256:
-        raise RefusedError(
-            f"the tag {tag} is not valid: its file is not the one that was released",
-            place=Place(ledger_path(ref.name), line.number),
-            hint=f"{_MOVED}: evalstore verify {ref.name}",
-        )
+def _resolve_locked(store: StoreContents, ref: Ref, entry: LockEntry) -> Resolved:
+    revision = ref.type is PinType.REVISION
+    found = resolve_at_commit(store, ref, entry.commit) if revision else _resolve_locked_release(store, ref, entry)
+    if found.blob != entry.blob:
+        raise _build_lock_error(f"{ref} has other content than it had when it was locked", entry, ref)
+    if entry.rows != find_rows_blob(store, found.artifact, found.commit):
+        raise _build_lock_error(f"the rows of {ref} are not those that were locked", entry, ref)
+    return replace(found, floating=False, locked=True)
 
 
-_MOVED = "a tag names the commit that set this version; somebody moved it or made it by hand"
+def _resolve_locked_release(store: StoreContents, ref: Ref, entry: LockEntry) -> Resolved:
+    version = find_locked_version(ref, entry)
+    if version is None:
+        raise _build_lock_error(f"{ref} is locked at {entry.version or 'no version'}, which it cannot mean", entry, ref)
+    if store.tags.find(store.tags.grammar.format_name(ref.kind, ref.id, version)) is None:
+        raise _build_lock_error(f"{ref} is locked at {version}, and there is no such tag", entry, ref)
+    return resolve_release(store, ref, version)
 
 
-def _commit_of(store: ArtifactStore, tag: TagRef) -> str:
-    """Return the commit of a tag, after the tag object itself, hashed, has said the same as git's listing."""
-    flaw = tag.flaw
-    if flaw is None and tag.target:
-        said = read_tag(store.objects, tag.oid)
-        if (said.target, said.type, said.name) != (tag.target, tag.target_type, tag.inner_name):
-            flaw = "is listed as something else than it holds"
-    if flaw:
-        raise RefusedError(f"the tag {tag.name} is not valid: it {flaw}", hint=_MOVED)
-    return tag.commit
+def _build_lock_error(message: str, entry: LockEntry, ref: Ref) -> RefusedError:
+    return RefusedError(message, place=Place(LOCK_FILE, entry.line or None), hint=f"evalstore verify {ref.name}")
 
 
-def _version(store: ArtifactStore, ref: Ref) -> Version:
+def _choose_version(store: StoreContents, ref: Ref) -> Version:
     if ref.version is not None:
         return ref.version
     releases = store.list_releases(ref.kind, ref.id)
@@ -159,52 +195,61 @@ def _version(store: ArtifactStore, ref: Ref) -> Version:
     wanted = [release.version for release in releases if can_mean(ref, release.version)]
     if not wanted:
         what = f"in the range {ref.pin}" if ref.range else "that is no pre-release"
-        raise RefError(f"{ref.name} has no release {what}", hint=_versions(releases))
+        raise RefError(f"{ref.name} has no release {what}", hint=_describe_versions(releases))
     return max(wanted)
 
 
-def can_mean(ref: Ref, version: Version) -> bool:
-    """Whether a floating reference can mean a version."""
-    return version in ref.range if ref.range else not version.prerelease
-
-
-def _resolved(
+def _build_resolved(
     ref: Ref, artifact: Artifact, *, tag: str | None = None, commit: str | None = None, blob: str
 ) -> Resolved:
-    return Resolved(str(ref), ref.kind, ref.id, artifact.version, tag, commit, blob, ref.floating, artifact)
+    return Resolved(str(ref), ref.kind, ref.id, artifact.version, tag, commit, blob, ref.is_floating, artifact)
 
 
-def build_unknown_error(store: ArtifactStore, ref: Ref) -> RefError:
-    """Return the error for an id or version that is not there: the versions there are, and the nearest id."""
-    releases = store.list_releases(ref.kind, ref.id)
-    if releases:
-        message = f"{ref.name} has no version {ref.version or ref.pin}"
-        return RefError(message, hint=_and_shallow(store, _versions(releases)))
-    return _unknown_id(store, ref)
+def _check_ledger(store: StoreContents, ref: Ref, tag: str, file: CommittedArtifact) -> None:
+    line = store.ledgers.read(ref.name).by_version.get(file.artifact.version)
+    if line is not None and line.sha256 != file.sha256:
+        raise RefusedError(
+            f"the tag {tag} is not valid: its file is not the one that was released",
+            place=Place(locate_ledger(ref.name), line.number),
+            hint=f"{_MOVED_HINT}: evalstore verify {ref.name}",
+        )
 
 
-def _unknown_id(store: ArtifactStore, ref: Ref) -> RefError:
-    if store.root is not None and (store.root / ref.path).is_file():  # listing all files for each would be quadratic
+def _find_tag_commit(store: StoreContents, tag: GitTag) -> str:
+    flaw = tag.flaw
+    # git's listing is not hashed: the tag object itself has to name the same commit.
+    if flaw is None and tag.target:
+        content = read_tag(store.objects, tag.oid)
+        if (content.target, content.type, content.name) != (tag.target, tag.target_type, tag.inner_name):
+            flaw = "is listed as something else than it holds"
+    if flaw:
+        raise RefusedError(f"the tag {tag.name} is not valid: it {flaw}", hint=_MOVED_HINT)
+    return tag.commit
+
+
+def _build_unknown_id_error(store: StoreContents, ref: Ref) -> RefError:
+    # One file is looked up: listing all of them for each unknown id would be quadratic.
+    if store.root is not None and (store.root / ref.path).is_file():
         hint = f"evalstore bump {ref.name} releases it; @worktree reads the file as it is"
-        return RefError(f"{ref.name} has no release yet", hint=_and_shallow(store, hint))
-    everything = store.list_releases()
-    ids = {release.id for release in everything if release.kind == ref.kind}
+        return RefError(f"{ref.name} has no release yet", hint=_add_clone_hint(store, hint))
+    all_releases = store.list_releases()
+    ids = {release.id for release in all_releases if release.kind == ref.kind}
     working = {found.id for found in store.list_working_refs() if found.kind == ref.kind}
-    near = nearest(ref.id, sorted(ids | working))
+    near = find_nearest(ref.id, sorted(ids | working))
     if near is None:
-        return RefError(f"there is no {ref.name}", hint=_and_shallow(store, "evalstore list shows what there is"))
-    of_near = [release for release in everything if (release.kind, release.id) == (ref.kind, near)]
-    known = _versions(of_near) if of_near else "not released yet"
-    return RefError(f"there is no {ref.name}", hint=_and_shallow(store, f"did you mean {ref.kind}/{near}? {known}"))
+        return RefError(f"there is no {ref.name}", hint=_add_clone_hint(store, "evalstore list shows what there is"))
+    near_releases = [release for release in all_releases if (release.kind, release.id) == (ref.kind, near)]
+    known = _describe_versions(near_releases) if near_releases else "not released yet"
+    return RefError(f"there is no {ref.name}", hint=_add_clone_hint(store, f"did you mean {ref.kind}/{near}? {known}"))
 
 
-def _versions(releases: Sequence[Release]) -> str:
+def _describe_versions(releases: Sequence[Release]) -> str:
     newest = [str(release.version) for release in reversed(releases)]
-    more = f" and {len(newest) - _SHOWN} older" if len(newest) > _SHOWN else ""
-    return f"released: {', '.join(newest[:_SHOWN])}{more}"
+    more = f" and {len(newest) - _SHOWN_VERSIONS} older" if len(newest) > _SHOWN_VERSIONS else ""
+    return f"released: {', '.join(newest[:_SHOWN_VERSIONS])}{more}"
 
 
-def _and_shallow(store: ArtifactStore, hint: str) -> str:
+def _add_clone_hint(store: StoreContents, hint: str) -> str:
     if store.repository.shallow:
         return f"{hint}; this clone is shallow and may lack tags: git fetch --unshallow --tags"
     return hint if store.list_releases() else f"{hint}; no release is tagged in this clone: git fetch --tags"

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from evalstore.errors import GitError, RefError
-from evalstore.store.batch import ObjectReader
 from evalstore.store.git import CommandError, Git
+from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import read_tag
 from evalstore.store.tags import TAG_REFS
+from evalstore.store.writing import NAME_ENCODING
 
 # A name, then steps to ancestors; `@{…}`, `^{/text}` and the like ask git to search, and are not read.
 _REVISION = re.compile(r"([0-9A-Za-z][0-9A-Za-z._/@+-]*?)((?:[~^][0-9]{0,6}|\^\{commit\})*)")
 _ABBREVIATED = re.compile(r"[0-9a-f]{4,64}")
-HEADS = "refs/heads/"
-_SPACES = (HEADS, TAG_REFS, "refs/remotes/")
+BRANCH_REFS = "refs/heads/"
+_SPACES = (BRANCH_REFS, TAG_REFS, "refs/remotes/")
 _NESTED_LIMIT = 5
 
 
-def find_commit(git: Git, batch: ObjectReader, revision: str) -> str:
+def resolve_revision(git: Git, batch: ObjectReader, revision: str) -> str:
     """Return the commit that a revision names; `RefError` when it names none, or more than one."""
     match = _REVISION.fullmatch(revision)
     if match is None:
@@ -32,7 +34,7 @@ _HINT = "name a branch, a tag, a commit or HEAD; ~2 and ^ may follow"
 
 def _base(git: Git, batch: ObjectReader, name: str) -> str:
     if name == "HEAD":
-        return head(git)
+        return resolve_head(git)
     commits = _commits(git, batch, [*_refs(git, name), *_objects(git, name)])
     if not commits:
         raise RefError(f"no branch, tag or commit is named {name!r}", hint=_HINT)
@@ -41,7 +43,7 @@ def _base(git: Git, batch: ObjectReader, name: str) -> str:
     return commits.pop()
 
 
-def head(git: Git) -> str:
+def resolve_head(git: Git) -> str:
     """Return the commit that is checked out, on a branch or detached."""
     try:
         return git.run("show-ref", "--verify", "--hash", "HEAD").decode("ascii").strip()
@@ -80,3 +82,13 @@ def _walked(git: Git, commit: str, steps: str, revision: str) -> str:
         return git.run("rev-parse", "--verify", "--end-of-options", f"{commit}{steps}").decode("ascii").strip()
     except GitError:
         raise RefError(f"{revision!r} goes back further than the history that is here") from None
+
+
+def find_refs(git: Git, names: Iterable[str]) -> dict[str, str]:
+    """Return the objects of those refs that exist, by exact full name."""
+    wanted = set(names)
+    # Thousands of tags would not fit on a command line: they are listed and picked.
+    patterns = {TAG_REFS if name.startswith(TAG_REFS) else name for name in wanted}
+    out = git.run("for-each-ref", "--format=%(refname) %(objectname)", "--", *sorted(patterns)).decode(*NAME_ENCODING)
+    pairs = (line.rpartition(" ")[::2] for line in out.split("\n") if line)
+    return {name: oid for name, oid in pairs if name in wanted}

@@ -10,12 +10,12 @@ from evalstore.documents import Document, read_yaml
 from evalstore.errors import GitError, LoadError, RefError
 from evalstore.files import read_below
 from evalstore.model import Kind
-from evalstore.store.batch import LIMIT as FILE_LIMIT
-from evalstore.store.batch import ObjectReader
 from evalstore.store.git import Git
 from evalstore.store.locate import SETTINGS_FILE, Repository
+from evalstore.store.object_reader import LIMIT as FILE_LIMIT
+from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import find_file
-from evalstore.store.revisions import head
+from evalstore.store.revisions import resolve_head
 
 # Taken literally into ref names, so: what git allows there, and nothing that a pattern of git would read.
 _PREFIX = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._/-]*)?")
@@ -23,10 +23,10 @@ _FOLDERS = tuple(f"{kind.folder}/" for kind in Kind)
 _NOT_IN_REFS = re.compile(r"\.\.|//|/\.|\./|\.lock/")
 
 
-def bare_prefix(git: Git) -> str:
+def find_bare_prefix(git: Git) -> str:
     """Return the folder of a bare repository's store, as HEAD has it: the root, else the one that settings mark."""
     try:
-        listed = git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", head(git))
+        listed = git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", resolve_head(git))
     except RefError:
         return ""
     paths = [path for path in os.fsdecode(listed).split("\0") if "\n" not in path]
@@ -42,14 +42,14 @@ def bare_prefix(git: Git) -> str:
 
 def read_settings(repository: Repository, batch: ObjectReader, *, root: Path | None, prefix: str) -> Document:
     """Return the settings of a store; an empty document when it has none."""
-    data = own_file(repository, batch, root=root, prefix=prefix, name=SETTINGS_FILE)
+    data = read_root_file(repository, batch, root=root, prefix=prefix, name=SETTINGS_FILE)
     document = read_yaml(data or b"", SETTINGS_FILE)
     if document.value is not None and not isinstance(document.value, dict):
         raise LoadError("settings are a mapping", place=document.place(), hint="see .evalstore/schema")
     return document
 
 
-def tag_prefix(settings: Document) -> str:
+def read_tag_prefix(settings: Document) -> str:
     """Return `tag_prefix`, checked: it becomes a part of ref names."""
     prefix = (settings.value or {}).get("tag_prefix", "")
     if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix) or _NOT_IN_REFS.search(prefix):
@@ -61,13 +61,15 @@ def tag_prefix(settings: Document) -> str:
     return prefix
 
 
-def own_file(repository: Repository, batch: ObjectReader, *, root: Path | None, prefix: str, name: str) -> bytes | None:
+def read_root_file(
+    repository: Repository, batch: ObjectReader, *, root: Path | None, prefix: str, name: str
+) -> bytes | None:
     """Return a file at the store's root: from the working tree, or of a bare repository from HEAD; None without one."""
     if root is not None:
         # What is there and no file is an error: without its settings a strict store would be a lenient one.
         return read_below(root, name, FILE_LIMIT) if os.path.lexists(root / name) else None
     try:
-        commit = head(repository.git)
+        commit = resolve_head(repository.git)
     except RefError:
         return None
     blob = find_file(batch, commit, prefix + name)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from evalstore.errors import GitError
 from evalstore.model import Kind
-from evalstore.model.refs import file_of
+from evalstore.model.refs import build_artifact_path
 from evalstore.store.git import Git
-from evalstore.versions import FULL, Version, find_version
+from evalstore.versions import VERSION_PATTERN, Version, find_version
 
 TAG_REFS = "refs/tags/"
 _ONE_BY_ONE = 8  # questions of 2 ms each, before one listing of everything is cheaper
@@ -39,10 +39,10 @@ class Release(NamedTuple):
     @property
     def path(self) -> str:
         """The artifact's file, relative to the store."""
-        return file_of(self.kind, self.id)
+        return build_artifact_path(self.kind, self.id)
 
 
-class TagRef(NamedTuple):
+class GitTag(NamedTuple):
     """One tag as git lists it; `name` is without `refs/tags/`."""
 
     name: str
@@ -83,7 +83,7 @@ class TagGrammar:
     def from_prefix(cls, prefix: str) -> TagGrammar:
         """Compile the one expression that every listed name must match in full."""
         kinds = "|".join(Kind)
-        text = rf"{re.escape(prefix)}({kinds})/([a-z][a-z0-9_]{{0,63}})@({FULL.pattern})"
+        text = rf"{re.escape(prefix)}({kinds})/([a-z][a-z0-9_]{{0,63}})@({VERSION_PATTERN.pattern})"
         return cls(prefix, re.compile(text, re.ASCII))
 
     def format_name(self, kind: Kind, id_: str, version: Version) -> str:
@@ -95,7 +95,7 @@ class TagGrammar:
         match = self.pattern.fullmatch(name)
         return (_KINDS[match[1]], match[2], _version(match)) if match else None
 
-    def read_release(self, tag: TagRef) -> Release | None:
+    def read_release(self, tag: GitTag) -> Release | None:
         """Read a tag as a release; None when its name is outside the grammar or it is no version."""
         named = self.parse_name(tag.name)
         if named is None or tag.flaw:
@@ -104,10 +104,10 @@ class TagGrammar:
 
 
 @dataclass(frozen=True, slots=True)
-class TagListing:
+class TagIndex:
     """One answer of git, sorted: tags by name, releases by artifact (ascending), and what is neither (name, why)."""
 
-    tags: Mapping[str, TagRef]
+    tags: Mapping[str, GitTag]
     releases: Mapping[tuple[Kind, str], Sequence[Release]]
     ignored: Sequence[tuple[str, str]]
 
@@ -118,10 +118,10 @@ class Tags:
 
     git: Git
     grammar: TagGrammar
-    _all: TagListing | None = None
+    _all: TagIndex | None = None
     _asked: int = 0
 
-    def find(self, name: str) -> TagRef | None:
+    def find(self, name: str) -> GitTag | None:
         """Return the tag of exactly this name; a branch, a remote branch or a file of that name is none."""
         return self._listed(TAG_REFS + name).tags.get(name)
 
@@ -140,14 +140,14 @@ class Tags:
         """Look again at the next question: somebody made or moved a tag."""
         self._all, self._asked = None, 0
 
-    def _listed(self, *refs: str) -> TagListing:
+    def _listed(self, *refs: str) -> TagIndex:
         self._asked += 1
         if self._all is None and (self._asked > _ONE_BY_ONE or len(refs) > 1):
             self._all = _sorted(self.grammar, _list(self.git, *list_patterns(self.grammar)))
         return self._all or _sorted(self.grammar, _list(self.git, *refs))
 
 
-def _sorted(grammar: TagGrammar, tags: Iterable[TagRef]) -> TagListing:
+def _sorted(grammar: TagGrammar, tags: Iterable[GitTag]) -> TagIndex:
     by_name = {tag.name: tag for tag in tags}
     releases: dict[tuple[Kind, str], list[Release]] = {}
     ignored: list[tuple[str, str]] = []
@@ -158,7 +158,7 @@ def _sorted(grammar: TagGrammar, tags: Iterable[TagRef]) -> TagListing:
             ignored.append((tag.name, tag.flaw or "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"))
     for group in releases.values():
         group.sort(key=_order)
-    return TagListing(by_name, releases, ignored)
+    return TagIndex(by_name, releases, ignored)
 
 
 def list_patterns(grammar: TagGrammar, kind: Kind | None = None, id_: str | None = None) -> list[str]:
@@ -168,13 +168,13 @@ def list_patterns(grammar: TagGrammar, kind: Kind | None = None, id_: str | None
     return [f"{TAG_REFS}{grammar.prefix}{kind}/" for kind in ([kind] if kind else Kind)]
 
 
-def _list(git: Git, *refs: str) -> Iterator[TagRef]:
+def _list(git: Git, *refs: str) -> Iterator[GitTag]:
     # Split on line feeds only: U+2028 in a name would make two refs of one for str.splitlines.
     for line in git.run("for-each-ref", _FORMAT, "--", *refs).split(b"\n")[:-1]:
         fields = line.decode("utf-8", "surrogateescape").split("\0")
         if len(fields) != len(TAG_FIELDS):
             raise GitError("git listed a tag in a form that cannot be read")
-        yield TagRef(fields[0].removeprefix(TAG_REFS), *fields[1:])
+        yield GitTag(fields[0].removeprefix(TAG_REFS), *fields[1:])
 
 
 def _version(match: re.Match[str]) -> Version:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalstore.checks.strangers import read_schema
+from evalstore.checks.strangers import compile_untrusted
 from evalstore.documents import read_json
 from evalstore.errors import EvalstoreError, LoadError, Place
 from evalstore.files import read_below
@@ -67,7 +67,7 @@ def read_bundle(root: Path, path: str, name: str, shown: str = "") -> Bundle:
         if not isinstance(value, dict):
             raise LoadError("a schema is a mapping", place=Place(file, 1, 1))
         fields = mapping(value, "properties")
-        return Bundle(read_schema(value), frozenset(fields))
+        return Bundle(compile_untrusted(value), frozenset(fields))
     except EvalstoreError as error:
         place = Place(file, error.place.line, error.place.column) if error.place else Place(file, 1, 1)
         return Bundle(broken=broken(name, error, place))

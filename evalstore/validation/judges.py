@@ -9,8 +9,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from evalstore.checks.juror import FILLED
-from evalstore.checks.patterns import difference
+from evalstore.checks.juror import BUILTIN_VARIABLES
+from evalstore.checks.patterns import find_dialect_difference
 from evalstore.checks.reply import pattern_problem
 from evalstore.checks.template import starts, tags_of
 from evalstore.documents import Document, Pointer
@@ -37,7 +37,7 @@ def _template(document: Document) -> Iterator[Note]:
     template = document.value.get("template")
     if not isinstance(template, str):
         return
-    filled = [*FILLED, *(name for _, name in texts(document.value, "variables"))]
+    filled = [*BUILTIN_VARIABLES, *(name for _, name in texts(document.value, "variables"))]
     told, place_of = set[str](), _places(document)
     for tag in tags_of(template):
         place = place_of(tag.number)
@@ -71,7 +71,7 @@ def _pattern(value: dict[str, Any]) -> Iterator[Note]:
     if broken := pattern_problem(pattern):
         hint = "write it in the syntax of Python's re, with the answer in its first group"
         yield note("check-problem", ("reply_pattern",), message=broken, hint=hint)
-    elif other := difference(pattern, ""):
+    elif other := find_dialect_difference(pattern, ""):
         yield note("check-problem", ("reply_pattern",), message=other, hint="write it so that both read it alike")
 
 

@@ -67,7 +67,7 @@ class Lookup:
         if self.files.named(ref.kind, ref.id) or self.load is None:
             return self.files.named(ref.kind, ref.id)
         try:
-            return [self.load(ref.at("worktree"))]
+            return [self.load(ref.with_pin("worktree"))]
         except EvalstoreError:  # then the release that is missing stays the answer
             return []
 

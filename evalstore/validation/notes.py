@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError, Place
-from evalstore.text import excerpt, nearest
+from evalstore.text import make_excerpt, find_nearest
 
 _SHOWN_LIMIT = 400  # a list of versions is worth a longer line
 _NEAR_LIMIT, _LISTED_LIMIT = 200, 20
@@ -28,7 +28,7 @@ class Note:
 
 def note(rule: str, pointer: Pointer = (), *, of_key: bool = False, place: Place | None = None, **facts: Any) -> Note:
     """Return a note; the facts are made safe to show, because they come from strangers."""
-    return Note(rule, pointer, {key: excerpt(str(fact), _SHOWN_LIMIT) for key, fact in facts.items()}, of_key, place)
+    return Note(rule, pointer, {key: make_excerpt(str(fact), _SHOWN_LIMIT) for key, fact in facts.items()}, of_key, place)
 
 
 def failure(rule: str, error: EvalstoreError, pointer: Pointer = (), *, place: Place | None = None) -> Note:
@@ -38,7 +38,7 @@ def failure(rule: str, error: EvalstoreError, pointer: Pointer = (), *, place: P
 
 def guessed(name: Any, names: Iterable[str], otherwise: str = "") -> str:
     """Return a hint at the name that was probably meant; of very many names only the first are compared."""
-    guess = nearest(name, islice(names, _NEAR_LIMIT)) if isinstance(name, str) else None
+    guess = find_nearest(name, islice(names, _NEAR_LIMIT)) if isinstance(name, str) else None
     return f"did you mean {guess}?" if guess else otherwise
 
 
@@ -62,9 +62,9 @@ def named(pointer: Pointer) -> str:
 def shown(value: Any) -> str:
     """Show a value in a few words: scalars as written, containers by what they are."""
     if isinstance(value, str):
-        return f"'{excerpt(value, 60)}'"
+        return f"'{make_excerpt(value, 60)}'"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
-    return "nothing" if value is None else excerpt(str(value), 60)
+    return "nothing" if value is None else make_excerpt(str(value), 60)

@@ -56,7 +56,7 @@ def pin_notes(pointer: Pointer, text: str, lookup: Lookup) -> Iterator[Note]:
         yield note("reference-broken", pointer, found=text, message=found, hint=found.hint or "")
     elif found is None:
         yield note("references-unchecked", pointer, found=text)
-    if ref.floating and text not in lookup.locked:
+    if ref.is_floating and text not in lookup.locked:
         rule = "reference-unpinned" if ref.type is PinType.NONE else "reference-floating"
         version = find_version(found.version) if isinstance(found, Artifact) else None
         hint = f"pin it: {ref.name}@{version}, or hold it: evalstore lock" if version else "pin a version"
@@ -79,7 +79,7 @@ def _composites(artifact: Artifact, lookup: Lookup) -> Iterator[Note]:
         inner = found_by(text, lookup)
         if inner is None or not any(_inner(inner)):
             continue
-        if path := _circle(artifact.versioned, inner, lookup):
+        if path := _circle(artifact.name_with_version, inner, lookup):
             yield note("composite-cycle", pointer, path=" → ".join(path))
         else:
             yield note("composite-nested", pointer, found=text)
@@ -93,13 +93,13 @@ def _inner(rubric: Artifact) -> Iterator[tuple[Pointer, str]]:
 
 def _circle(start: str, inner: Artifact, lookup: Lookup) -> list[str]:
     """Return the shortest path from `start` through `inner` back to `start`; empty when there is none."""
-    paths = {inner.versioned: [start, inner.versioned]}
+    paths = {inner.name_with_version: [start, inner.name_with_version]}
     queue = deque([inner])
     while queue and start not in paths:
         rubric = queue.popleft()
         for _, text in _inner(rubric):
             next_ = found_by(text, lookup)
-            if next_ is not None and next_.versioned not in paths:
-                paths[next_.versioned] = [*paths[rubric.versioned], next_.versioned]
+            if next_ is not None and next_.name_with_version not in paths:
+                paths[next_.name_with_version] = [*paths[rubric.name_with_version], next_.name_with_version]
                 queue.append(next_)
     return paths.get(start, [])

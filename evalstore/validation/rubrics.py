@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.checks import KINDS
-from evalstore.checks.juror import FACT, FILLED
+from evalstore.checks.juror import FACT_VARIABLE, BUILTIN_VARIABLES
 from evalstore.documents import Pointer
 from evalstore.model import Artifact, check_ids, is_id
 from evalstore.validation.lookup import Lookup
@@ -94,16 +94,16 @@ def _variables(check: dict[str, Any], pointer: Pointer, lookup: Lookup) -> Itera
 
 def _fact(judge: Artifact | None, where: Pointer) -> Iterator[Note]:
     """Yield what a judge of facts needs besides the fact, and that it does not ask for the fact at all."""
-    yield from _unfilled([judge], (FACT,), where, f"besides the question and the output it is given `{FACT}` only")
-    if judge and FACT not in _wanted(judge):
-        hint = f"list it under the judge's `variables:`, and ask about {{{{ {FACT} }}}} in its template"
-        yield note("variable-unknown", where, found=FACT, hint=hint)
+    yield from _unfilled([judge], (FACT_VARIABLE,), where, f"besides the question and the output it is given `{FACT_VARIABLE}` only")
+    if judge and FACT_VARIABLE not in _wanted(judge):
+        hint = f"list it under the judge's `variables:`, and ask about {{{{ {FACT_VARIABLE} }}}} in its template"
+        yield note("variable-unknown", where, found=FACT_VARIABLE, hint=hint)
 
 
 def _unfilled(judges: Iterable[Artifact | None], given: Collection[str], where: Pointer, hint: str) -> Iterator[Note]:
     for judge in judges:
         for name in _wanted(judge):
-            if judge and name not in given and name not in FILLED:
+            if judge and name not in given and name not in BUILTIN_VARIABLES:
                 yield note("variable-unfilled", where, of_key=True, judge=judge.id, found=name, hint=hint)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.model import Kind
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 from evalstore.schemas import Schema, compile_schema
 from evalstore.validation.notes import Note, guessed, listed, note, shown
 from evalstore.validation.parts import mappings
@@ -73,7 +73,7 @@ def accepts(name: str, value: Any) -> bool:
 @cache
 def kinds() -> tuple[str, ...]:
     """Return the check kinds that have a schema."""
-    return tuple(sorted(path.name.split(".")[0] for path in (folder("schema") / "checks").glob("*.schema.json")))
+    return tuple(sorted(path.name.split(".")[0] for path in (find_resource_folder("schema") / "checks").glob("*.schema.json")))
 
 
 @cache
@@ -82,7 +82,7 @@ def schema(name: str) -> dict[str, Any]:
     if name in _PARTS:
         definitions = schema(_PARTS[name])["$defs"]
         return {**definitions[name], "$defs": definitions}
-    data: dict[str, Any] = json.loads((folder("schema") / f"{name}.schema.json").read_text("utf-8"))
+    data: dict[str, Any] = json.loads((find_resource_folder("schema") / f"{name}.schema.json").read_text("utf-8"))
     return data
 
 

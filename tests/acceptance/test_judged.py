@@ -10,9 +10,9 @@ from zlib import crc32
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalstore.checks import Reach, evaluate
+from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import Document
-from evalstore.model import Artifact, Call, Reply, parse_ref
+from evalstore.model import Artifact, JudgeCall, JudgeReply, parse_ref
 
 Check = dict[str, Any]
 Answer = Fraction | str  # a score, or why there is none
@@ -190,11 +190,11 @@ def test_judges_facts_and_composites_score_as_the_contract_says(
         value = inner if ref.startswith("rubric") else JUDGES[ref]
         return Artifact(parse_ref(ref).kind, parse_ref(ref).id, "1.0.0", Document(ref, "", value, {}, {}))
 
-    def ask(call: Call) -> Reply:
-        return Reply(said(JUDGES[call.judge]["score_type"], call.prompt, call.sample))
+    def ask(call: JudgeCall) -> JudgeReply:
+        return JudgeReply(said(JUDGES[call.judge]["score_type"], call.prompt, call.sample))
 
     rubric = {"checks": [check], "scoring": {"combine": "max"}}
-    (found,) = evaluate(rubric, text, {"id": "q", "input": "?", **row}, reach=Reach(load, ask, {"id": "m"})).checks
+    (found,) = evaluate(rubric, text, {"id": "q", "input": "?", **row}, reach=CheckContext(load, ask, {"id": "m"})).checks
     score, passed = graded(check, text, row, inner)
     if isinstance(score, str):
         assert (found.score, str(found.unscored), str(found.verdict)) == (None, score, "unscored")

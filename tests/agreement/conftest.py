@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 
 RULERS = "history/02-own-rulers"
 FILES = ("evalstore.yaml", "judges/accuracy.yaml", "judges/tone.yaml", "datasets/gold_answers.yaml")
@@ -34,7 +34,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repo = tmp_path_factory.mktemp("released") / "repo"
     for name in FILES:
         (repo / name).parent.mkdir(exist_ok=True, parents=True)
-        shutil.copy(folder("sample_repo") / RULERS / name, repo / name)
+        shutil.copy(find_resource_folder("sample_repo") / RULERS / name, repo / name)
     home = {"HOME": str(repo.parent), "GIT_CONFIG_NOSYSTEM": "1"}
     (repo.parent / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
     for argv in (

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.documents import read_yaml
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 
 ARGV = ("judge", "validate", "judge/accuracy", "--labels", "labels.jsonl")
 AGAINST = ("--against", "dataset/gold_answers@1.0.0")
@@ -190,7 +190,7 @@ def test_a_rate_of_no_row_is_said_and_not_written(
 def test_the_document_is_complete_and_fits_its_schema(store: Path, labelled: Callable, cli: Callable) -> None:
     labelled()
     found = json.loads(cli(*ARGV, *AGAINST, "--format", "json", cwd=store).out)
-    schema = json.loads((folder("schema") / "output/judge_validate.schema.json").read_text("utf-8"))
+    schema = json.loads((find_resource_folder("schema") / "output/judge_validate.schema.json").read_text("utf-8"))
     Draft202012Validator(schema).validate(found)
     assert found["counts"] == {"true_pass": 3, "false_fail": 0, "false_pass": 1, "true_fail": 2}
     assert (found["tpr"], found["tnr_exact"], found["kappa_exact"]) == (1.0, "2/3", "2/3")
@@ -337,7 +337,7 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(
     labelled(rows(verdicts=False))
     ran = cli(*JUDGED, "--dry-run", "--format", "json", cwd=store, **env(judge_server))
     plan = json.loads(ran.out)
-    Draft202012Validator(json.loads((folder("schema") / "output/plan.schema.json").read_text("utf-8"))).validate(plan)
+    Draft202012Validator(json.loads((find_resource_folder("schema") / "output/plan.schema.json").read_text("utf-8"))).validate(plan)
     assert (ran.code, plan["calls"], plan["judges"][0]["model"], judge_server.calls) == (0, 6, "small", 0)
     refused = cli(*JUDGED, "--max-calls", "5", cwd=store, **env(judge_server))
     assert (refused.code, judge_server.calls) == (3, 0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evalstore.audits.attribute import Attribution, Cell, attribute
 from evalstore.audits.edits import track
-from evalstore.audits.plan import Plan
+from evalstore.audits.plan import HybridRubrics
 from evalstore.checks import evaluate, prepare_check
 from evalstore.diff import Certainty, Direction, compare
 from evalstore.model import Combine, Output, Sample, rubric_of
@@ -41,7 +41,7 @@ def rubrics(draw: st.DrawFn, kinds: list[str] = KINDS) -> dict[str, Any]:
 
 
 def attributed(versions: list[dict[str, Any]], a: str, b: str) -> Attribution | None:
-    plan = Plan(track([rubric_of(version) for version in versions]))
+    plan = HybridRubrics(track([rubric_of(version) for version in versions]))
     results = [[prepare_check(check)(Sample(Output(text))) for check, _ in plan.checks] for text in (a, b)]
     columns = [(column, [plan.outcome(result) for result in column]) for column in results]
     levels: Cell = (plan.track.levels, (), (1,) if a != b else ())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.audits.edits import Part, Track, swap, track
+from evalstore.audits.edits import RubricPart, RubricEdits, swap, track
 from evalstore.audits.shapley import EXACT_PLAYERS
 from evalstore.checks import evaluate
 from evalstore.model import Rubric, rubric_of
@@ -22,15 +22,15 @@ def rubric(*checks: Mapping[str, Any], combine: str = "weighted_avg", **scoring:
     return rubric_of({"checks": list(checks), "scoring": {"combine": combine, **scoring}})
 
 
-def parts(found: Track) -> list[tuple[str, ...]]:
+def parts(found: RubricEdits) -> list[tuple[str, ...]]:
     return [tuple(word for word in edit.part if word) for edit in found.edits]
 
 
-def steps(found: Track) -> list[tuple[int, ...]]:
+def steps(found: RubricEdits) -> list[tuple[int, ...]]:
     return [edit.steps for edit in found.edits]
 
 
-def whole(found: Track) -> tuple[Rubric, Rubric]:
+def whole(found: RubricEdits) -> tuple[Rubric, Rubric]:
     return found.hybrid(tuple(0 for _ in found.levels)), found.hybrid(found.levels)
 
 
@@ -151,6 +151,6 @@ def test_the_last_hybrid_of_a_rescaled_rubric_scores_as_the_rubric_does() -> Non
     )
     found = track([old, new])
     assert parts(found) == [("check", "loud")]
-    assert Part("weight", "loud") in found.fixed
+    assert RubricPart("weight", "loud") in found.fixed
     for text in ("please", "!", "moreover please!"):
         assert [evaluate(end, text).score for end in whole(found)] == [evaluate(end, text).score for end in (old, new)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.audits import Subject, measure
+from evalstore.audits import ChangeSide, measure
 from evalstore.checks import evaluate
 from evalstore.diff import RunMeasurement
 from evalstore.errors import EvalstoreError, RefusedError
@@ -43,9 +43,9 @@ questions: [{{id: one, input: {input}}}, {{id: two, input: b}}, {{id: three, inp
 OUTPUTS = {"one": "please, do", "two": "a long answer without any such word", "three": "thanks"}
 
 
-def subject(store: ArtifactStore, ref: str) -> Subject:
+def subject(store: ArtifactStore, ref: str) -> ChangeSide:
     questions = (lambda: store.read_questions(ref)) if ref.startswith("dataset") else tuple
-    return Subject(store.load(ref), store.load, questions)
+    return ChangeSide(store.load(ref), store.load, questions)
 
 
 def measured(repo: Repo, run: Run, old: str, new: str) -> RunMeasurement:

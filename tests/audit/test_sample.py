@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from evalstore.audits import Audit, Cause, audit
 from evalstore.report import render
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 from evalstore.store import ArtifactStore
 from tests.audit.conftest import factor
 
@@ -95,7 +95,7 @@ def test_the_command(sample: Any, cli: Callable[..., Any]) -> None:
     ran = cli("audit", sample.a.path, sample.b.path, "--format", "json", cwd=sample.root)
     assert (ran.code, ran.err) == (0, "")
     document = json.loads(ran.out)
-    schema = json.loads((folder("schema") / "output" / "audit.schema.json").read_text("utf-8"))
+    schema = json.loads((find_resource_folder("schema") / "output" / "audit.schema.json").read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
     assert list(Draft202012Validator(schema).iter_errors(document)) == []
     shares = sum(factor["share"] for factor in document["factors"])

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from evalstore.checks import Reach, evaluate
+from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import RefError
-from evalstore.model import Artifact, Call, Reply, parse_ref
+from evalstore.model import Artifact, JudgeCall, JudgeReply, parse_ref
 
 ROOT = Path(__file__).resolve().parents[1] / "cases" / "checks"
 FILES = sorted(ROOT.glob("*/*.yaml"))
@@ -38,9 +38,9 @@ def test_the_check_answers_as_the_file_says(document: dict[str, Any], case: dict
         pytest.skip("no php here")
     rubric = {"checks": [document["check"]], "scoring": {"combine": "weighted_avg"}}
     output = {"output": case.get("output", "") * case.get("times", 1), "tool_calls": case.get("tool_calls")}
-    heard: list[tuple[str, Reply]] = []
+    heard: list[tuple[str, JudgeReply]] = []
     load, ask = _shelf(document.get("artifacts", {})), _asker(case.get("replies", []), heard)
-    reach = Reach(load, ask, document.get("model", {}))
+    reach = CheckContext(load, ask, document.get("model", {}))
     (answer,) = evaluate(rubric, output, case.get("question"), reach=reach).checks
     score = None if case["score"] is None else Fraction(case["score"])
     assert (answer.score, answer.verdict, answer.unscored) == (score, case["verdict"], case.get("unscored"))
@@ -69,13 +69,13 @@ def _shelf(artifacts: dict[str, Any]) -> Callable[[str], Artifact]:
     return load
 
 
-def _asker(replies: Any, heard: list[tuple[str, Reply]]) -> Callable[[Call], Reply]:
+def _asker(replies: Any, heard: list[tuple[str, JudgeReply]]) -> Callable[[JudgeCall], JudgeReply]:
     left = iter(replies)
 
-    def ask(call: Call) -> Reply:
+    def ask(call: JudgeCall) -> JudgeReply:
         found = replies.get(call.prompt) if isinstance(replies, dict) else next(left, None)
         fields = found if isinstance(found, dict) else {"problem": "no reply"} if found is None else {"text": found}
-        heard.append((call.prompt, Reply(**fields)))
+        heard.append((call.prompt, JudgeReply(**fields)))
         return heard[-1][1]
 
     return ask

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.checks import KINDS, Reach, evaluate
+from evalstore.checks import KINDS, CheckContext, evaluate
 from evalstore.checks import php as php_module
 from evalstore.documents import read_yaml
 from evalstore.errors import SchemaError
-from evalstore.model import Artifact, Kind, Output, Question, Unscored, Verdict, rubric_of
+from evalstore.model import Artifact, Kind, Output, Question, UnscoredReason, Verdict, rubric_of
 
 SAYS_A: dict[str, Any] = {"id": "says_a", "kind": "must_contain_any", "values": ["a"]}
 SAYS_B: dict[str, Any] = {"id": "says_b", "kind": "must_contain_any", "values": ["b"]}
@@ -81,7 +81,7 @@ def test_negate_turns_the_score_round_before_the_threshold() -> None:
 
 def test_negate_leaves_an_unscored_check_unscored() -> None:
     (check,) = evaluate(rubric({"kind": "regex", "pattern": "(", "negate": True}), "a").checks
-    assert (check.score, check.verdict, check.unscored) == (None, Verdict.UNSCORED, Unscored.ERROR)
+    assert (check.score, check.verdict, check.unscored) == (None, Verdict.UNSCORED, UnscoredReason.ERROR)
 
 
 def test_a_threshold_of_zero_passes_a_check_that_scored_zero() -> None:
@@ -91,7 +91,7 @@ def test_a_threshold_of_zero_passes_a_check_that_scored_zero() -> None:
 
 def test_a_kind_that_nobody_knows_is_unscored_and_gets_a_guess() -> None:
     (check,) = evaluate(rubric({"kind": "must_contain_all", "values": ["a"]}), "a").checks
-    assert check.unscored is Unscored.ERROR
+    assert check.unscored is UnscoredReason.ERROR
     assert check.reason == "there is no check kind 'must_contain_all'; did you mean must_contain_any?"
 
 
@@ -149,14 +149,14 @@ def test_an_error_of_ours_is_not_blamed_on_the_rubric(monkeypatch: pytest.Monkey
 
 
 def test_strict_takes_no_approximation(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = php_module.Engine("a parser (approximate)")
+    engine = php_module.PhpEngine("a parser (approximate)")
     monkeypatch.setattr("evalstore.checks.kinds.php_lint.find_engine", lambda: engine)
-    monkeypatch.setattr("evalstore.checks.kinds.php_lint.lint", lambda *_: php_module.Lint(valid=True))
+    monkeypatch.setattr("evalstore.checks.kinds.php_lint.lint", lambda *_: php_module.LintResult(valid=True))
     block = "```php\necho 1;\n```"
     (check,) = evaluate(rubric({"kind": "php_lint"}), block).checks
     assert (check.verdict, check.engine) == (Verdict.PASS, "a parser (approximate)")
-    (check,) = evaluate(rubric({"kind": "php_lint"}), block, reach=Reach(strict=True)).checks
-    assert (check.score, check.unscored, check.engine) == (None, Unscored.ERROR, "a parser (approximate)")
+    (check,) = evaluate(rubric({"kind": "php_lint"}), block, reach=CheckContext(strict=True)).checks
+    assert (check.score, check.unscored, check.engine) == (None, UnscoredReason.ERROR, "a parser (approximate)")
 
 
 def test_evaluate_is_a_function_of_what_it_is_given() -> None:

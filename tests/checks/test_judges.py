@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.checks import Reach, evaluate
-from evalstore.checks.jury import AGGREGATES, Vote
-from evalstore.checks.patterns import captures, compile_pattern
+from evalstore.checks import CheckContext, evaluate
+from evalstore.checks.jury import AGGREGATES, JudgeVote
+from evalstore.checks.patterns import find_captures, compile_pattern
 from evalstore.documents import Document, digest
 from evalstore.errors import RefError, SchemaError
-from evalstore.model import Artifact, Call, CheckResult, Reply, Verdict, parse_ref
+from evalstore.model import Artifact, JudgeCall, CheckResult, JudgeReply, Verdict, parse_ref
 
 REF = "judge/j@1.0.0"
 JUDGE: Mapping[str, Any] = {"template": "{{ output }}", "model": {"id": "m"}}
@@ -29,7 +29,7 @@ def artifact(ref: str, value: Any) -> Artifact:
     return Artifact(parsed.kind, parsed.id, parsed.pin, Document(ref, "", value, {}, {}))
 
 
-def answer(check: Mapping[str, Any], reach: Reach) -> CheckResult:
+def answer(check: Mapping[str, Any], reach: CheckContext) -> CheckResult:
     (found,) = evaluate({"checks": [check], "scoring": {"combine": "min"}}, "text", reach=reach).checks
     return found
 
@@ -41,23 +41,23 @@ def shelf(**files: Any) -> Callable[[str], Artifact]:
 
 def heard(
     check: Mapping[str, Any], judge: Mapping[str, Any] = JUDGE, model: Mapping[str, Any] | None = None
-) -> list[Call]:
-    calls: list[Call] = []
+) -> list[JudgeCall]:
+    calls: list[JudgeCall] = []
 
-    def ask(call: Call) -> Reply:
+    def ask(call: JudgeCall) -> JudgeReply:
         calls.append(call)
-        return Reply(FULL)
+        return JudgeReply(FULL)
 
-    answer(check, Reach(shelf(judge_j=judge), ask, model or {}))
+    answer(check, CheckContext(shelf(judge_j=judge), ask, model or {}))
     return calls
 
 
 def test_half_a_character_is_no_prompt() -> None:
-    def never(_: Call) -> Reply:
+    def never(_: JudgeCall) -> JudgeReply:
         raise AssertionError
 
     rubric = {"checks": [ONE], "scoring": {"combine": "min"}}
-    (found,) = evaluate(rubric, "a\ud800b", reach=Reach(shelf(judge_j=JUDGE), never)).checks
+    (found,) = evaluate(rubric, "a\ud800b", reach=CheckContext(shelf(judge_j=JUDGE), never)).checks
     assert (str(found.unscored), found.reason) == (
         "error",
         "judge/j@1.0.0: the prompt holds half a surrogate pair, no text",
@@ -94,7 +94,7 @@ def test_the_replies_are_recorded_as_one_hash_of_all_in_their_order() -> None:
     texts = [FULL, '{"score": 0}', "none"]
     replies = iter(texts)
     found = answer(
-        {**ONE, "samples": 3}, Reach(shelf(judge_j=JUDGE), lambda _: Reply(next(replies), served="s, t\x1b"))
+        {**ONE, "samples": 3}, CheckContext(shelf(judge_j=JUDGE), lambda _: JudgeReply(next(replies), served="s, t\x1b"))
     )
     assert (found.score, found.replies, found.engine) == (None, digest(texts), "s, t\\x1b")
 
@@ -103,10 +103,10 @@ def test_a_check_with_a_problem_of_its_own_asks_nobody() -> None:
     members = [{"judge_prompt_ref": REF}, {"judge_prompt_ref": "judge/broken@1.0.0"}]
     load = shelf(judge_j=JUDGE, judge_broken={**JUDGE, "template": "{{"})
 
-    def never(_: Call) -> Reply:
+    def never(_: JudgeCall) -> JudgeReply:
         raise AssertionError
 
-    found = answer({"kind": "llm_judge", "jury": {"aggregate": "min", "members": members}}, Reach(load, never))
+    found = answer({"kind": "llm_judge", "jury": {"aggregate": "min", "members": members}}, CheckContext(load, never))
     assert (found.verdict, found.replies) == (Verdict.UNSCORED, "")
     assert "judge/broken@1.0.0" in found.reason
 
@@ -135,7 +135,7 @@ def test_a_check_with_a_problem_of_its_own_asks_nobody() -> None:
 @pytest.mark.parametrize("check", [ONE, {"kind": "fact_match", "facts": ["a"], "judge_prompt_ref": REF}])
 def test_a_file_that_is_no_judge_is_named_and_not_the_check(check: Any, judge: Any, said: str) -> None:
     with pytest.raises(SchemaError, match=r"^judge/j@1.0.0 is no judge: ") as refused:
-        answer(check, Reach(shelf(judge_j=judge)))
+        answer(check, CheckContext(shelf(judge_j=judge)))
     assert said in refused.value.message
 
 
@@ -144,11 +144,11 @@ def test_what_is_not_there_or_another_kind_is_a_reference_error() -> None:
         raise RefError(f"{ref} is not there")
 
     with pytest.raises(RefError, match=r"judge/j@1.0.0 is not there"):
-        answer(ONE, Reach(load))
+        answer(ONE, CheckContext(load))
     with pytest.raises(RefError, match="is a rubric, not a judge"):
-        answer({**ONE, "judge_prompt_ref": "rubric/r@1.0.0"}, Reach(shelf(rubric_r={})))
+        answer({**ONE, "judge_prompt_ref": "rubric/r@1.0.0"}, CheckContext(shelf(rubric_r={})))
     with pytest.raises(RefError, match="is a judge, not a rubric"):
-        answer({"kind": "composite", "rubric_ref": REF}, Reach(shelf(judge_j=JUDGE)))
+        answer({"kind": "composite", "rubric_ref": REF}, CheckContext(shelf(judge_j=JUDGE)))
 
 
 JURY = {"members": [{"judge_prompt_ref": REF}], "aggregate": "mean"}
@@ -170,17 +170,17 @@ JURY = {"members": [{"judge_prompt_ref": REF}], "aggregate": "mean"}
 def test_what_the_schema_refuses_is_refused_in_its_words(params: Mapping[str, Any], said: str) -> None:
     check = {key: value for key, value in {**ONE, **params}.items() if value is not None}
     with pytest.raises(SchemaError, match=r"^check llm_judge[a-z_/0-9]*: ") as refused:
-        answer(check, Reach(shelf(judge_j=JUDGE), lambda _: Reply(FULL)))
+        answer(check, CheckContext(shelf(judge_j=JUDGE), lambda _: JudgeReply(FULL)))
     assert said in refused.value.message
 
 
 def test_an_inner_rubric_that_is_none_is_named() -> None:
     check = {"kind": "composite", "rubric_ref": "rubric/r@1.0.0"}
     with pytest.raises(SchemaError, match=r"^rubric/r@1.0.0 is no rubric: KeyError: 'scoring'"):
-        answer(check, Reach(shelf(rubric_r={"checks": []})))
+        answer(check, CheckContext(shelf(rubric_r={"checks": []})))
     inner = {"checks": [{"kind": "must_contain_any", "values": 5}], "scoring": {"combine": "min"}}
     with pytest.raises(SchemaError, match="check must_contain_any"):
-        answer(check, Reach(shelf(rubric_r=inner)))
+        answer(check, CheckContext(shelf(rubric_r=inner)))
 
 
 def test_an_approximate_engine_stays_approximate_through_a_composite() -> None:
@@ -207,24 +207,24 @@ def test_a_composite_names_an_engine_once() -> None:
 def test_the_replies_of_a_composite_are_those_of_its_checks() -> None:
     inner = {"checks": [ONE, {**ONE, "samples": 2}], "scoring": {"combine": "min"}}
     check = {"kind": "composite", "rubric_ref": "rubric/r@1.0.0"}
-    found = answer(check, Reach(shelf(rubric_r=inner, judge_j=JUDGE), lambda _: Reply(FULL)))
+    found = answer(check, CheckContext(shelf(rubric_r=inner, judge_j=JUDGE), lambda _: JudgeReply(FULL)))
     assert found.replies == digest([digest([FULL]), digest([FULL, FULL])])
 
 
 SCORES = st.fractions(0, 1, max_denominator=12)
-VOTES = st.lists(st.builds(Vote, SCORES, st.fractions(0, 3, max_denominator=4)), min_size=1, max_size=6)
+VOTES = st.lists(st.builds(JudgeVote, SCORES, st.fractions(0, 3, max_denominator=4)), min_size=1, max_size=6)
 
 
 @given(VOTES.filter(lambda votes: any(vote.weight for vote in votes)), SCORES, st.fractions(1, 9), st.randoms())
-def test_juries_are_fair(votes: list[Vote], bar: Fraction, factor: Fraction, chance: Any) -> None:
+def test_juries_are_fair(votes: list[JudgeVote], bar: Fraction, factor: Fraction, chance: Any) -> None:
     scores = [vote.score for vote in votes]
     shuffled = chance.sample(votes, len(votes))
     for aggregate, combine in AGGREGATES.items():
         found = combine(votes, bar)
         assert found == combine(shuffled, bar), aggregate
-        assert found == combine([Vote(vote.score, vote.weight * factor) for vote in votes], bar), aggregate
+        assert found == combine([JudgeVote(vote.score, vote.weight * factor) for vote in votes], bar), aggregate
         assert aggregate == "majority" or min(scores) <= found <= max(scores)
-    alone = [Vote(scores[0], Fraction(1))]
+    alone = [JudgeVote(scores[0], Fraction(1))]
     assert {combine(alone, bar) for name, combine in AGGREGATES.items() if name != "majority"} == {scores[0]}
     assert AGGREGATES["majority"](alone, bar) == int(scores[0] >= bar)
 
@@ -233,7 +233,7 @@ def test_captures_are_of_the_first_group_each_once_and_in_time() -> None:
     def found(pattern: str, text: str) -> list[str] | None:
         compiled = compile_pattern(pattern, "")
         assert not isinstance(compiled, str)
-        return captures(compiled, text)
+        return find_captures(compiled, text)
 
     assert found("(a)|b", "abba") == ["a", ""]
     assert found("(a)(b)?", "ab a") == ["a"]

@@ -10,7 +10,7 @@ import pytest
 
 from evalstore.checks import KINDS
 from evalstore.diff.kinds import KINDS as COMPARED
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = ROOT / "tests" / "cases" / "checks"
@@ -50,7 +50,7 @@ def test_every_kind_has_cases_that_pass_and_fail(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_the_examples_of_the_schemas_are_without_problems(kind: str) -> None:
-    schema = json.loads((folder("schema") / "checks" / f"{kind}.schema.json").read_text("utf-8"))
+    schema = json.loads((find_resource_folder("schema") / "checks" / f"{kind}.schema.json").read_text("utf-8"))
     for example in schema["examples"]:
         assert list(KINDS[kind].problems(example)) == []
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstore.checks import KINDS
-from evalstore.checks.patterns import LENGTH_LIMIT, compile_pattern, difference, engine, matches
-from evalstore.checks.reach import NOWHERE
+from evalstore.checks.patterns import LENGTH_LIMIT, compile_pattern, find_dialect_difference, name_engine, match_in_time
+from evalstore.checks.reach import NO_CONTEXT
 from evalstore.model import Output, Sample
 
 MODES = ("search", "match", "fullmatch")
@@ -35,7 +35,7 @@ TEXTS = [
 def _ours(pattern: str, mode: str, text: str, flags: str = "") -> bool | None:
     compiled = compile_pattern(pattern, flags)
     assert not isinstance(compiled, str), compiled
-    return matches(compiled, mode, text)
+    return match_in_time(compiled, mode, text)
 
 
 def _python(pattern: str, mode: str, text: str, flags: int = 0) -> bool:
@@ -51,7 +51,7 @@ def test_ordinary_patterns_answer_as_in_python(pattern: str) -> None:
         (text, mode) for text in TEXTS for mode in MODES if _ours(pattern, mode, text) != _python(pattern, mode, text)
     ]
     assert apart == []
-    assert difference(pattern, "") is None
+    assert find_dialect_difference(pattern, "") is None
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_flags_answer_as_in_python(flags: str, python: re.RegexFlag) -> None:
 
 def test_a_flag_that_is_said_twice_is_said_once() -> None:
     for flags in ("im", "imi", ["i", "m"], ["i", "im"], ["im", "m"]):
-        grade = KINDS["regex"].prepare({"pattern": "^b$", "flags": flags}, NOWHERE)
+        grade = KINDS["regex"].prepare({"pattern": "^b$", "flags": flags}, NO_CONTEXT)
         assert grade(Sample(Output("a\nB"))).score == 1
 
 
@@ -132,14 +132,14 @@ def test_the_differences_that_the_module_names_are_the_engines(pattern: str, tex
 )
 def test_what_python_reads_otherwise_is_said(pattern: str) -> None:
     assert not isinstance(compile_pattern(pattern, ""), str)
-    assert difference(pattern, "")
+    assert find_dialect_difference(pattern, "")
 
 
 @pytest.mark.parametrize(
     "pattern", [r"a\{e\}", "{{ e }}", "{id}", r"[:alpha:]", r"\[[:alpha:]]x", "a{2,3}", "{desired}"]
 )
 def test_what_both_read_alike_is_left_alone(pattern: str) -> None:
-    assert difference(pattern, "") is None
+    assert find_dialect_difference(pattern, "") is None
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_time_is_up_within_about_a_second() -> None:
 
 
 def test_the_engine_is_recorded_with_its_version() -> None:
-    assert re.fullmatch(r"regex [0-9.]+", engine())
+    assert re.fullmatch(r"regex [0-9.]+", name_engine())
 
 
 def test_a_long_plain_pattern_on_a_long_text_is_out_of_time_at_once() -> None:

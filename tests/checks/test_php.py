@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstore.checks import evaluate, php
-from evalstore.model import Unscored, Verdict
+from evalstore.model import UnscoredReason, Verdict
 
 needs_php = pytest.mark.skipif(shutil.which("php") is None, reason="no php here")
 RUBRIC = {"checks": [{"kind": "php_lint"}], "scoring": {"combine": "min"}}
@@ -47,7 +47,7 @@ def write(program: Path, lint: str) -> None:
     program.chmod(0o755)
 
 
-def answer(output: str) -> tuple[Verdict, str, str, Unscored | None]:
+def answer(output: str) -> tuple[Verdict, str, str, UnscoredReason | None]:
     (check,) = evaluate(RUBRIC, output).checks
     return check.verdict, check.engine, check.reason, check.unscored
 
@@ -59,13 +59,13 @@ pieces = st.lists(
 
 @given(pieces.map("".join))
 def test_blocks_are_found_as_the_legacy_grader_finds_them(text: str) -> None:
-    assert php.blocks(text) == re.findall(r"```php[^\n]*\n(.*?)```", text, re.DOTALL)
+    assert php.find_php_blocks(text) == re.findall(r"```php[^\n]*\n(.*?)```", text, re.DOTALL)
 
 
 def test_blocks_are_found_in_linear_time() -> None:
     start = time.monotonic()
-    assert php.blocks("```php" * 200_000) == []
-    assert len(php.blocks("```php\n```" * 100_000)) == 100_000
+    assert php.find_php_blocks("```php" * 200_000) == []
+    assert len(php.find_php_blocks("```php\n```" * 100_000)) == 100_000
     assert time.monotonic() - start < 2
 
 
@@ -132,16 +132,16 @@ def test_what_php_could_not_tell_is_no_verdict(
     monkeypatch.setattr(php, "SECONDS", 1)
     write(program, script)
     verdict, engine, reason, unscored = answer("```php\n$a = 1;\n```")
-    assert (verdict, engine, unscored) == (Verdict.UNSCORED, "php 9.9.9", Unscored.ERROR)
+    assert (verdict, engine, unscored) == (Verdict.UNSCORED, "php 9.9.9", UnscoredReason.ERROR)
     assert said in reason
 
 
 def test_a_php_that_vanishes_is_no_verdict(program: Path) -> None:
     write(program, "exit 0")
-    assert php.find_engine() == php.Engine("php 9.9.9", str(program))
+    assert php.find_engine() == php.PhpEngine("php 9.9.9", str(program))
     program.unlink()
     verdict, _, reason, unscored = answer("```php\n$a = 1;\n```")
-    assert (verdict, unscored) == (Verdict.UNSCORED, Unscored.ERROR)
+    assert (verdict, unscored) == (Verdict.UNSCORED, UnscoredReason.ERROR)
     assert "could not be started: No such file" in reason
 
 
@@ -166,7 +166,7 @@ def test_without_a_php_that_says_its_version_the_embedded_parser_answers(program
 def test_with_neither_the_check_is_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "tree_sitter_php", None)
     verdict, _, reason, unscored = answer(BROKEN)
-    assert (verdict, unscored) == (Verdict.UNSCORED, Unscored.ERROR)
+    assert (verdict, unscored) == (Verdict.UNSCORED, UnscoredReason.ERROR)
     assert "install PHP" in reason
     assert answer("no code")[0] is Verdict.PASS
 

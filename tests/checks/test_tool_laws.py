@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from evalstore.checks.tools import MANY, Demands, Tool, answer
-from evalstore.model import ToolCall, Unscored
+from evalstore.model import ToolCall, UnscoredReason
 
 Tools = tuple[Tool, ...]
 Pair = tuple[Demands, Demands]
@@ -197,10 +197,10 @@ def test_no_number_of_calls_stops_a_check_of_few_tools_and_many_of_both_do() -> 
     few = Demands([Tool("f", {"n": 1})] * 2 + [Tool("g")] * (MANY - 2), frozenset(), "any_order", False)
     assert answer(few, calls).score == 0
     found = answer(replace(few, tools=[*few.tools, Tool("g")]), calls)
-    assert (found.score, found.unscored) == (None, Unscored.ERROR)
+    assert (found.score, found.unscored) == (None, UnscoredReason.ERROR)
     assert "101 tools and 120,000 calls" in found.reason
 
 
 def test_a_long_list_of_tools_alone_is_bounded_too() -> None:
     tools = [Tool("f")] * 4_000
-    assert answer(Demands(tools, frozenset(), "in_order", True), [ToolCall("f", {})] * 9).unscored is Unscored.ERROR
+    assert answer(Demands(tools, frozenset(), "in_order", True), [ToolCall("f", {})] * 9).unscored is UnscoredReason.ERROR

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.cli.main import COMMANDS
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 
 LABELS = "labels/accuracy.jsonl"
 LEGACY = "legacy/drupal-forms/evals.json"
@@ -76,7 +76,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 
 
 def schema(name: str) -> Any:
-    return json.loads((folder("schema") / "output" / f"{name}.schema.json").read_text("utf-8"))
+    return json.loads((find_resource_folder("schema") / "output" / f"{name}.schema.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(("argv", "code"), CASES, ids=[" ".join(argv[:2]) for argv, _ in CASES])
@@ -126,7 +126,7 @@ def test_a_failure_is_one_document_too(told: tuple[Path, Any], cli: Callable, ar
 
 
 def test_every_command_has_a_schema_and_every_schema_a_command() -> None:
-    names = {path.name.removesuffix(".schema.json") for path in (folder("schema") / "output").iterdir()}
+    names = {path.name.removesuffix(".schema.json") for path in (find_resource_folder("schema") / "output").iterdir()}
     of_groups = {name for group in GROUPS.values() for name in group}
     assert names == {*COMMANDS, *of_groups, "plan", "error"} - set(GROUPS)
     assert {argv[0] for argv, _ in CASES} | {"demo"} == set(COMMANDS)

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from evalstore.cli.main import COMMANDS
-from evalstore.migration.table import formats
+from evalstore.migration.table import list_formats
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -72,7 +72,7 @@ def test_an_option_before_its_command_is_told_where_it_belongs(cli: Callable) ->
 
 
 def test_a_wrong_command_line_is_one_line(cli: Callable) -> None:
-    assert cli("export").err.splitlines()[0] == f"error: Missing option '--to'. Choose from: {', '.join(formats())}"
+    assert cli("export").err.splitlines()[0] == f"error: Missing option '--to'. Choose from: {', '.join(list_formats())}"
 
 
 @pytest.mark.parametrize(

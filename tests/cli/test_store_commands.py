@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.documents import read_yaml
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 
 Cli = Callable[..., Any]
 Git = Callable[..., str]
@@ -47,7 +47,7 @@ def repo(git: Git, tmp_path: Path) -> Path:
 def valid(ran: Any, command: str) -> Any:
     """Parse stdout as one document and check it against the published schema."""
     document = json.loads(ran.out)
-    schema = json.loads((folder("schema") / "output" / f"{command}.schema.json").read_text())
+    schema = json.loads((find_resource_folder("schema") / "output" / f"{command}.schema.json").read_text())
     Draft202012Validator.check_schema(schema)
     Draft202012Validator(schema).validate(document)
     return document
@@ -263,7 +263,7 @@ def test_init_maps_every_folder_to_a_schema_that_is_there(cli: Cli, tmp_path: Pa
     ]
     jetbrains = (tmp_path / ".idea/jsonSchemas.xml").read_text()
     for path, files in mapped.items():
-        assert (tmp_path / path).read_bytes() == (folder("schema") / Path(path).name).read_bytes()
+        assert (tmp_path / path).read_bytes() == (find_resource_folder("schema") / Path(path).name).read_bytes()
         assert f'"{path.removeprefix("./")}"' in jetbrains
         assert f'"path" value="{files}"' in jetbrains
     settings = (tmp_path / "evalstore.yaml").read_text()

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from evalstore.documents import read_yaml
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 
 LINES, COLUMNS = 46, 110
-RUBRIC = folder("sample_repo") / "history" / "07-one-of-each" / "rubrics" / "one_of_each.yaml"
+RUBRIC = find_resource_folder("sample_repo") / "history" / "07-one-of-each" / "rubrics" / "one_of_each.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_what_is_written_is_dated_by_the_story(told: tuple[Path, str]) -> None:
 
 
 def test_the_numbers_of_the_readme_come_out(told: tuple[Path, str], cli: Callable) -> None:
-    points = re.findall(r"\| ([^|]+) \| ([−+]?[\d.]+) \|", (folder("sample_repo") / "README.md").read_text("utf-8"))
+    points = re.findall(r"\| ([^|]+) \| ([−+]?[\d.]+) \|", (find_resource_folder("sample_repo") / "README.md").read_text("utf-8"))
     promised = {name: float(value.replace("−", "-")) for name, value in points}
     found = audit_of(told, cli)
     shares = {factor["name"]: factor["share"] for factor in found["factors"]}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 
 Cli = Callable[..., Any]
 Git = Callable[..., str]
@@ -53,7 +53,7 @@ def repo(git: Git, tmp_path: Path) -> Path:
 
 def valid(ran: Any) -> Any:
     document = json.loads(ran.out)
-    schema = json.loads((folder("schema") / "output" / "diff.schema.json").read_text("utf-8"))
+    schema = json.loads((find_resource_folder("schema") / "output" / "diff.schema.json").read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
     Draft202012Validator(schema).validate(document)
     return document

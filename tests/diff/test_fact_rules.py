@@ -10,9 +10,9 @@ import pytest
 
 from evalstore.checks import prepare
 from evalstore.diff import Direction, compare
-from evalstore.diff.changes.rubric import rubric_changes
+from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import Classification, classify
-from evalstore.diff.plain import plain
+from evalstore.diff.plain import make_plain
 from evalstore.diff.state import RubricState, read_rubric
 from evalstore.model import Output, RubricResult, Sample, Verdict
 from evalstore.versions import Bump
@@ -61,7 +61,7 @@ def edited(random: Random, old: Mapping) -> Mapping:
 
 
 def results(state: RubricState) -> list[RubricResult]:
-    grade = prepare(state.rubric())
+    grade = prepare(state.to_rubric())
     return [grade(sample) for sample in OUTPUTS]
 
 
@@ -70,11 +70,11 @@ def moves(pairs: list[tuple[Any, Any]]) -> set[Direction]:
 
 
 def prove(old: Mapping, new: Mapping) -> list[Classification]:
-    before, after = read_rubric(plain(old)), read_rubric(plain(new))
+    before, after = read_rubric(make_plain(old)), read_rubric(make_plain(new))
     assert before is not None
     assert after is not None
     claims = []
-    for step in rubric_changes(before, after):
+    for step in find_rubric_changes(before, after):
         claim = classify(step)
         claims.append(claim)
         answers = list(zip(*(results(state) for state in step.states), strict=True))
@@ -107,7 +107,7 @@ def test_a_move_that_is_none_or_one_way_is_always_told() -> None:
         old = {**rubric(random), "scoring": {"combine": "min"}}
         old["checks"] = [{"id": "f", "kind": "fact_match", "facts": old["checks"][0]["facts"]}]
         new = edited(random, old)
-        states = [read_rubric(plain(one)) for one in (old, new)]
+        states = [read_rubric(make_plain(one)) for one in (old, new)]
         seen = moves([(one.score, other.score) for one, other in zip(*map(results, filter(None, states)), strict=True)])
         told = compare(old, new).findings
         claimed = {finding.direction for finding in told}

@@ -10,11 +10,11 @@ from typing import Any
 from hypothesis import HealthCheck, example, given, seed, settings
 from hypothesis import strategies as st
 
-from evalstore.checks import Reach, evaluate
+from evalstore.checks import CheckContext, evaluate
 from evalstore.diff import Direction, compare
-from evalstore.diff.direction import join
+from evalstore.diff.direction import join_directions
 from evalstore.documents import read_yaml
-from evalstore.model import Artifact, Call, Kind, Reply, RubricResult, Unscored
+from evalstore.model import Artifact, JudgeCall, Kind, JudgeReply, RubricResult, UnscoredReason
 from evalstore.versions import Bump
 
 Mapping = dict[str, Any]
@@ -143,11 +143,11 @@ def answers(judge: Mapping) -> list[RubricResult]:
     check = {"kind": "llm_judge", "judge_prompt_ref": "judge/a@1.0.0", "variables": {"kind": "u", "mood": "v"}}
     rubric = {"id": "r", "checks": [check], "scoring": {"combine": "min"}}
 
-    def reach(salt: int) -> Reach:
-        def ask(call: Call) -> Reply:
-            return Reply(REPLIES[zlib.crc32(f"{salt} {call.key}".encode()) % len(REPLIES)])
+    def reach(salt: int) -> CheckContext:
+        def ask(call: JudgeCall) -> JudgeReply:
+            return JudgeReply(REPLIES[zlib.crc32(f"{salt} {call.key}".encode()) % len(REPLIES)])
 
-        return Reach(lambda _: artifact, ask, {"id": "m"})
+        return CheckContext(lambda _: artifact, ask, {"id": "m"})
 
     return [evaluate(rubric, text, reach=reach(salt)) for salt in range(40) for text in ("", "x")]
 
@@ -168,7 +168,7 @@ def prove(old: Mapping, new: Mapping) -> None:
     diff = compare(old, new)
     total = Direction.NONE
     for finding in diff.findings:
-        total = join(total, finding.direction)
+        total = join_directions(total, finding.direction)
     shifts = [finding.max_shift for finding in diff.findings]
     for was, now in zip(answers(old), answers(new), strict=True):
         told = f"{[(str(one.level), one.rule, str(one.direction)) for one in diff.findings]}: {was} {now}"
@@ -184,4 +184,4 @@ def test_the_model_is_asked_and_its_replies_are_read() -> None:
     judge = {"id": "a", "version": "1.0.0", "template": "{{ output }}"}
     found = answers(judge)
     assert len({result.score for result in found}) > 2
-    assert any(check.unscored is Unscored.ERROR for result in found for check in result.checks)
+    assert any(check.unscored is UnscoredReason.ERROR for result in found for check in result.checks)

@@ -14,20 +14,20 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from evalstore.checks import Reach, evaluate
-from evalstore.checks.jury import AGGREGATES, Vote
+from evalstore.checks import CheckContext, evaluate
+from evalstore.checks.jury import AGGREGATES, JudgeVote
 from evalstore.diff import Diff, Direction, compare
 from evalstore.diff.change import Change
-from evalstore.diff.changes.rubric import rubric_changes
+from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.deciders.juries import Panel, order_of_ways, other_weights, panel_of, panel_shift, same_voice
-from evalstore.diff.direction import join
-from evalstore.diff.plain import plain
+from evalstore.diff.direction import join_directions
+from evalstore.diff.plain import make_plain
 from evalstore.diff.refs import ArtifactLoader
 from evalstore.diff.state import read_rubric
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
-from evalstore.model import Artifact, Call, Kind, Reply, RubricResult, Unscored, parse_ref
+from evalstore.model import Artifact, JudgeCall, Kind, JudgeReply, RubricResult, UnscoredReason, parse_ref
 from evalstore.versions import Bump
 
 Mapping = dict[str, Any]
@@ -64,14 +64,14 @@ def load(ref: str) -> Artifact:
     return Artifact(Kind(name.kind), name.id, str(name.version), read_yaml(text.encode(), "x.yaml"))
 
 
-def asked(salt: int, replies: list[str]) -> Callable[[Call], Reply]:
+def asked(salt: int, replies: list[str]) -> Callable[[JudgeCall], JudgeReply]:
     """Return a model that replies as it likes, but always the same to the same call."""
-    return lambda call: Reply(replies[zlib.crc32(f"{salt} {call.key}".encode()) % len(replies)])
+    return lambda call: JudgeReply(replies[zlib.crc32(f"{salt} {call.key}".encode()) % len(replies)])
 
 
 def answers(rubric: Any, find: ArtifactLoader = load) -> list[RubricResult]:
     """Return what a rubric makes of every output under every model, those that never fail first."""
-    reaches = [Reach(find, asked(salt, replies), {"id": "m"}) for replies in (ALL_SCORED, SOME_LOST) for salt in _SALTS]
+    reaches = [CheckContext(find, asked(salt, replies), {"id": "m"}) for replies in (ALL_SCORED, SOME_LOST) for salt in _SALTS]
     return [evaluate(rubric, output, reach=reach) for reach in reaches for output in OUTPUTS]
 
 
@@ -185,16 +185,16 @@ def allows(claimed: Direction, seen: Direction) -> bool:
 
 
 def erred(*results: RubricResult) -> bool:
-    return any(check.unscored is Unscored.ERROR for result in results for check in result.checks)
+    return any(check.unscored is UnscoredReason.ERROR for result in results for check in result.checks)
 
 
 def check_steps(old: Mapping, new: Mapping, find: ArtifactLoader = load) -> None:
-    before, after = read_rubric(plain(old)), read_rubric(plain(new))
+    before, after = read_rubric(make_plain(old)), read_rubric(make_plain(new))
     assert before is not None
     assert after is not None
-    for step in rubric_changes(before, after, find):
+    for step in find_rubric_changes(before, after, find):
         claim = classify(step)
-        for was, now in zip(*(answers(state.rubric(), find) for state in step.states), strict=True):
+        for was, now in zip(*(answers(state.to_rubric(), find) for state in step.states), strict=True):
             told = f"{claim.rule.id} {claim.level} {claim.directions}: {claim.message}: {answer(was)} {answer(now)}"
             if claim.level < Bump.MAJOR:
                 assert answer(was) == answer(now), told
@@ -208,7 +208,7 @@ def check_steps(old: Mapping, new: Mapping, find: ArtifactLoader = load) -> None
 def check_whole(diff: Diff, old: Mapping, new: Mapping, find: ArtifactLoader = load) -> None:
     total, shifts = Direction.NONE, [finding.max_shift for finding in diff.findings]
     for finding in diff.findings:
-        total = join(total, finding.direction)
+        total = join_directions(total, finding.direction)
     for was, now in zip(answers(old, find), answers(new, find), strict=True):
         told = f"{[(str(one.level), one.rule, one.message) for one in diff.findings]}: {answer(was)} {answer(now)}"
         if diff.required_bump < Bump.MAJOR:
@@ -320,7 +320,7 @@ BAR = Fraction(7, 10)
 
 
 def said(panel: Panel, scores: Mapping) -> Fraction:
-    return AGGREGATES[panel.aggregate]([Vote(scores[ref], weight) for ref, weight in panel.members], BAR)
+    return AGGREGATES[panel.aggregate]([JudgeVote(scores[ref], weight) for ref, weight in panel.members], BAR)
 
 
 @seed(20261121)
@@ -352,7 +352,7 @@ def test_panels_of_one_voice_say_the_same_and_ways_are_ordered(old: Mapping, new
 
 
 def between(old: Mapping, new: Mapping) -> Change:
-    states = [read_rubric(plain(rubric({"jury": jury}))) for jury in (old, new)]
+    states = [read_rubric(make_plain(rubric({"jury": jury}))) for jury in (old, new)]
     return Change("jury-member-changed", before=states[0], after=states[1], token="c0")  # noqa: S106  # a check, no password
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from evalstore.checks import evaluate
 from evalstore.diff import Direction
-from evalstore.diff.changes.rubric import rubric_changes
+from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import Classification, classify
-from evalstore.diff.plain import plain
+from evalstore.diff.plain import make_plain
 from evalstore.diff.state import read_rubric
 from evalstore.model import Verdict
 from evalstore.versions import Bump
@@ -109,10 +109,10 @@ def test_what_is_claimed_of_an_edit_holds_on_every_text(pairs: Any, texts: list[
     said: dict[str, tuple[Any, ...]] = {}
     claims = []
     for pair in pairs():
-        before, after = (read_rubric(plain(rubric(check, negate=negate))) for check in pair)
+        before, after = (read_rubric(make_plain(rubric(check, negate=negate))) for check in pair)
         assert before is not None
         assert after is not None
-        for step in rubric_changes(before, after):
+        for step in find_rubric_changes(before, after):
             claims.append(classify(step))
             hold(claims[-1], *(answers(state, texts, said) for state in step.states))
     assert {claim.level for claim in claims} & {Bump.MAJOR}
@@ -140,10 +140,10 @@ def test_a_direction_holds_where_json_is_beyond_the_limits(errors: str, combine:
     for pair, negate, threshold in product(limited(), (False, True), (0, 1)):
         scoring = {"combine": combine, "errors": errors, "required": ["a"] if combine == "median" else []}
         sides = [{**rubric({**check, "threshold": threshold}, negate=negate), "scoring": scoring} for check in pair]
-        before, after = (read_rubric(plain({**side, "checks": [*side["checks"], *others]})) for side in sides)
+        before, after = (read_rubric(make_plain({**side, "checks": [*side["checks"], *others]})) for side in sides)
         assert before is not None
         assert after is not None
-        for step in rubric_changes(before, after):
+        for step in find_rubric_changes(before, after):
             told.append(classify(step))
             hold(told[-1], *(answers(state, ["", "x", "{}", FENCED[0], *DEEP], said) for state in step.states))
     assert {claim.directions[0] for claim in told} >= (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.checks import evaluate
-from evalstore.checks.patterns import WORK_LIMIT, compile_pattern, matches
+from evalstore.checks.patterns import WORK_LIMIT, compile_pattern, match_in_time
 from evalstore.diff import compare
 from evalstore.regex_inclusion import (
     QUESTION_STEPS,
@@ -46,7 +46,7 @@ def expression(spec: str | tuple[str, ...]) -> Expression:
 def found(one: Expression, text: str) -> bool | None:
     compiled = compile_pattern(one.pattern, one.flags)
     assert not isinstance(compiled, str)
-    return matches(compiled, one.mode, text)
+    return match_in_time(compiled, one.mode, text)
 
 
 EQUALS: list[tuple[Any, Any]] = [

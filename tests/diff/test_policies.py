@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from evalstore.checks import combine
-from evalstore.diff.changes.rubric import rubric_changes
+from evalstore.checks import combine_results
+from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import Classification, classify
-from evalstore.diff.plain import plain
+from evalstore.diff.plain import make_plain
 from evalstore.diff.state import CheckState, read_rubric
-from evalstore.model import CheckResult, Combine, RubricResult, Unscored, Verdict
+from evalstore.model import CheckResult, Combine, RubricResult, UnscoredReason, Verdict
 from evalstore.versions import Bump
 from tests.diff.fuzz.claims import allows, went
 
@@ -33,15 +33,15 @@ def test_a_changed_policy_does_what_is_claimed(mode: str, name: str, pair: tuple
     for checks, weights, gates in product(CHECKS, ({}, {"j": 0}, {"t": 0, "j": 0}), ([], ["j"], ["t"])):
         scoring = {"combine": str(mode), "weights": weights, "required": gates}
         before, after = (
-            read_rubric(plain({"checks": checks, "scoring": {**scoring, name: policy}})) for policy in pair
+            read_rubric(make_plain({"checks": checks, "scoring": {**scoring, name: policy}})) for policy in pair
         )
         assert before is not None
         assert after is not None
-        for step in rubric_changes(before, after):
+        for step in find_rubric_changes(before, after):
             claim, (old, new) = classify(step), step.states
             proved += claim.level < Bump.MAJOR
             for results in product(*map(answers, old.checks)):
-                hold(claim, combine(old.scoring(), results), combine(new.scoring(), results))
+                hold(claim, combine_results(old.to_scoring(), results), combine_results(new.to_scoring(), results))
     assert proved
 
 
@@ -49,7 +49,7 @@ def answers(check: CheckState) -> Iterator[CheckResult]:
     for score in map(Fraction, (0, 1) if check.two_valued else (0, "1/2", 1)):
         verdict = Verdict.PASS if check.threshold is not None and score >= check.threshold else Verdict.FAIL
         yield CheckResult(check.token, check.kind, score, verdict)
-    for unscored, can_be in ((Unscored.MISSING, check.may_miss), (Unscored.ERROR, check.may_err)):
+    for unscored, can_be in ((UnscoredReason.MISSING, check.may_miss), (UnscoredReason.ERROR, check.may_err)):
         if can_be:
             yield CheckResult(check.token, check.kind, None, Verdict.UNSCORED, unscored=unscored)
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from evalstore.checks import Reach, evaluate
+from evalstore.checks import CheckContext, evaluate
 from evalstore.diff import Diff, Direction, compare
-from evalstore.diff.direction import join
+from evalstore.diff.direction import join_directions
 from evalstore.diff.readers import fill_from_question
 from evalstore.documents import canonical, digest, read_json
 from evalstore.errors import RefError
-from evalstore.model import Artifact, Call, Reply, Verdict, parse_ref
+from evalstore.model import Artifact, JudgeCall, JudgeReply, Verdict, parse_ref
 from evalstore.versions import Bump
 
 Mapping = dict[str, Any]
@@ -118,17 +118,17 @@ def edited(random: Random, old: Mapping, held: Store) -> Mapping:
     return {key: item for key, item in new.items() if item is not None}
 
 
-def reach(held: Store) -> Reach:
+def reach(held: Store) -> CheckContext:
     def load(ref: str) -> Artifact:
         if ref not in held:
             raise RefError(f"{ref} is not there")
         document = read_json(json.dumps(held[ref]), "f.json")
         return Artifact(parse_ref(ref).kind, document.value["id"], document.value["version"], document)
 
-    def ask(call: Call) -> Reply:
-        return Reply(f'{{"score": {int(digest(call.prompt), 16) % 3 / 2}}}')
+    def ask(call: JudgeCall) -> JudgeReply:
+        return JudgeReply(f'{{"score": {int(digest(call.prompt), 16) % 3 / 2}}}')
 
-    return Reach(load=load, ask=ask)
+    return CheckContext(load=load, ask=ask)
 
 
 def difference(old: Mapping, new: Mapping, held: Store, ref: str = REF) -> Diff:
@@ -141,7 +141,7 @@ def prove(old: Mapping, new: Mapping, held: Store) -> Diff:
     told = [f"{finding.level} {finding.direction} {finding.message}" for finding in diff.findings]
     score = verdict = Direction.NONE
     for finding in diff.findings:
-        score, verdict = join(score, finding.direction), join(verdict, finding.verdict_direction)
+        score, verdict = join_directions(score, finding.direction), join_directions(verdict, finding.verdict_direction)
     for output in OUTPUTS:
         before, after = (evaluate(held[REF], output, one, reach=grades) for one in (old, new))
         if diff.required_bump < Bump.MAJOR:

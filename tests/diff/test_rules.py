@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from evalstore.diff import Diff, DiffFinding, Direction, compare
-from evalstore.diff.direction import flip
+from evalstore.diff.direction import flip_direction
 from evalstore.diff.kinds import KINDS
-from evalstore.diff.plain import leftovers
+from evalstore.diff.plain import list_differences
 from evalstore.diff.rules import RULES
 from evalstore.documents import convert_fraction, read_yaml
 from evalstore.errors import RefError
@@ -68,7 +68,7 @@ def test_the_findings_are_exactly_those_expected(name: str) -> None:
 def test_the_edit_taken_back_is_found_by_the_mirror(name: str) -> None:
     expected = read(CASES / name / "expect.yaml")
     wanted = expected.get("back") or [
-        {"rule": RULES[one["rule"]].mirror, **{key: str(flip(Direction(one[key]))) for key in ("direction", "verdict")}}
+        {"rule": RULES[one["rule"]].mirror, **{key: str(flip_direction(Direction(one[key]))) for key in ("direction", "verdict")}}
         for one in expected["findings"]
     ]
     found = [told(finding, ["rule", "direction", "verdict"]) for finding in difference(name, back=True).findings]
@@ -135,5 +135,5 @@ def test_a_number_is_told_with_all_its_digits(text: str) -> None:
 
 def test_what_differs_is_listed_in_one_order_in_every_process() -> None:
     old, new = ([{f"k{number}": value for number in range(9)} for _ in range(11)] for value in (0, 1))
-    assert leftovers(old, new) == "/0/k0, /0/k1, /0/k2, /0/k3, /0/k4 and 94 more"
-    assert leftovers(list(range(11)), [-1, *range(1, 10), -1]) == "/0, /10"
+    assert list_differences(old, new) == "/0/k0, /0/k1, /0/k2, /0/k3, /0/k4 and 94 more"
+    assert list_differences(list(range(11)), [-1, *range(1, 10), -1]) == "/0, /10"

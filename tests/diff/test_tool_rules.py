@@ -15,12 +15,12 @@ from jsonschema import Draft202012Validator
 
 from evalstore.checks import prepare
 from evalstore.diff import Direction, compare
-from evalstore.diff.changes.rubric import rubric_changes
+from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import Classification, classify
-from evalstore.diff.plain import plain
+from evalstore.diff.plain import make_plain
 from evalstore.diff.state import RubricState, read_rubric
 from evalstore.model import Output, RubricResult, Sample, Verdict
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 from evalstore.versions import Bump
 
 Mapping = dict[str, Any]
@@ -95,12 +95,12 @@ def edited(random: Random, old: Mapping) -> Mapping:
 
 
 def results(state: RubricState) -> list[RubricResult]:
-    grade = prepare(state.rubric())
+    grade = prepare(state.to_rubric())
     return [grade(Sample(output)) for output in RECORDS]
 
 
 def states(old: Mapping, new: Mapping) -> tuple[RubricState, RubricState]:
-    before, after = read_rubric(plain(old)), read_rubric(plain(new))
+    before, after = read_rubric(make_plain(old)), read_rubric(make_plain(new))
     assert before is not None
     assert after is not None
     return before, after
@@ -127,7 +127,7 @@ def hold(claim: Classification, old: list[RubricResult], new: list[RubricResult]
 def prove(old: Mapping, new: Mapping) -> list[Classification]:
     before, after = states(old, new)
     claims = []
-    for step in rubric_changes(before, after):
+    for step in find_rubric_changes(before, after):
         claims.append(classify(step))
         hold(claims[-1], *(results(state) for state in step.states))
     if all(claim.level < Bump.MAJOR for claim in claims):
@@ -138,7 +138,7 @@ def prove(old: Mapping, new: Mapping) -> list[Classification]:
     assert (diff.required_bump < Bump.MAJOR) is all(claim.level < Bump.MAJOR for claim in claims)
     for witness in (finding.witness for finding in diff.findings if finding.witness):
         shown = Sample(Output(witness.output, witness.tool_calls))
-        played = [prepare(state.rubric())(shown) for state in (before, after)]
+        played = [prepare(state.to_rubric())(shown) for state in (before, after)]
         assert [one.score for one in played] == [witness.old_score, witness.new_score]
         assert [one.verdict for one in played] == [witness.old_verdict, witness.new_verdict]
         assert (played[0].score, played[0].verdict) != (played[1].score, played[1].verdict)
@@ -201,6 +201,6 @@ def test_the_calls_are_told_in_text_and_json(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "old.yaml").write_text(json.dumps(check({**READ, "args": {"page": 1.5}})))
     (tmp_path / "new.yaml").write_text(json.dumps(check({**READ, "args": {"page": 2.5}})))
     document = json.loads(cli("-C", tmp_path, "diff", "old.yaml", "new.yaml", "--format", "json").out)
-    schema = json.loads((folder("schema") / "output" / "diff.schema.json").read_text("utf-8"))
+    schema = json.loads((find_resource_folder("schema") / "output" / "diff.schema.json").read_text("utf-8"))
     Draft202012Validator(schema).validate(document)
     assert document["findings"][0]["witness"]["tool_calls"] == [{"name": "read", "args": {"page": 1.5}}]

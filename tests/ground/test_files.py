@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import LoadError, RefusedError
-from evalstore.files import names_below, read_below, read_named, write_below
+from evalstore.files import list_below, read_below, read_user_file, write_below
 
 
 def test_reads_and_writes_below_a_root(tmp_path: Path) -> None:
@@ -29,9 +29,9 @@ def test_a_file_that_is_longer_than_it_says_is_read_whole_or_refused() -> None:
     path = Path("/proc/self/status")
     if not path.exists():
         pytest.skip("no /proc on this system")
-    assert len(read_named(path, 1 << 20)) > path.stat().st_size
+    assert len(read_user_file(path, 1 << 20)) > path.stat().st_size
     with pytest.raises(LoadError, match="larger than 10 bytes"):
-        read_named(path, 10)
+        read_user_file(path, 10)
 
 
 @pytest.mark.parametrize("relative", ["link.yaml", "folder/f.yaml", "../outside/f.yaml", "/etc/hostname", "."])
@@ -61,13 +61,13 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
     with (tmp_path / "huge").open("wb") as file:
         file.truncate(1 << 34)
     with pytest.raises(LoadError, match="larger than"):
-        read_named(tmp_path / "huge", 1 << 20)
+        read_user_file(tmp_path / "huge", 1 << 20)
 
 
 @pytest.mark.parametrize("name", ["absent", "."])
 def test_what_is_no_file_is_said(tmp_path: Path, name: str) -> None:
     with pytest.raises(LoadError):
-        read_named(tmp_path / name, 10)
+        read_user_file(tmp_path / name, 10)
 
 
 def test_a_folder_that_may_not_be_read_is_not_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,5 +81,5 @@ def test_a_folder_that_may_not_be_read_is_not_empty(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(os, "open", closed)
     with pytest.raises(LoadError, match=r"^rubrics: cannot be read: permission denied$"):
-        names_below(tmp_path, "rubrics")
-    assert names_below(tmp_path, "judges") == []
+        list_below(tmp_path, "rubrics")
+    assert list_below(tmp_path, "judges") == []

@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 
 from evalstore.documents import read_legacy_yaml, read_yaml, write_legacy_yaml, write_yaml
 from evalstore.errors import LoadError
-from evalstore.migration.fold import same
+from evalstore.migration.fold import is_same_data
 
 
 def value(text: str) -> Any:
@@ -71,7 +71,7 @@ def test_keys_stay_what_they_are() -> None:
 def test_a_value_survives_being_written(text: str) -> None:
     for read, write in ((read_legacy_yaml, write_legacy_yaml), (read_yaml, write_yaml)):
         first = read(f"v: {text}\n", "f").value
-        assert same(read(write(first), "f").value, first)
+        assert is_same_data(read(write(first), "f").value, first)
     assert "v: 1.10\n" in write_yaml({"v": Decimal("1.10")})
 
 
@@ -86,7 +86,7 @@ TREE = st.recursive(
 
 @given(TREE)
 def test_what_is_written_reads_back_the_same(tree: Any) -> None:
-    assert same(value(write_legacy_yaml(tree)), tree)
+    assert is_same_data(value(write_legacy_yaml(tree)), tree)
 
 
 @given(st.recursive(WORD, lambda tree: st.lists(tree, max_size=3) | st.dictionaries(WORD, tree, max_size=3)))

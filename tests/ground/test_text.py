@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.text import excerpt, nearest, printable
+from evalstore.text import make_excerpt, find_nearest, make_printable
 
 
 @given(st.text())
 def test_nothing_printed_acts(text: str) -> None:
-    shown = printable(text)
+    shown = make_printable(text)
     assert not any(
         ord(char) < 0x20 or 0x7F <= ord(char) < 0xA0 or char in "\u202e\u2066\u200b\u2028\ufeff" for char in shown
     )
@@ -18,14 +18,14 @@ def test_nothing_printed_acts(text: str) -> None:
 
 
 def test_what_can_be_read_stays() -> None:
-    assert printable("naïve 日本 – ok") == "naïve 日本 – ok"
-    assert printable("\x1b[31m\u202e") == "\\x1b[31m\\u202e"
+    assert make_printable("naïve 日本 – ok") == "naïve 日本 – ok"
+    assert make_printable("\x1b[31m\u202e") == "\\x1b[31m\\u202e"
 
 
 def test_long_text_is_cut() -> None:
-    assert len(excerpt("x" * 1000)) == 200
+    assert len(make_excerpt("x" * 1000)) == 200
 
 
 def test_the_nearest_name() -> None:
-    assert nearest("expecteed_facts", ["expected", "expected_facts"]) == "expected_facts"
-    assert nearest("zzz", ["expected"]) is None
+    assert find_nearest("expecteed_facts", ["expected", "expected_facts"]) == "expected_facts"
+    assert find_nearest("zzz", ["expected"]) is None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.impact import Impact, impact
+from evalstore.impact import Impact, find_impact
 from evalstore.store import ArtifactStore
 
 
@@ -45,7 +45,7 @@ class World:
 
     def impact(self, ref: str) -> Impact:
         with ArtifactStore.open(self.top) as store:
-            return impact(store, ref)
+            return find_impact(store, ref)
 
 
 @pytest.fixture

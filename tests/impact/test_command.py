@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 from evalstore.schemas import compile_schema
 
 from .conftest import World
@@ -46,7 +46,7 @@ def test_nothing_is_said_in_one_line(world: World, cli: Cli) -> None:
 @pytest.mark.parametrize("ref", ["judge/accuracy", "rubric/exact@1.0.0", "rubric/loose"])
 def test_the_document_is_what_its_schema_says(world: World, cli: Cli, ref: str) -> None:
     document = json.loads(cli("-C", world.top, "impact", ref, "--format", "json").out)
-    schema = json.loads((folder("schema") / "output/impact.schema.json").read_text("utf-8"))
+    schema = json.loads((find_resource_folder("schema") / "output/impact.schema.json").read_text("utf-8"))
     assert list(compile_schema(schema).violations(document)) == []
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.integrity import Verified, check_lock, lock, verify
+from evalstore.integrity import Verification, check_lock, lock, verify
 from evalstore.model import Finding
 from evalstore.model.lock import NO_LOCK, Lock
 from evalstore.store import ArtifactStore
@@ -108,14 +108,14 @@ class World:
     def lock(self, *refs: str, update: bool = False) -> Any:
         return self.ask(lambda store: lock(store, refs, update=update))
 
-    def verify(self, *refs: str, held: Lock | None = None) -> Verified:
+    def verify(self, *refs: str, held: Lock | None = None) -> Verification:
         return self.ask(lambda store: verify(store, refs, lock=held))
 
-    def alone(self) -> Verified:
+    def alone(self) -> Verification:
         """Verify as if there were no lock."""
         return self.verify(held=NO_LOCK)
 
-    def check(self) -> Verified:
+    def check(self) -> Verification:
         return self.ask(check_lock)
 
     def held(self) -> Lock:
@@ -133,11 +133,11 @@ class World:
             return "refused"
 
 
-def rules(result: Verified) -> list[str]:
+def rules(result: Verification) -> list[str]:
     return sorted({finding.rule for finding in result.findings})
 
 
-def only(result: Verified) -> Finding:
+def only(result: Verification) -> Finding:
     assert len(result.findings) == 1, result.findings
     return result.findings[0]
 

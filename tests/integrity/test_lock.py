@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 
 from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
-from evalstore.model.lock import Held, Lock, Seen, read_lock, write_lock
-from evalstore.resources import folder
+from evalstore.model.lock import LockEntry, Lock, LockedLedger, read_lock, write_lock
+from evalstore.resources import find_resource_folder
 from evalstore.store import ArtifactStore
 from evalstore.validation import store_sources, validate
 
@@ -22,10 +22,10 @@ from .conftest import DATASET, JUDGE, TONE, World, only, rubric, rules
 
 LOCK = "evalstore.lock"
 OID, SHA = "7" * 40, "ab" * 32
-HELD = Held("1.2.0", OID, OID, OID, SHA, SHA)
+HELD = LockEntry("1.2.0", OID, OID, OID, SHA, SHA)
 FULL = Lock(
-    {"judge/accuracy@^1": HELD, "rubric/tone@>=1.2 <2": Held("1.2.0", None, OID, OID, SHA, SHA, OID)},
-    {"judge/accuracy": Seen(3, SHA)},
+    {"judge/accuracy@^1": HELD, "rubric/tone@>=1.2 <2": LockEntry("1.2.0", None, OID, OID, SHA, SHA, OID)},
+    {"judge/accuracy": LockedLedger(3, SHA)},
 )
 
 
@@ -223,7 +223,7 @@ def test_blocks_are_sorted_so_that_two_branches_merge(world: World) -> None:
 def test_what_is_written_reads_back_and_meets_its_schema(lock: Lock) -> None:
     data = write_lock(lock)
     assert read_lock(data) == lock
-    schema = json.loads((folder("schema") / "lock.schema.json").read_text())
+    schema = json.loads((find_resource_folder("schema") / "lock.schema.json").read_text())
     value = read_yaml(data, LOCK).value
     assert not list(Draft202012Validator(schema).iter_errors(value))
     assert list(value["refs"]) == sorted(lock.refs)
@@ -362,8 +362,8 @@ def test_a_block_that_its_reference_cannot_mean_is_refused(world: World) -> None
     assert rules(world.check()) == ["lock-edited"]
 
 
-def _fields(held: Held) -> dict[str, Any]:
-    return {name: getattr(held, name) for name in Held.__dataclass_fields__}
+def _fields(held: LockEntry) -> dict[str, Any]:
+    return {name: getattr(held, name) for name in LockEntry.__dataclass_fields__}
 
 
 def test_a_range_that_is_held_holds_the_version_that_it_means(world: World) -> None:

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from evalstore.judging import Cache, Endpoint
-from evalstore.model import Call
+from evalstore.judging import ReplyCache, Endpoint
+from evalstore.model import JudgeCall
 
-CALL = Call("judge/accuracy@1.0.0", "Is it good?", {"id": "small"})
-At = Callable[[], Cache]
+CALL = JudgeCall("judge/accuracy@1.0.0", "Is it good?", {"id": "small"})
+At = Callable[[], ReplyCache]
 KEY = "sk-a-key-that-must-not-be-shown"
 
 
-def call(prompt: str = "Is it good?", **model: Any) -> Call:
+def call(prompt: str = "Is it good?", **model: Any) -> JudgeCall:
     return replace(CALL, prompt=prompt, model={**CALL.model, **model})
 
 
@@ -30,7 +30,7 @@ def sql(path: Path, *statements: str) -> None:
 
 
 @pytest.fixture
-def calls() -> Callable[..., list[Call]]:
+def calls() -> Callable[..., list[JudgeCall]]:
     """Make so many different calls."""
     return lambda count, **model: [call(f"question {number:04}", **model) for number in range(count)]
 
@@ -47,8 +47,8 @@ def endpoint(judge_server: Any) -> Callable[..., Endpoint]:
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Iterator[Cache]:
-    with Cache(tmp_path / "evalstore" / "replies.db") as opened:
+def cache(tmp_path: Path) -> Iterator[ReplyCache]:
+    with ReplyCache(tmp_path / "evalstore" / "replies.db") as opened:
         yield opened
 
 
@@ -58,7 +58,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def at(path: Path) -> Iterator[Callable[[], Cache]]:
+def at(path: Path) -> Iterator[Callable[[], ReplyCache]]:
     """Open the cache in `path` once more."""
     with ExitStack() as opened:
-        yield lambda: opened.enter_context(Cache(path))
+        yield lambda: opened.enter_context(ReplyCache(path))

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from evalstore.errors import EvalstoreError, RefusedError
-from evalstore.judging import Cache, Endpoint, ask_all
-from evalstore.model import Call, Reply
+from evalstore.judging import ReplyCache, Endpoint, ask_all
+from evalstore.model import JudgeCall, JudgeReply
 
-Calls = Callable[..., list[Call]]
+Calls = Callable[..., list[JudgeCall]]
 At = Callable[..., Endpoint]
 
 
@@ -36,9 +36,9 @@ def no_thread_left() -> Iterator[None]:
         time.sleep(0.01)
 
 
-def test_calls_are_asked_side_by_side_but_not_more(judge_server: Any, endpoint: At, cache: Cache, calls: Calls) -> None:
+def test_calls_are_asked_side_by_side_but_not_more(judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls) -> None:
     judge_server.delay = 0.02
-    told: list[Reply] = []
+    told: list[JudgeReply] = []
     assert ask_all(calls(40), endpoint(concurrency=4), cache, told=told.append) == {}
     assert judge_server.most_at_once == 4
     assert len(told) == 40
@@ -46,14 +46,14 @@ def test_calls_are_asked_side_by_side_but_not_more(judge_server: Any, endpoint: 
     assert all(cache.get(call) for call in calls(40))
 
 
-def test_few_calls_start_few_threads(endpoint: At, cache: Cache, calls: Calls) -> None:
+def test_few_calls_start_few_threads(endpoint: At, cache: ReplyCache, calls: Calls) -> None:
     most: list[int] = []
     ask_all(calls(2), endpoint(concurrency=64), cache, told=lambda _: most.append(len(ours())))
     assert 1 <= max(most) <= 2
 
 
-def test_a_second_asking_asks_nothing(judge_server: Any, endpoint: At, cache: Cache, calls: Calls) -> None:
-    told: list[Reply] = []
+def test_a_second_asking_asks_nothing(judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls) -> None:
+    told: list[JudgeReply] = []
     ask_all(calls(10), endpoint(), cache)
     ask_all(calls(12), endpoint(), cache, told=told.append)
     assert judge_server.calls == 12
@@ -61,18 +61,18 @@ def test_a_second_asking_asks_nothing(judge_server: Any, endpoint: At, cache: Ca
 
 
 def test_calls_are_taken_from_the_iterator_as_they_are_needed(
-    judge_server: Any, endpoint: At, cache: Cache, calls: Calls
+    judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
 ) -> None:
     taken, finished = 0, 0
 
-    def taking() -> Iterator[Call]:
+    def taking() -> Iterator[JudgeCall]:
         nonlocal taken
         for call in calls(100):
             taken += 1
             assert taken - finished <= 2 * 3 + 1
             yield call
 
-    def told(_: Reply) -> None:
+    def told(_: JudgeReply) -> None:
         nonlocal finished
         finished += 1
 
@@ -80,14 +80,14 @@ def test_calls_are_taken_from_the_iterator_as_they_are_needed(
     assert finished == 100
 
 
-def test_told_hears_in_the_thread_that_asked(endpoint: At, cache: Cache, calls: Calls) -> None:
+def test_told_hears_in_the_thread_that_asked(endpoint: At, cache: ReplyCache, calls: Calls) -> None:
     heard: set[int] = set()
     ask_all(calls(20), endpoint(), cache, told=lambda _: heard.add(threading.get_ident()))
     assert heard == {threading.get_ident()}
 
 
 def test_each_failure_has_its_own_words_and_the_rest_is_answered(
-    judge_server: Any, endpoint: At, cache: Cache, calls: Calls
+    judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
 ) -> None:
     judge_server.play("400", prompt="000[0-4]")
     judge_server.play("500", prompt="001[0-4]")
@@ -99,14 +99,14 @@ def test_each_failure_has_its_own_words_and_the_rest_is_answered(
     assert judge_server.calls == 29 + 5 + 5 * 6 + 5
 
 
-def test_what_failed_is_asked_again_the_next_time(judge_server: Any, endpoint: At, cache: Cache, calls: Calls) -> None:
+def test_what_failed_is_asked_again_the_next_time(judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls) -> None:
     judge_server.play("400")
     assert len(ask_all(calls(3), endpoint(), cache)) == 3
     judge_server.play("ok")
     assert ask_all(calls(3), endpoint(), cache) == {}
 
 
-def test_retry_after_is_waited_for(judge_server: Any, endpoint: At, cache: Cache, calls: Calls) -> None:
+def test_retry_after_is_waited_for(judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls) -> None:
     judge_server.play("429, wait 0.3", "ok")
     begun = time.perf_counter()
     assert ask_all(calls(1), endpoint(longest_wait=10), cache) == {}
@@ -114,9 +114,9 @@ def test_retry_after_is_waited_for(judge_server: Any, endpoint: At, cache: Cache
 
 
 def test_a_call_without_a_model_is_a_failure_of_its_own(
-    judge_server: Any, endpoint: At, cache: Cache, calls: Calls
+    judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
 ) -> None:
-    nameless = Call("judge/tone@1.0.0", "Is it kind?", {"temperature": 0})
+    nameless = JudgeCall("judge/tone@1.0.0", "Is it kind?", {"temperature": 0})
     failed = ask_all([nameless, *calls(3)], endpoint(), cache)
     assert failed == {nameless.key: "nobody says which model judge/tone@1.0.0 asks"}
     assert judge_server.calls == 3
@@ -127,7 +127,7 @@ def test_a_call_without_a_model_is_a_failure_of_its_own(
 
 @pytest.mark.parametrize("behaviour", ["400", "500", "not JSON", "cut off"])
 def test_when_nothing_is_ever_answered_the_rest_is_not_asked(
-    behaviour: str, judge_server: Any, endpoint: At, cache: Cache, calls: Calls
+    behaviour: str, judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
 ) -> None:
     judge_server.play(behaviour)
     with pytest.raises(EvalstoreError, match="6 calls in a row failed; the last: the endpoint ") as caught:
@@ -137,7 +137,7 @@ def test_when_nothing_is_ever_answered_the_rest_is_not_asked(
 
 
 def test_an_endpoint_that_goes_down_half_way_is_not_asked_for_hours(
-    judge_server: Any, endpoint: At, cache: Cache, calls: Calls
+    judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
 ) -> None:
     judge_server.play("500", prompt="0[1-9]..$")
     with pytest.raises(EvalstoreError, match="6 calls in a row failed"):
@@ -148,7 +148,7 @@ def test_an_endpoint_that_goes_down_half_way_is_not_asked_for_hours(
 
 @pytest.mark.parametrize("behaviour", ["400", "403", "413"])
 def test_prompts_that_are_refused_do_not_end_it_once_another_was_answered(
-    behaviour: str, judge_server: Any, endpoint: At, cache: Cache, calls: Calls
+    behaviour: str, judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
 ) -> None:
     judge_server.play(behaviour, prompt="00[1-9].")
     assert len(ask_all(calls(120), endpoint(patience=6, concurrency=1), cache)) == 90
@@ -157,7 +157,7 @@ def test_prompts_that_are_refused_do_not_end_it_once_another_was_answered(
 
 @pytest.mark.parametrize("behaviour", ["401", "404", "quota", "redirect"])
 def test_what_all_would_meet_ends_it_at_any_time(
-    behaviour: str, judge_server: Any, endpoint: At, cache: Cache, calls: Calls
+    behaviour: str, judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
 ) -> None:
     judge_server.play(behaviour, prompt="00[1-9].")
     with pytest.raises(EvalstoreError):
@@ -166,7 +166,7 @@ def test_what_all_would_meet_ends_it_at_any_time(
     assert judge_server.calls <= 10 + 2 * 2 + 2
 
 
-def test_where_nobody_is_the_first_failure_ends_it(endpoint: At, cache: Cache, calls: Calls) -> None:
+def test_where_nobody_is_the_first_failure_ends_it(endpoint: At, cache: ReplyCache, calls: Calls) -> None:
     with pytest.raises(
         EvalstoreError, match=r"^http://127.0.0.1:9/v1: the endpoint cannot be reached: Connection refused"
     ) as caught:
@@ -175,8 +175,8 @@ def test_where_nobody_is_the_first_failure_ends_it(endpoint: At, cache: Cache, c
     assert "EVALSTORE_JUDGE_URL" in str(caught.value.hint)
 
 
-def test_what_told_raises_ends_it(judge_server: Any, endpoint: At, cache: Cache, calls: Calls) -> None:
-    def told(_: Reply) -> None:
+def test_what_told_raises_ends_it(judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls) -> None:
+    def told(_: JudgeReply) -> None:
         raise LookupError
 
     with pytest.raises(LookupError):
@@ -184,8 +184,8 @@ def test_what_told_raises_ends_it(judge_server: Any, endpoint: At, cache: Cache,
     assert judge_server.calls <= 8
 
 
-def test_what_the_iterator_raises_ends_it(judge_server: Any, endpoint: At, cache: Cache, calls: Calls) -> None:
-    def broken() -> Iterator[Call]:
+def test_what_the_iterator_raises_ends_it(judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls) -> None:
+    def broken() -> Iterator[JudgeCall]:
         yield from calls(3)
         raise LookupError
 
@@ -197,7 +197,7 @@ def test_what_the_iterator_raises_ends_it(judge_server: Any, endpoint: At, cache
 def test_a_cache_that_cannot_be_written_ends_it(judge_server: Any, endpoint: At, tmp_path: Path, calls: Calls) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RefusedError, match="cannot be opened"):
-        ask_all(calls(1000), endpoint(concurrency=2), Cache(tmp_path / "file" / "replies.db"))
+        ask_all(calls(1000), endpoint(concurrency=2), ReplyCache(tmp_path / "file" / "replies.db"))
     assert judge_server.calls <= 8
 
 
@@ -231,11 +231,11 @@ def _until(server: Any, calls: int) -> None:
         time.sleep(0.005)
 
 
-def _mine(count: int) -> list[Call]:
-    return [Call("j", f"question {number:04}", {"id": "m"}) for number in range(count)]
+def _mine(count: int) -> list[JudgeCall]:
+    return [JudgeCall("j", f"question {number:04}", {"id": "m"}) for number in range(count)]
 
 
-def test_an_interrupt_ends_it_at_once_and_keeps_what_came(judge_server: Any, cache: Cache) -> None:
+def test_an_interrupt_ends_it_at_once_and_keeps_what_came(judge_server: Any, cache: ReplyCache) -> None:
     judge_server.delay = 0.01
     judge_server.play("never", prompt="01..")
     process = _begun(judge_server.url, cache.path)
@@ -250,7 +250,7 @@ def test_an_interrupt_ends_it_at_once_and_keeps_what_came(judge_server: Any, cac
     assert all(cache.get(call) for call in _mine(100 - 4))
 
 
-def test_nothing_that_was_kept_is_asked_again_after_a_kill(judge_server: Any, cache: Cache) -> None:
+def test_nothing_that_was_kept_is_asked_again_after_a_kill(judge_server: Any, cache: ReplyCache) -> None:
     judge_server.delay = 0.005
     process = _begun(judge_server.url, cache.path)
     _until(judge_server, 120)
@@ -266,7 +266,7 @@ def test_nothing_that_was_kept_is_asked_again_after_a_kill(judge_server: Any, ca
     assert os.listdir(cache.path.parent) == [cache.path.name]  # noqa: PTH208  # names are enough
 
 
-def test_two_processes_that_ask_the_same_agree_afterwards(judge_server: Any, cache: Cache) -> None:
+def test_two_processes_that_ask_the_same_agree_afterwards(judge_server: Any, cache: ReplyCache) -> None:
     judge_server.text = lambda prompt: f"{prompt}, asked {judge_server.asked[prompt]}"
     processes = [_begun(judge_server.url, cache.path, 150) for _ in range(2)]
     assert [process.communicate(timeout=60)[1] for process in processes] == ["", ""]

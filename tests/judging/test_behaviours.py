@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.judging import REFUSED, Cache, Endpoint, ask_all
-from evalstore.model import Reply
+from evalstore.judging import REFUSAL_FINISH, ReplyCache, Endpoint, ask_all
+from evalstore.model import JudgeReply
 from tests.judging.conftest import CALL
 
 HERE = Path(__file__).parent
 TEXT = '{"score": 1, "rationale": "sound"}'
 
 
-def answer(text: str = TEXT, finish: str = "stop") -> Reply:
-    return Reply(text=text, served="small-served", finish=finish)
+def answer(text: str = TEXT, finish: str = "stop") -> JudgeReply:
+    return JudgeReply(text=text, served="small-served", finish=finish)
 
 
 ANSWERS = {
@@ -29,7 +29,7 @@ ANSWERS = {
     "length": answer('{"score": 0.', "length"),
     "length, nothing": answer("", "length"),
     "filtered": answer("", "content_filter"),
-    "refusal": answer("I will not judge this.", REFUSED),
+    "refusal": answer("I will not judge this.", REFUSAL_FINISH),
     "parts": answer(),
     "half a character": answer('"\ufffd'),
     "a character in halves": answer("\U0001f600"),
@@ -83,9 +83,9 @@ def patient(endpoint: Callable[..., Endpoint], behaviour: str) -> Endpoint:
 
 
 @pytest.mark.parametrize("behaviour", ANSWERS)
-def test_an_answer_is_a_reply_and_is_kept(behaviour: str, judge_server: Any, patient: Endpoint, cache: Cache) -> None:
+def test_an_answer_is_a_reply_and_is_kept(behaviour: str, judge_server: Any, patient: Endpoint, cache: ReplyCache) -> None:
     judge_server.play(behaviour)
-    told: list[Reply] = []
+    told: list[JudgeReply] = []
     assert ask_all([CALL], patient, cache, told=told.append) == {}
     assert told == [ANSWERS[behaviour]]
     assert cache.get(CALL) == ANSWERS[behaviour]
@@ -94,10 +94,10 @@ def test_an_answer_is_a_reply_and_is_kept(behaviour: str, judge_server: Any, pat
 
 @pytest.mark.parametrize("behaviour", FAILS)
 def test_a_failure_has_words_and_is_not_kept(
-    behaviour: str, judge_server: Any, patient: Endpoint, cache: Cache
+    behaviour: str, judge_server: Any, patient: Endpoint, cache: ReplyCache
 ) -> None:
     judge_server.play(behaviour)
-    told: list[Reply] = []
+    told: list[JudgeReply] = []
     words, times = FAILS[behaviour]
     [(key, problem)] = ask_all([CALL], patient, cache, told=told.append).items()
     assert key == CALL.key
@@ -105,7 +105,7 @@ def test_a_failure_has_words_and_is_not_kept(
     assert words in problem
     assert len(problem) < 1000
     assert problem.isprintable()
-    assert told == [Reply(problem=problem)]
+    assert told == [JudgeReply(problem=problem)]
     assert judge_server.calls == times
     assert cache.get(CALL) is None
     assert not cache.path.exists()
@@ -113,7 +113,7 @@ def test_a_failure_has_words_and_is_not_kept(
 
 @pytest.mark.parametrize("behaviour", STOPS)
 def test_what_every_call_would_meet_ends_the_asking(
-    behaviour: str, judge_server: Any, patient: Endpoint, cache: Cache
+    behaviour: str, judge_server: Any, patient: Endpoint, cache: ReplyCache
 ) -> None:
     judge_server.play(behaviour)
     message, hint, times = STOPS[behaviour]
@@ -128,7 +128,7 @@ def test_what_every_call_would_meet_ends_the_asking(
 
 
 @pytest.mark.parametrize("behaviour", [*FAILS, "slow", "never", "hang up"])
-def test_what_may_pass_is_asked_again(behaviour: str, judge_server: Any, patient: Endpoint, cache: Cache) -> None:
+def test_what_may_pass_is_asked_again(behaviour: str, judge_server: Any, patient: Endpoint, cache: ReplyCache) -> None:
     judge_server.play(behaviour, "ok")
     failed = ask_all([CALL], patient, cache)
     passes = behaviour in STOPS or FAILS[behaviour][1] > 1
@@ -146,7 +146,7 @@ def test_every_behaviour_of_the_server_has_its_row() -> None:
 
 
 @pytest.mark.parametrize("behaviour", ["endless 500", "packed", "endless"])
-def test_no_answer_is_too_large(behaviour: str, judge_server: Any, patient: Endpoint, cache: Cache) -> None:
+def test_no_answer_is_too_large(behaviour: str, judge_server: Any, patient: Endpoint, cache: ReplyCache) -> None:
     import tracemalloc
 
     judge_server.play(behaviour)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.judging import Cache
-from evalstore.model import Call, Reply
+from evalstore.judging import ReplyCache
+from evalstore.model import JudgeCall, JudgeReply
 from tests.judging.conftest import CALL, At, sql
 
-REPLY = Reply('{"score": 1}\n\0\U0001f600\u2028é', "small-2026", "stop")
+REPLY = JudgeReply('{"score": 1}\n\0\U0001f600\u2028é', "small-2026", "stop")
 
 
 def test_what_was_put_is_there_again_and_for_others(at: At, path: Path) -> None:
@@ -25,7 +25,7 @@ def test_what_was_put_is_there_again_and_for_others(at: At, path: Path) -> None:
 
 
 def test_reading_a_cache_that_is_not_there_makes_nothing(tmp_path: Path) -> None:
-    with Cache(tmp_path / "no" / "replies.db") as cache:
+    with ReplyCache(tmp_path / "no" / "replies.db") as cache:
         assert cache.get(CALL) is None
     assert list(tmp_path.iterdir()) == []
 
@@ -43,7 +43,7 @@ def test_the_first_write_makes_folders_and_an_empty_file_is_a_new_cache(tmp_path
     assert cache.get(CALL) is None
     cache.put(CALL, REPLY)
     assert cache.get(CALL) == REPLY
-    with Cache(tmp_path / "a" / "b" / "r?e%20#.db") as other:
+    with ReplyCache(tmp_path / "a" / "b" / "r?e%20#.db") as other:
         other.put(CALL, REPLY)
         assert other.path.is_file()
 
@@ -51,13 +51,13 @@ def test_the_first_write_makes_folders_and_an_empty_file_is_a_new_cache(tmp_path
 @pytest.mark.parametrize(
     "other",
     [
-        Call("judge/accuracy@1.0.0", "Is it good??", {"id": "small"}),
-        Call("judge/accuracy@1.0.0", "Is it good?", {"id": "large"}),
-        Call("judge/accuracy@1.0.0", "Is it good?", {"id": "small", "temperature": 0}),
-        Call("judge/accuracy@1.0.0", "Is it good?", {"id": "small"}, sample=1),
+        JudgeCall("judge/accuracy@1.0.0", "Is it good??", {"id": "small"}),
+        JudgeCall("judge/accuracy@1.0.0", "Is it good?", {"id": "large"}),
+        JudgeCall("judge/accuracy@1.0.0", "Is it good?", {"id": "small", "temperature": 0}),
+        JudgeCall("judge/accuracy@1.0.0", "Is it good?", {"id": "small"}, sample=1),
     ],
 )
-def test_another_call_has_another_reply(other: Call, at: At) -> None:
+def test_another_call_has_another_reply(other: JudgeCall, at: At) -> None:
     cache = at()
     cache.put(CALL, REPLY)
     assert cache.get(other) is None
@@ -66,18 +66,18 @@ def test_another_call_has_another_reply(other: Call, at: At) -> None:
 def test_two_judges_that_ask_the_same_share_the_reply(at: At) -> None:
     cache = at()
     cache.put(CALL, REPLY)
-    assert cache.get(Call("judge/other@1.0.0", CALL.prompt, CALL.model)) == REPLY
+    assert cache.get(JudgeCall("judge/other@1.0.0", CALL.prompt, CALL.model)) == REPLY
 
 
 def test_the_first_reply_stays(at: At) -> None:
     at().put(CALL, REPLY)
-    at().put(CALL, Reply("another", "small-2027", "stop"))
+    at().put(CALL, JudgeReply("another", "small-2027", "stop"))
     assert at().get(CALL) == REPLY
 
 
 def test_a_problem_is_not_kept(at: At, path: Path) -> None:
     with pytest.raises(ValueError, match="asked again"):
-        at().put(CALL, Reply(problem="the endpoint fails"))
+        at().put(CALL, JudgeReply(problem="the endpoint fails"))
     assert not path.exists()
 
 
@@ -92,7 +92,7 @@ def test_a_closed_cache_says_so(at: At) -> None:
 
 
 def test_what_people_may_want_to_see_is_in_the_file(at: At, path: Path) -> None:
-    at().put(CALL, Reply("yes", "small-2026", "length"))
+    at().put(CALL, JudgeReply("yes", "small-2026", "length"))
     with closing(sqlite3.connect(path)) as database:
         row = database.execute("SELECT key, judge, model, served, finish, text FROM reply").fetchone()
     assert row == (CALL.key, "judge/accuracy@1.0.0", "small", "small-2026", "length", "yes")
@@ -125,7 +125,7 @@ def test_a_row_that_is_not_as_it_was_stored_is_absent_and_replaced(damage: str, 
 
 
 def test_a_row_that_stands_under_another_key_is_absent(at: At, path: Path) -> None:
-    other = Call("judge/accuracy@1.0.0", "Is it bad?", {"id": "small"})
+    other = JudgeCall("judge/accuracy@1.0.0", "Is it bad?", {"id": "small"})
     at().put(other, REPLY)
     sql(path, f"UPDATE reply SET key = '{CALL.key}'")  # noqa: S608  # a key is hex
     assert at().get(CALL) is None
@@ -135,10 +135,10 @@ def test_a_row_that_stands_under_another_key_is_absent(at: At, path: Path) -> No
 def test_a_file_with_random_damage_is_refused_or_right(seed: int, at: At, path: Path) -> None:
     import random
 
-    calls = [Call("j", f"question {number}", {"id": "m"}) for number in range(60)]
+    calls = [JudgeCall("j", f"question {number}", {"id": "m"}) for number in range(60)]
     cache = at()
     for call in calls:
-        cache.put(call, Reply(f"{call.prompt} {'x' * 300}", "m", "stop"))
+        cache.put(call, JudgeReply(f"{call.prompt} {'x' * 300}", "m", "stop"))
     cache.close()
     whole, dice = path.read_bytes(), random.Random(seed)  # noqa: S311  # the same damage every time
     for _ in range(30):
@@ -146,7 +146,7 @@ def test_a_file_with_random_damage_is_refused_or_right(seed: int, at: At, path: 
         for _ in range(dice.choice([1, 8, 200])):
             data[dice.randrange(len(data))] = dice.randrange(256)
         path.write_bytes(data[: dice.choice([len(data), dice.randrange(len(data))])])
-        with Cache(path) as broken:
+        with ReplyCache(path) as broken:
             for call in calls:
                 with suppress(RefusedError):
                     found = broken.get(call)

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.judging import Cache
+from evalstore.judging import ReplyCache
 from evalstore.judging.database import _TABLE
-from evalstore.model import Call, Reply
+from evalstore.model import JudgeCall, JudgeReply
 from tests.judging.conftest import CALL, At, sql
 
-REPLY = Reply("yes", "small-2026", "stop")
+REPLY = JudgeReply("yes", "small-2026", "stop")
 IDS = ("PRAGMA application_id = 1702261618", "PRAGMA user_version = 1")
 
 
-def refused(cache: Cache) -> RefusedError:
+def refused(cache: ReplyCache) -> RefusedError:
     """Return what is said on reading, and see that writing says no less and changes nothing."""
     before = cache.path.read_bytes() if cache.path.is_file() else b""
     with pytest.raises(RefusedError) as read:
@@ -96,7 +96,7 @@ def test_a_link_beside_the_file_is_refused(end: str, tmp_path: Path, at: At, pat
 
 def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with Cache(tmp_path / "file" / "replies.db") as cache:
+    with ReplyCache(tmp_path / "file" / "replies.db") as cache:
         for use in (lambda: cache.get(CALL), lambda: cache.put(CALL, REPLY), cache.ready):
             with pytest.raises(RefusedError, match=r"replies\.db: cannot be opened: not a directory"):
                 use()
@@ -104,7 +104,7 @@ def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "/"])
 def test_a_name_that_is_none_is_that_of_a_folder(name: str) -> None:
-    with Cache(Path(name)) as cache, pytest.raises(RefusedError, match="is no regular file"):
+    with ReplyCache(Path(name)) as cache, pytest.raises(RefusedError, match="is no regular file"):
         cache.get(CALL)
 
 
@@ -139,7 +139,7 @@ def program(body: str, *argv: str) -> str:
 
 def test_what_may_only_be_read_is_read_and_a_put_says_so(tmp_path: Path) -> None:
     folder = tmp_path / "media"
-    with Cache(folder / "replies.db") as cache:
+    with ReplyCache(folder / "replies.db") as cache:
         cache.put(CALL, REPLY)
     for parent in (folder, *folder.parents):
         if parent.owner() == folder.owner() and parent != Path(parent.anchor):
@@ -201,7 +201,7 @@ with Cache(pathlib.Path(sys.argv[1])) as cache:
     assert hint
     cache = at()
     assert cache.get(CALL) == REPLY
-    assert all(cache.get(Call("j", str(before), {"id": "m"})) for before in range(int(number)))
+    assert all(cache.get(JudgeCall("j", str(before), {"id": "m"})) for before in range(int(number)))
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 65536
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.judging import Cache
-from evalstore.model import Call, Reply
+from evalstore.judging import ReplyCache
+from evalstore.model import JudgeCall, JudgeReply
 from tests.judging.conftest import CALL, At
 
-REPLY = Reply("yes", "small-2026", "stop")
+REPLY = JudgeReply("yes", "small-2026", "stop")
 
 
 def test_threads_share_one_cache(at: At) -> None:
@@ -25,9 +25,9 @@ def test_threads_share_one_cache(at: At) -> None:
 
     def work(who: int) -> None:
         for number in range(40):
-            call = Call("j", f"{number + who % 2}", {"id": "m"})
-            cache.put(call, Reply(f"reply to {call.prompt}"))
-            if cache.get(call) != Reply(f"reply to {call.prompt}"):
+            call = JudgeCall("j", f"{number + who % 2}", {"id": "m"})
+            cache.put(call, JudgeReply(f"reply to {call.prompt}"))
+            if cache.get(call) != JudgeReply(f"reply to {call.prompt}"):
                 wrong.append(call)
 
     threads = [threading.Thread(target=work, args=(who,)) for who in range(8)]
@@ -43,7 +43,7 @@ def test_threads_that_put_at_once_wait_for_the_disk_once(at: At) -> None:
     cache.put(CALL, REPLY)
     assert cache._database
     cache._database.set_trace_callback(seen.append)
-    calls = [Call("j", f"{who}", {"id": "m"}) for who in range(8)]
+    calls = [JudgeCall("j", f"{who}", {"id": "m"}) for who in range(8)]
     threads = [threading.Thread(target=cache.put, args=(call, REPLY)) for call in calls]
     with cache._lock:
         for thread in threads:
@@ -60,7 +60,7 @@ def test_threads_that_put_at_once_wait_for_the_disk_once(at: At) -> None:
 def test_a_put_that_fails_fails_alone(at: At) -> None:
     cache = at()
     with pytest.raises(UnicodeEncodeError):
-        cache.put(CALL, Reply("\ud800"))
+        cache.put(CALL, JudgeReply("\ud800"))
     cache.put(CALL, REPLY)
     assert cache.get(CALL) == REPLY
 
@@ -69,10 +69,10 @@ def test_two_caches_of_one_process_make_one_file(path: Path) -> None:
     barrier, problems = threading.Barrier(8), []
 
     def work(who: int) -> None:
-        with Cache(path) as cache:
+        with ReplyCache(path) as cache:
             barrier.wait()
             try:
-                cache.put(Call("j", str(who), {"id": "m"}), Reply(str(who)))
+                cache.put(JudgeCall("j", str(who), {"id": "m"}), JudgeReply(str(who)))
             except EvalstoreError as error:
                 problems.append(error)
 
@@ -82,8 +82,8 @@ def test_two_caches_of_one_process_make_one_file(path: Path) -> None:
     for thread in threads:
         thread.join()
     assert problems == []
-    with Cache(path) as cache:
-        assert all(cache.get(Call("j", str(who), {"id": "m"})) for who in range(8))
+    with ReplyCache(path) as cache:
+        assert all(cache.get(JudgeCall("j", str(who), {"id": "m"})) for who in range(8))
 
 
 SOAK = """
@@ -138,8 +138,8 @@ def test_eight_processes_of_which_some_are_killed(seed: int, path: Path) -> None
             process.kill()
 
     assert soak(path, 3000, kill)[4:] == ["0"] * 4
-    with Cache(path) as cache:
-        assert all(cache.get(Call("j", f"question {number}", {"id": "m"})) for number in range(200))
+    with ReplyCache(path) as cache:
+        assert all(cache.get(JudgeCall("j", f"question {number}", {"id": "m"})) for number in range(200))
     assert whole(path)
 
 

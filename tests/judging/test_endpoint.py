@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from evalstore.errors import EvalstoreError, RefusedError, UsageError
-from evalstore.judging import Cache, Endpoint, ask_all
-from evalstore.model import Call
+from evalstore.judging import ReplyCache, Endpoint, ask_all
+from evalstore.model import JudgeCall
 
 KEY = "sk-a-key-that-must-not-be-shown"
 ENVIRONMENT = {
@@ -31,12 +31,12 @@ ENVIRONMENT = {
 }
 
 
-def one(**model: Any) -> Call:
-    return Call("judge/accuracy@1.0.0", "Is «it» good?\n\u2028{{ input }}", {"id": "small", **model})
+def one(**model: Any) -> JudgeCall:
+    return JudgeCall("judge/accuracy@1.0.0", "Is «it» good?\n\u2028{{ input }}", {"id": "small", **model})
 
 
 def test_the_body_is_one_message_and_the_parameters_of_the_model(
-    judge_server: Any, endpoint: Callable[..., Endpoint], cache: Cache
+    judge_server: Any, endpoint: Callable[..., Endpoint], cache: ReplyCache
 ) -> None:
     model = {"temperature": Decimal("0.70"), "top_p": 1, "max_tokens": 64, "seed": 7, "x_note": "ours"}
     assert ask_all([one(**model), one()], endpoint(concurrency=1), cache) == {}
@@ -52,7 +52,7 @@ def test_the_headers_are_ours_whatever_the_environment_says(
     key: str,
     judge_server: Any,
     endpoint: Callable[..., Endpoint],
-    cache: Cache,
+    cache: ReplyCache,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, value in ENVIRONMENT.items():
@@ -98,22 +98,22 @@ except Exception:
     assert KEY not in done.stdout + done.stderr
 
 
-def test_nothing_follows_a_redirect(judge_server: Any, endpoint: Callable[..., Endpoint], cache: Cache) -> None:
+def test_nothing_follows_a_redirect(judge_server: Any, endpoint: Callable[..., Endpoint], cache: ReplyCache) -> None:
     judge_server.play("redirect here", "ok")
     with pytest.raises(EvalstoreError):
         ask_all([one()], endpoint(), cache)
     assert judge_server.calls == 1
 
 
-def test_no_cookie_is_sent_back(judge_server: Any, endpoint: Callable[..., Endpoint], cache: Cache) -> None:
+def test_no_cookie_is_sent_back(judge_server: Any, endpoint: Callable[..., Endpoint], cache: ReplyCache) -> None:
     judge_server.play("cookie")
-    assert ask_all([Call("j", str(number), {"id": "m"}) for number in range(3)], endpoint(concurrency=1), cache) == {}
+    assert ask_all([JudgeCall("j", str(number), {"id": "m"}) for number in range(3)], endpoint(concurrency=1), cache) == {}
     assert len(judge_server.headers) == 3
     assert all("cookie" not in headers for headers in judge_server.headers)
 
 
-def test_a_connection_is_used_again(judge_server: Any, endpoint: Callable[..., Endpoint], cache: Cache) -> None:
-    calls = [Call("j", str(number), {"id": "m"}) for number in range(20)]
+def test_a_connection_is_used_again(judge_server: Any, endpoint: Callable[..., Endpoint], cache: ReplyCache) -> None:
+    calls = [JudgeCall("j", str(number), {"id": "m"}) for number in range(20)]
     assert ask_all(calls, endpoint(concurrency=2), cache) == {}
     assert judge_server.connections <= 2
 
@@ -197,7 +197,7 @@ def test_values_that_make_no_sense(value: dict[str, Any]) -> None:
 
 
 def test_without_the_client_a_sentence_says_what_to_install(
-    endpoint: Callable[..., Endpoint], cache: Cache, monkeypatch: pytest.MonkeyPatch
+    endpoint: Callable[..., Endpoint], cache: ReplyCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(RefusedError, match="not installed") as caught:
@@ -211,7 +211,7 @@ def test_without_the_client_a_sentence_says_what_to_install(
     [("ALL_PROXY", "socks5://127.0.0.1:9"), ("ALL_PROXY", "ftp://x"), ("SSL_CERT_FILE", "/nowhere")],
 )
 def test_surroundings_that_the_client_does_not_take_are_named(
-    name: str, value: str, endpoint: Callable[..., Endpoint], cache: Cache, monkeypatch: pytest.MonkeyPatch
+    name: str, value: str, endpoint: Callable[..., Endpoint], cache: ReplyCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(RefusedError, match="httpx does not start: ") as caught:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from evalstore.errors import RefusedError, UsageError
-from evalstore.judging import Endpoint, Judges, Plan, seated
+from evalstore.judging import Endpoint, Judges, CallPlan, open_session
 from tests.judging.conftest import CALL
 
 
 def test_replies_lie_in_the_git_directory(judge_server: Any, tmp_path: Path) -> None:
     for _ in range(2):
-        with seated(Judges(Endpoint(judge_server.url)), lambda: tmp_path) as panel:
+        with open_session(Judges(Endpoint(judge_server.url)), lambda: tmp_path) as panel:
             panel.ask(CALL)
             panel.gather()
             assert panel.ask(CALL).served == "small-served"
@@ -24,15 +24,15 @@ def test_replies_lie_in_the_git_directory(judge_server: Any, tmp_path: Path) -> 
 
 
 def test_nothing_is_asked_when_its_reply_could_not_be_kept(judge_server: Any, tmp_path: Path) -> None:
-    planned: list[Plan] = []
+    planned: list[CallPlan] = []
 
-    def progress(plan: Plan) -> Any:
+    def progress(plan: CallPlan) -> Any:
         planned.append(plan)
         return nullcontext(lambda _: None)
 
     (tmp_path / "evalstore").touch()
     judges = Judges(Endpoint(judge_server.url), progress=progress)
-    with seated(judges, lambda: tmp_path) as panel:
+    with open_session(judges, lambda: tmp_path) as panel:
         panel.missing.note(CALL)
         with pytest.raises(RefusedError, match="not a directory"):
             panel.gather()
@@ -49,8 +49,8 @@ def test_a_model_has_a_name_that_can_be_shown(name: Any) -> None:
 def test_a_link_in_a_strangers_git_directory_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "evalstore").symlink_to("elsewhere")
-    with seated(Judges(), lambda: tmp_path) as panel, pytest.raises(RefusedError, match="is a link"):
+    with open_session(Judges(), lambda: tmp_path) as panel, pytest.raises(RefusedError, match="is a link"):
         panel.ask(CALL)
     own = tmp_path / "elsewhere" / "mine.db"
-    with seated(Judges(cache=own), lambda: tmp_path) as panel:
+    with open_session(Judges(cache=own), lambda: tmp_path) as panel:
         assert panel.ask(CALL).problem

@@ -5,17 +5,17 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
-from evalstore.judging import Plan, Planned, Spool
-from evalstore.model import Call
+from evalstore.judging import CallPlan, CallGroup, CallQueue
+from evalstore.model import JudgeCall
 
 
-def call(prompt: str, judge: str = "judge/a@1.0.0", sample: int = 0, **model: object) -> Call:
-    return Call(judge, prompt, {"id": "small", **model}, sample)
+def call(prompt: str, judge: str = "judge/a@1.0.0", sample: int = 0, **model: object) -> JudgeCall:
+    return JudgeCall(judge, prompt, {"id": "small", **model}, sample)
 
 
 def test_each_call_is_noted_once() -> None:
     noted = [call("b"), call("a"), call("b"), call("b", sample=1), call("a", temperature=Decimal("0.70")), call("a")]
-    with Spool() as spool:
+    with CallQueue() as spool:
         for one in noted:
             spool.note(one)
         found = {one.key: one for one in spool}
@@ -25,7 +25,7 @@ def test_each_call_is_noted_once() -> None:
 
 def test_two_spools_give_the_same_calls_in_orders_of_their_own() -> None:
     calls = [call(f"{number}") for number in range(100)]
-    with Spool() as one, Spool() as other:
+    with CallQueue() as one, CallQueue() as other:
         for noted in calls:
             one.note(noted)
             other.note(noted)
@@ -36,31 +36,31 @@ def test_two_spools_give_the_same_calls_in_orders_of_their_own() -> None:
 
 
 def test_the_plan_counts_by_judge_and_model() -> None:
-    with Spool() as spool:
-        assert spool.plan() == Plan(())
+    with CallQueue() as spool:
+        assert spool.plan() == CallPlan(())
         for one in (
             call("four"),
             call("sixsix", temperature=1),
             call("four"),
             call("five!", "judge/b@1.0.0"),
-            Call("judge/b@1.0.0", "é\U0001f600", {}),
+            JudgeCall("judge/b@1.0.0", "é\U0001f600", {}),
             call("four", "judge/c@1.0.0"),
         ):
             spool.note(one)
         plan = spool.plan(kept=3)
     assert plan.asked == (
-        Planned("judge/a@1.0.0", "small", 2, 10),
-        Planned("judge/b@1.0.0", "", 1, 2),
-        Planned("judge/b@1.0.0", "small", 1, 5),
+        CallGroup("judge/a@1.0.0", "small", 2, 10),
+        CallGroup("judge/b@1.0.0", "", 1, 2),
+        CallGroup("judge/b@1.0.0", "small", 1, 5),
     )
     assert (plan.calls, plan.kept) == (4, 3)
 
 
 def test_it_can_be_emptied_and_filled_again() -> None:
-    with Spool() as spool:
+    with CallQueue() as spool:
         spool.note(call("a"))
         spool.clear()
-        assert (len(spool), list(spool), spool.plan()) == (0, [], Plan(()))
+        assert (len(spool), list(spool), spool.plan()) == (0, [], CallPlan(()))
         spool.note(call("a"))
         assert list(spool) == [call("a")]
 
@@ -70,7 +70,7 @@ def test_memory_does_not_grow_with_the_calls(tmp_path: Path) -> None:
 
     def peak(count: int) -> int:
         tracemalloc.start()
-        with Spool() as spool:
+        with CallQueue() as spool:
             for number in range(count):
                 spool.note(call(f"{number} {'x' * 2000}"))
             assert sum(1 for _ in spool) == len(spool) == count

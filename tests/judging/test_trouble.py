@@ -6,7 +6,7 @@ import pytest
 
 from evalstore.judging import Endpoint
 from evalstore.judging.asking import pause
-from evalstore.judging.trouble import FailureEffect, trouble_of, wait_of
+from evalstore.judging.response import FailureEffect, read_failure, read_retry_after
 
 DATE = "Mon, 05 Oct 2026 10:00:00 GMT"
 
@@ -33,7 +33,7 @@ DATE = "Mon, 05 Oct 2026 10:00:00 GMT"
     ],
 )
 def test_retry_after_is_read_without_a_clock(headers: dict[str, str], seconds: float | None) -> None:
-    assert wait_of(headers) == seconds
+    assert read_retry_after(headers) == seconds
 
 
 @pytest.mark.parametrize(
@@ -61,16 +61,16 @@ def test_pauses_double_are_bounded_and_heed_what_the_endpoint_asks(
 @pytest.mark.parametrize(
     ("status", "then"),
     [
-        *((status, FailureEffect.STOP) for status in (300, 301, 302, 303, 304, 307, 308, 401, 402, 404, 405)),
-        *((status, FailureEffect.AGAIN) for status in (408, 409, 425, 429, 500, 501, 502, 503, 504, 520, 529, 599)),
-        *((status, FailureEffect.PASS) for status in (400, 406, 410, 413, 415, 418, 422, 451, 499)),
+        *((status, FailureEffect.STOP_ALL) for status in (300, 301, 302, 303, 304, 307, 308, 401, 402, 404, 405)),
+        *((status, FailureEffect.RETRY) for status in (408, 409, 425, 429, 500, 501, 502, 503, 504, 520, 529, 599)),
+        *((status, FailureEffect.SKIP) for status in (400, 406, 410, 413, 415, 418, 422, 451, 499)),
         (403, FailureEffect.STOP_IF_FIRST),
     ],
 )
 def test_what_follows_from_a_status(status: int, then: FailureEffect) -> None:
     for body in ("", "{", "[]", "null", '{"error": null}', '{"error": "no"}', '{"detail": ["no"]}', "[" * 100_000):
-        trouble = trouble_of(status, {}, body)
-        assert trouble.then is then
+        trouble = read_failure(status, {}, body)
+        assert trouble.effect is then
         assert trouble.problem.isprintable()
 
 
@@ -86,4 +86,4 @@ def test_what_follows_from_a_status(status: int, then: FailureEffect) -> None:
     ],
 )
 def test_the_endpoints_own_words_are_told(body: str, words: str) -> None:
-    assert trouble_of(400, {}, body).problem == f"the endpoint refuses the request (400{words}"
+    assert read_failure(400, {}, body).problem == f"the endpoint refuses the request (400{words}"

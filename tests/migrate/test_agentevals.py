@@ -19,17 +19,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalstore.checks import Reach, evaluate
+from evalstore.checks import CheckContext, evaluate
 from evalstore.checks.patterns import compile_pattern
 from evalstore.documents import Document, read_json, write_json
 from evalstore.migration import MigrationOutcome
 from evalstore.migration.detect import detect_format
-from evalstore.migration.readers import read
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
+from evalstore.migration.readers import run_reader
 from evalstore.migration.readers.agentevals.ecmascript import translated
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource
-from evalstore.model import Artifact, Call, Kind, Reply
-from evalstore.resources import folder
+from evalstore.model import Artifact, JudgeCall, JudgeReply, Kind
+from evalstore.resources import find_resource_folder
 from evalstore.schemas import compile_schema
 
 TABLE = load_tables("agentevals")[0]
@@ -63,7 +63,7 @@ MODEL = _model()
 
 def taken(root: Any, dialect: str | None = None, file: str = "s.eval.json", beside: Any = None) -> Extraction:
     document = read_json(write_json(root), file)
-    return read(LegacySource(document, file, "", (beside or {}).get, dialect), TABLE)
+    return run_reader(LegacySource(document, file, "", (beside or {}).get, dialect), TABLE)
 
 
 def only(evaluators: list[Any], dialect: str = "D3", **more: Any) -> LegacyCase:
@@ -74,7 +74,7 @@ def only(evaluators: list[Any], dialect: str = "D3", **more: Any) -> LegacyCase:
 
 def score(said: Extraction, case: LegacyCase, text: str, calls: list[Any], ask: Any) -> Any:
     artifacts = {draft.ref: artifact(draft) for draft in said.drafts}
-    reach = Reach(load=artifacts.__getitem__, ask=ask, model={"id": "m"})
+    reach = CheckContext(load=artifacts.__getitem__, ask=ask, model={"id": "m"})
     assert case.rubric
     value = case.rubric.value | {"id": "r", "version": "1.0.0"}
     return evaluate(value, {"output": text, "tool_calls": calls}, case.question, reach=reach)
@@ -103,18 +103,18 @@ class Model:
     def ask(self, prompt: str) -> Fraction | None:
         return None if self.down else opinion(prompt)
 
-    def reply(self, call: Call) -> Reply:
+    def reply(self, call: JudgeCall) -> JudgeReply:
         if "agentv_rubric_item" in call.judge:
             point = call.prompt.split("The point:\n", 1)[1].split("\n\nReply with one JSON", 1)[0]
-            return Reply(json.dumps({"verdict": "pass" if holds(point) else "fail"}))
+            return JudgeReply(json.dumps({"verdict": "pass" if holds(point) else "fail"}))
         if self.down:
-            return Reply(problem="nobody is there")
+            return JudgeReply(problem="nobody is there")
         if "agentv_criteria" in call.judge:
             criteria = call.prompt.split("What a good answer does:\n", 1)[1].split("\n\n", 1)[0]
             prompt = f"criteria: {criteria}"
         else:
             prompt = call.prompt.removesuffix(TABLE.form["reply"])
-        return Reply(json.dumps({"score": float(opinion(prompt))}))
+        return JudgeReply(json.dumps({"score": float(opinion(prompt))}))
 
 
 def filled(prompt: str, text: str) -> str:
@@ -259,7 +259,7 @@ def test_a_migrated_case_scores_and_passes_as_in_its_runner(
 
 
 def passes(case: LegacyCase, text: str, made: list[Any] | None = None) -> Any:
-    return score(Extraction("D3"), case, text, made or [], lambda _: Reply(problem="nobody")).score
+    return score(Extraction("D3"), case, text, made or [], lambda _: JudgeReply(problem="nobody")).score
 
 
 @pytest.mark.parametrize(
@@ -436,9 +436,11 @@ def test_a_failed_judge_counts_zero_and_keeps_its_weight() -> None:
     root = {"tests": [{"id": "q", "criteria": "x", "input": "y", "assertions": [
         {"type": "contains", "value": "a"}, {"type": "llm-grader", "prompt": "Is it good?", "negate": True}]}]}  # fmt: skip
     said = taken(root)
-    assert score(said, said.cases[0], "a", [], lambda _: Reply(problem="down")).score == Fraction(1, 2)
-    assert score(said, said.cases[0], "a", [], lambda _: Reply('{"score": 0.25}')).score == Fraction(7, 8)
-    assert score(said, said.cases[0], "a", [], lambda _: Reply('I say {"score": 0.25}, so')).score == Fraction(7, 8)
+    assert score(said, said.cases[0], "a", [], lambda _: JudgeReply(problem="down")).score == Fraction(1, 2)
+    assert score(said, said.cases[0], "a", [], lambda _: JudgeReply('{"score": 0.25}')).score == Fraction(7, 8)
+    assert score(said, said.cases[0], "a", [], lambda _: JudgeReply('I say {"score": 0.25}, so')).score == Fraction(
+        7, 8
+    )
 
 
 def test_the_threshold_is_that_of_the_test_then_that_of_the_suite_and_only_where_the_dialect_has_one() -> None:
@@ -482,9 +484,9 @@ def test_variables_of_a_test_fill_its_prompts_under_names_of_their_own() -> None
     }
     said, asked = taken(root), []
 
-    def ask(call: Call) -> Reply:
+    def ask(call: JudgeCall) -> JudgeReply:
         asked.append(call.prompt.removesuffix(TABLE.form["reply"]))
-        return Reply('{"score": 1}')
+        return JudgeReply('{"score": 1}')
 
     assert score(said, said.cases[0], "the answer", [], ask).score == 1
     assert asked == ["e b {{ x.y }} {{ é }} w {{ output }} {{the answer"]
@@ -497,9 +499,9 @@ def test_variables_of_a_test_fill_its_prompts_under_names_of_their_own() -> None
 def test_braces_around_a_placeholder_stay(prompt: str, asked: str) -> None:
     said, prompts = taken({"tests": [only([{"type": "llm-grader", "prompt": prompt}]).raw]}, "D3"), []
 
-    def ask(call: Call) -> Reply:
+    def ask(call: JudgeCall) -> JudgeReply:
         prompts.append(call.prompt.removesuffix(TABLE.form["reply"]))
-        return Reply('{"score": 1}')
+        return JudgeReply('{"score": 1}')
 
     assert score(said, said.cases[0], "OUT", [], ask).score == 1
     assert prompts == [asked]
@@ -563,8 +565,8 @@ def test_what_was_borderline_does_not_pass(dialect: str) -> None:
     wrap = {"execution": {"evaluators": points}} if dialect == "D1" else {LISTS[dialect]: points}
     said = taken({CASES[dialect]: [{"id": "a", "criteria": "x", "input": "y", **wrap}]}, dialect)
 
-    def ask(call: Call) -> Reply:
-        return Reply(json.dumps({"verdict": "fail" if "point:\nc" in call.prompt else "pass"}))
+    def ask(call: JudgeCall) -> JudgeReply:
+        return JudgeReply(json.dumps({"verdict": "fail" if "point:\nc" in call.prompt else "pass"}))
 
     result = score(said, said.cases[0], "text", [], ask)
     assert (result.score, result.verdict) == (Fraction(2, 3), "fail")
@@ -581,9 +583,9 @@ def test_a_number_of_a_range_is_a_tenth_of_the_score_weighed_by_its_point() -> N
         {"tests": [{"id": "a", "criteria": "x", "input": "y", "assertions": [{"type": "rubrics", "criteria": points}]}]}
     )
 
-    def ask(call: Call) -> Reply:
+    def ask(call: JudgeCall) -> JudgeReply:
         assert ("0 to 4: None\n5 to 9: Some\n10: All" in call.prompt) != ("0 to 10: Any" in call.prompt)
-        return Reply(json.dumps({"score": 7 if "None" in call.prompt else 4}))
+        return JudgeReply(json.dumps({"score": 7 if "None" in call.prompt else 4}))
 
     assert score(said, said.cases[0], "text", [], ask).score == (3 * Fraction(7, 10) + Fraction(4, 10)) / 4
 
@@ -606,7 +608,8 @@ RANGES += [
 @pytest.mark.parametrize("ranges", RANGES, ids=str)
 def test_ranges_at_which_the_runner_stops_are_refused(ranges: Any) -> None:
     assert (
-        only([{"type": "rubrics", "criteria": [{"outcome": "x", "score_ranges": ranges}]}]).outcome is MigrationOutcome.REFUSED
+        only([{"type": "rubrics", "criteria": [{"outcome": "x", "score_ranges": ranges}]}]).outcome
+        is MigrationOutcome.REFUSED
     )
 
 
@@ -722,7 +725,8 @@ KEYS = [
 ]
 TYPES = [*TABLE.form["types"], "weighted_average", "safety_gate", "minimum", "any_order", "in_order", "exact", "date"]
 SCHEMAS = {
-    kind: compile_schema(json.loads((folder("schema") / f"{kind}.schema.json").read_text("utf-8"))) for kind in Kind
+    kind: compile_schema(json.loads((find_resource_folder("schema") / f"{kind}.schema.json").read_text("utf-8")))
+    for kind in Kind
 }
 SCALARS = st.sampled_from(
     [*TYPES, "", "{{ x }}", "a.b[0]", "file://x.md", None, True, 0, 1, -1, 10, Decimal("0.5"), 10**30]
@@ -759,4 +763,4 @@ def test_no_file_ends_in_a_traceback_or_in_a_rubric_that_cannot_be_graded(root: 
         assert (case.rubric is None) == (case.outcome in {MigrationOutcome.UNMAPPED, MigrationOutcome.REFUSED})
         assert case.reasons or case.outcome is MigrationOutcome.MIGRATED
         if case.rubric:
-            score(said, case, "an answer", [{"name": "Skill", "args": {}}], lambda _: Reply('{"score": 1}'))
+            score(said, case, "an answer", [{"name": "Skill", "args": {}}], lambda _: JudgeReply('{"score": 1}'))

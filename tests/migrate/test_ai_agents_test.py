@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from evalstore.checks import evaluate
 from evalstore.documents import read_json, write_json, write_yaml
 from evalstore.migration import MigrationOutcome
-from evalstore.migration.readers import read
+from evalstore.migration.extraction import LegacyCase, LegacySource
+from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import LegacyCase, LegacySource
 from evalstore.model import Verdict
 
 TABLE = load_tables("ai_agents_test")[0]
@@ -36,7 +36,7 @@ def migrated(rules: Any) -> LegacyCase:
         "rules": [{"value": write_yaml(rules)}],
     }
     document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": [test]}), "g.json")
-    return read(LegacySource(document, "g.json", "", lambda _: None), TABLE).cases[0]
+    return run_reader(LegacySource(document, "g.json", "", lambda _: None), TABLE).cases[0]
 
 
 @settings(max_examples=300)
@@ -75,7 +75,7 @@ def test_what_no_check_can_say_is_said_to_be_lost(rule: dict[str, Any], more: di
 def test_rules_in_another_shape_are_refused_and_not_taken_for_none(field: Any, said: str) -> None:
     test = {"id": "1", "triggering_instructions": "Go", "rules": field}
     document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": [test]}), "g.json")
-    (case,) = read(LegacySource(document, "g.json", "", lambda _: None), TABLE).cases
+    (case,) = run_reader(LegacySource(document, "g.json", "", lambda _: None), TABLE).cases
     assert case.outcome is MigrationOutcome.REFUSED
     assert case.reasons[0].startswith(said)
 
@@ -84,7 +84,7 @@ def test_rules_in_another_shape_are_refused_and_not_taken_for_none(field: Any, s
 def test_a_field_without_rules_asks_for_nothing(field: Any) -> None:
     test = {"id": "1", "triggering_instructions": "Go", "rules": field}
     document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": [test]}), "g.json")
-    (case,) = read(LegacySource(document, "g.json", "", lambda _: None), TABLE).cases
+    (case,) = run_reader(LegacySource(document, "g.json", "", lambda _: None), TABLE).cases
     assert case.outcome is MigrationOutcome.MIGRATED
 
 
@@ -98,8 +98,10 @@ def test_a_rule_that_wants_no_word_is_said_to_be_lost(wanted: Any) -> None:
 def test_the_share_of_a_group_and_keys_that_nobody_knows_are_said() -> None:
     test = {"id": "1", "triggering_instructions": "Go", "weight": "2", "rules": []}
     document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": [test]}), "g.json")
-    said = read(LegacySource(document, "g.json", "", lambda _: None), TABLE)
-    assert [(note.pointer, note.outcome) for note in said.notes] == [(("approval_percentage",), MigrationOutcome.UNMAPPED)]
+    said = run_reader(LegacySource(document, "g.json", "", lambda _: None), TABLE)
+    assert [(note.pointer, note.outcome) for note in said.notes] == [
+        (("approval_percentage",), MigrationOutcome.UNMAPPED)
+    ]
     assert said.cases[0].reasons[-1] == "no grader reads 'weight': kept as data"
     case = migrated({"rule_1": {"tool": "a", "tool_rules": "should_be_run", "times": 2}})
     assert case.outcome is MigrationOutcome.LOSSY
@@ -109,5 +111,5 @@ def test_the_share_of_a_group_and_keys_that_nobody_knows_are_said() -> None:
 def test_an_id_that_a_later_test_has_is_given_to_no_twin() -> None:
     tests = [{"id": id_, "triggering_instructions": "Go"} for id_ in ("1", "1", "1_2")]
     document = read_json(write_json({"label": "g", "approval_percentage": 90, "tests": tests}), "g.json")
-    said = read(LegacySource(document, "g.json", "", lambda _: None), TABLE)
+    said = run_reader(LegacySource(document, "g.json", "", lambda _: None), TABLE)
     assert [case.question["id"] for case in said.cases] == ["1", "1_3", "1_2"]

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalstore.checks import Reach, evaluate
+from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import read_json, write_json
 from evalstore.migration import MigrationOutcome, export, migrate
-from evalstore.migration.readers import read
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySource
+from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import ArtifactDraft, Extraction, LegacySource
-from evalstore.model import Artifact, Call, Reply, Verdict
+from evalstore.model import Artifact, JudgeCall, JudgeReply, Verdict
 
 TABLE = load_tables("ai_eval")[0]
 WORDS = ["theme", "Theme", "hook", "ß", "İ", ""]
@@ -49,7 +49,7 @@ def graded(root: dict[str, Any], output: str) -> Fraction | None:
 
 
 def taken(root: dict[str, Any], dialect: str | None = None) -> Extraction:
-    return read(LegacySource(read_json(write_json(root), "a.json"), "a.json", "", lambda _: None, dialect), TABLE)
+    return run_reader(LegacySource(read_json(write_json(root), "a.json"), "a.json", "", lambda _: None, dialect), TABLE)
 
 
 def artifact(draft: ArtifactDraft) -> Artifact:
@@ -95,16 +95,16 @@ def test_a_target_is_the_mean_of_its_graders_on_one_scale(names: list[str], data
         name: data.draw(st.integers(0 if name == GRADERS[3] else low, 1 if name == GRADERS[3] else 5)) for name in names
     }
 
-    def ask(call: Call) -> Reply:
+    def ask(call: JudgeCall) -> JudgeReply:
         name = next(name for name in names if call.judge.startswith(f"judge/ai_eval_{name.removesuffix('_grader')}"))
-        return Reply(f'{{"score": {grades[name]}}}')
+        return JudgeReply(f'{{"score": {grades[name]}}}')
 
     shares = [
         Fraction(grade) if name == GRADERS[3] else Fraction(grade - low, 5 - low) for name, grade in grades.items()
     ]
     judges = {draft.ref: artifact(draft) for draft in said.drafts}
     assert case.rubric
-    reach = Reach(load=judges.__getitem__, ask=ask, model={"id": "m"})
+    reach = CheckContext(load=judges.__getitem__, ask=ask, model={"id": "m"})
     question = {"id": "q", "input": "Why?", "context": "Because."}
     result = evaluate({"id": "t", "version": "1.0.0"} | case.rubric.value, "So.", question, reach=reach)
     mean = sum(shares, Fraction(0)) / len(shares)

@@ -23,11 +23,11 @@ from evalstore.documents import Document
 from evalstore.errors import LoadError
 from evalstore.migration import export, migrate
 from evalstore.migration.detect import detect_format, select_variant
-from evalstore.migration.fold import same
+from evalstore.migration.extraction import Extraction, LegacySource
+from evalstore.migration.fold import is_same_data
 from evalstore.migration.opened import SUFFIXES, parse_whole, render_legacy
-from evalstore.migration.readers import read
+from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import Extraction, LegacySource
 
 CASES = Path(__file__).resolve().parents[1] / "cases/migrations"
 Place = tuple[Any, ...]
@@ -101,7 +101,7 @@ def kept(path: Path, changed: Any) -> bytes | None:
             return None
         assert source.format
         export(to=source.format, store=here, out=here / "out")
-        assert same(parse_whole((here / "out" / below).read_bytes(), path.name).value, changed)
+        assert is_same_data(parse_whole((here / "out" / below).read_bytes(), path.name).value, changed)
         return b"".join((here / name).read_bytes() for name in report.written)
 
 
@@ -216,4 +216,8 @@ def test_a_reader_meets_any_sort_of_value_at_any_place(path: Path) -> None:
 def taken_of(text: str, path: Path) -> Extraction | None:
     document = parse_whole(text.encode(), path.name)
     table = detect_format(document.value, load_tables(path.relative_to(CASES).parts[0])).table
-    return read(LegacySource(document, path.name, "", lambda _: None), select_variant(document.value, table)) if table else None
+    return (
+        run_reader(LegacySource(document, path.name, "", lambda _: None), select_variant(document.value, table))
+        if table
+        else None
+    )

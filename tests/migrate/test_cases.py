@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from evalstore.documents import write_yaml
-from evalstore.migration import FileState, MigrationOutcome, export, formats, migrate
-from evalstore.migration.fold import same
+from evalstore.migration import FileState, MigrationOutcome, export, list_formats, migrate
+from evalstore.migration.fold import is_same_data
 from evalstore.migration.opened import parse_whole
-from evalstore.migration.texts import render_text
+from evalstore.migration.planned_writes import render_text
 from evalstore.model import parse_ref
 from evalstore.report.migrate import document
 
@@ -28,7 +28,7 @@ def tree(root: Path) -> dict[str, bytes]:
 
 
 def test_every_format_has_cases() -> None:
-    assert sorted(path.name for path in CASES.iterdir()) == formats()
+    assert sorted(path.name for path in CASES.iterdir()) == list_formats()
 
 
 def test_every_quirk_that_was_seen_has_a_case() -> None:
@@ -87,7 +87,7 @@ def test_it_is_given_back_equal_as_data(case: Path, tmp_path: Path) -> None:
     for source in taken:
         given = parse_whole((tmp_path / "out" / source.file).read_bytes(), source.file).value
         original = parse_whole((case / source.file).read_bytes(), source.file).value
-        assert same(given, original)
+        assert is_same_data(given, original)
         assert list(given) == list(original)
         if not isinstance(given, dict):
             continue

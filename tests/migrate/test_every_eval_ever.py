@@ -16,15 +16,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalstore.checks import Reach, evaluate
+from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import read_json, read_yaml, write_json
 from evalstore.errors import RefusedError
 from evalstore.files import move_below
 from evalstore.migration import MigrationOutcome, export, migrate, write
-from evalstore.migration.readers import read
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySource
+from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import ArtifactDraft, Extraction, LegacySource
-from evalstore.model import Artifact, Call, Reply, Verdict
+from evalstore.model import Artifact, JudgeCall, JudgeReply, Verdict
 from evalstore.runs import read_outputs, read_rows, read_run
 from evalstore.runs.kept import apart_name, came_from, kept_name
 
@@ -59,7 +59,7 @@ def judged(metric: dict[str, Any], **scoring: Any) -> dict[str, Any]:
 
 
 def taken(root: Any) -> Extraction:
-    return read(LegacySource(read_json(write_json(root), "run.json"), "run.json", "", lambda _: None), TABLE)
+    return run_reader(LegacySource(read_json(write_json(root), "run.json"), "run.json", "", lambda _: None), TABLE)
 
 
 def artifact(draft: ArtifactDraft) -> Artifact:
@@ -67,11 +67,11 @@ def artifact(draft: ArtifactDraft) -> Artifact:
     return Artifact(draft.kind, draft.id, draft.version, read_json(write_json(value), "judge"))
 
 
-def score(said: Extraction, ask: Callable[[Call], Reply]) -> Fraction | None:
+def score(said: Extraction, ask: Callable[[JudgeCall], JudgeReply]) -> Fraction | None:
     (case,) = said.cases
     assert case.rubric
     judges = {draft.ref: artifact(draft) for draft in said.drafts}
-    reach = Reach(load=judges.__getitem__, ask=ask, model={})
+    reach = CheckContext(load=judges.__getitem__, ask=ask, model={})
     rubric = case.rubric.value | {"id": "r", "version": "1.0.0"}
     return evaluate(rubric, "an answer", {"id": "q", "input": "a task", "expected": "gold"}, reach=reach).score
 
@@ -164,7 +164,7 @@ def test_a_jury_makes_of_its_replies_what_the_record_says(
         assert "above 0" in said.notes[0].reason
         return
     replies = {f"o/j{n}": grade for n, (grade, _) in enumerate(votes)}
-    found = score(said, lambda call: Reply(json.dumps({"score": replies[call.model["id"]]})))
+    found = score(said, lambda call: JudgeReply(json.dumps({"score": replies[call.model["id"]]})))
     share = (_aggregate(method, votes) - 1) / 4
     assert found == (1 - share if lower else share)
 
@@ -186,7 +186,7 @@ def test_a_majority_is_of_those_that_reach_the_bar(votes: str, passes: int) -> N
     metric = {"score_type": "levels", "level_names": ["wrong", "partly", "right"]}
     said = taken(judged(metric, judges=judges, aggregation_method="majority_vote"))
     replies = {f"o/j{n}": name for n, name in enumerate(names)}
-    assert score(said, lambda call: Reply(json.dumps({"level": replies[call.model["id"]]}))) == passes
+    assert score(said, lambda call: JudgeReply(json.dumps({"level": replies[call.model["id"]]}))) == passes
 
 
 @settings(max_examples=100)
@@ -194,9 +194,9 @@ def test_a_majority_is_of_those_that_reach_the_bar(votes: str, passes: int) -> N
 def test_a_judge_is_told_the_prompt_letter_by_letter(prompt: str) -> None:
     prompts: list[str] = []
 
-    def ask(call: Call) -> Reply:
+    def ask(call: JudgeCall) -> JudgeReply:
         prompts.append(call.prompt)
-        return Reply('{"verdict": "yes"}')
+        return JudgeReply('{"verdict": "yes"}')
 
     said = taken(judged({"score_type": "binary"}, judges=[{"model_info": {"id": "j"}}], input_prompt=prompt))
     assert score(said, ask) == 1
@@ -222,7 +222,7 @@ def test_what_cannot_be_a_judge_is_set_aside_and_stays_in_the_run(scoring: Any, 
     root = judged({"score_type": "binary"})
     root["evaluation_results"][0]["metric_config"]["llm_scoring"] = scoring
     said = taken(root)
-    assert said.run
+    assert said.is_run
     assert [(note.outcome, word in note.reason) for note in said.notes] == [(MigrationOutcome.UNMAPPED, True)]
 
 

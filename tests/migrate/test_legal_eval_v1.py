@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalstore.checks import Reach, evaluate
+from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import read_json, write_json
 from evalstore.migration import MigrationOutcome
-from evalstore.migration.readers import read
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySource
+from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import ArtifactDraft, Extraction, LegacySource
-from evalstore.model import Artifact, Call, Reply, RubricResult, Verdict
+from evalstore.model import Artifact, JudgeCall, JudgeReply, RubricResult, Verdict
 
 TABLE = load_tables("legal_eval_v1")[0]
 BARE = re.compile(r"\A[^A-Za-z0-9_]+|[^A-Za-z0-9_]+\Z")
@@ -47,7 +47,9 @@ def row(**said: Any) -> dict[str, Any]:
 
 
 def taken(*rows: dict[str, Any]) -> Extraction:
-    return read(LegacySource(read_json(write_json(list(rows)), "rows.json"), "rows.json", "", lambda _: None), TABLE)
+    return run_reader(
+        LegacySource(read_json(write_json(list(rows)), "rows.json"), "rows.json", "", lambda _: None), TABLE
+    )
 
 
 def artifact(draft: ArtifactDraft) -> Artifact:
@@ -55,11 +57,11 @@ def artifact(draft: ArtifactDraft) -> Artifact:
     return Artifact(draft.kind, draft.id, draft.version, read_json(write_json(value), "judge"))
 
 
-def scored(said: Extraction, output: str, ask: Callable[[Call], Reply]) -> RubricResult:
+def scored(said: Extraction, output: str, ask: Callable[[JudgeCall], JudgeReply]) -> RubricResult:
     (case,) = said.cases
     judges = {draft.ref: artifact(draft) for draft in said.drafts}
     assert case.rubric
-    reach = Reach(load=judges.__getitem__, ask=ask, model={"id": "m"})
+    reach = CheckContext(load=judges.__getitem__, ask=ask, model={"id": "m"})
     return evaluate({"id": "r", "version": "1.0.0"} | case.rubric.value, output, case.question, reach=reach)
 
 
@@ -82,10 +84,10 @@ def test_criteria_are_weighed_by_the_same_formula(
     said = taken(row(task_type="rubric_qa", rubric=rubric, metadata={"policy_id": policy} if policy else {}))
     assert said.cases[0].outcome is MigrationOutcome.MIGRATED
 
-    def ask(call: Call) -> Reply:
+    def ask(call: JudgeCall) -> JudgeReply:
         index = re.search(r"#(\d+)#", call.prompt)
         assert index
-        return Reply(replies[met[int(index[1])]])
+        return JudgeReply(replies[met[int(index[1])]])
 
     result = scored(said, "an answer", ask)
     expected = by_criteria(weights, met)
@@ -105,7 +107,7 @@ def test_a_choice_is_right_for_both(ids: list[str], data: st.DataObject) -> None
     word = data.draw(st.sampled_from([*ids, "AB", "", "\u212a", "C"]))
     answer = data.draw(st.sampled_from([word, word.lower(), f" ({word}).", f"{word})", [word], [word, ids[0]]]))
     output = json.dumps({"why": "because", "answer": answer}, ensure_ascii=False)
-    result = scored(said, output, lambda _: Reply("", problem="nobody asks"))
+    result = scored(said, output, lambda _: JudgeReply("", problem="nobody asks"))
     assert result.score == by_choice(correct, output)
 
 
@@ -114,22 +116,22 @@ def test_a_reference_is_graded_by_the_policys_judge() -> None:
     said = taken(row(**answers, metadata={"policy_id": "lexam_oq_v1"}))
     prompts: list[str] = []
 
-    def ask(call: Call) -> Reply:
+    def ask(call: JudgeCall) -> JudgeReply:
         prompts.append(call.prompt)
-        return Reply('{"score": 0.7}')
+        return JudgeReply('{"score": 0.7}')
 
     result = scored(said, "Three.", ask)
     assert result.score == Fraction(7, 10)
     assert result.verdict is Verdict.PASS
     assert "One.\nTwo." in prompts[0]
-    assert scored(said, "Three.", lambda _: Reply("no idea")).score == 0
+    assert scored(said, "Three.", lambda _: JudgeReply("no idea")).score == 0
 
 
 def test_the_letters_of_a_choice_are_not_enough() -> None:
     said = taken(
         row(task_type="mcq", choices=[{"id": "A", "text": "?"}, {"id": "B", "text": "!"}], correct_choice_ids=["B"])
     )
-    assert scored(said, "B is certainly not it", lambda _: Reply("")).score == 0
+    assert scored(said, "B is certainly not it", lambda _: JudgeReply("")).score == 0
 
 
 def test_a_description_that_is_no_text_is_no_criterion() -> None:

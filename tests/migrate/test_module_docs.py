@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from evalstore.checks import evaluate
 from evalstore.documents import read_json
 from evalstore.migration import MigrationOutcome, export, migrate
-from evalstore.migration.readers import read
+from evalstore.migration.extraction import LegacyCase, LegacySource
+from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import LegacyCase, LegacySource
 
 TABLE = load_tables("ai_best_practices")[0]
 MODES = ["recipe", "introspection", "execution"]
@@ -46,7 +46,7 @@ def crashes(case: Mapping[str, Any], *responses: str) -> bool:
 
 def migrated(case: dict[str, Any], dialect: str | None = None) -> LegacyCase:
     document = read_json(json.dumps({"evals": [{"id": "a", "prompt": "?", **case}]}), "evals.json")
-    return read(LegacySource(document, "evals.json", "", lambda _: None, dialect), TABLE).cases[0]
+    return run_reader(LegacySource(document, "evals.json", "", lambda _: None, dialect), TABLE).cases[0]
 
 
 def passes(case: LegacyCase, response: str) -> bool:

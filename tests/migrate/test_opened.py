@@ -12,15 +12,15 @@ import pytest
 
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError
-from evalstore.migration.fold import same
-from evalstore.migration.opened import parse_whole, parse_legacy, render_legacy
+from evalstore.migration.artifact_names import ArtifactNames
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
+from evalstore.migration.fold import is_same_data
+from evalstore.migration.opened import parse_legacy, parse_whole, render_legacy
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.plan import SourcePlan, plan_source
-from evalstore.migration.readers import give, give_beside
-from evalstore.migration.shelving import ArtifactNames
+from evalstore.migration.readers import restore_companions, restore_source
 from evalstore.migration.sources import find_sources
 from evalstore.migration.table import FormatTable, load_tables
-from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.model import Kind
 
 
@@ -113,10 +113,10 @@ def test_beside_a_file_that_was_named_alone_is_its_folder(tmp_path: Path) -> Non
     put(tmp_path / "a/here.json", "1")
     put(tmp_path / "up.json", "1")
     only = find_sources([path], tmp_path / "store")[0]
-    found = only.beside("/here.json")
+    found = only.read_companion("/here.json")
     assert found is not None
     assert found.file == "a/here.json"
-    assert only.beside("../up.json") is None
+    assert only.read_companion("../up.json") is None
 
 
 def taken(document: Document, rows: Document) -> Extraction:
@@ -137,7 +137,9 @@ def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> Non
     rows, broken = parse_legacy(b'{"q": 2}\n{"q": 3, "note": 1}\n', "rows.jsonl")
     table = replace(load_tables("openrubricrl")[0], mirrors={})
     legacy = LegacySource(document, "eval.json", "0", {"rows.jsonl": rows}.get, None, broken)
-    plan = plan_source(taken(document, rows), legacy, table, ArtifactNames(), beside={"rows.jsonl": rows}, there=lambda _: None)
+    plan = plan_source(
+        taken(document, rows), legacy, table, ArtifactNames(), beside={"rows.jsonl": rows}, there=lambda _: None
+    )
     assert [(entry.file, entry.line, entry.outcome) for entry in plan.entries] == [
         ("eval.json", 1, "migrated"),
         ("rows.jsonl", 1, "refused"),
@@ -146,8 +148,8 @@ def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> Non
     main = read_yaml(plan.files["datasets/x.yaml"].new, "x").value
     assert main["x_source"]["beside"] == {"rows.jsonl": []}
     assert main["questions"][1]["x_source"] == {"beside": "rows.jsonl", "pointer": "/1", "kept": {"q": 3, "note": 1}}
-    assert same(give(main, {}, table), document.value)
-    assert same(give_beside(main, table)["rows.jsonl"], rows.value)
+    assert is_same_data(restore_source(main, {}, table), document.value)
+    assert is_same_data(restore_companions(main, table)["rows.jsonl"], rows.value)
 
 
 def alone(read: Extraction, legacy: LegacySource, table: FormatTable) -> SourcePlan:
@@ -167,7 +169,7 @@ def test_a_broken_line_is_kept_as_it_stands(tmp_path: Path) -> None:
     assert [(entry.line, entry.outcome) for entry in plan.entries] == [(1, "migrated"), (2, "refused"), (3, "migrated")]
     main = read_yaml(plan.files["datasets/x.yaml"].new, "x").value
     assert [(item["line"], item["value"]) for item in main["x_unmapped"]] == [(2, '{"q": ')]
-    assert same(give(main, {}, table), json.loads('[{"q": 2}, {"q": 3}]'))
+    assert is_same_data(restore_source(main, {}, table), json.loads('[{"q": 2}, {"q": 3}]'))
     without = alone(Extraction("d", None, cases), legacy, table)
     assert without.files == {}
     assert "not JSON" in without.entries[0].reason

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalstore.checks import Reach, evaluate
+from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import read_json, write_json
 from evalstore.migration import MigrationOutcome
-from evalstore.migration.readers import read
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySource
+from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import ArtifactDraft, Extraction, LegacySource
-from evalstore.model import Artifact, Call, Reply
+from evalstore.model import Artifact, JudgeCall, JudgeReply
 
 TABLE = load_tables("openrubricrl")[0]
 CRITERION = {"name": "kind", "description": "Kind?", "weight": 1}
@@ -37,14 +37,14 @@ def reward(scale: dict[str, Any], reply: Any) -> Fraction:
 
 def taken(root: dict[str, Any], dialect: str | None = None) -> Extraction:
     document = read_json(write_json(root), "r.json")
-    return read(LegacySource(document, "r.json", "", lambda _: None, dialect), TABLE)
+    return run_reader(LegacySource(document, "r.json", "", lambda _: None, dialect), TABLE)
 
 
 def score(said: Extraction, ask: Any) -> Fraction | None:
     (case,) = said.cases
     (judge,) = said.drafts
     assert case.rubric
-    reach = Reach(load=lambda _: artifact(judge), ask=ask, model={"id": "m"})
+    reach = CheckContext(load=lambda _: artifact(judge), ask=ask, model={"id": "m"})
     return evaluate(
         case.rubric.value | {"id": "r", "version": "1.0.0"}, "an answer", {"id": "q", "input": "a task"}, reach=reach
     ).score
@@ -82,7 +82,7 @@ def test_the_score_is_the_reward(root: dict[str, Any], step: Any, data: st.DataO
     grade = Decimal(float(low + (high - low) * step / 20)) if isinstance(step, int) else step
     text = json.dumps({"score": float(grade)}) if isinstance(grade, Decimal) else "I would rather not say."
     said = taken(root)
-    found = score(said, lambda _: Reply(text))
+    found = score(said, lambda _: JudgeReply(text))
     if isinstance(grade, Decimal):
         assert found == reward(root["scale"], Decimal(str(float(grade))))
     else:
@@ -96,9 +96,9 @@ def test_the_score_is_the_reward(root: dict[str, Any], step: Any, data: st.DataO
 def test_the_judge_is_asked_once_and_reads_every_word(root: dict[str, Any]) -> None:
     prompts: list[str] = []
 
-    def ask(call: Call) -> Reply:
+    def ask(call: JudgeCall) -> JudgeReply:
         prompts.append(call.prompt)
-        return Reply('{"score": 1}')
+        return JudgeReply('{"score": 1}')
 
     score(taken(root), ask)
     (prompt,) = prompts
@@ -120,9 +120,9 @@ def test_one_check_a_criterion_where_that_is_asked_for() -> None:
     }
     said = taken(root, "exploded")
     assert said.cases[0].outcome is MigrationOutcome.LOSSY
-    assert score(said, lambda call: Reply('{"score": 4}' if "Kind?" in call.prompt else '{"score": 2}')) == Fraction(
-        7, 8
-    )
+    assert score(
+        said, lambda call: JudgeReply('{"score": 4}' if "Kind?" in call.prompt else '{"score": 2}')
+    ) == Fraction(7, 8)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evalstore.documents import read_json, read_row, read_yaml, write_json
 from evalstore.migration import MigrationOutcome, export, migrate
-from evalstore.migration.fold import same
+from evalstore.migration.fold import is_same_data
 
 KNOWN = [
     "skill_name", "skill_file", "evals", "behavioral_cases", "id", "prompt", "expected_output", "teaching",
@@ -100,7 +100,7 @@ def test_nothing_is_lost(raw: dict[str, Any], canaries: bool) -> None:  # noqa: 
             return
         assert set(texts(value)) - {"evals", "behavioral_cases"} <= kept(store) | set(KNOWN)
         given_back = export(to="ai_best_practices", store=store).files[0].text
-        assert same(read_json(given_back, "given").value, read_json(source.read_bytes(), "source").value)
+        assert is_same_data(read_json(given_back, "given").value, read_json(source.read_bytes(), "source").value)
         assert list(read_json(given_back, "given").value) == list(value)
         assert migrate([source], into=store, format="ai_best_practices").written == ()
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from evalstore.migration import MigrationOutcome, export, formats, migrate
-from evalstore.migration.fold import same
+from evalstore.migration import MigrationOutcome, export, list_formats, migrate
+from evalstore.migration.fold import is_same_data
 from evalstore.migration.opened import parse_whole
 
 SAMPLES = Path(__file__).resolve().parents[3] / "shared/samples"
-HERE = [name for name in formats() if (SAMPLES / name).is_dir()]
+HERE = [name for name in list_formats() if (SAMPLES / name).is_dir()]
 # What a migration cannot know: how well a judge agrees with people; and what it says itself, of checks no kind can say.
 EXPECTED = {"judge-unvalidated", "rubric-partial"}
 
@@ -31,7 +31,7 @@ def test_they_come_back_equal_as_data(format: str, tmp_path: Path) -> None:  # n
         given, original = (
             parse_whole((root / source.file).read_bytes(), source.file) for root in (tmp_path / "out", SAMPLES)
         )
-        assert same(given.value, original.value), source.file
+        assert is_same_data(given.value, original.value), source.file
 
 
 @each_format

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalstore.checks import Reach, evaluate
+from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import Document, read_json, write_json
 from evalstore.migration import MigrationOutcome
+from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.detect import detect_format
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySource
 from evalstore.migration.plan import plan_source
-from evalstore.migration.readers import read
-from evalstore.migration.shelving import ArtifactNames
+from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
-from evalstore.migration.taken import ArtifactDraft, Extraction, LegacySource
-from evalstore.model import Artifact, Call, Reply, RubricResult, Verdict
+from evalstore.model import Artifact, JudgeCall, JudgeReply, RubricResult, Verdict
 
 TABLE = load_tables("skill_creator")[0]
 # Words of every kind: white space counts, and what looks like a tag of a template is text.
@@ -47,14 +47,14 @@ def document(value: Any) -> Document:
 
 
 def taken(value: Any) -> Extraction:
-    return read(LegacySource(document(value), "evals.json", "", lambda _: None), TABLE)
+    return run_reader(LegacySource(document(value), "evals.json", "", lambda _: None), TABLE)
 
 
-def graded(said: Extraction, ask: Callable[[Call], Reply]) -> RubricResult:
+def graded(said: Extraction, ask: Callable[[JudgeCall], JudgeReply]) -> RubricResult:
     (case,) = said.cases
     assert case.rubric
     judges = {draft.ref: artifact(draft) for draft in said.drafts}
-    reach = Reach(load=lambda ref: judges[str(ref)], ask=ask, model={"id": "m"})
+    reach = CheckContext(load=lambda ref: judges[str(ref)], ask=ask, model={"id": "m"})
     rubric = case.rubric.value | {"id": case.rubric.id, "version": "1.0.0"}
     return evaluate(rubric, "an answer", case.question, reach=reach)
 
@@ -84,9 +84,9 @@ def test_the_score_is_the_pass_rate(
     case = {"id": 1, "prompt": "Go", key: [shape(text) for shape, text in statements]}
     seen: list[str] = []
 
-    def ask(call: Call) -> Reply:
+    def ask(call: JudgeCall) -> JudgeReply:
         seen.append(asked_about(call.prompt))
-        return Reply(json.dumps({"verdict": "yes" if holds(seen[-1]) else "no"}))
+        return JudgeReply(json.dumps({"verdict": "yes" if holds(seen[-1]) else "no"}))
 
     said = taken({"skill_name": "s", root: [case]} if root else [case])
     assert said.cases[0].outcome is MigrationOutcome.MIGRATED
@@ -99,9 +99,9 @@ def test_the_score_is_the_pass_rate(
 
 def test_a_judge_that_cannot_answer_proves_nothing_either_way() -> None:
     said = taken([{"prompt": "Go", "assertions": ["a", "b"]}])
-    result = graded(said, lambda call: Reply('{"verdict": "no"}' if "b" in asked_about(call.prompt) else "well"))
+    result = graded(said, lambda call: JudgeReply('{"verdict": "no"}' if "b" in asked_about(call.prompt) else "well"))
     assert result.score == 0
-    assert graded(said, lambda _: Reply("well")).score is None
+    assert graded(said, lambda _: JudgeReply("well")).score is None
 
 
 @pytest.mark.parametrize("kind", ["file_exists", "content_contains", "content_matches"])
@@ -110,7 +110,9 @@ def test_a_statement_about_files_is_left_and_said(kind: str) -> None:
     for statements in ([typed], [typed, "It is short."]):
         (case,) = taken([{"prompt": "Go", "assertions": statements}]).cases
         assert case.outcome is MigrationOutcome.LOSSY
-        assert [(note.outcome, note.pointer) for note in case.notes] == [(MigrationOutcome.UNMAPPED, (0, "assertions", 0))]
+        assert [(note.outcome, note.pointer) for note in case.notes] == [
+            (MigrationOutcome.UNMAPPED, (0, "assertions", 0))
+        ]
         assert case.rubric
         assert [item["value"] for item in case.rubric.value["x_unmapped"]] == [typed]
         assert len(case.rubric.value["checks"]) == 1
@@ -133,7 +135,7 @@ def test_criteria_have_the_weights_of_the_file(criteria: Any, weights: Any, scor
     }
     said = taken(root)
     assert said.cases[0].outcome is MigrationOutcome.LOSSY
-    result = graded(said, lambda call: Reply('{"verdict": "%s"}' % ("no" if "two: b" in call.prompt else "yes")))
+    result = graded(said, lambda call: JudgeReply('{"verdict": "%s"}' % ("no" if "two: b" in call.prompt else "yes")))
     assert result.score == score
 
 
@@ -155,7 +157,9 @@ def test_weights_that_are_none_of_a_criterion_are_said() -> None:
         {"test_cases": cases, "scoring": {"weights": {"one": 2, "two": 1, "three": "x"}}, "triggers": TRIGGERS}
     )
     at = [("triggers",), ("scoring", "weights", "two"), ("scoring", "weights", "three")]
-    assert [(note.pointer, note.outcome) for note in said.notes] == [(pointer, MigrationOutcome.UNMAPPED) for pointer in at]
+    assert [(note.pointer, note.outcome) for note in said.notes] == [
+        (pointer, MigrationOutcome.UNMAPPED) for pointer in at
+    ]
 
 
 def test_an_id_used_very_often_costs_no_more_than_others() -> None:
@@ -185,7 +189,7 @@ def test_no_value_is_a_crash_and_every_case_is_spoken_of(rows: list[Any], key: s
     said = taken(root)
     assert len(said.cases) == len(rows)
     assert all(case.reasons for case in said.cases)
-    names = [case.question["id"] for case in said.cases if not case.refused]
+    names = [case.question["id"] for case in said.cases if not case.is_set_aside]
     assert len(names) == len(set(names))
     legacy = LegacySource(document(root), "evals.json", "", lambda _: None)
     plan = plan_source(said, legacy, TABLE, ArtifactNames(), beside={}, there=lambda _: None)

@@ -13,11 +13,11 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError, UsageError
-from evalstore.migration import MigrationOutcome, formats, migrate
-from evalstore.migration.names import make_slug
+from evalstore.migration import MigrationOutcome, list_formats, migrate
+from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.table import load_tables
 from evalstore.model import is_id
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 from evalstore.schemas import compile_schema
 
 SUITE = json.dumps({"skill_name": "given", "evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"]}]})
@@ -33,10 +33,10 @@ def names(*paths: Path, into: Path) -> list[str]:
     return [source.file for source in migrate(paths, into=into, dry_run=True).sources]
 
 
-@pytest.mark.parametrize("name", formats())
+@pytest.mark.parametrize("name", list_formats())
 def test_every_table_is_valid_and_named_by_its_format(name: str) -> None:
-    schema = json.loads((folder("schema") / "migration.schema.json").read_text("utf-8"))
-    table = read_yaml((folder("migrations") / f"{name}.yaml").read_bytes(), name).value
+    schema = json.loads((find_resource_folder("schema") / "migration.schema.json").read_text("utf-8"))
+    table = read_yaml((find_resource_folder("migrations") / f"{name}.yaml").read_bytes(), name).value
     assert list(compile_schema(schema).violations(table)) == []
     assert table["format"] == name
     assert [sign["confidence"] for sign in table["signs"]] == sorted(
@@ -245,7 +245,9 @@ def test_what_hardly_looks_like_it_is_taken_when_told(tmp_path: Path) -> None:
     path = put(tmp_path / "evals.json", json.dumps({"evals": [{"id": 1, "prompt": "?"}]}))
     assert [entry.outcome for entry in migrate([path], into=tmp_path).entries] == [MigrationOutcome.UNMAPPED]
     told = migrate([path], into=tmp_path, format="ai_best_practices")
-    assert [(entry.outcome, entry.rubric) for entry in told.entries] == [(MigrationOutcome.MIGRATED, "rubric/any_answer@1.0.0")]
+    assert [(entry.outcome, entry.rubric) for entry in told.entries] == [
+        (MigrationOutcome.MIGRATED, "rubric/any_answer@1.0.0")
+    ]
 
 
 @pytest.mark.parametrize(

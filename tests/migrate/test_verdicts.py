@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from evalstore.checks import evaluate
 from evalstore.documents import read_json, read_yaml
 from evalstore.migration import MigrationOutcome, migrate
-from evalstore.migration.readers import read
+from evalstore.migration.extraction import LegacyCase, LegacySource
+from evalstore.migration.readers import run_reader
 from evalstore.migration.table import FormatTable, load_tables
-from evalstore.migration.taken import LegacyCase, LegacySource
 
 VECTORS = Path(__file__).resolve().parents[3] / "shared/vectors/legacy_grader_vectors.json"
 SAMPLES = Path(__file__).resolve().parents[3] / "shared/samples/ai_best_practices"
@@ -31,7 +31,7 @@ needs_php = pytest.mark.skipif(not HAS_PHP, reason="the legacy grader asks `php 
 
 def migrated(case: dict[str, Any], table: FormatTable = TABLE) -> LegacyCase:
     document = read_json(json.dumps({"evals": [{"id": 1, "prompt": "?", **case}]}), "evals.json")
-    return read(LegacySource(document, "evals.json", "", lambda _: None), table).cases[0]
+    return run_reader(LegacySource(document, "evals.json", "", lambda _: None), table).cases[0]
 
 
 def passes(case: LegacyCase, response: str) -> bool:
@@ -136,7 +136,9 @@ RESPONSES = st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text
 def test_any_case_and_any_output(legacy: ModuleType, case: dict[str, Any], response: str) -> None:
     read = migrated(case)
     # Some values crash only when there is a heading to compare them with.
-    assert (read.outcome is MigrationOutcome.REFUSED) == (crashes(legacy, response, case) or crashes(legacy, "# a", case))
+    assert (read.outcome is MigrationOutcome.REFUSED) == (
+        crashes(legacy, response, case) or crashes(legacy, "# a", case)
+    )
     if read.outcome is MigrationOutcome.REFUSED:
         return
     graded = legacy.grade_case(response, case)["passed"] if asks(read) else legacy.run_case(response, case)

@@ -17,9 +17,9 @@ import pytest
 
 from evalstore.errors import ConflictError, LoadError, RefusedError
 from evalstore.migration import migrate
+from evalstore.migration.planned_writes import render_text
 from evalstore.migration.sources import LegacyFile
-from evalstore.migration.texts import render_text
-from evalstore.migration.write import STAGE, staged
+from evalstore.migration.write import STAGE, open_stage
 
 Suite = Callable[..., Path]
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,8 +141,8 @@ def test_a_store_that_cannot_be_written_stays_as_it_was(suite: Suite, nobody: Pa
 def test_rows_that_nobody_could_read_again_are_refused(
     suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, said: str
 ) -> None:
-    monkeypatch.setattr("evalstore.migration.texts._ROWS_FROM", 0)
-    monkeypatch.setattr(f"evalstore.migration.texts.{limit}", 300)
+    monkeypatch.setattr("evalstore.migration.planned_writes._ROWS_FROM", 0)
+    monkeypatch.setattr(f"evalstore.migration.planned_writes.{limit}", 300)
     short = {"must_contain_any": ["a"]}
     source = suite(*[short] * 4) if limit == "_ROWS_TO" else suite(short, short | {"expected_output": "x" * 300})
     report = migrate([source], into=tmp_path / "store")
@@ -273,7 +273,7 @@ def test_what_others_refer_to_moves_before_them(tmp_path: Path, monkeypatch: pyt
         "judges/b.yaml",
     ]
     moved: list[str] = []
-    with staged(tmp_path) as stage:
+    with open_stage(tmp_path) as stage:
         for path in paths:
             stage.add(path, b"x")
         real = os.rename

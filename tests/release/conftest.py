@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalstore.documents import read_yaml
-from evalstore.release import Released, Status, bump, status
+from evalstore.release import Released, Status, bump, read_status
 from evalstore.store import ArtifactStore
 
 JUDGE = """\
@@ -67,7 +67,7 @@ class Shop:
 
     def status(self) -> Status:
         with ArtifactStore.open(self.root) as store:
-            return status(store)
+            return read_status(store)
 
     def tags(self) -> list[str]:
         return self.git("tag", "--list").split()

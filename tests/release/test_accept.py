@@ -17,10 +17,10 @@ from jsonschema import Draft202012Validator
 
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError
-from evalstore.release import bump, status
+from evalstore.release import bump, read_status
 from evalstore.release.accept import AcceptOptions, accept
 from evalstore.report.status import document
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 from evalstore.store import ArtifactStore
 
 FILE = ".evalstore/accepted.yaml"
@@ -66,18 +66,18 @@ class Shop:
 
     def json(self, *argv: str, code: int = 0) -> Any:
         document = json.loads(self.run(*argv, "--format", "json", code=code).out)
-        schema = json.loads((folder("schema") / f"output/{argv[0]}.schema.json").read_text("utf-8"))
+        schema = json.loads((find_resource_folder("schema") / f"output/{argv[0]}.schema.json").read_text("utf-8"))
         Draft202012Validator(schema).validate(document)
         return document
 
     def status(self) -> Any:
         """Return what `evalstore status --format json` prints, without a process of its own."""
         with ArtifactStore.open(self.root) as store:
-            return document(status(store, today=datetime.now(UTC).date()))
+            return document(read_status(store, today=datetime.now(UTC).date()))
 
     def prints(self, ref: str) -> list[str]:
         with ArtifactStore.open(self.root) as store:
-            artifacts = status(store).artifacts
+            artifacts = read_status(store).artifacts
         return [finding.fingerprint for one in artifacts if one.ref == ref for finding in one.findings]
 
     def accept(self, ref: str = "judge/accuracy", *more: str) -> Any:
@@ -279,7 +279,7 @@ def test_it_ends_after_its_day(shop: Shop) -> None:
 def test_its_last_day_is_the_last_day_everywhere(shop: Shop, today: date | None, needed: str, found: list[str]) -> None:
     shop.accept("judge/accuracy", "--until", "2999-12-31")
     with ArtifactStore.open(shop.root) as store:
-        seen = status(store, today=today)
+        seen = read_status(store, today=today)
         released = bump(store, ["judge/accuracy"], dry_run=True, today=today).released
     assert [str(one.required_bump) for one in seen.artifacts] == [str(one.bump) for one in released] == [needed]
     assert [one.rule for one in seen.findings] == found

@@ -11,7 +11,7 @@ from evalstore.errors import LoadError, RefError, RefusedError, UsageError
 from evalstore.model import parse_ref
 from evalstore.release import ReleasedVersion
 from evalstore.store import ArtifactStore
-from evalstore.store.history import read_history
+from evalstore.store.listing import read_history
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 

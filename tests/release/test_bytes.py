@@ -10,8 +10,8 @@ import pytest
 
 from evalstore.documents import encode, read_row, read_yaml
 from evalstore.model import Artifact, Kind
-from evalstore.release.moves import move_lines, move_pins, move_row
-from evalstore.release.step import _at
+from evalstore.release.moves import move_pins_in_rows, move_artifact_pins, move_row_pin
+from evalstore.release.step import _set_version
 from evalstore.versions import parse_version
 
 SEED = 20260907
@@ -81,7 +81,7 @@ def check_files(count: int) -> int:
     for _ in range(count):
         text = template(random)
         before = artifact(filled(text, OLD, PIN).decode(), Kind.RUBRIC)
-        after = _at(move_pins(before, {PIN: MOVED}), parse_version(NEW))
+        after = _set_version(move_artifact_pins(before, {PIN: MOVED}), parse_version(NEW))
         assert encode(after.document) == filled(text, NEW, MOVED), text
         moved += "@P" in text
     return moved
@@ -104,9 +104,9 @@ def check_rows(count: int) -> int:
     pairs = [row(random) for _ in range(count)]
     moves = {PIN: MOVED}
     before, after = ("".join(side).encode() for side in zip(*pairs, strict=True))
-    assert b"".join(move_lines(io.BytesIO(before), moves)) == after
+    assert b"".join(move_pins_in_rows(io.BytesIO(before), moves)) == after
     for old, new in pairs:
-        assert read_row(new.encode(), "f", 1) == move_row(read_row(old.encode(), "f", 1), moves)
+        assert read_row(new.encode(), "f", 1) == move_row_pin(read_row(old.encode(), "f", 1), moves)
     return sum(old != new for old, new in pairs)
 
 

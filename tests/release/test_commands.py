@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 from evalstore.schemas import compile_schema
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 
@@ -19,7 +19,7 @@ Cli = Callable[..., Any]
 def document(cli: Cli, shop: Shop, command: str, *words: str) -> tuple[int, Any]:
     ran = cli("-C", shop.root, command, *words, "--format", "json")
     answer = json.loads(ran.out)
-    schema = json.loads((folder("schema") / "output" / f"{command}.schema.json").read_text())
+    schema = json.loads((find_resource_folder("schema") / "output" / f"{command}.schema.json").read_text())
     assert list(compile_schema(schema).violations(answer)) == []
     return ran.code, answer
 

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from evalstore.errors import ConflictError, RefusedError
-from evalstore.release import publish, settle
-from evalstore.release.site import locked
+from evalstore.release import publish
 from evalstore.report.status import text as told
 from evalstore.store import ArtifactStore
+from evalstore.transactions import recovery as settle
+from evalstore.transactions.locking import lock_repository
 from evalstore.versions import Bump
 from tests.release.conftest import Shop, check_sound, rubric
 
@@ -292,7 +293,7 @@ def test_status_names_a_bump_that_was_killed_until_it_is_finished(released: Shop
     released.write(".git/evalstore/journal.json", json.dumps({**journal, "released": journal["released"] * 4}))
     assert released.status().interrupted == "a bump of 4 artifacts was interrupted: the same bump again finishes it"
     released.write(".git/evalstore/journal.json", json.dumps(journal))
-    with ArtifactStore.open(released.root) as store, locked(store, {}):
+    with ArtifactStore.open(released.root) as store, lock_repository(store, {}):
         assert released.status().interrupted is None  # it is at work
     released.bump("rubric/tone")
     assert released.status().interrupted is None
@@ -337,7 +338,7 @@ def test_a_bump_that_finds_the_lock_held_gives_up_after_a_while(
 ) -> None:
     import fcntl
 
-    from evalstore.release import site
+    from evalstore.transactions import locking as site
 
     monkeypatch.setattr(site, "_TRIES", 2)
     change(released, 1)

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.integrity import Verified, check_lock, lock, verify
+from evalstore.integrity import Verification, check_lock, lock, verify
 from evalstore.store import ArtifactStore
-from evalstore.store.catalog import list_artifacts
-from evalstore.store.line_ends import normalize_pieces
+from evalstore.store.listing import list_artifacts
+from evalstore.store.working_files import normalize_pieces
 from tests.release.conftest import JUDGE, Shop, rubric
 
 FILES = ("rubrics/tone.yaml", "judges/accuracy.yaml", "datasets/web.yaml", "datasets/web.jsonl")
@@ -41,7 +41,7 @@ def fresh(shop: Shop) -> Shop:
     return shop
 
 
-def looked(shop: Shop, question: Callable[[ArtifactStore], Verified]) -> Verified:
+def looked(shop: Shop, question: Callable[[ArtifactStore], Verification]) -> Verification:
     with ArtifactStore.open(shop.root) as store:
         return question(store)
 

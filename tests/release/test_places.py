@@ -10,9 +10,10 @@ import pytest
 
 from evalstore.errors import ConflictError, GitError, RefusedError
 from evalstore.release import ArtifactState, VersionRule, bump, web
-from evalstore.store import ArtifactStore, blobs, index
+from evalstore.store import ArtifactStore, index
+from evalstore.store import working_files as blobs
 from evalstore.store.artifacts import ARTIFACT_LIMIT
-from evalstore.store.catalog import list_artifacts
+from evalstore.store.listing import list_artifacts
 from tests.release.conftest import Shop, check_sound, rubric
 
 HOOKS = [

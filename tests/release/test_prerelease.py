@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import RefusedError, UsageError
-from evalstore.release.policy import check_label, next_prerelease
+from evalstore.release.policy import check_prerelease_label, choose_prerelease
 from evalstore.versions import Bump, parse_version
 from tests.release.conftest import Shop, check_sound, rubric
 
@@ -36,15 +36,15 @@ def test_the_next_of_a_label(final: str, label: str, known: list[str], working: 
     versions = [parse_version(version) for version in known]
     if expected == "2.0.0-rc.1" and "2.0.0-rc.one" in known:
         with pytest.raises(RefusedError, match=r"2\.0\.0-rc\.1 would come before the released 2\.0\.0-rc\.one"):
-            next_prerelease(parse_version(final), label, versions, parse_version(working))
+            choose_prerelease(parse_version(final), label, versions, parse_version(working))
         return
-    assert str(next_prerelease(parse_version(final), label, versions, parse_version(working))) == expected
+    assert str(choose_prerelease(parse_version(final), label, versions, parse_version(working))) == expected
 
 
 @pytest.mark.parametrize("known", ["2.0.0-rc.1", "2.0.0"])
 def test_a_pre_release_does_not_come_after_what_it_prepares(known: str) -> None:
     with pytest.raises(RefusedError, match=r"2\.0\.0-beta\.1 would come before the released 2\.0\.0"):
-        next_prerelease(parse_version("2.0.0"), "beta", [parse_version(known)], parse_version("1.0.0"))
+        choose_prerelease(parse_version("2.0.0"), "beta", [parse_version(known)], parse_version("1.0.0"))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_pre_release_does_not_come_after_what_it_prepares(known: str) -> None:
 )
 def test_what_cannot_name_a_pre_release(label: str) -> None:
     with pytest.raises(UsageError, match="cannot name a pre-release"):
-        check_label(label)
+        check_prerelease_label(label)
 
 
 def refs(shop: Shop, **options: Any) -> list[str]:

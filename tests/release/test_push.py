@@ -15,10 +15,11 @@ import pytest
 
 from evalstore.errors import GitError, RefusedError, UsageError
 from evalstore.release import Push, PushOutcome
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 from evalstore.schemas import compile_schema
 from evalstore.store import ArtifactStore, remote
-from evalstore.store.own import ConfigSetting, own_repository
+from evalstore.store.git_config import ConfigSetting
+from evalstore.store.scratch import open_scratch_repository
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 from tests.release.line import Line, serving
@@ -531,16 +532,18 @@ def test_a_token_that_a_build_server_put_into_the_clone_goes_along(released: Sho
     headers = [ConfigSetting("http.https://example.org/.extraheader", header)]
     odd = [ConfigSetting("http.a.extraheader", "x\ny\t]"), ConfigSetting("a.b c.d", "\n[core]\n")]
     with ArtifactStore.open(released.root) as store:
-        with own_repository(store.git, 40, headers) as own:
+        with open_scratch_repository(store.git, 40, headers) as own:
             asked = ("config", "--get-urlmatch", "http.extraheader", "https://example.org/far.git")
             assert own.run(*asked).decode() == f"{header}\n"
-            assert own.ask("config", "--get-urlmatch", "http.extraheader", "https://example.com/far.git") is None
-        with own_repository(store.git, 40, odd) as own:
+            assert (
+                own.run_or_none("config", "--get-urlmatch", "http.extraheader", "https://example.com/far.git") is None
+            )
+        with open_scratch_repository(store.git, 40, odd) as own:
             for key, value in odd:
                 assert own.run("config", "--null", "--get", key).decode() == f"{value}\0"
         with (
             pytest.raises(GitError, match="control character"),
-            own_repository(store.git, 40, [ConfigSetting("a.b", "\x1b")]),
+            open_scratch_repository(store.git, 40, [ConfigSetting("a.b", "\x1b")]),
         ):
             pass
 
@@ -595,7 +598,7 @@ def test_nobody_to_let_us_in(released: Shop, far: Far, line: Line) -> None:
 def document(cli: Cli, shop: Shop, *words: str) -> tuple[int, Any]:
     ran = cli("-C", shop.root, "bump", *words, "--format", "json")
     answer = json.loads(ran.out)
-    schema = json.loads((folder("schema") / "output/bump.schema.json").read_text())
+    schema = json.loads((find_resource_folder("schema") / "output/bump.schema.json").read_text())
     assert list(compile_schema(schema).violations(answer)) == []
     return ran.code, answer
 

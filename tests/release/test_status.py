@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.release import ArtifactState, VersionRule, status
+from evalstore.release import ArtifactState, VersionRule, read_status
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, judged, rubric
@@ -324,7 +324,7 @@ def test_the_order_is_that_of_the_names(shop: Shop) -> None:
     shop.write("judges/accuracy.yaml", JUDGE)
     shop.write("rubrics/alpha.yaml", rubric("alpha"))
     with ArtifactStore.open(shop.root) as store:
-        assert [one.ref for one in status(store).artifacts] == ["judge/accuracy", "rubric/alpha", "rubric/tone"]
+        assert [one.ref for one in read_status(store).artifacts] == ["judge/accuracy", "rubric/alpha", "rubric/tone"]
 
 
 def test_the_text_says_what_moved_how_far_a_change_reaches_and_what_stays_behind(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evalstore.model import parse_ref
-from evalstore.release.track import Track, track
-from evalstore.resources import folder
+from evalstore.release.track import ReleaseLog, read_release_log
+from evalstore.resources import find_resource_folder
 from evalstore.schemas import compile_schema
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
@@ -23,9 +23,9 @@ def release(shop: Shop, text: str, path: str = "rubrics/tone.yaml", **options: A
     shop.bump(**options)
 
 
-def tracked(shop: Shop, ref: str = "rubric/tone", **options: Any) -> Track:
+def tracked(shop: Shop, ref: str = "rubric/tone", **options: Any) -> ReleaseLog:
     with ArtifactStore.open(shop.root) as store:
-        return track(store, parse_ref(ref), **options)
+        return read_release_log(store, parse_ref(ref), **options)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def long(released: Shop) -> Shop:
     return released
 
 
-def rows(found: Track) -> list[tuple[Any, ...]]:
+def rows(found: ReleaseLog) -> list[tuple[Any, ...]]:
     return [
         (str(one.logged.version), one.before and str(one.before), one.required, one.rules, str(one.since))
         for one in found.releases
@@ -167,7 +167,7 @@ def test_the_text(long: Shop, cli: Cli) -> None:
 @pytest.mark.parametrize("words", [(), ("--short",), ("--all",)])
 def test_the_document_is_what_its_schema_says(long: Shop, cli: Cli, words: tuple[str, ...]) -> None:
     document = json.loads(cli("-C", long.root, "log", "rubric/tone", "--format", "json", *words).out)
-    schema = json.loads((folder("schema") / "output/log.schema.json").read_text("utf-8"))
+    schema = json.loads((find_resource_folder("schema") / "output/log.schema.json").read_text("utf-8"))
     assert list(compile_schema(schema).violations(document)) == []
     assert document["comparable_since"] == (None if words == ("--short",) else "2.0.0")
 

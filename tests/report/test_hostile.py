@@ -22,7 +22,7 @@ from evalstore.report.formats import render as formatted
 from evalstore.report.formats.failure import annotation
 from evalstore.report.problems import Report
 from evalstore.report.screen import COLOURS, Screen
-from evalstore.text import inert
+from evalstore.text import escape_ci_commands
 
 _SPEC = importlib.util.spec_from_file_location("payloads", Path(__file__).with_name("payloads.py"))
 assert _SPEC
@@ -68,7 +68,7 @@ RESULTS = {"validate": findings, "diff": diff}
 def shown(result: Any, format_: str) -> str:
     """Return what the command prints."""
     told = render(result, format_, screen=Screen(80, COLOURS))
-    return told if format_ == "github" else inert(told)
+    return told if format_ == "github" else escape_ci_commands(told)
 
 
 def acts(text: str, allowed: str = "\n") -> list[str]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from evalstore.report.formats.markdown import code, prose
-from evalstore.text import inert, printable
+from evalstore.text import escape_ci_commands, make_printable
 
 WORDS = st.lists(
     st.one_of(
@@ -36,7 +36,7 @@ def read(markdown: str) -> tuple[list[str], str]:
 def test_words_are_words(text: str) -> None:
     kinds, seen = read(f"so: {prose(text)} .")
     assert set(kinds) <= {"text", "text_special"}
-    assert seen.replace("\u200b", "") == f"so: {printable(text)} ."
+    assert seen.replace("\u200b", "") == f"so: {make_printable(text)} ."
 
 
 @settings(max_examples=400)
@@ -48,13 +48,13 @@ def test_words_are_words(text: str) -> None:
 def test_code_is_one_piece_of_code(text: str) -> None:
     kinds, seen = read(f"so: {code(text)} .")
     assert kinds == ["text", "code_inline", "text"]
-    assert seen.removeprefix("so: ").removesuffix(" .").strip() == printable(text).strip()
+    assert seen.removeprefix("so: ").removesuffix(" .").strip() == make_printable(text).strip()
 
 
 @settings(max_examples=400)
 @given(WORDS)
 def test_a_line_of_a_log_is_no_command_and_is_inert_once(text: str) -> None:
-    safe = inert(text)
+    safe = escape_ci_commands(text)
     assert "##[" not in safe
     assert not any(line.strip().startswith("::") for line in safe.split("\n"))
-    assert inert(safe) == safe
+    assert escape_ci_commands(safe) == safe

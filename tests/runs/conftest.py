@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from evalstore.model import CheckResult, Output, Unscored, Verdict
-from evalstore.runs import CheckSummary, Pinned, Row, Run, drafted
+from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
+from evalstore.runs import CheckSummary, UsedArtifact, GradedRow, Run, write_run
 
-PINNED = Pinned("rubric/tone@1.0.0", "1.0.0", "0" * 64, "1" * 64, "2" * 40, "rubric/tone@1.0.0")
+PINNED = UsedArtifact("rubric/tone@1.0.0", "1.0.0", "0" * 64, "1" * 64, "2" * 40, "rubric/tone@1.0.0")
 CHECKS = (
     CheckResult("a", "regex", Fraction(1, 3), Verdict.FAIL, "no \x00 match", None, "regex 1"),
-    CheckResult("b", "llm_judge", None, Verdict.UNSCORED, "", Unscored.MISSING),
+    CheckResult("b", "llm_judge", None, Verdict.UNSCORED, "", UnscoredReason.MISSING),
     CheckResult("d", "llm_judge", Fraction(2, 3), Verdict.PASS, "said so", None, "pine-2-0613", "ab" * 32),
-    CheckResult("c", "llm_judge", None, Verdict.UNSCORED, "no\nendpoint", Unscored.ERROR),
+    CheckResult("c", "llm_judge", None, Verdict.UNSCORED, "no\nendpoint", UnscoredReason.ERROR),
 )
 ROWS = (
-    Row("plain", "Q?", ("a", "b"), Output("A."), Fraction(1), Verdict.PASS, PINNED.ref, PINNED.digest, CHECKS),
-    Row("none", "", (), Output(""), None, Verdict.UNSCORED, "", "", (), "the question names no rubric"),
-    Row("\u2028 \x85 \x00", "\ufeff", ("\n",), Output("\r\u2029🦊"), Fraction(2, 3), Verdict.FAIL, "", "", group="g"),
-    Row(
+    GradedRow("plain", "Q?", ("a", "b"), Output("A."), Fraction(1), Verdict.PASS, PINNED.ref, PINNED.digest, CHECKS),
+    GradedRow("none", "", (), Output(""), None, Verdict.UNSCORED, "", "", (), "the question names no rubric"),
+    GradedRow("\u2028 \x85 \x00", "\ufeff", ("\n",), Output("\r\u2029🦊"), Fraction(2, 3), Verdict.FAIL, "", "", group="g"),
+    GradedRow(
         "tools",
         "Use them.",
         (),
@@ -36,8 +36,8 @@ ROWS = (
         PINNED.digest,
         reason="required and failed: a",
     ),
-    Row("no tools", "Do not.", (), Output("Done.", ()), Fraction(0), Verdict.FAIL, "", ""),
-    Row(
+    GradedRow("no tools", "Do not.", (), Output("Done.", ()), Fraction(0), Verdict.FAIL, "", ""),
+    GradedRow(
         "chat",
         "Use it.",
         (),
@@ -55,7 +55,7 @@ RUN = Run(
     name="small",
     at="1.000000",
     model="org/m",
-    dataset=Pinned("dataset/small@worktree", "", "3" * 64, "4" * 64),
+    dataset=UsedArtifact("dataset/small@worktree", "", "3" * 64, "4" * 64),
     rubrics=(PINNED,),
     outputs_sha256="5" * 64,
     score=Fraction(2, 3),
@@ -71,7 +71,7 @@ RUN = Run(
 
 
 @pytest.fixture
-def rows() -> tuple[Row, ...]:
+def rows() -> tuple[GradedRow, ...]:
     return ROWS
 
 
@@ -85,11 +85,11 @@ def run() -> Run:
 def written(tmp_path: Path) -> Callable[..., Run]:
     """Write a run with rows into `tmp_path/runs`."""
 
-    def write(run: Run = RUN, rows: tuple[Row, ...] = ROWS) -> Run:
-        with drafted(tmp_path / "runs", "small") as draft:
+    def write(run: Run = RUN, rows: tuple[GradedRow, ...] = ROWS) -> Run:
+        with write_run(tmp_path / "runs", "small") as draft:
             for row in rows:
-                draft.add(row, run)
-            return draft.finish(run)
+                draft.write_row(row, run)
+            return draft.publish(run)
 
     return write
 

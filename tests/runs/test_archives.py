@@ -16,7 +16,7 @@ import pytest
 
 from evalstore.errors import EvalstoreError, LimitError, LoadError, Place
 from evalstore.model import Output
-from evalstore.runs import Recorded, read_outputs
+from evalstore.runs import StoredOutput, read_outputs
 
 STORED, DEFLATED, ZSTD = 0, 8, 93
 
@@ -85,14 +85,14 @@ def archive(tmp_path: Path) -> Callable[..., Path]:
 def test_every_way_of_packing_that_inspect_has_used_is_unpacked(method: int, archive: Callable[..., Path]) -> None:
     data = sample("a", "x" * 500_000 + "🦊")
     path = archive(HEADER, member("samples/a_epoch_1.json", data, method), member("summaries.json", b"[NaN]"))
-    assert list(read_outputs(path)) == [Recorded("a", Output("x" * 500_000 + "🦊", ()), 1, "m")]
+    assert list(read_outputs(path)) == [StoredOutput("a", Output("x" * 500_000 + "🦊", ()), 1, "m")]
 
 
 def test_of_several_members_with_one_name_the_last_counts(archive: Callable[..., Path]) -> None:
     path = archive(
         SAMPLE, HEADER, replace(HEADER, name="_journal/start.json"), member(SAMPLE.name, sample("a", "again"))
     )
-    assert [found.output.text for found in read_outputs(path) if isinstance(found, Recorded)] == ["again"]
+    assert [found.output.text for found in read_outputs(path) if isinstance(found, StoredOutput)] == ["again"]
 
 
 def test_names_are_never_paths(archive: Callable[..., Path], tmp_path: Path) -> None:

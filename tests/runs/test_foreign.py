@@ -10,7 +10,7 @@ import pytest
 
 from evalstore.errors import LoadError
 from evalstore.model import Output, Verdict
-from evalstore.runs import LeftOut, Recorded, Run, read_outputs, read_rows, read_run, samples_of
+from evalstore.runs import LeftOut, StoredOutput, Run, read_outputs, read_rows, read_run, samples_of
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_every_published_row_is_read(samples: Path) -> None:
     for path in sorted((samples / "instance").iterdir()):
         records = [json.loads(line) for line in path.read_bytes().splitlines()]
         assert list(read_outputs(path)) == [
-            Recorded(record["sample_id"], Output(record["output"]["raw"][0]), line, record["model_id"], instance=True)
+            StoredOutput(record["sample_id"], Output(record["output"]["raw"][0]), line, record["model_id"], from_eee_row=True)
             for line, record in enumerate(records, 1)
         ]
 
@@ -94,7 +94,7 @@ CALLS = ({"name": "f", "args": {"x": "1"}}, {"name": "g", "args": {}})
 )
 def test_outputs_of_older_versions_are_found(row: dict[str, Any], output: Output, lines: Callable[..., Path]) -> None:
     (recorded,) = read_outputs(lines({"sample_id": "1", **row}))
-    assert recorded == Recorded("1", output, 1, instance=True)
+    assert recorded == StoredOutput("1", output, 1, from_eee_row=True)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_outputs_of_older_versions_are_found(row: dict[str, Any], output: Output
 def test_a_row_whose_model_gave_no_output_is_left_out(row: dict[str, Any], lines: Callable[..., Path]) -> None:
     assert list(read_outputs(lines({"sample_id": "1", **row}, {"id": "2", "output": ""}))) == [
         LeftOut("1", 1, "the model gave no output"),
-        Recorded("2", Output(""), 2),
+        StoredOutput("2", Output(""), 2),
     ]
 
 

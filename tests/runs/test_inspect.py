@@ -18,7 +18,7 @@ import pytest
 
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.model import Output
-from evalstore.runs import Choice, LeftOut, Recorded, read_outputs, samples_of
+from evalstore.runs import SeriesFilter, LeftOut, StoredOutput, read_outputs, samples_of
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
 Logged = Callable[..., Path]
@@ -108,11 +108,11 @@ def test_a_real_log_gives_what_inspect_reads_in_it(log_format: str, logged: Logg
     assert isinstance(left, LeftOut)
     assert left.reason.startswith("ValueError('no answer")
     samples = [sample for sample in log.samples or () if not sample.error]
-    assert {id_: entry.output.text for id_, entry in found.items() if isinstance(entry, Recorded)} == {
+    assert {id_: entry.output.text for id_, entry in found.items() if isinstance(entry, StoredOutput)} == {
         str(sample.id): sample.output.completion for sample in samples
     }
     for entry in found.values():
-        assert isinstance(entry, Recorded)
+        assert isinstance(entry, StoredOutput)
         assert entry.output == Output(f"Sum {entry.id}? It is 5.", ({"name": "add", "args": {"a": 2, "b": 3}},))
         assert entry.model == log.eval.model == "mockllm/small"
     assert samples_of(path) == path
@@ -125,9 +125,9 @@ def test_of_several_epochs_one_is_chosen(log_format: str, logged: Logged) -> Non
         list(read_outputs(path))
     assert raised.value.place == Place(str(path))
     assert sorted(re.findall("[0-9]", raised.value.hint or "")) == ["1", "2", "3"]
-    assert len(list(read_outputs(path, Choice({"epoch": "2"})))) == 3
+    assert len(list(read_outputs(path, SeriesFilter({"epoch": "2"})))) == 3
     with pytest.raises(RefusedError, match="holds no output of epoch '4'"):
-        list(read_outputs(path, Choice({"epoch": "4"})))
+        list(read_outputs(path, SeriesFilter({"epoch": "4"})))
 
 
 def test_a_log_that_was_not_finished_gives_what_it_has(logged: Logged, tmp_path: Path) -> None:
@@ -158,8 +158,8 @@ assert not {"inspect_ai", "zstandard", "pydantic"} & set(sys.modules), "loaded"
 def test_an_older_log_is_read_without_its_scores() -> None:
     calls = ({"name": "palette", "args": {"size": 1.5, "deep": {"of": [None]}}},)
     assert list(read_outputs(CASES / "inspect-2.json")) == [
-        Recorded("seat", Output("Zurich.\nSure.", ()), 23, "openai/small"),
-        Recorded("7", Output("Red.", calls), 43, "openai/small"),
+        StoredOutput("seat", Output("Zurich.\nSure.", ()), 23, "openai/small"),
+        StoredOutput("7", Output("Red.", calls), 43, "openai/small"),
         LeftOut("sum", 62, "TimeoutError('no answer')"),
     ]
 

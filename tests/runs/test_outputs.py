@@ -9,14 +9,14 @@ import pytest
 
 from evalstore.errors import LoadError
 from evalstore.model import Output
-from evalstore.runs import Recorded, Run, read_outputs, samples_of, sha256_of
+from evalstore.runs import StoredOutput, Run, read_outputs, samples_of, sha256_of
 
 Lines = Callable[..., Path]
 
 
 def test_lines_keep_their_order_and_know_where_they_stand(lines: Lines) -> None:
     found = read_outputs(lines({"id": "b", "output": "1"}, b"", b" \r", {"id": "a", "output": "2", "more": [1]}))
-    assert list(found) == [Recorded("b", Output("1"), 1), Recorded("a", Output("2"), 4)]
+    assert list(found) == [StoredOutput("b", Output("1"), 1), StoredOutput("a", Output("2"), 4)]
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_a_text_is_taken_as_it_is(text: str, lines: Lines) -> None:
         json.dumps({"id": text, "output": text}, ensure_ascii=False),
     ):
         path = lines(line.encode())
-        assert list(read_outputs(path)) == [Recorded(text, Output(text), 1)]
+        assert list(read_outputs(path)) == [StoredOutput(text, Output(text), 1)]
         assert samples_of(path) == path
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.model import Output
-from evalstore.runs import Choice, LeftOut, Recorded, read_outputs, samples_of
+from evalstore.runs import SeriesFilter, LeftOut, StoredOutput, read_outputs, samples_of
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
 ADD = ({"name": "add", "args": {"a": 2, "b": 3}},)
@@ -45,13 +45,13 @@ def results(tmp_path: Path) -> Results:
 
 def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
     path = CASES / "promptfoo-3.json"
-    assert list(read_outputs(path, Choice({"prompt": "short"}))) == [
-        Recorded("seat", Output("Zurich.\nSure."), 11, "openai:chat:small"),
-        Recorded("7", Output('{"colour":"red","parts":[1.50,null,true]}'), 43, "openai:chat:small"),
+    assert list(read_outputs(path, SeriesFilter({"prompt": "short"}))) == [
+        StoredOutput("seat", Output("Zurich.\nSure."), 11, "openai:chat:small"),
+        StoredOutput("7", Output('{"colour":"red","parts":[1.50,null,true]}'), 43, "openai:chat:small"),
         LeftOut("2", 61, "API call error: 503 Service Unavailable"),
     ]
-    assert list(read_outputs(path, Choice({"prompt": "lo*"}))) == [
-        Recorded("2", Output("", ADD), 79, "openai:chat:small")
+    assert list(read_outputs(path, SeriesFilter({"prompt": "lo*"}))) == [
+        StoredOutput("2", Output("", ADD), 79, "openai:chat:small")
     ]
     with pytest.raises(RefusedError, match="holds outputs of 2 prompts, and a run holds one") as raised:
         list(read_outputs(path))
@@ -61,7 +61,7 @@ def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
 
 def test_a_document_of_version_2_names_its_tests_by_their_variables() -> None:
     assert list(read_outputs(CASES / "promptfoo-2.json")) == [
-        Recorded("colour", Output("Red."), 7, "openai:chat:small"),
+        StoredOutput("colour", Output("Red."), 7, "openai:chat:small"),
         LeftOut("sum", 18, "Error: timeout"),
     ]
 
@@ -123,7 +123,7 @@ MADE = {"toolCalls": [{"id": "t", "name": "add", "input": {"a": 2, "b": 3}, "out
 )  # fmt: skip
 def test_what_a_provider_answered(response: Any, answer: Output, results: Results) -> None:
     (found,) = read_outputs(results({"response": response}))
-    assert isinstance(found, Recorded)
+    assert isinstance(found, StoredOutput)
     assert found.output == answer
 
 
@@ -144,7 +144,7 @@ def test_a_result_without_an_output_is_left_out(change: dict[str, Any], reason: 
 
 def test_a_failed_assertion_is_no_failure_of_the_provider(results: Results) -> None:
     (found,) = read_outputs(results({"error": 'Expected output to contain "B"', "failureReason": 1}))
-    assert isinstance(found, Recorded)
+    assert isinstance(found, StoredOutput)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_result_that_cannot_be_read_is_one_sentence(change: dict[str, Any], se
 )
 def test_the_model_is_the_provider_as_promptfoo_shows_it(provider: Any, model: str | None, results: Results) -> None:
     (found,) = read_outputs(results({"provider": provider}))
-    assert isinstance(found, Recorded)
+    assert isinstance(found, StoredOutput)
     assert found.model == model
 
 
@@ -195,7 +195,7 @@ def test_of_several_providers_and_prompts_both_are_listed(results: Results) -> N
         "choose with --only model='openai:small' | 'openai:large'; --only prompt='short' | 'long'"
     )
     with pytest.raises(RefusedError, match="of 2 models, and a run") as raised:
-        list(read_outputs(path, Choice({"prompt": "short"})))
+        list(read_outputs(path, SeriesFilter({"prompt": "short"})))
     assert (raised.value.hint or "").endswith("; or take them for one with --model NAME")
-    found = read_outputs(path, Choice({"prompt": "short", "model": "openai:large"}))
+    found = read_outputs(path, SeriesFilter({"prompt": "short", "model": "openai:large"}))
     assert [(one.id, getattr(one, "model", None)) for one in found] == [("0", "openai:large"), ("1", "openai:large")]

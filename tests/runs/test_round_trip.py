@@ -12,7 +12,7 @@ from jsonschema import Draft7Validator
 
 from evalstore.errors import RefusedError
 from evalstore.model import Output
-from evalstore.runs import EEE_VERSIONS, Row, Run, read_outputs, read_rows, read_run
+from evalstore.runs import EEE_VERSIONS, GradedRow, Run, read_outputs, read_rows, read_run
 from evalstore.runs.form import LABELS
 from evalstore.runs.labels import aggregate_doubt, row_doubt, version_of
 
@@ -46,11 +46,11 @@ def test_a_run_is_written_in_no_version_that_nobody_published(written: Written, 
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-def test_rows_read_back_equal(written: Written, rows: tuple[Row, ...]) -> None:
+def test_rows_read_back_equal(written: Written, rows: tuple[GradedRow, ...]) -> None:
     assert tuple(read_rows(written())) == rows
 
 
-def test_the_outputs_of_a_run_read_back_equal(written: Written, rows: tuple[Row, ...], run: Run) -> None:
+def test_the_outputs_of_a_run_read_back_equal(written: Written, rows: tuple[GradedRow, ...], run: Run) -> None:
     found = list(read_outputs(written().samples))
     assert [(recorded.id, recorded.output) for recorded in found] == [(row.id, row.output) for row in rows]
     assert {recorded.model for recorded in found} == {run.model}
@@ -113,7 +113,7 @@ def test_what_has_no_score_says_minus_one_and_an_error(written: Written) -> None
     assert all("error" not in record for record in records if record not in unscored)
 
 
-def test_a_row_is_one_line_for_every_reader(written: Written, rows: tuple[Row, ...]) -> None:
+def test_a_row_is_one_line_for_every_reader(written: Written, rows: tuple[GradedRow, ...]) -> None:
     data = written().samples.read_bytes()
     assert len(data.decode().splitlines()) == data.count(b"\n") == len(rows)
     assert "🦊".encode() in data
@@ -135,7 +135,7 @@ def test_tool_calls_stand_in_messages_as_text(written: Written) -> None:
     assert records["no tools"]["messages"][1]["tool_calls"] == []
 
 
-def test_the_digest_of_an_output_sees_text_and_calls(rows: tuple[Row, ...]) -> None:
+def test_the_digest_of_an_output_sees_text_and_calls(rows: tuple[GradedRow, ...]) -> None:
     row = rows[0]
     outputs = (Output("A."), Output("A"), Output("A.", ()), Output("A.", ({"name": "f"},)))
     assert len({replace(row, output=output).output_digest for output in outputs}) == len(outputs)

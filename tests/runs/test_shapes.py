@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
-from evalstore.runs import Choice, LeftOut, Recorded, Run, read_outputs
+from evalstore.runs import SeriesFilter, LeftOut, StoredOutput, Run, read_outputs
 from evalstore.runs.outputs import SHAPES, shape_of
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
@@ -119,18 +119,18 @@ def test_of_rows_of_several_models_one_is_chosen(lines: Lines) -> None:
     with pytest.raises(RefusedError, match="holds outputs of 3 models, and a run holds one") as raised:
         list(read_outputs(path))
     assert raised.value.hint == ("choose with --only model='a/1' | 'a/2' | 'b'; or take them for one with --model NAME")
-    assert [found.id for found in read_outputs(path, Choice({"model": "a/2"}))] == ["x", "y"]
-    assert len(list(read_outputs(path, Choice({"model": "b*"})))) == 2
-    assert len(list(read_outputs(path, Choice(any_model=True)))) == 6
+    assert [found.id for found in read_outputs(path, SeriesFilter({"model": "a/2"}))] == ["x", "y"]
+    assert len(list(read_outputs(path, SeriesFilter({"model": "b*"})))) == 2
+    assert len(list(read_outputs(path, SeriesFilter(any_model=True)))) == 6
     with pytest.raises(RefusedError, match="of 2 models"):
-        list(read_outputs(path, Choice({"model": "a/*"})))
+        list(read_outputs(path, SeriesFilter({"model": "a/*"})))
 
 
 def test_a_model_that_only_failed_is_a_model_too(lines: Lines) -> None:
     path = lines(ROW, {"sample_id": "b", "model_id": "n", "output": {"raw": []}})
     with pytest.raises(RefusedError, match="of 2 models"):
         list(read_outputs(path))
-    assert list(read_outputs(path, Choice({"model": "n"}))) == [LeftOut("b", 2, "the model gave no output")]
+    assert list(read_outputs(path, SeriesFilter({"model": "n"}))) == [LeftOut("b", 2, "the model gave no output")]
 
 
 def test_a_row_without_a_model_belongs_to_any(lines: Lines) -> None:
@@ -152,10 +152,10 @@ def test_a_choice_of_nothing_says_what_there_is(
     rows: list[Any], only: dict[str, str], sentence: str | None, hint: str, lines: Lines
 ) -> None:
     if sentence is None:
-        assert len(list(read_outputs(lines(*rows), Choice(only)))) == 1
+        assert len(list(read_outputs(lines(*rows), SeriesFilter(only)))) == 1
         return
     with pytest.raises(RefusedError, match=sentence) as raised:
-        list(read_outputs(lines(*rows), Choice(only)))
+        list(read_outputs(lines(*rows), SeriesFilter(only)))
     assert (raised.value.hint or "").endswith(hint)
 
 
@@ -164,12 +164,12 @@ def test_a_choice_of_nothing_says_what_there_is(
 )
 def test_a_choice_by_something_else_is_a_usage_error(part: str, hint: str) -> None:
     with pytest.raises(UsageError, match="are not told apart by") as raised:
-        Choice({part: "x"})
+        SeriesFilter({part: "x"})
     assert raised.value.hint == hint
 
 
 def test_a_name_that_ends_in_a_star_is_itself_too(lines: Lines) -> None:
     path = lines({**ROW, "model_id": "m*"})
-    assert [found.model for found in read_outputs(path, Choice({"model": "m*"})) if isinstance(found, Recorded)] == [
+    assert [found.model for found in read_outputs(path, SeriesFilter({"model": "m*"})) if isinstance(found, StoredOutput)] == [
         "m*"
     ]

@@ -74,7 +74,7 @@ def test_rows_of_every_version_give_the_same_outputs(folder: Path) -> None:
     ]
     typed = folder.name in {"0.0.1", "0.2.0", "0.2.0-lists"}
     assert [recorded.output.tool_calls for recorded in found] == [None, None, CALLS[typed], None]
-    assert {(recorded.model, recorded.doubt, recorded.instance) for recorded in found} == {("north/pine-2", "", True)}
+    assert {(recorded.model, recorded.doubt, recorded.from_eee_row) for recorded in found} == {("north/pine-2", "", True)}
 
 
 @pytest.mark.parametrize("folder", [folder for folder in WITH_ROWS if folder.name != "0.0.1"], ids=named)

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from evalstore.errors import ConflictError, RefusedError
-from evalstore.runs import Draft, Row, Run, drafted, read_rows, read_run, run_name
+from evalstore.runs import RunWriter, GradedRow, Run, write_run, read_rows, read_run, run_name
 from evalstore.runs import write as module
-from evalstore.runs.temporary import begin
+from evalstore.runs.temporary import open_temporary
 
 Written = Callable[..., Run]
 
@@ -62,10 +62,10 @@ def test_many_at_once_each_get_a_run(written: Written, tmp_path: Path) -> None:
     assert all(read_run(run.path) == run and len(list(read_rows(run))) == 6 for run in runs)
 
 
-def test_what_is_not_finished_leaves_nothing(tmp_path: Path, run: Run, rows: tuple[Row, ...]) -> None:
+def test_what_is_not_finished_leaves_nothing(tmp_path: Path, run: Run, rows: tuple[GradedRow, ...]) -> None:
     def interrupted() -> None:
-        with drafted(tmp_path / "runs", "small") as draft:
-            draft.add(rows[0], run)
+        with write_run(tmp_path / "runs", "small") as draft:
+            draft.write_row(rows[0], run)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -74,26 +74,26 @@ def test_what_is_not_finished_leaves_nothing(tmp_path: Path, run: Run, rows: tup
 
 
 def test_an_aggregate_that_cannot_be_written_takes_its_rows_back(
-    tmp_path: Path, run: Run, rows: tuple[Row, ...], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, run: Run, rows: tuple[GradedRow, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "aggregate", lambda _: 1 / 0)
-    with drafted(tmp_path, "small") as draft:
-        draft.add(rows[0], run)
+    with write_run(tmp_path, "small") as draft:
+        draft.write_row(rows[0], run)
         with pytest.raises(ZeroDivisionError):
-            draft.finish(run)
+            draft.publish(run)
     assert names(tmp_path) == []
 
 
 def test_a_name_taken_in_the_last_moment_is_a_conflict(
-    tmp_path: Path, run: Run, rows: tuple[Row, ...], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, run: Run, rows: tuple[GradedRow, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def taken(run: Run) -> dict[str, Any]:
         run.path.write_text("mine", encoding="utf-8")
         return {}
 
     monkeypatch.setattr(module, "aggregate", taken)
-    with drafted(tmp_path, "small") as draft, pytest.raises(ConflictError, match="just now"):
-        draft.finish(run)
+    with write_run(tmp_path, "small") as draft, pytest.raises(ConflictError, match="just now"):
+        draft.publish(run)
     assert names(tmp_path) == ["small.json"]
     assert (tmp_path / "small.json").read_text(encoding="utf-8") == "mine"
 
@@ -108,16 +108,16 @@ def test_a_file_system_without_links_will_do(written: Written, tmp_path: Path, m
     assert len(names(tmp_path / "runs")) == 4
 
 
-def test_a_full_disk_is_one_sentence(tmp_path: Path, run: Run, rows: tuple[Row, ...]) -> None:
+def test_a_full_disk_is_one_sentence(tmp_path: Path, run: Run, rows: tuple[GradedRow, ...]) -> None:
     big = replace(rows[0], input="x" * (1 << 20))
     refused = pytest.raises(RefusedError, match="a run cannot be written here: no space left")
     with suppress(OSError), Path("/dev/full").open("wb") as full, refused:
-        Draft(Path("/dev"), "full", full).add(big, run)
+        RunWriter(Path("/dev"), "full", full).write_row(big, run)
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(RefusedError, match="a run cannot be written here"), drafted(tmp_path / "file" / "runs", "x"):
+    with pytest.raises(RefusedError, match="a run cannot be written here"), write_run(tmp_path / "file" / "runs", "x"):
         pass
 
 
@@ -195,7 +195,7 @@ def test_a_file_swept_before_it_was_locked_is_begun_again(tmp_path: Path, monkey
 
     lock = fcntl.flock
     monkeypatch.setattr(fcntl, "flock", lose_the_race)
-    with begin(tmp_path, "small") as file:
+    with open_temporary(tmp_path, "small") as file:
         assert [str(path) for path in tmp_path.iterdir()] == [file.name]
         assert str(swept[0]) != file.name
 
@@ -205,7 +205,7 @@ def test_a_file_system_without_locks_will_do(written: Written, tmp_path: Path, m
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    with drafted(tmp_path / "runs", "other"):
+    with write_run(tmp_path / "runs", "other"):
         assert written().path.name == "small.json"
         assert len(names(tmp_path / "runs")) == 3
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.resources import folder
+from evalstore.resources import find_resource_folder
 from evalstore.runs import read_rows, read_run
 from evalstore.store import ArtifactStore
 
@@ -29,7 +29,7 @@ def repo(store: ArtifactStore) -> Path:
 
 @pytest.mark.parametrize("name", ["output/score", "result"])
 def test_the_document_is_what_its_schema_says(name: str, cli: Cli, repo: Path, write: Write) -> None:
-    schema = json.loads((folder("schema") / f"{name}.schema.json").read_text("utf-8"))
+    schema = json.loads((find_resource_folder("schema") / f"{name}.schema.json").read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
     for outputs in (None, {"four": "x"}, {"one": "x", "stray": "y"}):
         path = write(outputs) if outputs else write()
@@ -158,10 +158,10 @@ def test_killed_half_way_no_run_is_left_and_the_next_one_is_whole(
 
 
 def test_the_sample_store_scores_as_its_story_says(cli: Cli, release: Callable[..., Path], tmp_path: Path) -> None:
-    source = folder("sample_repo") / "history" / "02-own-rulers"
+    source = find_resource_folder("sample_repo") / "history" / "02-own-rulers"
     files = {str(path.relative_to(source)): path.read_text("utf-8") for path in sorted(source.glob("*/*.yaml"))}
     repo = release(files)
-    outputs = folder("sample_repo") / "outputs" / "model_a.jsonl"
+    outputs = find_resource_folder("sample_repo") / "outputs" / "model_a.jsonl"
     ran = cli("score", "dataset/web_answers@1.0.0", outputs, "--format", "json", cwd=repo)
     answer = json.loads(ran.out)
     assert (round(100 * answer["score"], 2), answer["questions"], answer["pass_rate_exact"]) == (80.36, 14, "11/14")

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.resources import folder
-from evalstore.runs import Row, Run, read_rows, read_run
+from evalstore.resources import find_resource_folder
+from evalstore.runs import GradedRow, Run, read_rows, read_run
 
 Cli = Callable[..., Any]
 Write = Callable[..., Path]
@@ -57,12 +57,12 @@ def until(what: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def read(repo: Path, name: str) -> tuple[Run, dict[str, Row]]:
+def read(repo: Path, name: str) -> tuple[Run, dict[str, GradedRow]]:
     run = read_run(repo / "runs" / name)
     return run, {row.id: row for row in read_rows(run)}
 
 
-def checks(row: Row) -> dict[str, Any]:
+def checks(row: GradedRow) -> dict[str, Any]:
     return {check.id: check for check in row.checks}
 
 
@@ -74,7 +74,7 @@ def test_a_dry_run_says_what_would_be_asked_and_does_nothing(
     ran = cli(*SCORE, outputs, "--dry-run", "--judge-url", judge_server.url, cwd=judged)
     assert (ran.code, ran.out, ran.err) == (0, PLAN, "")
     ran = cli(*SCORE, outputs, "--dry-run", "--format", "json", cwd=judged)
-    schema = json.loads((folder("schema") / "output/plan.schema.json").read_text("utf-8"))
+    schema = json.loads((find_resource_folder("schema") / "output/plan.schema.json").read_text("utf-8"))
     assert list(Draft202012Validator(schema).iter_errors(json.loads(ran.out))) == []
     assert json.loads(ran.out)["calls"] == 8
     assert judge_server.calls == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
-from evalstore.model import Reply, Verdict
+from evalstore.model import JudgeReply, Verdict
 from evalstore.runs import CheckSummary, Run, read_rows, read_run
 from evalstore.scoring import score
 from evalstore.scoring.used import Used
@@ -297,7 +297,7 @@ def test_recorded_tool_calls_survive_a_run(scored: Scored, write: Write) -> None
 
 
 def test_what_was_used_is_read_once(store: ArtifactStore) -> None:
-    used = Used(store, ask=lambda _: Reply())
+    used = Used(store, ask=lambda _: JudgeReply())
     assert used.ruler("rubric/tone@1.0.0") is used.ruler("rubric/tone@1.0.0")
     assert used.load("rubric/tone@1.0.0") is used.resolve("rubric/tone@1.0.0").artifact
 

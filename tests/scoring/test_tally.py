@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalstore.model import CheckResult, Output, Verdict
-from evalstore.runs import Row, Run
+from evalstore.runs import GradedRow, Run
 from evalstore.scoring.tally import Mean, Tally
 
 EMPTY = Run(Path(), Path(), "", "", "", "", None, (), "", None, None, 0, 0, {}, {})
@@ -35,14 +35,14 @@ def test_a_mean_keeps_one_number_for_each_denominator() -> None:
     assert mean.value() == Fraction(sum(number % 7 for number in range(30_000)), 7 * 30_000)
 
 
-def row(rubric: str, *checks: tuple[str, Fraction | None]) -> Row:
+def row(rubric: str, *checks: tuple[str, Fraction | None]) -> GradedRow:
     results = tuple(
         CheckResult(
             id_, "k", score, Verdict.UNSCORED if score is None else Verdict.PASS if score == 1 else Verdict.FAIL
         )
         for id_, score in checks
     )
-    return Row("", "", (), Output(""), results[0].score, results[0].verdict, rubric, "", results)
+    return GradedRow("", "", (), Output(""), results[0].score, results[0].verdict, rubric, "", results)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def row(rubric: str, *checks: tuple[str, Fraction | None]) -> Row:
         ([row("rubric/x@1.0.0", ("a", Fraction(1))), row("rubric/y@1.0.0", ("a", Fraction(0)))], ["x/a", "y/a"]),
     ],
 )
-def test_a_check_is_named_with_its_rubric_only_where_two_share_its_id(rows: list[Row], names: list[str]) -> None:
+def test_a_check_is_named_with_its_rubric_only_where_two_share_its_id(rows: list[GradedRow], names: list[str]) -> None:
     tally = Tally()
     for row_ in rows:
         tally.add(row_)

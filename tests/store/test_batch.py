@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import GitError, LoadError
-from evalstore.store import batch as module
-from evalstore.store.batch import ObjectReader, compute_blob_id
+from evalstore.store import object_reader as module
 from evalstore.store.git import Git
+from evalstore.store.object_reader import ObjectReader, compute_blob_id
 
 
 def write(git: Callable[..., str], text: str) -> str:

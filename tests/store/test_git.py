@@ -38,9 +38,9 @@ def test_a_failure_names_the_command_and_not_where_it_ran(here: Git) -> None:
 
 
 def test_ask_takes_exit_code_one_for_no(here: Git) -> None:
-    assert here.ask("cat-file", "-e", "0" * 40) is None
+    assert here.run_or_none("cat-file", "-e", "0" * 40) is None
     with pytest.raises(CommandError):
-        here.ask("cat-file", "blob", "0" * 40)
+        here.run_or_none("cat-file", "blob", "0" * 40)
 
 
 def test_not_a_repository_is_said(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def meets(ref: Ref, text: str) -> bool:
     version = find_version(text)
     if ref.version or ref.range:
         return version == ref.version or (ref.range is not None and version in ref.range)
-    return ref.floating
+    return ref.is_floating
 
 
 def pending(file: Path) -> dict[tuple[str, str, str], bool] | None:

@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Protocol, TypeVar, cast
 
-from evalstore.checks.reach import Grade, Reach
+from evalstore.checks.reach import GradeFunction, CheckContext
 from evalstore.documents import Pointer
 
 Entry = TypeVar("Entry")
@@ -17,7 +17,7 @@ Entry = TypeVar("Entry")
 class KindModule(Protocol):
     """What a module of this folder offers; `params` is the check's mapping as written, one that its schema accepts."""
 
-    def prepare(self, params: Mapping[str, Any], reach: Reach, /) -> Grade:
+    def prepare(self, params: Mapping[str, Any], reach: CheckContext, /) -> GradeFunction:
         """Return the check as a function of samples, before `negate` and `threshold`; what can be done once is done."""
 
     def problems(self, params: Mapping[str, Any], /) -> Iterator[tuple[Pointer, str, str]]:

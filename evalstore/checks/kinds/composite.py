@@ -6,29 +6,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalstore.checks.evaluate import prepare as prepare_rubric
-from evalstore.checks.reach import Grade, Reach
+from evalstore.checks.reach import GradeFunction, CheckContext
 from evalstore.documents import Pointer, digest
 from evalstore.errors import SchemaError
 from evalstore.model import (
-    MISFITS,
+    MALFORMED_ERRORS,
     CheckResult,
     Combine,
-    Graded,
+    Grade,
     Kind,
     Rubric,
     RubricResult,
     Sample,
-    Unscored,
+    UnscoredReason,
     Verdict,
     rubric_of,
 )
 from evalstore.model.outcome import APPROXIMATE, error
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 _KIND = "composite"
 
 
-def prepare(params: Mapping[str, Any], reach: Reach) -> Grade:
+def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
     """Grade with the rubric that `rubric_ref` names; one that holds a composite itself is unscored (error).
 
     An inner rubric without a score is missing where nothing but missing kept it from one, else an error.
@@ -37,11 +37,11 @@ def prepare(params: Mapping[str, Any], reach: Reach) -> Grade:
     rubric = _rubric(ref, reach)
     deeper = next((check for check in rubric.checks if check.kind == _KIND), None)
     if deeper is not None:
-        problem = error(f"{ref} holds the composite {excerpt(deeper.id)}, and composites go one level deep")
+        problem = error(f"{ref} holds the composite {make_excerpt(deeper.id)}, and composites go one level deep")
         return lambda _: problem
     inner = prepare_rubric(rubric, reach)
 
-    def grade(sample: Sample) -> Graded:
+    def grade(sample: Sample) -> Grade:
         try:
             return _graded(ref, rubric, inner(sample))
         except SchemaError as broken:
@@ -55,18 +55,18 @@ def problems(_: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     yield from ()
 
 
-def _rubric(ref: str, reach: Reach) -> Rubric:
-    artifact = reach.artifact(ref, Kind.RUBRIC)
+def _rubric(ref: str, reach: CheckContext) -> Rubric:
+    artifact = reach.load_artifact(ref, Kind.RUBRIC)
     try:
         return rubric_of(artifact.value)
-    except MISFITS as misfit:
-        said = f"{type(misfit).__name__}: {excerpt(str(misfit))}"
+    except MALFORMED_ERRORS as misfit:
+        said = f"{type(misfit).__name__}: {make_excerpt(str(misfit))}"
         raise SchemaError(f"{ref} is no rubric: {said}", hint="`evalstore validate` shows the place") from None
 
 
-def _graded(ref: str, rubric: Rubric, result: RubricResult) -> Graded:
+def _graded(ref: str, rubric: Rubric, result: RubricResult) -> Grade:
     replies = [check.replies for check in result.checks if check.replies]
-    graded = Graded(
+    graded = Grade(
         score=result.score,
         reason=f"{ref}: {_told(result)}",
         engine=_engine(result.checks),
@@ -76,12 +76,12 @@ def _graded(ref: str, rubric: Rubric, result: RubricResult) -> Graded:
     return graded if result.score is not None else graded._replace(unscored=_why(rubric, result))
 
 
-def _why(rubric: Rubric, result: RubricResult) -> Unscored:
+def _why(rubric: Rubric, result: RubricResult) -> UnscoredReason:
     """Return why the rubric has no score; a check that its average does not weigh is no part of it."""
     weighs = rubric.scoring.combine is Combine.WEIGHTED_AVG
     idle = {id_ for id_, weight in rubric.scoring.weights.items() if weighs and not weight}
     kept = {check.unscored for check in result.checks if check.score is None and check.id not in idle}
-    return Unscored.MISSING if kept == {Unscored.MISSING} else Unscored.ERROR
+    return UnscoredReason.MISSING if kept == {UnscoredReason.MISSING} else UnscoredReason.ERROR
 
 
 def _told(result: RubricResult) -> str:

@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.juror import CALL_LIMIT, FACT, graded, hear, seat
-from evalstore.checks.jury import mean
-from evalstore.checks.reach import Grade, Reach
+from evalstore.checks.juror import CALL_LIMIT, FACT_VARIABLE, grade_answers, ask_judge, prepare_judge
+from evalstore.checks.jury import average_scores
+from evalstore.checks.reach import GradeFunction, CheckContext
 from evalstore.documents import Pointer
-from evalstore.model import Graded, Sample
+from evalstore.model import Grade, Sample
 from evalstore.model.outcome import error, missing
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 # A fact as written and as it is looked for.
 _Fact = tuple[str, str]
 
 
-def prepare(params: Mapping[str, Any], reach: Reach) -> Grade:
+def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
     """Look for the check's facts, or else the question's; each counts as often as it is listed.
 
     As text, a fact is found where it stands in the output, both with every run of white space (as Unicode has it) made
@@ -28,7 +28,7 @@ def prepare(params: Mapping[str, Any], reach: Reach) -> Grade:
     state = _judged(params["judge_prompt_ref"], reach) if "judge_prompt_ref" in params else _found(params, spell)
     own = _facts(params["facts"], spell) if "facts" in params else None
 
-    def grade(sample: Sample) -> Graded:
+    def grade(sample: Sample) -> Grade:
         try:
             facts = _facts(_asked(sample), spell) if own is None else own
         except TypeError as misfit:
@@ -46,36 +46,36 @@ def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
             message = "nothing is left of this fact without its white space, so every output states it"
             yield ("facts", index), message, "write the fact, or remove it"
         elif wanted in seen:
-            message = f"'{excerpt(written)}' is item {seen[wanted] + 1} already, so it counts twice"
+            message = f"'{make_excerpt(written)}' is item {seen[wanted] + 1} already, so it counts twice"
             yield ("facts", index), message, "remove one of the two"
         seen.setdefault(wanted, index)
 
 
-def _found(params: Mapping[str, Any], spell: Callable[[str], str]) -> Callable[[Sample, list[_Fact]], Graded]:
+def _found(params: Mapping[str, Any], spell: Callable[[str], str]) -> Callable[[Sample, list[_Fact]], Grade]:
     exact = params.get("case_sensitive", False)
 
-    def state(sample: Sample, facts: list[_Fact]) -> Graded:
+    def state(sample: Sample, facts: list[_Fact]) -> Grade:
         text = spell(sample.text if exact else sample.lowered)
         absent = [written for written, wanted in facts if wanted not in text]
         found = len(facts) - len(absent)
-        reason = f"{found} of {len(facts)} facts found" + (f", not '{excerpt(absent[0])}'" if absent else "")
-        return Graded(Fraction(found, len(facts)), reason)
+        reason = f"{found} of {len(facts)} facts found" + (f", not '{make_excerpt(absent[0])}'" if absent else "")
+        return Grade(Fraction(found, len(facts)), reason)
 
     return state
 
 
-def _judged(ref: str, reach: Reach) -> Callable[[Sample, list[_Fact]], Graded]:
-    juror = seat(ref, reach, model={}, given=(FACT,))
+def _judged(ref: str, reach: CheckContext) -> Callable[[Sample, list[_Fact]], Grade]:
+    juror = prepare_judge(ref, reach, model={}, given=(FACT_VARIABLE,))
 
-    def state(sample: Sample, facts: list[_Fact]) -> Graded:
+    def state(sample: Sample, facts: list[_Fact]) -> Grade:
         if isinstance(juror, str):
             return error(juror)
-        if FACT not in juror.template.names:
-            return error(f"the template of {juror.name} does not read {{{{ {FACT} }}}}, so no fact reaches it")
+        if FACT_VARIABLE not in juror.template.names:
+            return error(f"the template of {juror.name} does not read {{{{ {FACT_VARIABLE} }}}}, so no fact reaches it")
         if len(facts) > CALL_LIMIT:
             return error(f"it asks {len(facts):,} times about one output, and {CALL_LIMIT:,} is the limit")
-        heard = [one for written, _ in facts for one in hear(juror, sample, {FACT: written}, reach)]
-        return graded(heard, mean)
+        heard = [one for written, _ in facts for one in ask_judge(juror, sample, {FACT_VARIABLE: written}, reach)]
+        return grade_answers(heard, average_scores)
 
     return state
 

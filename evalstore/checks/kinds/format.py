@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.reach import Grade, Reach
-from evalstore.checks.strict import hold_json
+from evalstore.checks.reach import GradeFunction, CheckContext
+from evalstore.checks.strict import grade_json
 from evalstore.documents import Pointer
-from evalstore.model import Graded, Question, Sample
+from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import binary, missing
 
 _FORMATS = frozenset({"json", "text"})
 
 
-def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
+def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Test the limits (code points of the stripped output), then the check's format, or else the question's.
 
     With neither a format nor a limit the check is unscored (missing); JSON deeper or larger than evalstore reads leaves
@@ -32,7 +32,7 @@ def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
         yield ("max_chars",), f"max_chars 0 allows no {params['format']}, so nothing passes", "raise it"
 
 
-def _grade(params: Mapping[str, Any], sample: Sample) -> Graded:
+def _grade(params: Mapping[str, Any], sample: Sample) -> Grade:
     text = sample.text.strip()
     wanted = params.get("format") or _asked(sample.question)
     least, most = params.get("min_chars", 0), params.get("max_chars")
@@ -43,7 +43,7 @@ def _grade(params: Mapping[str, Any], sample: Sample) -> Graded:
     if most is not None and len(text) > most:
         return binary(False, f"{len(text):,} characters, at most {most:,} wanted")
     if wanted == "json":
-        return hold_json(text, lambda _: binary(True, "strict JSON"))
+        return grade_json(text, lambda _: binary(True, "strict JSON"))
     return binary(bool(text) or wanted is None, f"{len(text):,} characters" if text else "the output is empty")
 
 

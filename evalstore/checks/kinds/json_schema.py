@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.reach import Grade, Reach
+from evalstore.checks.reach import GradeFunction, CheckContext
 from evalstore.checks.shape import fences
-from evalstore.checks.strangers import read_schema, schema_flaws
-from evalstore.checks.strict import hold_json
+from evalstore.checks.strangers import compile_untrusted, find_untrusted_flaws
+from evalstore.checks.strict import grade_json
 from evalstore.documents import Pointer, canonical, json_pointer
 from evalstore.errors import LimitError, SchemaError
-from evalstore.model import Graded, Question, Sample
+from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import binary, error, missing
 from evalstore.schemas import Violation, engine
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 _SHOWN = 80
 _MARKS = ("```", "~~~")
 
 
-def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
+def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Read the JSON of the output strictly, then hold it against `schema`, or its fields against the question's.
 
     `extract` says which text is the JSON: `whole`, the output, stripped; `fence`, the first fenced block marked `json`,
@@ -43,7 +43,7 @@ def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     if params.get("schema") is False:
         yield ("schema",), "the schema false allows nothing, so nothing passes", "write what is allowed"
     elif "schema" in params:
-        for flaw in schema_flaws(params["schema"]):
+        for flaw in find_untrusted_flaws(params["schema"]):
             yield ("schema", *flaw.pointer), flaw.message, flaw.hint
     fields = params.get("expected_fields", ())
     for index, name in enumerate(fields):
@@ -51,34 +51,34 @@ def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
             yield ("expected_fields", index), f"the field {name!r} stands twice", "keep one of the two"
 
 
-def _by_schema(wanted: Any, extract: str) -> Grade:
+def _by_schema(wanted: Any, extract: str) -> GradeFunction:
     try:
-        schema = read_schema(wanted)
+        schema = compile_untrusted(wanted)
     except SchemaError as flaw:
         unread = error(flaw.message)
         return lambda _: unread
 
-    def hold(value: Any) -> Graded:
+    def hold(value: Any) -> Grade:
         violation = schema.first(value)
         return binary(violation is None, "valid" if violation is None else _worded(violation), engine())
 
     return lambda sample: _held(sample.text, extract, hold)
 
 
-def _by_fields(names: list[str], extract: str) -> Grade:
-    def grade(sample: Sample) -> Graded:
+def _by_fields(names: list[str], extract: str) -> GradeFunction:
+    def grade(sample: Sample) -> Grade:
         wanted = _expected(names, sample.question)
-        if isinstance(wanted, Graded):
+        if isinstance(wanted, Grade):
             return wanted
         return _held(sample.text, extract, lambda value: _compared(wanted, value))
 
     return grade
 
 
-def _held(text: str, extract: str, hold: Callable[[Any], Graded]) -> Graded:
+def _held(text: str, extract: str, hold: Callable[[Any], Grade]) -> Grade:
     try:
         found = _extracted(text, extract)
-        return binary(False, "there is no fenced block") if found is None else hold_json(found, hold)
+        return binary(False, "there is no fenced block") if found is None else grade_json(found, hold)
     except LimitError as limit:
         return error(limit.message)
     except SchemaError as stopped:
@@ -94,13 +94,13 @@ def _extracted(text: str, extract: str) -> str | None:
 
 
 def _worded(violation: Violation) -> str:
-    where = excerpt(json_pointer(violation.pointer), _SHOWN) or "the JSON"
+    where = make_excerpt(json_pointer(violation.pointer), _SHOWN) or "the JSON"
     wanted = violation.expected
     if violation.keyword == "None":  # the schema `false`
         return f"{where} is not allowed"
     if violation.keyword == "required":
         wanted = [name for name in wanted if name not in violation.instance]
-    told = "" if any(isinstance(part, dict | list) for part in _parts(wanted)) else excerpt(canonical(wanted), _SHOWN)
+    told = "" if any(isinstance(part, dict | list) for part in _parts(wanted)) else make_excerpt(canonical(wanted), _SHOWN)
     return f"{where} does not meet {violation.keyword} {told}".rstrip()
 
 
@@ -108,7 +108,7 @@ def _parts(wanted: Any) -> Iterable[Any]:
     return wanted if isinstance(wanted, list) else [wanted]
 
 
-def _expected(names: list[str], question: Question | None) -> Mapping[str, list[str]] | Graded:
+def _expected(names: list[str], question: Question | None) -> Mapping[str, list[str]] | Grade:
     """Return the canonical JSON of the values that each field may have, or why there is nothing to compare with."""
     row = question.row if question else {}
     expected, others = row.get("expected"), row.get("also_valid")
@@ -118,23 +118,23 @@ def _expected(names: list[str], question: Question | None) -> Mapping[str, list[
     # Errors first: which field is named first decides nothing.
     for name in names:
         if not isinstance(also[name], list):
-            return error(f"the question's also_valid is no list for {excerpt(name, _SHOWN)!r}")
+            return error(f"the question's also_valid is no list for {make_excerpt(name, _SHOWN)!r}")
     wanted: dict[str, list[str]] = {}
     for name in names:
         values = [expected[name]] if isinstance(expected, Mapping) and name in expected else []
         wanted[name] = [canonical(value) for value in (*values, *also[name])]
         if not wanted[name]:
-            return missing(f"the question does not say what {excerpt(name, _SHOWN)!r} should be")
+            return missing(f"the question does not say what {make_excerpt(name, _SHOWN)!r} should be")
     return wanted
 
 
-def _compared(wanted: Mapping[str, list[str]], value: Any) -> Graded:
+def _compared(wanted: Mapping[str, list[str]], value: Any) -> Grade:
     if not isinstance(value, dict):
         return binary(False, "the JSON is no object")
     for name, allowed in wanted.items():
-        shown = excerpt(name, _SHOWN)
+        shown = make_excerpt(name, _SHOWN)
         if name not in value:
             return binary(False, f"there is no field {shown!r}")
         if (found := canonical(value[name])) not in allowed:
-            return binary(False, f"{shown} is {excerpt(found, _SHOWN)}, {excerpt(allowed[0], _SHOWN)} was expected")
+            return binary(False, f"{shown} is {make_excerpt(found, _SHOWN)}, {make_excerpt(allowed[0], _SHOWN)} was expected")
     return binary(True, "every field is as expected")

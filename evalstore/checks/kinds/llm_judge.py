@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.juror import CALL_LIMIT, FILLED, Juror, graded, hear, seat
-from evalstore.checks.jury import AGGREGATES, WEIGHED, Vote, mean
-from evalstore.checks.reach import Grade, Reach
+from evalstore.checks.juror import CALL_LIMIT, BUILTIN_VARIABLES, PreparedJudge, grade_answers, ask_judge, prepare_judge
+from evalstore.checks.jury import AGGREGATES, WEIGHTED_AGGREGATES, JudgeVote, average_scores
+from evalstore.checks.reach import GradeFunction, CheckContext
 from evalstore.documents import Pointer
-from evalstore.model import Graded, Sample, fraction
+from evalstore.model import Grade, Sample, fraction
 from evalstore.model.outcome import error
 from evalstore.model.rubric import JUDGED_THRESHOLD
 
 
-def prepare(params: Mapping[str, Any], reach: Reach) -> Grade:
+def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
     """Ask every member as often as `samples` says, and make one score of what each says on average.
 
     All are asked whatever one of them answers, and one reply that cannot be read leaves the check unscored (error).
@@ -24,9 +24,9 @@ def prepare(params: Mapping[str, Any], reach: Reach) -> Grade:
     variables, samples, weights = params.get("variables", {}), _samples(params), _weights(params)
     aggregate = _aggregate(params)
     combine, bar = AGGREGATES[aggregate], fraction(params.get("threshold", JUDGED_THRESHOLD))
-    jurors: list[Juror] = []
+    jurors: list[PreparedJudge] = []
     for ref in _refs(params):
-        juror = seat(ref, reach, model=params.get("model", {}), given=variables)
+        juror = prepare_judge(ref, reach, model=params.get("model", {}), given=variables)
         if isinstance(juror, str):
             return _never(juror)
         jurors.append(juror)
@@ -34,11 +34,11 @@ def prepare(params: Mapping[str, Any], reach: Reach) -> Grade:
         return _never(problem)
 
     def scored(scores: list[Fraction]) -> Fraction:
-        means = (mean(scores[start : start + samples]) for start in range(0, len(scores), samples))
-        return combine([Vote(score, weight) for score, weight in zip(means, weights, strict=True)], bar)
+        means = (average_scores(scores[start : start + samples]) for start in range(0, len(scores), samples))
+        return combine([JudgeVote(score, weight) for score, weight in zip(means, weights, strict=True)], bar)
 
-    def grade(sample: Sample) -> Graded:
-        return graded([one for juror in jurors for one in hear(juror, sample, variables, reach, times=samples)], scored)
+    def grade(sample: Sample) -> Grade:
+        return grade_answers([one for juror in jurors for one in ask_judge(juror, sample, variables, reach, times=samples)], scored)
 
     return grade
 
@@ -57,12 +57,12 @@ def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
             message = f"{ref} sits here twice, and is asked and answers only once"
             yield pointer, message, "keep one and raise its weight, or use `samples`"
     for name in params.get("variables", {}):
-        if name in FILLED:
+        if name in BUILTIN_VARIABLES:
             message = f"`{name}` is filled from the question or the output, so this text is never read"
             yield ("variables", name), message, "give the variable another name, in the judge too"
 
 
-def _never(problem: str) -> Grade:
+def _never(problem: str) -> GradeFunction:
     return lambda _: error(problem)
 
 
@@ -70,7 +70,7 @@ def _unanswerable(aggregate: str, samples: int, weights: list[Fraction]) -> str:
     """Return why no reply could make a score; empty when one can."""
     if (calls := len(weights) * samples) > CALL_LIMIT:
         return f"it asks {calls:,} times about one output, and {CALL_LIMIT:,} is the limit"
-    if aggregate in WEIGHED and not any(weights):
+    if aggregate in WEIGHTED_AGGREGATES and not any(weights):
         return f"the members' weights add up to 0, so there is no {aggregate}"
     return ""
 

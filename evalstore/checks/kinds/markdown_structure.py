@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.reach import Grade, Reach
+from evalstore.checks.reach import GradeFunction, CheckContext
 from evalstore.checks.shape import DIALECTS, Shape
 from evalstore.documents import Pointer
 from evalstore.errors import LimitError
-from evalstore.model import Graded, Sample
+from evalstore.model import Grade, Sample
 from evalstore.model.outcome import binary, error
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 _LEVELS = 6
 _DEMANDS = (
@@ -25,11 +25,11 @@ _DEMANDS = (
 )
 
 
-def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
+def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Read the shape of the output in the check's dialect, and name the first demand that it does not meet."""
     read = DIALECTS[params.get("dialect", "commonmark")]
 
-    def grade(sample: Sample) -> Graded:
+    def grade(sample: Sample) -> Grade:
         try:
             shape = read(sample.text)
         except LimitError as limit:
@@ -69,7 +69,7 @@ def _unmet(params: Mapping[str, Any], shape: Shape, text: str) -> Iterator[str]:
     titles = [title.lower() for _, title in shape.headings]
     for section in params.get("required_sections", ()):
         if not any(section.lower() in title for title in titles):
-            yield f"no heading holds {excerpt(section)!r}"
+            yield f"no heading holds {make_excerpt(section)!r}"
     for pattern in params.get("forbidden_patterns", ()):
         if pattern in text:
-            yield f"forbidden: {excerpt(pattern)!r}"
+            yield f"forbidden: {make_excerpt(pattern)!r}"

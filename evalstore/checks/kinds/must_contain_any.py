@@ -6,23 +6,23 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from evalstore.checks.reach import Grade, Reach
+from evalstore.checks.reach import GradeFunction, CheckContext
 from evalstore.documents import Pointer
-from evalstore.model import Graded, Sample
+from evalstore.model import Grade, Sample
 from evalstore.model.outcome import binary
 
 
-def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
+def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Count the values found, each once however often it is listed; nothing is trimmed or normalised."""
     written, needed = dict.fromkeys(params["values"]), params.get("min_matches", 1)
     exact = params.get("case_sensitive", False)
     values = tuple(written if exact else (value.lower() for value in written))
 
     @cache
-    def answer(found: int) -> Graded:
+    def answer(found: int) -> Grade:
         return binary(found >= needed, f"{found} of {len(values)} values found, {needed} needed")
 
-    def grade(sample: Sample) -> Graded:
+    def grade(sample: Sample) -> Grade:
         text = sample.text if exact else sample.lowered
         return answer([value in text for value in values].count(True))
 

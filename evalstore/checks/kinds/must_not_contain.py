@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.reach import Grade, Reach
+from evalstore.checks.reach import GradeFunction, CheckContext
 from evalstore.documents import Pointer
-from evalstore.model import Graded, Sample
+from evalstore.model import Grade, Sample
 from evalstore.model.outcome import binary
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 
-def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
+def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Look for the first value that is in the output; nothing is trimmed or normalised."""
     exact = params.get("case_sensitive", False)
     values = [(value if exact else value.lower(), value) for value in params["values"]]
     clean = binary(True, "none of the values found")
 
-    def grade(sample: Sample) -> Graded:
+    def grade(sample: Sample) -> Grade:
         text = sample.text if exact else sample.lowered
         for value, written in values:
             if value in text:
-                return binary(False, f"found {excerpt(written)!r}")
+                return binary(False, f"found {make_excerpt(written)!r}")
         return clean
 
     return grade

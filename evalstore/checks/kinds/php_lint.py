@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.php import blocks, find_engine, lint
-from evalstore.checks.reach import Grade, Reach
+from evalstore.checks.php import find_php_blocks, find_engine, lint
+from evalstore.checks.reach import GradeFunction, CheckContext
 from evalstore.documents import Pointer
-from evalstore.model import Graded, Sample
+from evalstore.model import Grade, Sample
 from evalstore.model.outcome import binary, error, missing
 
 _NO_CODE = {
@@ -18,12 +18,12 @@ _NO_CODE = {
 }
 
 
-def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
+def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Lint the blocks in order: a broken one fails the check, else one that cannot be judged leaves it unscored."""
     without = _NO_CODE[params.get("on_no_code", "pass")]
 
-    def grade(sample: Sample) -> Graded:
-        code = blocks(sample.text)
+    def grade(sample: Sample) -> Grade:
+        code = find_php_blocks(sample.text)
         return _linted(code) if code else without
 
     return grade
@@ -34,7 +34,7 @@ def problems(_: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     yield from ()
 
 
-def _linted(code: list[str]) -> Graded:
+def _linted(code: list[str]) -> Grade:
     engine = find_engine()
     if engine is None:
         return error(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.patterns import SECONDS, compile_pattern, difference, engine, matches
-from evalstore.checks.reach import Grade, Reach
+from evalstore.checks.patterns import SECONDS, compile_pattern, find_dialect_difference, name_engine, match_in_time
+from evalstore.checks.reach import GradeFunction, CheckContext
 from evalstore.documents import Pointer
 from evalstore.model.outcome import binary, error
 
 
-def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
+def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Look for a match where `mode` allows one; a pattern that does not compile is unscored, too."""
     compiled, mode = compile_pattern(params["pattern"], _flags(params)), params.get("mode", "search")
 
@@ -19,11 +19,11 @@ def prepare(params: Mapping[str, Any], _: Reach) -> Grade:
         broken = error(compiled)
         return lambda _: broken
     answers = {
-        True: binary(True, "a match is found", engine()),
-        False: binary(False, "no match is found", engine()),
-        None: error(f"the pattern did not finish within {SECONDS:g} s on this output", engine()),
+        True: binary(True, "a match is found", name_engine()),
+        False: binary(False, "no match is found", name_engine()),
+        None: error(f"the pattern did not finish within {SECONDS:g} s on this output", name_engine()),
     }
-    return lambda sample: answers[matches(compiled, mode, sample.text)]
+    return lambda sample: answers[match_in_time(compiled, mode, sample.text)]
 
 
 def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
@@ -31,7 +31,7 @@ def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     compiled = compile_pattern(params["pattern"], _flags(params))
     if isinstance(compiled, str):
         yield ("pattern",), compiled, "write it in the syntax of Python's re"
-    elif other := difference(params["pattern"], _flags(params)):
+    elif other := find_dialect_difference(params["pattern"], _flags(params)):
         yield ("pattern",), other, "write it so that both read it alike"
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalstore.checks.reach import Grade, Reach
+from evalstore.checks.reach import GradeFunction, CheckContext
 from evalstore.checks.tools import Demands, Tool, answer
 from evalstore.documents import Pointer, canonical
-from evalstore.model import Graded, Question, Sample
+from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import error, missing
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 _SHOWN = 60
 _NO_TOOLS = "the question's expected_tools is no list of names, or of {name, args}"
@@ -19,7 +19,7 @@ Params = Mapping[str, Any]
 Problem = tuple[Pointer, str, str]
 
 
-def prepare(params: Params, _: Reach) -> Grade:
+def prepare(params: Params, _: CheckContext) -> GradeFunction:
     """Hold the recorded calls against the check's `tools`, or else the question's `expected_tools`, and `forbidden`.
 
     An entry means the calls that have its name and its `args`; without `args`, any will do. `args_match: subset` wants
@@ -43,7 +43,7 @@ def prepare(params: Params, _: Reach) -> Grade:
     listed = params.get("tools")
     tools = None if listed is None else [_tool(entry) for entry in listed]
 
-    def grade(sample: Sample) -> Graded:
+    def grade(sample: Sample) -> Grade:
         wanted = _expected(sample.question) if tools is None else tools
         if isinstance(wanted, str):
             return error(wanted)
@@ -62,7 +62,7 @@ def problems(params: Params) -> Iterator[Problem]:
     required = {entry["name"] for entry in entries if entry.get("min", 1) > 0}
     for index, name in enumerate(params.get("forbidden", ())):
         if name in required:
-            message = f"{excerpt(name, _SHOWN)} is required and forbidden, so nothing passes"
+            message = f"{make_excerpt(name, _SHOWN)} is required and forbidden, so nothing passes"
             yield ("forbidden", index), message, "remove one of the two"
     for index, entry in enumerate(entries):
         for key, message, hint in _entry_problems(entry, mode):
@@ -84,7 +84,7 @@ def _entry_problems(entry: Params, mode: str) -> Iterator[tuple[str, str, str]]:
 def _repeated(entries: Sequence[Params], mode: str) -> Iterator[Problem]:
     asked: dict[str, int] = {}
     for index, entry in enumerate(entries):
-        key, name = canonical([entry["name"], entry.get("args")]), excerpt(entry["name"], _SHOWN)
+        key, name = canonical([entry["name"], entry.get("args")]), make_excerpt(entry["name"], _SHOWN)
         if key in asked and mode == "any_order":
             message = f"{name} is asked for twice, and one call satisfies both entries"
             yield ("tools", index), message, "ask for several calls with min"
@@ -92,7 +92,7 @@ def _repeated(entries: Sequence[Params], mode: str) -> Iterator[Problem]:
     for index, entry in enumerate(entries):
         most, total = entry.get("max"), asked[canonical([entry["name"], entry.get("args")])]
         if mode != "any_order" and most is not None and entry.get("min", 1) <= most < total:
-            message = f"max {most} counts all the calls, and the entries for {excerpt(entry['name'], _SHOWN)} ask for"
+            message = f"max {most} counts all the calls, and the entries for {make_excerpt(entry['name'], _SHOWN)} ask for"
             yield ("tools", index, "max"), f"{message} {total}, so nothing passes", f"raise it to {total}"
 
 

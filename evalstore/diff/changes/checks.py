@@ -7,36 +7,36 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from evalstore.diff.change import Change
-from evalstore.diff.changes.languages import kind_decided
+from evalstore.diff.changes.languages import compare_kinds
 from evalstore.diff.changes.walk import EditScript, with_param
 from evalstore.diff.kinds import KINDS
-from evalstore.diff.pair import content
-from evalstore.diff.plain import same
+from evalstore.diff.pair import canonicalise_demand
+from evalstore.diff.plain import is_same
 from evalstore.diff.state import CheckState
 
 # More items than this are not compared one by one.
 _ITEMS = 100
 
 
-def check_changes(walk: EditScript, token: str) -> Iterator[Change]:
+def find_check_changes(walk: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits that give one check the kind, parameters and notes of its goal; not its bar, weight and gate."""
     check, goal = walk.current[token], walk.goal[token]
     if check.kind != goal.kind:
-        done = replace(goal, weight=check.weight, gated=check.gated)
-        told = [content(check), content(done)]
-        change = walk.edit_check("check-kind-changed", "kind", done, old=check.kind, new=goal.kind, more=told)
-        yield kind_decided(walk, change)
+        done = replace(goal, weight=check.weight, gated=check.is_gate)
+        told = [canonicalise_demand(check), canonicalise_demand(done)]
+        change = walk.edit_check("check-kind-changed", "kind", done, old=check.kind, new=goal.kind, discriminator=told)
+        yield compare_kinds(walk, change)
         return
     for name in sorted(check.params, key=lambda name: _turn(check, goal, name)):
-        if not same(check.params[name], goal.params[name]):
+        if not is_same(check.params[name], goal.params[name]):
             yield from _param_changes(walk, token, name)
     check = walk.current[token]
     if check.negate is not goal.negate:
         done = replace(check, negate=goal.negate)
         yield walk.edit_check("check-negate-changed", "negate", done, old=check.negate, new=goal.negate)
     check = walk.current[token]
-    yield from walk.edit_extra_keys(token, (check.loose, goal.loose))
-    walk.adopt_check(replace(check, loose=goal.loose))
+    yield from walk.edit_extra_keys(token, (check.extras, goal.extras))
+    walk.adopt_check(replace(check, loose=goal.extras))
 
 
 def _turn(check: CheckState, goal: CheckState, name: str) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.changes.loose import key_changes, loose_changes
+from evalstore.diff.changes.loose import find_key_changes, find_extra_key_changes
 from evalstore.documents import Pointer, canonical
 
 Row = Mapping[str, Any]
@@ -106,7 +106,7 @@ def _content(row: Row) -> str:
 
 
 def _default_changes(old: QuestionSet, new: QuestionSet, pairs: Mapping[str, str]) -> Iterator[Change]:
-    for key, before, after in key_changes(old.defaults, new.defaults):
+    for key, before, after in find_key_changes(old.defaults, new.defaults):
         at: Pointer = ("defaults", key)
         users = [id_ for id_, now in pairs.items() if key not in old.own[id_] and key not in new.own[now]]
         rule = _INHERITED.get(key, "unclassified-change")
@@ -119,12 +119,12 @@ def _row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> It
     at = (old.places[ids[0]], new.places[ids[1]])
     mine, theirs = old.own[ids[0]], new.own[ids[1]]
     yield from _own_changes(old, new, ids)
-    differ = {key: (before, after) for key, before, after in key_changes(old.rows[ids[0]], new.rows[ids[1]])}
+    differ = {key: (before, after) for key, before, after in find_key_changes(old.rows[ids[0]], new.rows[ids[1]])}
     for key, rule in _INHERITED.items():
         if key in differ and (key in mine or key in theirs):
             words = {"question": ids[1], "key": key}
             yield Change(rule, *differ[key], (*at[0], key), (*at[1], key), name=key, words=words)
-    for change in loose_changes(mine, theirs, at=at, known={*_OWN, *_INHERITED, "id"}):
+    for change in find_extra_key_changes(mine, theirs, at=at, known={*_OWN, *_INHERITED, "id"}):
         yield replace(change, words={"question": ids[1]})
 
 
@@ -132,7 +132,7 @@ def _own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> It
     """Yield the edits of what a question itself says, each with the question just before and just after it."""
     at = (old.places[ids[0]], new.places[ids[1]])
     mine, theirs = old.own[ids[0]], new.own[ids[1]]
-    differ = {key: (before, after) for key, before, after in key_changes(mine, theirs)}
+    differ = {key: (before, after) for key, before, after in find_key_changes(mine, theirs)}
     here = {key: item for key, item in mine.items() if key not in _INHERITED}
     for key in filter(differ.__contains__, _OWN):
         there = {name: item for name, item in {**here, key: theirs.get(key)}.items() if name != key or key in theirs}

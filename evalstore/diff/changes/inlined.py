@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.inlining import same_score
-from evalstore.diff.pair import content
-from evalstore.diff.plain import plain, same
+from evalstore.diff.pair import canonicalise_demand
+from evalstore.diff.plain import make_plain, is_same
 from evalstore.diff.refs import ArtifactLoader, is_pinned
 from evalstore.diff.state import CheckState, RubricState, read_rubric
 from evalstore.documents import canonical
@@ -24,7 +24,7 @@ _NOWHERE = 1_000_000
 _COMPOSITES = 4
 
 
-def taken_apart(rubric: RubricState, other: RubricState, load: ArtifactLoader | None) -> Iterator[Change]:
+def inline_composites(rubric: RubricState, other: RubricState, load: ArtifactLoader | None) -> Iterator[Change]:
     """Yield, as one edit each, the composites of `rubric` whose checks `other` has in their place; each is proved."""
     here = rubric
     gone = [
@@ -39,7 +39,7 @@ def taken_apart(rubric: RubricState, other: RubricState, load: ArtifactLoader | 
             here = change.states[1]
 
 
-def put_together(changes: list[Change]) -> Iterator[Change]:
+def reverse_edits(changes: list[Change]) -> Iterator[Change]:
     """Yield the edits of `taken_apart` the other way round, the last one first."""
     for change in reversed(changes):
         yield replace(
@@ -61,25 +61,25 @@ def _stays(check: CheckState, other: CheckState) -> bool:
 def _inner(ref: str, load: ArtifactLoader | None) -> RubricState | None:
     """Return the rubric that a pin names, if it has no key that somebody may read."""
     try:
-        value = plain(load(ref).value) if load and is_pinned(parse_ref(ref)) else {}
+        value = make_plain(load(ref).value) if load and is_pinned(parse_ref(ref)) else {}
     except EvalstoreError:
         return None
     inner = read_rubric(value) if all(key in _ROOT or is_cosmetic(key) for key in value) else None
-    return inner if inner and all(map(is_cosmetic, inner.rest)) else None
+    return inner if inner and all(map(is_cosmetic, inner.extras)) else None
 
 
 def _parts(check: CheckState, inner: RubricState, here: RubricState, other: RubricState) -> list[CheckState]:
     """Return the inner checks as `other` names them, with their share of the composite's weight; [] if one lacks."""
     free: dict[str, list[CheckState]] = {}
     for one in other.checks:
-        free.setdefault(content(one), []).append(one)
+        free.setdefault(canonicalise_demand(one), []).append(one)
     for one in here.checks:
-        if one.token != check.token and (twins := free.get(content(one))):
+        if one.token != check.token and (twins := free.get(canonicalise_demand(one))):
             twins.remove(min(twins, key=lambda twin: twin.id != one.id))
     total = sum((one.weight for one in inner.checks), Fraction(0))
     found: list[CheckState] = []
     for place, one in enumerate(inner.checks):
-        twins = free.get(content(one), [])
+        twins = free.get(canonicalise_demand(one), [])
         twin = next((twin for twin in twins if _same_notes(twin, one)), None)
         if twin is None:
             return []
@@ -91,8 +91,8 @@ def _parts(check: CheckState, inner: RubricState, here: RubricState, other: Rubr
 
 
 def _same_notes(one: CheckState, other: CheckState) -> bool:
-    mine, theirs = ({key: item for key, item in side.loose.items() if not is_cosmetic(key)} for side in (one, other))
-    return same(mine, theirs)
+    mine, theirs = ({key: item for key, item in side.extras.items() if not is_cosmetic(key)} for side in (one, other))
+    return is_same(mine, theirs)
 
 
 def _step(here: RubricState, check: CheckState, parts: list[CheckState], why: str) -> Change:
@@ -108,5 +108,5 @@ def _step(here: RubricState, check: CheckState, parts: list[CheckState], why: st
         after=replace(here, checks=(*here.checks[:at], *parts, *here.checks[at + 1 :])),
         words={"check": check.id, "ref": ref, "stands": "stands here check by check"},
         proof=Proof(why),
-        discriminator=canonical([content(check), *map(content, parts)]),
+        discriminator=canonical([canonicalise_demand(check), *map(canonicalise_demand, parts)]),
     )

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.changes.judged import model_edits
-from evalstore.diff.changes.loose import key_changes, loose_changes
+from evalstore.diff.changes.judged import list_model_edits
+from evalstore.diff.changes.loose import find_key_changes, find_extra_key_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.findings import Direction
-from evalstore.diff.plain import same, told
+from evalstore.diff.plain import is_same, describe_value
 
-RULES = {
+KEY_RULES = {
     "id": "judge-id-changed",
     "template": "judge-template-changed",
     "variables": "judge-template-variable-changed",
@@ -33,26 +33,26 @@ _DEFAULTS: Mapping[str, Any] = {
 _MEASURED = frozenset({"tpr", "tnr", "validated_against", "validated_at", "sample_size"})
 
 
-def judge_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     """Yield the edits between two judges' mappings."""
     before, after = {**_DEFAULTS, **old}, {**_DEFAULTS, **new}
     edits = [*_key_changes(before, after), *_model_changes(before["model"], after["model"])]
     yield from edits
     yield from _validation_changes(old.get("validation"), new.get("validation"), edits)
     yield from _domain_changes(before, after)
-    known = {*RULES, "model", "validation", "applicable_to", "version"}
-    yield from loose_changes(old, new, known=known)
+    known = {*KEY_RULES, "model", "validation", "applicable_to", "version"}
+    yield from find_extra_key_changes(old, new, known=known)
 
 
 def _key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    differ = {key: (mine, theirs) for key, mine, theirs in key_changes(old, new) if key in RULES}
+    differ = {key: (mine, theirs) for key, mine, theirs in find_key_changes(old, new) if key in KEY_RULES}
     if differ.keys() >= set(_LEVELS):
         # Names and values are one edit.
         mine, theirs = ({key: side.get(key) for key in _LEVELS} for side in (old, new))
         differ = {key: values for key, values in differ.items() if key not in _LEVELS} | {"level_names": (mine, theirs)}
     for key, (mine, theirs) in differ.items():
         set_of_names = key == "variables" and _as_set(mine) == _as_set(theirs)
-        rule = "list-reordered" if set_of_names else RULES[key]
+        rule = "list-reordered" if set_of_names else KEY_RULES[key]
         yield Change(rule, mine, theirs, (key,), (key,), name=key, judges=(old, new))
 
 
@@ -63,20 +63,23 @@ def _as_set(names: Any) -> Any:
 def _model_changes(old: Any, new: Any) -> Iterator[Change]:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         old, new = {"id": old}, {"id": new}
-    for rule, key, mine, theirs in model_edits(old, new):
+    for rule, key, mine, theirs in list_model_edits(old, new):
         yield Change(rule, mine, theirs, ("model", key), ("model", key), name=f"model/{key}")
 
 
 def _validation_changes(old: Any, new: Any, edits: list[Change]) -> Iterator[Change]:
     at = ("validation",)
     mine, theirs = (side if isinstance(side, dict) else {} for side in (old, new))
-    if not same(old, new):
-        said = [f"{key} {told(one)} to {told(other)}" for key, one, other in key_changes(mine, theirs)]
+    if not is_same(old, new):
+        said = [
+            f"{key} {describe_value(one)} to {describe_value(other)}"
+            for key, one, other in find_key_changes(mine, theirs)
+        ]
         words = {"changes": ", ".join(said)} if mine and theirs else {"changes": "it is gone" if mine else "it is new"}
         yield Change("judge-validation-changed", old, new, at, at, name="validation", words=words)
     measured = [{key: side[key] for key in _MEASURED if key in side} for side in (mine, theirs)]
     moved = [edit.name.partition("/")[0] for edit in edits if _can_move(edit)]
-    if measured[1] and same(*measured) and moved:
+    if measured[1] and is_same(*measured) and moved:
         words = {"moved": " and ".join(dict.fromkeys(moved))}
         yield Change("judge-validation-stale", None, None, at, at, name="validation", words=words, discriminator=moved)
 
@@ -88,7 +91,7 @@ def _can_move(edit: Change) -> bool:
 def _domain_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     at = ("applicable_to",)
     before, after = old["applicable_to"], new["applicable_to"]
-    if same(before, after):
+    if is_same(before, after):
         return
     if not (isinstance(before, list) and isinstance(after, list)):
         yield Change("judge-applicable-to-narrowed", before, after, at, at)

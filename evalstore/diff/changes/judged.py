@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.changes.loose import key_changes
+from evalstore.diff.changes.loose import find_key_changes
 from evalstore.diff.changes.walk import EditScript, with_param
 from evalstore.diff.deciders.judges import names_of, unread
 from evalstore.diff.deciders.juries import panel_of
@@ -19,28 +19,28 @@ _SAMPLING = frozenset({"temperature", "top_p", "max_tokens", "seed"})
 _UNREAD = Proof("no template of its judges reads it, so no text changes")
 
 
-def model_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, Any]]:
+def list_model_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, Any]]:
     """Yield (rule, key, old, new) for every key that two models differ in; a key with nothing under it says nothing."""
     said = ({key: value for key, value in model.items() if value is not None} for model in (old, new))
-    for key, mine, theirs in key_changes(*said):
+    for key, mine, theirs in find_key_changes(*said):
         rule = "judge-sampling-changed" if key in _SAMPLING else "judge-model-changed"
         yield "metadata-changed" if is_cosmetic(key) else rule, key, mine, theirs
 
 
-def model_changes(walk: EditScript, token: str) -> Iterator[Change]:
+def find_model_changes(walk: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits of what a check says of its judges' model, key by key."""
     goal = walk.goal[token].params["model"]
-    for rule, key, mine, theirs in model_edits(walk.current[token].params["model"], goal):
+    for rule, key, mine, theirs in list_model_edits(walk.current[token].params["model"], goal):
         yield _edit(walk, token, "model", (rule, key, mine, theirs))
     walk.adopt_check(with_param(walk.current[token], "model", goal))
 
 
-def variable_changes(walk: EditScript, token: str) -> Iterator[Change]:
+def find_variable_changes(walk: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits of the texts that a check gives its judges, one by one."""
     check, goal = walk.current[token], walk.goal[token]
     panel = panel_of(check.params)
     read = [_names(ref, walk.load) for ref in panel.said] if panel else [None]
-    for name, mine, theirs in key_changes(check.params["variables"], goal.params["variables"]):
+    for name, mine, theirs in find_key_changes(check.params["variables"], goal.params["variables"]):
         change = _edit(walk, token, "variables", ("check-variables-changed", name, mine, theirs))
         yield replace(change, proof=_UNREAD) if all(unread(name, names) for names in read) else change
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from operator import eq
 from typing import Any, NamedTuple
 
-from evalstore.checks.jury import WEIGHED
+from evalstore.checks.jury import WEIGHTED_AGGREGATES
 from evalstore.diff.change import Change
 from evalstore.diff.changes.walk import EditScript, Paths, with_param
 from evalstore.diff.deciders.juries import ALONE, panel_of, voice
-from evalstore.diff.pair import paired
-from evalstore.diff.plain import same
+from evalstore.diff.pair import pair_items
+from evalstore.diff.plain import is_same
 from evalstore.diff.state import CheckState
 
 Edits = Iterator[Change]
@@ -25,7 +25,7 @@ _WRITTEN = {"asks": "asks the same judges, written otherwise"}
 Member = Mapping[str, Any]
 
 
-class _Seat(NamedTuple):
+class _Member(NamedTuple):
     """One member as it is now, with its place in the old jury and in the new one."""
 
     member: Member
@@ -37,10 +37,10 @@ class _Seat(NamedTuple):
         return str(self.member[_ONE])
 
 
-def jury_changes(walk: EditScript, token: str) -> Edits:
+def find_jury_changes(walk: EditScript, token: str) -> Edits:
     """Yield the edits of who judges a check; one judge is a jury of one."""
     check, goal = walk.current[token], walk.goal[token]
-    if all(same(check.params[name], goal.params[name]) for name in (_ONE, _JURY)):
+    if all(is_same(check.params[name], goal.params[name]) for name in (_ONE, _JURY)):
         return
     panels = [panel_of(side.params) for side in (check, goal)]
     if any(panel is None or len(panel.members) > _MEMBERS for panel in panels):
@@ -50,23 +50,23 @@ def jury_changes(walk: EditScript, token: str) -> Edits:
         done = with_param(check, _ONE, goal.params[_ONE])
         yield walk.edit_check("judge-ref-changed", _ONE, done, old=check.params[_ONE], new=goal.params[_ONE])
     else:
-        yield from _Bench(walk, check, goal).changes()
+        yield from _JuryEdits(walk, check, goal).changes()
 
 
 @dataclass(slots=True)
-class _Bench:
+class _JuryEdits:
     """The members on the way from one jury to another."""
 
     walk: EditScript
     check: CheckState
     goal: CheckState
-    seats: tuple[_Seat, ...] = ()
+    seats: tuple[_Member, ...] = ()
     way: str = ALONE
 
     def changes(self) -> Edits:
         old, new = _jury(self.check.params), _jury(self.goal.params)
         pairs = _pairs(_refs(old["members"]), _refs(new["members"]))
-        self.seats = tuple(_Seat(member, at, pairs.get(at)) for at, member in enumerate(old["members"]))
+        self.seats = tuple(_Member(member, at, pairs.get(at)) for at, member in enumerate(old["members"]))
         self.way = old["aggregate"]
         edits = [*self._moved(new["members"]), *self._noted(old, new), *self._joined(new)]
         # The same said otherwise: one judge is written as a jury of one, or back.
@@ -90,7 +90,7 @@ class _Bench:
 
     def _joined(self, new: Member) -> Edits:
         mine, theirs = sorted(seat.ref for seat in self.seats), sorted(_refs(new["members"]))
-        final = tuple(_Seat(member, None, at) for at, member in enumerate(new["members"]))
+        final = tuple(_Member(member, None, at) for at, member in enumerate(new["members"]))
         if mine != theirs and self._says_as_much(final, new["aggregate"]):
             yield self._edit("jury-member-changed", final, new["aggregate"], old=mine, new=theirs, words=_WRITTEN)
             return
@@ -105,7 +105,7 @@ class _Bench:
 
     def _ways(self, new: Member) -> Edits:
         # Weights change where they are not read, if there is such a place.
-        if self.way not in WEIGHED:
+        if self.way not in WEIGHTED_AGGREGATES:
             yield from self._weights(new["members"])
         if self.way != new["aggregate"] and not self._goes_without_saying(self.seats, new["aggregate"]):
             yield self._aggregate(new["aggregate"])
@@ -126,7 +126,7 @@ class _Bench:
             at = self._places(moved[0][0], "weight") if len(moved) == 1 else self._roots("members")
             yield self._edit("jury-weight-changed", after, old=old, new=new, at=at)
 
-    def _added(self, seats: list[_Seat]) -> Edits:
+    def _added(self, seats: list[_Member]) -> Edits:
         # What comes is there before what goes, so that there is always somebody to ask.
         for seat in seats:
             at = (None, self._places(seat)[1])
@@ -149,17 +149,17 @@ class _Bench:
                 "list-reordered", order, old=old, new=new, at=self._roots("members"), words={"where": "the jury"}
             )
 
-    def _edit(self, rule: str, seats: tuple[_Seat, ...], way: str = "", **facts: Any) -> Change:
+    def _edit(self, rule: str, seats: tuple[_Member, ...], way: str = "", **facts: Any) -> Change:
         self.seats, self.way = seats, way or self.way
         done = _judged_as(self.walk.current[self.goal.token], _seated(seats, self.way))
         return self.walk.edit_check(rule, _JURY, done, **{"at": self._roots("members"), **facts})
 
-    def _says_as_much(self, seats: tuple[_Seat, ...], way: str) -> bool:
+    def _says_as_much(self, seats: tuple[_Member, ...], way: str) -> bool:
         here = self.walk.current[self.goal.token].params
         before, after = (panel_of({**here, **_seated(*side)}) for side in ((self.seats, self.way), (seats, way)))
         return bool(before and after and (said := voice(before)) and said == voice(after))
 
-    def _goes_without_saying(self, seats: tuple[_Seat, ...], way: str) -> bool:
+    def _goes_without_saying(self, seats: tuple[_Member, ...], way: str) -> bool:
         """Settle what makes no difference to one judge, where one side has no jury to write it in."""
         written = self.check.params[_JURY] is not None and self.goal.params[_JURY] is not None
         if written or not self._says_as_much(seats, way):
@@ -171,7 +171,7 @@ class _Bench:
     def _sides(self, *values: Any) -> Iterator[tuple[CheckState, Any]]:
         return zip((self.check, self.goal), values, strict=True)
 
-    def _places(self, seat: _Seat, *path: str) -> Paths:
+    def _places(self, seat: _Member, *path: str) -> Paths:
         old, new = (
             (_ONE,) if side.params[_JURY] is None else (_JURY, "members", index or 0, *path)
             for side, index in self._sides(seat.old, seat.new)
@@ -187,7 +187,7 @@ def _judged_as(check: CheckState, params: Mapping[str, Any]) -> CheckState:
     return replace(check, params={**check.params, _ONE: params[_ONE], _JURY: params[_JURY]})
 
 
-def _seated(seats: Sequence[_Seat], way: str) -> dict[str, Any]:
+def _seated(seats: Sequence[_Member], way: str) -> dict[str, Any]:
     return {_ONE: None, _JURY: {"members": [dict(seat.member) for seat in seats], "aggregate": way}}
 
 
@@ -200,13 +200,13 @@ def _refs(members: Sequence[Member]) -> list[str]:
     return [member[_ONE] for member in members]
 
 
-def _words(seat: _Seat) -> dict[str, str]:
+def _words(seat: _Member) -> dict[str, str]:
     return {"asks": f"{'no longer' if seat.new is None else 'also'} asks {seat.ref}"}
 
 
 def _pairs(old: list[str], new: list[str]) -> dict[int, int]:
     """Return which member is which: by reference, by judge, and the one that takes the place of another."""
-    found = paired(old, new, eq, _are_of_one_judge)
+    found = pair_items(old, new, eq, _are_of_one_judge)
     gone, come = (sorted({*range(len(side))} - {*known}) for side, known in ((old, found), (new, found.values())))
     return {**found, gone[0]: come[0]} if len(gone) == len(come) == 1 else found
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.changes.checks import check_changes
-from evalstore.diff.changes.inlined import put_together, taken_apart
-from evalstore.diff.changes.loose import key_changes
+from evalstore.diff.changes.checks import find_check_changes
+from evalstore.diff.changes.inlined import reverse_edits, inline_composites
+from evalstore.diff.changes.loose import find_key_changes
 from evalstore.diff.changes.walk import EditScript, pointer_of
 from evalstore.diff.direction import LOWEST, VERDICT_MODES
-from evalstore.diff.pair import content, demand, pair
-from evalstore.diff.plain import same
+from evalstore.diff.pair import canonicalise_demand, list_demand, pair_checks
+from evalstore.diff.plain import is_same
 from evalstore.diff.refs import ArtifactLoader
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.documents import Pointer, convert_fraction
@@ -23,26 +23,26 @@ Edits = Iterator[Change]
 _NOBODYS = Proof("no check has this id, so nothing reads it")
 
 
-def rubric_changes(old: RubricState, new: RubricState, load: ArtifactLoader | None = None) -> Edits:
+def find_rubric_changes(old: RubricState, new: RubricState, load: ArtifactLoader | None = None) -> Edits:
     """Yield the edits that lead from `old` to `new`, checks and scoring; `load` reads what they refer to."""
-    apart, together = list(taken_apart(old, new, load)), list(taken_apart(new, old, load))
+    apart, together = list(inline_composites(old, new, load)), list(inline_composites(new, old, load))
     yield from apart
     start, end = (changes[-1].states[1] if changes else side for changes, side in ((apart, old), (together, new)))
-    yield from _walked(EditScript(start, pair(start, end), load=load))
-    yield from put_together(together)
+    yield from _walked(EditScript(start, pair_checks(start, end), load=load))
+    yield from reverse_edits(together)
 
 
 def _walked(walk: EditScript) -> Edits:
     for stage in _STAGES:
         yield from stage(walk)
-    if not same(_facts(walk.current), _facts(walk.goal)):
+    if not is_same(_facts(walk.current), _facts(walk.goal)):
         yield walk.edit_rubric("unclassified-change", walk.goal, old=_facts(walk.current), new=_facts(walk.goal))
 
 
 def _facts(rubric: RubricState) -> list[Any]:
-    scoring = [str(rubric.combine), str(rubric.threshold), rubric.missing, rubric.errors, dict(rubric.rest)]
+    scoring = [str(rubric.combine), str(rubric.threshold), rubric.missing, rubric.errors, dict(rubric.extras)]
     checks = [
-        [check.token, check.id, demand(check), str(check.weight), check.gated, dict(check.loose)]
+        [check.token, check.id, list_demand(check), str(check.weight), check.is_gate, dict(check.extras)]
         for check in rubric.checks
     ]
     return [scoring, checks]
@@ -58,9 +58,9 @@ def _removed(walk: EditScript) -> Edits:
 def _renamed(walk: EditScript) -> Edits:
     for check in walk.current.checks:
         goal = walk.goal[check.token]
-        follows_kind = check.kind != goal.kind and not (check.named or goal.named)
+        follows_kind = check.kind != goal.kind and not (check.has_id or goal.has_id)
         if check.id != goal.id and not follows_kind:
-            done = replace(check, id=goal.id, named=goal.named)
+            done = replace(check, id=goal.id, named=goal.has_id)
             yield walk.edit_check("check-renamed", "id", done, old=check.id, new=goal.id)
 
 
@@ -76,7 +76,7 @@ def _reordered(walk: EditScript) -> Edits:
 
 def _edited(walk: EditScript) -> Edits:
     for token in walk.current.tokens:
-        yield from check_changes(walk, token)
+        yield from find_check_changes(walk, token)
 
 
 def _before_combine(walk: EditScript) -> Edits:
@@ -140,12 +140,12 @@ def _bar_rule(old: Any, new: Any) -> str:
 
 def _gates(walk: EditScript) -> Edits:
     for check in walk.current.checks:
-        gated = walk.goal[check.token].gated
-        if check.gated is not gated:
+        gated = walk.goal[check.token].is_gate
+        if check.is_gate is not gated:
             yield walk.edit_rubric(
                 "scoring-required-changed",
-                walk.current.put(replace(check, gated=gated)),
-                old=check.gated,
+                walk.current.replace_check(replace(check, gated=gated)),
+                old=check.is_gate,
                 new=gated,
                 old_pointer=_gate(walk.current, check.id),
                 new_pointer=_gate(walk.goal, check.id),
@@ -187,14 +187,14 @@ def _added(walk: EditScript) -> Edits:
 
 
 def _rest(walk: EditScript) -> Edits:
-    for key, old, new in key_changes(walk.current.rest, walk.goal.rest):
+    for key, old, new in find_key_changes(walk.current.extras, walk.goal.extras):
         at: Pointer = ("scoring", *key.split("/"))
         rule = "metadata-changed" if key.startswith("x_") else "unclassified-change"
         proof = _NOBODYS if key.startswith(("weights/", "required/")) else None
         yield walk.edit_rubric(
             rule, walk.current, old=old, new=new, old_pointer=at, new_pointer=at, name=key, proof=proof
         )
-    walk.current = replace(walk.current, rest=walk.goal.rest)
+    walk.current = replace(walk.current, rest=walk.goal.extras)
 
 
 _STAGES: tuple[Callable[[EditScript], Edits], ...] = (
@@ -220,7 +220,7 @@ def _setting(walk: EditScript, rule: str, name: str, *, old: Any, new: Any) -> C
 
 def _whole_check(walk: EditScript, rule: str, after: RubricState, check: CheckState) -> Change:
     added = rule == "check-added"
-    whole = [check.id, content(check), str(check.weight), check.gated, dict(check.loose)]
+    whole = [check.id, canonicalise_demand(check), str(check.weight), check.is_gate, dict(check.extras)]
     return walk.edit_rubric(
         rule,
         after,

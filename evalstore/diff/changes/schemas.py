@@ -10,7 +10,7 @@ from evalstore.diff.change import Change, Decision, Proof
 from evalstore.diff.changes.walk import EditScript
 from evalstore.diff.deciders.schema_edits import edits, outputs_of
 from evalstore.diff.findings import Certainty
-from evalstore.diff.plain import same
+from evalstore.diff.plain import is_same
 from evalstore.diff.state import CheckState
 from evalstore.documents import Pointer, json_pointer
 from evalstore.schema_inclusion.compare import Comparison, Relation, compare_schemas
@@ -23,7 +23,7 @@ _EQUIVALENT = Proof("both schemas let the same JSON through, all that both get t
 _UNSHOWN = "; no JSON was found that shows it"
 
 
-class _Decision(NamedTuple):
+class _SchemaRule(NamedTuple):
     rule: str
     reason: str = ""
     certainty: Certainty = Certainty.PROVED
@@ -31,19 +31,19 @@ class _Decision(NamedTuple):
 
 
 _DECISIONS = {
-    Relation.SAME_VIEW: _Decision("json-schema-annotation-changed", proof=_SAME_VIEW),
-    Relation.EQUIVALENT: _Decision("json-schema-changed", proof=_EQUIVALENT),
-    Relation.TIGHTENED: _Decision("json-schema-tightened", "all JSON that passes now passed before"),
-    Relation.LOOSENED: _Decision("json-schema-loosened", "all JSON that passed before passes now"),
-    Relation.INCOMPARABLE: _Decision("json-schema-changed", "some JSON passes before only, and other JSON now only"),
-    Relation.ASSUMED: _Decision("json-schema-changed", "the two could not be compared", Certainty.ASSUMED),
+    Relation.SAME_VIEW: _SchemaRule("json-schema-annotation-changed", proof=_SAME_VIEW),
+    Relation.EQUIVALENT: _SchemaRule("json-schema-changed", proof=_EQUIVALENT),
+    Relation.TIGHTENED: _SchemaRule("json-schema-tightened", "all JSON that passes now passed before"),
+    Relation.LOOSENED: _SchemaRule("json-schema-loosened", "all JSON that passed before passes now"),
+    Relation.INCOMPARABLE: _SchemaRule("json-schema-changed", "some JSON passes before only, and other JSON now only"),
+    Relation.ASSUMED: _SchemaRule("json-schema-changed", "the two could not be compared", Certainty.ASSUMED),
 }
 
 
-def schema_changes(walk: EditScript, token: str) -> Iterator[Change]:
+def find_schema_changes(walk: EditScript, token: str) -> Iterator[Change]:
     """Yield the edit of what a check asks of JSON; its schema and its fields change together, as one takes turns."""
     check, goal = walk.current[token], walk.goal[token]
-    if all(same(check.params[name], goal.params[name]) for name in (_SCHEMA, _FIELDS)):
+    if all(is_same(check.params[name], goal.params[name]) for name in (_SCHEMA, _FIELDS)):
         return
     asks = {_asks(check), _asks(goal)}
     if asks == {_SCHEMA}:
@@ -68,7 +68,7 @@ def _of_schemas(walk: EditScript, check: CheckState, goal: CheckState) -> Change
     old, new = check.params[_SCHEMA], goal.params[_SCHEMA]
     if dialect(old) != dialect(new):
         at: Pointer = (_SCHEMA, "$schema")
-        facts: dict[str, Any] = {"old": dialect(old), "new": dialect(new), "at": (at, at), "more": [old, new]}
+        facts: dict[str, Any] = {"old": dialect(old), "new": dialect(new), "at": (at, at), "discriminator": [old, new]}
         return _edit(walk, goal, "check-engine-changed", _SCHEMA, **facts)
     compared = compare_schemas(old, new, walk.schema_budget)
     decision = _DECISIONS[compared.relation]
@@ -77,11 +77,11 @@ def _of_schemas(walk: EditScript, check: CheckState, goal: CheckState) -> Change
     ways = dict.fromkeys((check.params["extract"], goal.params["extract"]))
     outputs = tuple(text for value in compared.shown for way in ways for text in outputs_of(value, way))
     decided = Decision(decision.certainty, _reason(decision, compared), tuple(dict.fromkeys(outputs)))
-    facts = {"old": old, "new": new, "at": (at, at), "proof": decision.proof, "decided": decided}
+    facts = {"old": old, "new": new, "at": (at, at), "proof": decision.proof, "decision": decided}
     return _edit(walk, goal, decision.rule, _SCHEMA, keywords=_listed(told), **facts)
 
 
-def _reason(decision: _Decision, compared: Comparison) -> str:
+def _reason(decision: _SchemaRule, compared: Comparison) -> str:
     why = f": {compared.why}" if compared.why else ""
     return f"{decision.reason}{why}{'' if compared.shown else _UNSHOWN}"
 
@@ -103,7 +103,7 @@ def _of_fields(walk: EditScript, check: CheckState, goal: CheckState) -> Change:
     at = ((_FIELDS, *([old.index(less[0])] if less else [])), (_FIELDS, *([new.index(more[0])] if more else [])))
     keywords = ", ".join([*(f"+{name}" for name in more), *(f"-{name}" for name in less)])
     decided = Decision(Certainty.BY_DEFINITION, "each named field has to be as the question expects it")
-    return _edit(walk, goal, rule, _FIELDS, keywords=keywords, old=old, new=new, at=at, decided=decided)
+    return _edit(walk, goal, rule, _FIELDS, keywords=keywords, old=old, new=new, at=at, decision=decided)
 
 
 def _edit(

@@ -7,19 +7,19 @@ from typing import Any
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.kinds import KINDS
-from evalstore.diff.pair import pair
-from evalstore.diff.plain import same
+from evalstore.diff.pair import pair_checks
+from evalstore.diff.plain import is_same
 from evalstore.diff.state import CheckState, RubricState
 
 _PROOF = Proof("it is the default, or another spelling of the same value")
 
 
-def spelling_changes(
+def find_spelling_changes(
     old: Mapping[str, Any], new: Mapping[str, Any], states: tuple[RubricState, RubricState]
 ) -> Iterator[Change]:
     """Yield the parameters of checks that differ as written only; the digest differs, so each is a patch."""
     before = {check.token: check for check in states[0].checks}
-    for goal in pair(*states).checks:
+    for goal in pair_checks(*states).checks:
         check = before.get(goal.token)
         if check is not None and check.kind == goal.kind:
             yield from _respelled(check, goal, written=(old["checks"][check.index], new["checks"][goal.index]))
@@ -31,8 +31,8 @@ def _respelled(
     mine, theirs = written
     for name, value in check.params.items():
         rule = KINDS[goal.kind].params[name].rule
-        alike = (name in mine) is (name in theirs) and same(mine.get(name), theirs.get(name))
-        if rule and not alike and same(value, goal.params[name]):
+        alike = (name in mine) is (name in theirs) and is_same(mine.get(name), theirs.get(name))
+        if rule and not alike and is_same(value, goal.params[name]):
             yield Change(
                 rule,
                 mine.get(name),

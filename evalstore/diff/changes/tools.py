@@ -7,8 +7,8 @@ from typing import Any
 
 from evalstore.diff.change import Change
 from evalstore.diff.changes.walk import EditScript, with_param
-from evalstore.diff.pair import paired
-from evalstore.diff.plain import same, told
+from evalstore.diff.pair import pair_items
+from evalstore.diff.plain import is_same, describe_value
 from evalstore.diff.state import CheckState
 from evalstore.documents import canonical
 
@@ -31,7 +31,7 @@ def tool_changes(walk: EditScript, token: str) -> Iterator[Change]:
         done = with_param(walk.current[token], _NAME, new)
         yield walk.edit_check("tool-required-changed", _NAME, done, old=old, new=new, words={"item": item})
         return
-    pairs = paired(old, new, same, _mean_the_same, _have_one_name)
+    pairs = pair_items(old, new, is_same, _mean_the_same, _have_one_name)
     seats: list[Seat] = [(place, pairs.get(place)) for place in range(len(old))]
     for place, after in sorted(pairs.items()):
         yield from _entry_changes(walk, token, (place, after))
@@ -42,7 +42,7 @@ def tool_changes(walk: EditScript, token: str) -> Iterator[Change]:
 
 def _mean_the_same(one: Entry, other: Entry) -> bool:
     meant = ([entry["name"], entry.get("args"), "args" in entry and entry["args_match"]] for entry in (one, other))
-    return same(*meant)
+    return is_same(*meant)
 
 
 def _have_one_name(one: Entry, other: Entry) -> bool:
@@ -53,14 +53,14 @@ def _entry_changes(walk: EditScript, token: str, places: tuple[int, int]) -> Ite
     goal: Entry = walk.goal[token].params[_NAME][places[1]]
     for keys in _ASKED:
         entry: Entry = walk.current[token].params[_NAME][places[0]]
-        if all((key in entry) is (key in goal) and same(entry.get(key), goal.get(key)) for key in keys):
+        if all((key in entry) is (key in goal) and is_same(entry.get(key), goal.get(key)) for key in keys):
             continue
         edited = {**{key: item for key, item in entry.items() if key not in keys}, **_part(goal, keys)}
         old, new = (_told(one, keys) for one in (entry, goal))
         done = _with(walk.current[token], places[0], edited)
-        key = next(key for key in reversed(keys) if not same(entry.get(key), goal.get(key)))
+        key = next(key for key in reversed(keys) if not is_same(entry.get(key), goal.get(key)))
         at = ((_NAME, places[0], key), (_NAME, places[1], key))
-        words = {"name": f"{key} of {told(goal['name'])}"}
+        words = {"name": f"{key} of {describe_value(goal['name'])}"}
         yield walk.edit_check("tool-constraint-changed", key, done, old=old, new=new, at=at, words=words)
     check = walk.current[token]
     entries = (check.params[_NAME][places[0]], goal)
@@ -107,8 +107,8 @@ def _removed(walk: EditScript, token: str, seats: list[Seat]) -> Iterator[Change
 
 
 def _one(walk: EditScript, done: CheckState, entry: Entry, **facts: Any) -> Change:
-    more = {key: item for key, item in entry.items() if key != "name" and not same(item, _PLAIN.get(key))}
-    item = told(entry["name"]) + (f" ({told(more)})" if more else "")
+    more = {key: item for key, item in entry.items() if key != "name" and not is_same(item, _PLAIN.get(key))}
+    item = describe_value(entry["name"]) + (f" ({describe_value(more)})" if more else "")
     return walk.edit_check("tool-required-changed", _NAME, done, words={"item": item}, **facts)
 
 
@@ -119,7 +119,7 @@ def _ordered(walk: EditScript, token: str, seats: list[Seat]) -> Iterator[Change
     check, goal = walk.current[token], walk.goal[token].params[_NAME]
     rule = "list-reordered" if _queue(check, check.params[_NAME]) == _queue(check, goal) else "tool-order-mode-changed"
     names = [[entry["name"] for entry in tools] for tools in (check.params[_NAME], goal)]
-    yield walk.edit_check(rule, _NAME, with_param(check, _NAME, goal), old=names[0], new=names[1], more=goal)
+    yield walk.edit_check(rule, _NAME, with_param(check, _NAME, goal), old=names[0], new=names[1], discriminator=goal)
 
 
 def _queue(check: CheckState, tools: list[Entry]) -> list[str]:

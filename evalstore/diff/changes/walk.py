@@ -9,7 +9,7 @@ from typing import Any
 from evalstore import regex_inclusion, schema_inclusion
 from evalstore.budget import SharedBudget
 from evalstore.diff.change import Change
-from evalstore.diff.changes.loose import loose_changes
+from evalstore.diff.changes.loose import find_extra_key_changes
 from evalstore.diff.refs import ArtifactLoader
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.documents import Pointer
@@ -45,7 +45,7 @@ class EditScript:
         check, goal = self.current[done.token], self.goal[done.token]
         return self.edit_rubric(
             rule,
-            self.current.put(done),
+            self.current.replace_check(done),
             token=done.token,
             name=name,
             old_pointer=None if old is None else pointer_of(check, *old),
@@ -64,13 +64,13 @@ class EditScript:
     ) -> Iterator[Change]:
         """Yield the edits of what a part of a check says beside the `known` keys, old and new: scoring reads none."""
         places = pointer_of(self.current[token], *at[0]), pointer_of(self.goal[token], *at[1])
-        for change in loose_changes(*sides, at=places, known=known):
+        for change in find_extra_key_changes(*sides, at=places, known=known):
             words = {"check": self.goal[token].id}
             yield replace(change, before=self.current, after=self.current, token=token, words=words)
 
     def adopt_check(self, check: CheckState) -> None:
         """Take a check as it is now, where the difference is none: the order of what was added to a set."""
-        self.current = self.current.put(check)
+        self.current = self.current.replace_check(check)
 
 
 def pointer_of(check: CheckState, *path: str | int) -> Pointer:

@@ -50,7 +50,7 @@ def attainable(rubric: RubricState) -> frozenset[Fraction] | None:
         return _averages(rubric)
     # A closed gate and the policies give 0.
     single = _BINARY_SCORES.union(*scores)
-    halves = len(scores) % 2 == 0 or any(map(rubric.optional, rubric.checks))
+    halves = len(scores) % 2 == 0 or any(map(rubric.may_leave_out, rubric.checks))
     if rubric.combine is Combine.MEDIAN and halves:
         return frozenset((one + other) / 2 for one in single for other in single)
     return single
@@ -59,7 +59,7 @@ def attainable(rubric: RubricState) -> frozenset[Fraction] | None:
 def _averages(rubric: RubricState) -> frozenset[Fraction] | None:
     sums = {(Fraction(0), Fraction(0))}
     for check in rubric.checks:
-        left_out = sums if rubric.optional(check) else set()
+        left_out = sums if rubric.may_leave_out(check) else set()
         gains = {check.weight * score for score in (*scores_of(check), Fraction(0))}
         sums = left_out | {(got + gain, total + check.weight) for got, total in sums for gain in gains}
         if len(sums) > _SUMS:

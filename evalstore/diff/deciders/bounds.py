@@ -5,7 +5,7 @@ from __future__ import annotations
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.kinds import KINDS, Limit
 from evalstore.diff.state import CheckState
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 
 def not_binding(change: Change) -> Proof | None:
@@ -34,7 +34,7 @@ def demand_implied(change: Change) -> Proof | None:
     others = list(longer.params[change.name])
     others.remove(item)
     part = next((other for other in others if _implies(change.name, other, item)), None)
-    return None if part is None else Proof(f"{excerpt(part, 60)!r}, also listed, implies it")
+    return None if part is None else Proof(f"{make_excerpt(part, 60)!r}, also listed, implies it")
 
 
 def _demands(check: CheckState, name: str) -> int:

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.bars import full_only
-from evalstore.diff.direction import EITHER, NONE, VERDICT_MODES, bounded
+from evalstore.diff.direction import EITHER, NONE, VERDICT_MODES, bound_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.state import CheckState
 from evalstore.versions import Bump
@@ -35,7 +35,7 @@ def by_share_at_the_bar(change: Change) -> Direction:
         return by_share(change)
     old, new = (_shares(check) for check in change.checks)
     # Whoever states all of one list states all of the other.
-    return bounded(below=_stated(new, old), above=_stated(old, new))
+    return bound_direction(below=_stated(new, old), above=_stated(old, new))
 
 
 def same_share(change: Change) -> Proof | None:
@@ -85,7 +85,7 @@ def _sign(moved: Mapping[str, Fraction]) -> Direction:
     if len(moved) > _WEIGHED:
         return EITHER
     sums = list(_sums(moved))
-    return bounded(below=min(sums) >= 0, above=max(sums) <= 0)
+    return bound_direction(below=min(sums) >= 0, above=max(sums) <= 0)
 
 
 def _sums(moved: Mapping[str, Fraction]) -> Iterator[Fraction]:

@@ -16,7 +16,7 @@ _NESTED = LOWEST | HIGHEST
 def same_score(rubric: RubricState, check: CheckState, inner: RubricState) -> str | None:
     """Say why a rubric scores the same with the checks of its composite in its place; None if that is not sure."""
     mode = rubric.combine
-    gated = check.gated or any(one.gated for one in inner.checks)
+    gated = check.is_gate or any(one.is_gate for one in inner.checks)
     deeper = any(one.kind == _KIND for one in inner.checks)
     if mode is not inner.combine or check.negate or gated or deeper or not _unscored_alike(rubric, inner):
         return None

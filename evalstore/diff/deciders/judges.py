@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.juror import FILLED
-from evalstore.checks.patterns import difference
+from evalstore.checks.juror import BUILTIN_VARIABLES
+from evalstore.checks.patterns import find_dialect_difference
 from evalstore.checks.reply import pattern_problem
 from evalstore.checks.template import Template, compile_template
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join
+from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join_directions
 from evalstore.diff.findings import Direction
 from evalstore.model import Judge, ScoreType, judge_of
-from evalstore.regex_inclusion import Expression, UndecidedError, language
+from evalstore.regex_inclusion import Expression, UndecidedError, build_pattern_language
 from evalstore.versions import Bump
 
 _TEXT = "text"
@@ -70,7 +70,7 @@ def way_of_levels(change: Change) -> Direction:
     old, new = levels_of(change)
     if not old or not new or set(old) != set(new):
         return EITHER
-    return join(*(LOOSER if new[name] > value else STRICTER for name, value in old.items() if new[name] != value))
+    return join_directions(*(LOOSER if new[name] > value else STRICTER for name, value in old.items() if new[name] != value))
 
 
 def farthest_level(change: Change) -> Fraction | None:
@@ -97,7 +97,7 @@ def names_of(template: Any) -> tuple[str, ...] | None:
 
 def unread(name: str, names: tuple[str, ...] | None) -> bool:
     """Whether what a variable says reaches no text: nothing reads it, or the question or the output fills it."""
-    return names is not None and (name not in names or name in FILLED)
+    return names is not None and (name not in names or name in BUILTIN_VARIABLES)
 
 
 def _compiled(template: Any) -> Template | None:
@@ -118,10 +118,10 @@ def _rendered(template: Any) -> list[tuple[str, str]] | None:
 
 def _read(pattern: Any) -> tuple[str, int] | None:
     """Return how a pattern is read, groups and all; None for one that two engines could read otherwise."""
-    if not isinstance(pattern, str) or len(pattern) > _PATTERN or pattern_problem(pattern) or difference(pattern, ""):
+    if not isinstance(pattern, str) or len(pattern) > _PATTERN or pattern_problem(pattern) or find_dialect_difference(pattern, ""):
         return None
     try:
-        language(Expression(pattern, "", "search"))
+        build_pattern_language(Expression(pattern, "", "search"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = re._parser.parse(pattern)  # type: ignore[attr-defined]  # noqa: SLF001  # no other door to the tree

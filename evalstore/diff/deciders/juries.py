@@ -10,9 +10,9 @@ from math import lcm
 from typing import Any, NamedTuple
 
 from evalstore.checks.juror import CALL_LIMIT
-from evalstore.checks.jury import WEIGHED
+from evalstore.checks.jury import WEIGHTED_AGGREGATES
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.direction import EITHER, LOOSER, STRICTER, bounded, distance, flip, join, left_out, shares
+from evalstore.diff.direction import EITHER, LOOSER, STRICTER, bound_direction, measure_weight_distance, flip_direction, join_directions, direct_unscored, normalise_weights
 from evalstore.diff.findings import Direction
 from evalstore.diff.refs import bound_imported_shift
 from evalstore.model import fraction
@@ -44,7 +44,7 @@ class Panel(NamedTuple):
     @property
     def silent(self) -> bool:
         """Whether no reply can make a score: too many calls, or a way of joining that finds no weight."""
-        return self.calls > CALL_LIMIT or (self.aggregate in WEIGHED and not any(self.said.values()))
+        return self.calls > CALL_LIMIT or (self.aggregate in WEIGHTED_AGGREGATES and not any(self.said.values()))
 
 
 def panel_of(params: Mapping[str, Any]) -> Panel | None:
@@ -81,7 +81,7 @@ def voice(panel: Panel) -> tuple[Any, ...] | None:
     if way == "median":
         return way, sorted(ref for ref, _ in panel.members)
     wins = _coalitions(*said.items()) if way == "majority" else None
-    return way, shares(said) if wins is None else (set(said), wins)
+    return way, normalise_weights(said) if wins is None else (set(said), wins)
 
 
 def order_of_ways(change: Change) -> Direction:
@@ -90,7 +90,7 @@ def order_of_ways(change: Change) -> Direction:
     if before.silent or after.silent:
         return EITHER
     ways = before.aggregate, after.aggregate
-    return bounded(below=ways in _ORDERED, above=ways[::-1] in _ORDERED)
+    return bound_direction(below=ways in _ORDERED, above=ways[::-1] in _ORDERED)
 
 
 def one_more_judge(change: Change) -> Direction:
@@ -100,8 +100,8 @@ def one_more_judge(change: Change) -> Direction:
         return EITHER
     more = len(panels[1].members) > len(panels[0].members)
     said = _ONE_MORE.get(panels[1].aggregate, EITHER)
-    total = join(flip(said) if check.negate else said, left_out(check, rubric, rubric.errors))
-    return total if more is not check.negate else flip(total)
+    total = join_directions(flip_direction(said) if check.negate else said, direct_unscored(check, rubric, rubric.errors))
+    return total if more is not check.negate else flip_direction(total)
 
 
 def other_weights(change: Change) -> Direction:
@@ -112,7 +112,7 @@ def other_weights(change: Change) -> Direction:
     ]
     if wins[0] is None or wins[1] is None:
         return EITHER
-    return bounded(below=wins[0] <= wins[1], above=wins[1] <= wins[0])
+    return bound_direction(below=wins[0] <= wins[1], above=wins[1] <= wins[0])
 
 
 def panel_shift(change: Change) -> Fraction | None:
@@ -120,7 +120,7 @@ def panel_shift(change: Change) -> Fraction | None:
     panels = _panels(change)
     if any(panel.aggregate != "mean" or panel.silent for panel in panels):
         return None
-    return distance(panels[0].said, panels[1].said)
+    return measure_weight_distance(panels[0].said, panels[1].said)
 
 
 def member_shift(change: Change) -> Fraction | None:
@@ -129,7 +129,7 @@ def member_shift(change: Change) -> Fraction | None:
     panel = panel_of(change.checks[1].params) if change.checks[1].kind == "llm_judge" else None
     if panel is None or panel.silent or panel.aggregate == "majority":
         return None if panel else shift
-    part = shares(panel.said).get(change.new, Fraction(1)) if panel.aggregate == "mean" else Fraction(1)
+    part = normalise_weights(panel.said).get(change.new, Fraction(1)) if panel.aggregate == "mean" else Fraction(1)
     return part * (1 if shift is None else shift)
 
 

@@ -9,10 +9,10 @@ from math import prod
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.kinds import KINDS
-from evalstore.diff.pair import demand
-from evalstore.diff.plain import same
+from evalstore.diff.pair import list_demand
+from evalstore.diff.plain import is_same
 from evalstore.diff.state import CheckState, RubricState
-from evalstore.model import CheckResult, RubricResult, Unscored, Verdict
+from evalstore.model import CheckResult, RubricResult, UnscoredReason, Verdict
 from evalstore.versions import Bump
 
 # Well under a tenth of a second.
@@ -51,7 +51,7 @@ def _groups(before: RubricState, after: RubricState) -> list[list[CheckState]] |
     """Return the checks of both sides, those that always answer alike together; None where one is another check."""
     groups: list[dict[str, CheckState]] = []
     for check in (*before.checks, *after.checks):
-        known = next((group for group in groups if same(demand(next(iter(group.values()))), demand(check))), None)
+        known = next((group for group in groups if is_same(list_demand(next(iter(group.values()))), list_demand(check))), None)
         if known is None:
             groups.append(known := {})
         known[check.token] = check
@@ -67,7 +67,7 @@ def _ways(group: list[CheckState]) -> Iterator[dict[str, CheckResult]]:
     for score in scores:
         verdict = Verdict.PASS if score >= bar else Verdict.FAIL
         yield {check.token: CheckResult(check.token, check.kind, score, verdict) for check in group}
-    for unscored, can_be in ((Unscored.MISSING, first.may_miss), (Unscored.ERROR, first.may_err)):
+    for unscored, can_be in ((UnscoredReason.MISSING, first.may_miss), (UnscoredReason.ERROR, first.may_err)):
         if can_be:
             yield {
                 check.token: CheckResult(check.token, check.kind, None, Verdict.UNSCORED, unscored=unscored)
@@ -76,9 +76,9 @@ def _ways(group: list[CheckState]) -> Iterator[dict[str, CheckResult]]:
 
 
 def _combined(rubric: RubricState, answers: _Answers) -> RubricResult:
-    from evalstore.checks import combine
+    from evalstore.checks import combine_results
 
-    return combine(rubric.scoring(), [answers[check.token] for check in rubric.checks])
+    return combine_results(rubric.to_scoring(), [answers[check.token] for check in rubric.checks])
 
 
 def _seen(result: RubricResult) -> tuple[object, object]:

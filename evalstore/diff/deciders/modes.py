@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.direction import LOOSER, STRICTER, bounded
+from evalstore.diff.direction import LOOSER, STRICTER, bound_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.state import RubricState
 from evalstore.model import Combine
@@ -32,7 +32,7 @@ def order_of_modes(change: Change) -> Direction:
     old, new = before.combine, after.combine
     if all(check.binary for check in before.checks) and _BINARY[old] != _BINARY[new]:
         return LOOSER if _BINARY[old] < _BINARY[new] else STRICTER
-    return bounded(below=(old, new) in _GRADED, above=(new, old) in _GRADED)
+    return bound_direction(below=(old, new) in _GRADED, above=(new, old) in _GRADED)
 
 
 def _same(rubric: RubricState, modes: set[Combine]) -> str:

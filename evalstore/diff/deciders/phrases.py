@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.direction import NONE, bounded, flip
+from evalstore.diff.direction import NONE, bound_direction, flip_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.state import CheckState
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 
 def redundant(change: Change) -> Proof | None:
@@ -21,7 +21,7 @@ def redundant(change: Change) -> Proof | None:
     part = next((other for other in others if _folded(other, before) in _folded(phrase, before)), None)
     if part is None:
         return None
-    return Proof(f"{excerpt(part, 60)!r}, also listed, is part of it and decides alone", rule="phrase-redundant")
+    return Proof(f"{make_excerpt(part, 60)!r}, also listed, is part of it and decides alone", rule="phrase-redundant")
 
 
 def reworded_alike(change: Change) -> Proof | None:
@@ -54,8 +54,8 @@ def rewording(change: Change) -> Direction:
         finds_less = any(_folded(part, before) in new for part in before.params["values"])
     else:
         finds_more, finds_less = new in old, old in new
-    found = bounded(below=finds_more, above=finds_less)
-    return found if before.kind == "must_contain_any" else flip(found)
+    found = bound_direction(below=finds_more, above=finds_less)
+    return found if before.kind == "must_contain_any" else flip_direction(found)
 
 
 def _any_counts(check: CheckState) -> bool:

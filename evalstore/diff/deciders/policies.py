@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.direction import HIGHEST, LOWEST, counts
+from evalstore.diff.direction import HIGHEST, LOWEST, is_counted
 from evalstore.diff.state import CheckState, RubricState
 from evalstore.model import Combine
 
@@ -45,11 +45,11 @@ def gate_idle(change: Change) -> Proof | None:
 
 
 def _zeros_unread(before: RubricState, after: RubricState, silent: list[CheckState]) -> Proof | None:
-    if any(check.gated for check in silent):
+    if any(check.is_gate for check in silent):
         return None
-    if not any(counts(check, after) for check in silent):
+    if not any(is_counted(check, after) for check in silent):
         return Proof("what can be unscored has weight 0 in a weighted average, and is no gate")
-    sure = [check for check in before.checks if check not in silent and not before.optional(check)]
+    sure = [check for check in before.checks if check not in silent and not before.may_leave_out(check)]
     if after.combine not in HIGHEST or not sure:
         return None
     return Proof(f"{after.combine} takes the best, and {sure[0].id} is always scored")
@@ -57,11 +57,11 @@ def _zeros_unread(before: RubricState, after: RubricState, silent: list[CheckSta
 
 def _decides_alone(check: CheckState, rubric: RubricState) -> bool:
     """Whether the rubric is 0 wherever this check counts as 0 and as failed."""
-    return check.gated or _alone(check, rubric) or rubric.combine in LOWEST
+    return check.is_gate or _alone(check, rubric) or rubric.combine in LOWEST
 
 
 def _alone(check: CheckState, rubric: RubricState) -> bool:
-    return len(rubric.checks) == 1 and counts(check, rubric)
+    return len(rubric.checks) == 1 and is_counted(check, rubric)
 
 
 def _can_fail(check: CheckState, rubric: RubricState) -> bool:

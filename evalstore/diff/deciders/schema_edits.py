@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from evalstore.diff.plain import same
+from evalstore.diff.plain import is_same
 from evalstore.documents import Pointer, canonical
 from evalstore.schema_inclusion.normalization import ANNOTATIONS, LISTED, NAMED, ONE
 
@@ -28,7 +28,7 @@ def _is_note(pointer: Pointer) -> bool:
 
 def _edits(old: Any, new: Any, at: Pointer) -> Iterator[Pointer]:
     """Yield the edits between two schemas."""
-    if same(old, new):
+    if is_same(old, new):
         return
     if not (isinstance(old, dict) and isinstance(new, dict)):
         yield at
@@ -44,7 +44,7 @@ def _edits(old: Any, new: Any, at: Pointer) -> Iterator[Pointer]:
                 yield from _edits(*pair, (*at, key, index))
         elif key in _SCHEMAS:
             yield from _edits(mine, theirs, (*at, key))
-        elif not same(mine, theirs):
+        elif not is_same(mine, theirs):
             yield (*at, key)
 
 

@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from evalstore.budget import SharedBudget
+from evalstore.checks.patterns import compile_pattern, limit_text_length
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.state import CheckState
 from evalstore.model import Output, Sample
 from evalstore.regex_inclusion import (
     QUESTION_STEPS,
-    Comparison,
     Expression,
-    Side,
+    LanguageComparison,
+    LanguageRelation,
+    RegexTree,
     UndecidedError,
-    compare_sides,
-    contains_any,
-    language,
-    room_of,
+    build_complement,
+    build_pattern_language,
+    build_phrase_language,
+    compare_languages,
 )
-from evalstore.regex_inclusion.syntax_tree import Ahead, Tree
 
 
-def compare_checks(old: CheckState, new: CheckState, budget: SharedBudget) -> Comparison:
-    """Return what the outputs that `new` passes are beside those of `old`; open for kinds that do not look for text."""
+def compare_checks(old: CheckState, new: CheckState, budget: SharedBudget) -> LanguageComparison:
+    """Return what the outputs that `new` passes are to those of `old`; undecided for kinds that do not look for text."""
     question = SharedBudget(min(QUESTION_STEPS, budget.left))
-    compared = compare_sides(_side(old), _side(new), question)
-    budget.spend(question.spent)
+    try:
+        return _compare_outputs(old, new, question)
+    except UndecidedError as error:
+        return LanguageComparison(LanguageRelation.UNDECIDED, why=str(error))
+    finally:
+        # What the last request asked for beyond the limit is not taken from the questions to come.
+        budget.spend(question.spent)
+
+
+def _compare_outputs(old: CheckState, new: CheckState, question: SharedBudget) -> LanguageComparison:
+    compared = compare_languages(_build_language(old), _build_language(new), question)
+    if not compared.is_confirmed_by(partial(_passes, old), partial(_passes, new)):
+        why = "the scorer answers otherwise than the comparison"
+        return LanguageComparison(LanguageRelation.UNDECIDED, why=why)
+    limits = {_find_length_limit(old), _find_length_limit(new)}
+    if None not in limits and len(limits) > 1:
+        why = "the longer pattern is not run on outputs as long as the other is"
+        return replace(compared, relation=LanguageRelation.UNDECIDED, why=why)
     return compared
 
 
@@ -39,22 +57,26 @@ def same_text(change: Change) -> Proof | None:
     return Proof("both kinds look for the same plain text in the same way")
 
 
-def _side(check: CheckState) -> Side:
-    side = Side(partial(_passed, check), partial(_passes, check))
-    return side._replace(room=partial(room_of, _expression(check))) if check.kind == "regex" else side
+def _find_length_limit(check: CheckState) -> int | None:
+    """Return how long an output the pattern of a check is run on; None where there is no limit."""
+    if check.kind != "regex":
+        return None
+    compiled = compile_pattern(check.params["pattern"], check.params["flags"])
+    return None if isinstance(compiled, str) else limit_text_length(compiled)
 
 
-def _passed(check: CheckState) -> Tree:
-    found, absent = _found(check), check.kind == "must_not_contain"
-    return found if check.negate is absent else Ahead(found, wanted=False)
+def _build_language(check: CheckState) -> RegexTree:
+    """Return the outputs that a check passes."""
+    found, absent = _build_found_language(check), check.kind == "must_not_contain"
+    return found if check.negate is absent else build_complement(found)
 
 
-def _found(check: CheckState) -> Tree:
+def _build_found_language(check: CheckState) -> RegexTree:
     params = check.params
     if check.kind == "regex":
-        return language(_expression(check))
+        return build_pattern_language(_expression(check))
     if _is_for_one(check):
-        return contains_any(params["values"], case_sensitive=params["case_sensitive"])
+        return build_phrase_language(params["values"], case_sensitive=params["case_sensitive"])
     raise UndecidedError("it is no check for one text of a list")
 
 
@@ -79,5 +101,5 @@ def _expression(check: CheckState) -> Expression:
 def _passes(check: CheckState, text: str) -> bool | None:
     from evalstore.checks import prepare_check
 
-    score = prepare_check(check.check())(Sample(Output(text))).score
+    score = prepare_check(check.to_check())(Sample(Output(text))).score
     return None if score is None else score == 1

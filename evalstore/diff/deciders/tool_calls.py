@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.checks.tools import MANY, Tool
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.bars import full_only
-from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip
+from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds.tool_usage import count_required_tools
 from evalstore.diff.state import CheckState
@@ -123,7 +123,7 @@ def _moved(change: Change, *, partial: bool) -> Direction:
     if swapped:
         return _edited(tool_of(before[place]), tool_of(after[place]), around)
     direction = _added(tool_of(longer[place]), around)
-    return direction if longer is after else flip(direction)
+    return direction if longer is after else flip_direction(direction)
 
 
 def _forbidden(change: Change) -> Direction:
@@ -138,7 +138,7 @@ def _forbidden(change: Change) -> Direction:
     else:
         around = _Around([tool_of(entry) for entry in tools], check.params["mode"], partial=True)
         more = NONE if _implied(Tool(name, least=0, most=0), around) else STRICTER
-    return more if change.old is None else flip(more)
+    return more if change.old is None else flip_direction(more)
 
 
 def _added(tool: Tool, around: _Around) -> Direction:
@@ -176,13 +176,13 @@ def _edited(old: Tool, new: Tool, around: _Around) -> Direction:
         return NONE
     if old.least != new.least:
         raised = old.least < new.least
-        return _raised(old, new, around) if raised else flip(_raised(new, old, around))
+        return _raised(old, new, around) if raised else flip_direction(_raised(new, old, around))
     if old.most != new.most:
         lowered = old.most is None or (new.most is not None and new.most < old.most)
-        return _limited(old, new, around) if lowered else flip(_limited(new, old, around))
+        return _limited(old, new, around) if lowered else flip_direction(_limited(new, old, around))
     if _covers(old, new):
         return NONE if _covers(new, old) else _narrowed(new, around)
-    return flip(_narrowed(old, around)) if _covers(new, old) else EITHER
+    return flip_direction(_narrowed(old, around)) if _covers(new, old) else EITHER
 
 
 def _raised(lower: Tool, higher: Tool, around: _Around) -> Direction:

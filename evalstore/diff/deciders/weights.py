@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.direction import advisory
+from evalstore.diff.direction import is_advisory
 from evalstore.model import Combine
 from evalstore.versions import Bump
 
@@ -34,6 +34,6 @@ def weightless(change: Change) -> Proof | None:
     """Prove that the rubric reads neither side of a check: weight 0 in a weighted average, and no gate."""
     before, after = change.states
     for rubric in (before, after):
-        if change.token in rubric.tokens and not advisory(rubric[change.token], rubric):
+        if change.token in rubric.tokens and not is_advisory(rubric[change.token], rubric):
             return None
     return Proof("its weight is 0 in a weighted average and it is no gate: it is shown, not counted", Bump.MINOR)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from evalstore.diff.changes.schemas import schema_changes
+from evalstore.diff.changes.schemas import find_schema_changes
 from evalstore.diff.kinds import CheckKind, Param, Row, always
 from evalstore.diff.params import Params, UnreadableError, read_one_of, read_texts, read_typed
 from evalstore.documents import Pointer, canonical
@@ -54,8 +54,8 @@ def _yield_texts(_: Params) -> Iterator[str]:
 
 KIND = CheckKind(
     params={
-        "schema": Param(None, _read_schema, rule="json-schema-changed", edits=schema_changes),
-        "expected_fields": Param(None, read_texts, rule="json-schema-changed", edits=schema_changes, is_set=True),
+        "schema": Param(None, _read_schema, rule="json-schema-changed", edits=find_schema_changes),
+        "expected_fields": Param(None, read_texts, rule="json-schema-changed", edits=find_schema_changes, is_set=True),
         "extract": Param("auto", read_one_of("auto", "whole", "fence"), rule="check-target-changed"),
     },
     is_binary=always,

@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.checks.jury import AGGREGATES
-from evalstore.diff.changes.judged import model_changes, variable_changes
-from evalstore.diff.changes.jury import jury_changes
+from evalstore.diff.changes.judged import find_model_changes, find_variable_changes
+from evalstore.diff.changes.jury import find_jury_changes
 from evalstore.diff.kinds import CheckKind, Param, always, never, read_no_question
 from evalstore.diff.params import (
     Params,
@@ -50,10 +50,10 @@ def _yield_texts(_: Params) -> Iterator[str]:
 
 KIND = CheckKind(
     params={
-        "judge_prompt_ref": Param(None, read_text, rule="judge-ref-changed", edits=jury_changes),
-        "jury": Param(None, _read_jury, edits=jury_changes),
-        "variables": Param({}, read_mapping, edits=variable_changes),
-        "model": Param({}, read_mapping, edits=model_changes),
+        "judge_prompt_ref": Param(None, read_text, rule="judge-ref-changed", edits=find_jury_changes),
+        "jury": Param(None, _read_jury, edits=find_jury_changes),
+        "variables": Param({}, read_mapping, edits=find_variable_changes),
+        "model": Param({}, read_mapping, edits=find_model_changes),
         "samples": Param(1, read_integer, rule="judge-sampling-changed"),
     },
     is_binary=never,

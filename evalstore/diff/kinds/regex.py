@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from evalstore.diff.changes.languages import pattern_changes
+from evalstore.diff.changes.languages import find_pattern_changes
 from evalstore.diff.kinds import CheckKind, Param, always, never, read_no_question
 from evalstore.diff.params import REQUIRED, Params, read_one_of, read_text, read_texts
 
@@ -37,10 +37,10 @@ def _find_literal(pattern: str) -> str | None:
 
 KIND = CheckKind(
     params={
-        "pattern": Param(REQUIRED, read_text, rule="regex-pattern-changed", edits=pattern_changes),
-        "flags": Param("", _read_flags, rule="regex-flags-changed", edits=pattern_changes),
+        "pattern": Param(REQUIRED, read_text, rule="regex-pattern-changed", edits=find_pattern_changes),
+        "flags": Param("", _read_flags, rule="regex-flags-changed", edits=find_pattern_changes),
         "mode": Param(
-            "search", read_one_of("search", "match", "fullmatch"), rule="regex-mode-changed", edits=pattern_changes
+            "search", read_one_of("search", "match", "fullmatch"), rule="regex-mode-changed", edits=find_pattern_changes
         ),
     },
     is_binary=always,

@@ -6,7 +6,7 @@ from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.deciders import facts
 from evalstore.diff.deciders.bounds import demand_implied, not_binding
 from evalstore.diff.deciders.tool_calls import idle, one_order, share_unread
-from evalstore.diff.laws import BOUND, DEMAND, FACTS, FORMAT, TOOLS, ordered
+from evalstore.diff.laws import BOUND, DEMAND, FACTS, FORMAT, TOOLS, rank_words
 from evalstore.versions import Bump
 
 ROWS = (
@@ -15,7 +15,7 @@ ROWS = (
         number="43",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=ordered("pass", "fail"),
+        direction=rank_words("pass", "fail"),
         scope=Scope.CHECK,
         message="{check} gives an output without php code {new} (was {old})",
         reason="outputs without code are graded otherwise",
@@ -92,7 +92,7 @@ ROWS = (
         number="49",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=ordered("any_order", "in_order", "exact"),
+        direction=rank_words("any_order", "in_order", "exact"),
         scope=Scope.CHECK,
         message="{check} wants the calls {new} (was {old})",
         reason="another order is demanded",

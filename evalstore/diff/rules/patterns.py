@@ -5,7 +5,7 @@ from __future__ import annotations
 from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.findings import Certainty
-from evalstore.diff.laws import NEVER, UNKNOWN, always, ordered
+from evalstore.diff.laws import NEVER, UNKNOWN, fix_direction, rank_words
 from evalstore.versions import Bump
 
 ROWS = (
@@ -14,7 +14,7 @@ ROWS = (
         number="33",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=always(STRICTER),
+        direction=fix_direction(STRICTER),
         scope=Scope.CHECK,
         message="{check} matches less: {new} (was {old})",
         reason="all outputs that match now matched before, and some that matched do not",
@@ -28,7 +28,7 @@ ROWS = (
         number="34",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=always(LOOSER),
+        direction=fix_direction(LOOSER),
         scope=Scope.CHECK,
         message="{check} matches more: {new} (was {old})",
         reason="all outputs that matched before match now, and some that did not do",
@@ -80,7 +80,7 @@ ROWS = (
         number="38",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=ordered("search", "match", "fullmatch"),
+        direction=rank_words("search", "match", "fullmatch"),
         scope=Scope.CHECK,
         message="{check} has mode {new} (was {old})",
         reason="the match may lie elsewhere",

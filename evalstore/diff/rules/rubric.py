@@ -7,7 +7,7 @@ from fractions import Fraction
 from evalstore.diff.change import Change, ChangeRule, Scope
 from evalstore.diff.deciders import bars, lattice, modes, policies, tool_calls, weights
 from evalstore.diff.deciders.texts import same_text
-from evalstore.diff.direction import LOOSER, STRICTER, share, variation
+from evalstore.diff.direction import LOOSER, STRICTER, bound_share, bound_weight_variation
 from evalstore.diff.findings import Certainty
 from evalstore.diff.laws import (
     BY_COMBINE,
@@ -18,8 +18,8 @@ from evalstore.diff.laws import (
     PARTIAL,
     PASS_MARK,
     UNKNOWN,
-    always,
-    ordered,
+    fix_direction,
+    rank_words,
 )
 from evalstore.versions import Bump
 
@@ -27,11 +27,11 @@ from evalstore.versions import Bump
 def _share(change: Change) -> Fraction | None:
     before, after = change.states
     rubric = after if change.token in after.tokens else before
-    return share(rubric[change.token], rubric)
+    return bound_share(rubric[change.token], rubric)
 
 
 def _variation(change: Change) -> Fraction | None:
-    return variation(*change.states)
+    return bound_weight_variation(*change.states)
 
 
 ROWS = (
@@ -143,7 +143,7 @@ ROWS = (
         number="11",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=always(STRICTER),
+        direction=fix_direction(STRICTER),
         scope=Scope.CHECK_VERDICT,
         message="{check} passes from {new} on (was {old})",
         reason="fewer outputs reach the bar",
@@ -157,7 +157,7 @@ ROWS = (
         number="12",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=always(LOOSER),
+        direction=fix_direction(LOOSER),
         scope=Scope.CHECK_VERDICT,
         message="{check} passes from {new} on (was {old})",
         reason="more outputs reach the bar",
@@ -258,7 +258,7 @@ ROWS = (
         number="21",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=ordered("skip", "zero"),
+        direction=rank_words("skip", "zero"),
         scope=Scope.SCORE,
         message="a check with nothing to grade counts as {new} (was {old})",
         reason="what is left out of the score and what counts as 0 differ",
@@ -271,7 +271,7 @@ ROWS = (
         number="21b",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=ordered("skip", "zero", "fail"),
+        direction=rank_words("skip", "zero", "fail"),
         scope=Scope.SCORE,
         message="a check that could not grade counts as {new} (was {old})",
         reason="what is left out of the score, counts as 0, or fails all, differs",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.findings import Certainty
-from evalstore.diff.laws import NEVER, UNKNOWN, asking
+from evalstore.diff.laws import NEVER, UNKNOWN, direct_json_demand
 from evalstore.versions import Bump
 
 ROWS = (
@@ -14,7 +14,7 @@ ROWS = (
         number="39",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=asking(STRICTER),
+        direction=direct_json_demand(STRICTER),
         scope=Scope.CHECK,
         message="{check} asks more of the JSON ({keywords})",
         reason="all JSON that passes now passed before, and some that passed does not",
@@ -28,7 +28,7 @@ ROWS = (
         number="40",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=asking(LOOSER),
+        direction=direct_json_demand(LOOSER),
         scope=Scope.CHECK,
         message="{check} asks less of the JSON ({keywords})",
         reason="all JSON that passed before passes now, and some that did not does",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.deciders import case, phrases
 from evalstore.diff.direction import LOOSER, STRICTER
-from evalstore.diff.laws import BY_CASE, BY_INCLUSION, NEVER, always, rising
+from evalstore.diff.laws import BY_CASE, BY_INCLUSION, NEVER, fix_direction, compare_numbers
 from evalstore.versions import Bump
 
 _LISTED = (phrases.redundant, phrases.out_of_reach, phrases.no_minimum)
@@ -16,7 +16,7 @@ ROWS = (
         number="22",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=always(LOOSER),
+        direction=fix_direction(LOOSER),
         scope=Scope.CHECK,
         message="{check} also accepts {item!r}",
         reason="one more way to pass",
@@ -30,7 +30,7 @@ ROWS = (
         number="23",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=always(STRICTER),
+        direction=fix_direction(STRICTER),
         scope=Scope.CHECK,
         message="{check} no longer accepts {item!r}",
         reason="one way less to pass",
@@ -44,7 +44,7 @@ ROWS = (
         number="24",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=rising(STRICTER),
+        direction=compare_numbers(STRICTER),
         scope=Scope.CHECK,
         message="{check} wants {new} of its phrases (was {old})",
         reason="more, or fewer, of the phrases must be there",
@@ -57,7 +57,7 @@ ROWS = (
         number="25",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=always(STRICTER),
+        direction=fix_direction(STRICTER),
         scope=Scope.CHECK,
         message="{check} also bans {item!r}",
         reason="one more way to fail",
@@ -71,7 +71,7 @@ ROWS = (
         number="26",
         artifact="rubric",
         level=Bump.MAJOR,
-        direction=always(LOOSER),
+        direction=fix_direction(LOOSER),
         scope=Scope.CHECK,
         message="{check} no longer bans {item!r}",
         reason="one way less to fail",

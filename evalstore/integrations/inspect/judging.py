@@ -8,9 +8,9 @@ from types import MappingProxyType
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model, model_roles
 from inspect_ai.util import LimitExceededError
 
-from evalstore.judging.endpoint import SAMPLING
-from evalstore.model import Call, Reply
-from evalstore.text import excerpt
+from evalstore.judging.client import SAMPLING
+from evalstore.model import JudgeCall, JudgeReply
+from evalstore.text import make_excerpt
 
 ROLE = "grader"
 
@@ -21,20 +21,20 @@ Judge = str | Model | Mapping[str, str | Model] | None
 _FINISH = MappingProxyType({"max_tokens": "length", "model_length": "length"})
 
 
-async def ask(call: Call, judge: Judge) -> Reply:
+async def ask(call: JudgeCall, judge: Judge) -> JudgeReply:
     """Ask the model that a call is for; a reply with a `problem` where none answers, but a limit of Inspect stops all.
 
     A store's files never choose the model: an id in them is only compared with the model that the task names.
     """
     model = _model(str(call.model.get("id", ROLE)), judge)
     if isinstance(model, str):
-        return Reply(problem=model)
+        return JudgeReply(problem=model)
     try:
         output = await model.generate(call.prompt, config=_config(call))
     except LimitExceededError:
         raise
     except Exception as error:  # noqa: BLE001  # each provider fails in its own classes
-        return Reply(problem=f"{model}: {type(error).__name__}: {excerpt(str(error))}")
+        return JudgeReply(problem=f"{model}: {type(error).__name__}: {make_excerpt(str(error))}")
     return _reply(output, str(model))
 
 
@@ -48,19 +48,19 @@ def _model(named: str, judge: Judge) -> Model | str:
         return f"no model answers as the judge: name one with judge=…, or bind the role (--model-role {ROLE}=…)"
     model = get_model(role=ROLE) if judge is None else get_model(judge)
     if named not in {ROLE, model.name, str(model)}:
-        shown = excerpt(named, 60)
+        shown = make_excerpt(named, 60)
         return f"the judge is to be {shown!r}, not {model}: judge={{{shown!r}: …}} says which model of Inspect that is"
     return model
 
 
-def _config(call: Call) -> GenerateConfig:
+def _config(call: JudgeCall) -> GenerateConfig:
     given = {name: call.model[name] for name in SAMPLING if name in call.model}
     # A further sample is another answer, not the first one again out of a cache.
     return GenerateConfig.model_validate({**given, "cache": False if call.sample else None})
 
 
-def _reply(output: ModelOutput, model: str) -> Reply:
+def _reply(output: ModelOutput, model: str) -> JudgeReply:
     if output.error:
-        return Reply(problem=f"{model}: {excerpt(output.error)}")
+        return JudgeReply(problem=f"{model}: {make_excerpt(output.error)}")
     finish = "" if output.empty else output.stop_reason
-    return Reply(output.completion, served=output.model or model, finish=_FINISH.get(finish, finish))
+    return JudgeReply(output.completion, served=output.model or model, finish=_FINISH.get(finish, finish))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from evalstore.errors import EvalstoreError
 from evalstore.integrations.inspect.judging import ROLE
-from evalstore.model import Call, Kind, Reply, RubricResult, Sample
-from evalstore.runs import Pinned
+from evalstore.model import JudgeCall, Kind, JudgeReply, RubricResult, Sample
+from evalstore.runs import UsedArtifact
 from evalstore.scoring.used import Ruler, Used
 from evalstore.store import ArtifactStore
 
@@ -22,16 +22,16 @@ _log = getLogger(__name__)
 class Desk:
     """Where the checks of one rubric ask: the replies that there are, and the calls of those that there are not."""
 
-    replies: Mapping[str, Reply] = field(default_factory=dict)
-    missing: dict[str, Call] = field(default_factory=dict)
+    replies: Mapping[str, JudgeReply] = field(default_factory=dict)
+    missing: dict[str, JudgeCall] = field(default_factory=dict)
 
-    def ask(self, call: Call) -> Reply:
+    def ask(self, call: JudgeCall) -> JudgeReply:
         """Return the reply to a call, or note the call."""
         key = call.key
         if key in self.replies:
             return self.replies[key]
         self.missing[key] = call
-        return Reply(problem="not asked yet")
+        return JudgeReply(problem="not asked yet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class Ready:
     """One rubric, prepared; `judges` are those that it and the rubrics within it refer to."""
 
     ruler: Ruler
-    judges: tuple[Pinned, ...]
+    judges: tuple[UsedArtifact, ...]
     desk: Desk
 
-    def grade(self, sample: Sample, replies: Mapping[str, Reply]) -> tuple[RubricResult, Mapping[str, Call]]:
+    def grade(self, sample: Sample, replies: Mapping[str, JudgeReply]) -> tuple[RubricResult, Mapping[str, JudgeCall]]:
         """Grade one sample with the replies that there are, by the key of their call; and say which are missing.
 
         Not for two threads at one time.

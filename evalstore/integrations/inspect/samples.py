@@ -20,7 +20,7 @@ from evalstore.integrations.inspect.rulers import opened, place_of
 from evalstore.model import Kind, Output, Question
 from evalstore.scoring.used import exact_ref
 from evalstore.store import ArtifactStore
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 _MESSAGES: TypeAdapter[list[ChatMessage]] = TypeAdapter(list[ChatMessage])
 
@@ -75,7 +75,7 @@ def _samples(questions: Iterator[Question], dataset: str) -> Iterator[Sample]:
             yield _sample(question)
     except (AttributeError, KeyError, TypeError, ValidationError) as misfit:
         raise RefusedError(
-            f"the questions of {dataset} cannot be samples: {type(misfit).__name__}: {excerpt(str(misfit))}",
+            f"the questions of {dataset} cannot be samples: {type(misfit).__name__}: {make_excerpt(str(misfit))}",
             hint="`evalstore validate` shows the place",
         ) from None
 
@@ -126,5 +126,5 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, Decimal):
         return value
     if Decimal(repr(float(value))) != value:
-        raise RefusedError(f"{excerpt(str(value), 40)} is no float, and Inspect has no other numbers", hint="quote it")
+        raise RefusedError(f"{make_excerpt(str(value), 40)} is no float, and Inspect has no other numbers", hint="quote it")
     return float(value)

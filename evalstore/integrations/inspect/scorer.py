@@ -16,7 +16,7 @@ from evalstore.integrations.inspect.judging import Judge, ask
 from evalstore.integrations.inspect.rulers import Ready, Rulers, place_of
 from evalstore.integrations.inspect.samples import output_of, question_of
 from evalstore.integrations.inspect.scores import pass_rate, score_of, unscored
-from evalstore.model import Call, Reply, RubricResult, Sample
+from evalstore.model import JudgeCall, JudgeReply, RubricResult, Sample
 from evalstore.store import ArtifactStore
 
 _P = ParamSpec("_P")
@@ -56,7 +56,7 @@ def _scorer(ref: str | None = None, store: str = ".", *, judge: Judge = None) ->
 
 async def _graded(ready: Ready, sample: Sample, judge: Judge) -> tuple[RubricResult, bool]:
     """Grade, ask what was missing, grade again; and say whether any judge was asked. Checks never wait."""
-    replies: Mapping[str, Reply] = {}
+    replies: Mapping[str, JudgeReply] = {}
     while True:
         result, missing = await _in_turn(ready.grade, sample, replies)
         if not missing:
@@ -64,7 +64,7 @@ async def _graded(ready: Ready, sample: Sample, judge: Judge) -> tuple[RubricRes
         replies = {**replies, **await _asked(missing, judge)}
 
 
-async def _asked(missing: Mapping[str, Call], judge: Judge) -> Mapping[str, Reply]:
+async def _asked(missing: Mapping[str, JudgeCall], judge: Judge) -> Mapping[str, JudgeReply]:
     answers = await collect(*(ask(call, judge) for call in missing.values()))
     return dict(zip(missing, answers, strict=True))
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from inspect_ai.scorer import Metric, SampleScore, Score, metric
 
-from evalstore.model import CheckResult, Output, RubricResult, Unscored, Verdict, decimal
-from evalstore.runs import Pinned
-from evalstore.text import printable
+from evalstore.model import CheckResult, Output, RubricResult, UnscoredReason, Verdict, decimal
+from evalstore.runs import UsedArtifact
+from evalstore.text import make_printable
 
 
-def score_of(result: RubricResult, output: Output, *, rubric: Pinned, judges: Sequence[Pinned], asked: bool) -> Score:
+def score_of(result: RubricResult, output: Output, *, rubric: UsedArtifact, judges: Sequence[UsedArtifact], asked: bool) -> Score:
     """Return the nearest float of a score, with everything exact as text in the metadata; never 0 for unscored.
 
     `judges` are those that the rubric refers to; `asked` says whether one had to be asked about this output.
@@ -66,12 +66,12 @@ def _text(score: Fraction | None) -> str:
 
 def _explained(result: RubricResult) -> Iterator[str]:
     score = "" if result.score is None else f" ({_shown(result.score)})"
-    yield f"{result.verdict}{score}" + (f": {printable(result.reason)}" if result.reason else "")
+    yield f"{result.verdict}{score}" + (f": {make_printable(result.reason)}" if result.reason else "")
     for check in result.checks:
         if check.verdict is Verdict.FAIL and check.score is not None:
-            yield f"- {check.id} failed ({_shown(check.score)}): {printable(check.reason)}"
+            yield f"- {check.id} failed ({_shown(check.score)}): {make_printable(check.reason)}"
         elif check.unscored:
-            yield f"- {check.id} unscored ({check.unscored}): {printable(check.reason)}"
+            yield f"- {check.id} unscored ({check.unscored}): {make_printable(check.reason)}"
 
 
 def _shown(score: Fraction) -> str:
@@ -81,6 +81,6 @@ def _shown(score: Fraction) -> str:
 
 def _cause(result: RubricResult, *, asked: bool) -> str:
     """Return Inspect's word for why there is no score; it has none for an output that holds nothing to grade."""
-    if all(check.unscored is not Unscored.ERROR for check in result.checks):
+    if all(check.unscored is not UnscoredReason.ERROR for check in result.checks):
         return "missing"
     return "grader_failed" if asked else "scoring_failed"

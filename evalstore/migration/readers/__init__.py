@@ -1,7 +1,9 @@
-"""One reader a format: what its files mean. A new format is a new file here, its table, and its cases.
+"""Runs the reader of a format. A new format is a module here, its table in `migrations/`, and its case folders.
 
-A reader has `read(legacy, table) -> Taken`. One whose artifacts say a source in their own way also has
-`give(main, rubrics, table)`: the source's value from the artifact that stands for it and the rubrics that it pins.
+A reader module has the pure function `read(legacy, table) -> Extraction`. A reader that does not store a remainder also
+has `restore(main, rubrics, table)`: the source's value from the artifact that stands for it and the rubrics it pins.
+`RUNS = True` says that its files are runs, which a store keeps unchanged; `COMPANIONS = True` that its files may name
+other files with cases.
 """
 
 from __future__ import annotations
@@ -12,63 +14,63 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from evalstore.migration.fold import unfolded_case, unfolded_root, whole
-from evalstore.migration.strangers import strangers
+from evalstore.migration.extraction import Extraction, LegacySource
+from evalstore.migration.fold import decode_keys, restore_case, restore_root
+from evalstore.migration.strangers import find_unknown_keys
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import Extraction, LegacySource
 
 
-def read(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return what the reader of a format takes from a file, with a note on each key that nobody reads."""
-    taken: Extraction = _reader(table).read(legacy, table)
-    told = {note.pointer for note in taken.notes}
-    notes = strangers(legacy.document.value, table.of_dialect(taken.dialect))
-    return replace(taken, notes=(*taken.notes, *(note for note in notes if note.pointer not in told)))
+def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
+    """Return what the reader of a format extracts from a file, with a note on each key that no grader reads."""
+    extraction: Extraction = _load_reader(table).read(legacy, table)
+    noted = {note.pointer for note in extraction.notes}
+    notes = find_unknown_keys(legacy.document.value, table.of_dialect(extraction.dialect))
+    return replace(extraction, notes=(*extraction.notes, *(note for note in notes if note.pointer not in noted)))
 
 
-def give(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> Any:
-    """Return the value of the source that `main` stands for; `rubrics` are those of its questions, by reference."""
-    own = getattr(_reader(table), "give", None)
-    return own(main, rubrics, table) if own else _given(main, table)
+def restore_source(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> Any:
+    """Return the value of the source that `main` stands for; `rubrics` are those that its questions pin, by reference."""
+    reader_restore = getattr(_load_reader(table), "give", None)
+    return reader_restore(main, rubrics, table) if reader_restore else _restore_main(main, table)
 
 
-def give_beside(main: Mapping[str, Any], table: FormatTable) -> dict[str, Any]:
-    """Return the values of the files that were read beside the source, by the path that it names them by."""
-    kept = main["x_source"].get("beside", {})
-    return {path: _filled(value, main, table, path) for path, value in kept.items()}
+def restore_companions(main: Mapping[str, Any], table: FormatTable) -> dict[str, Any]:
+    """Return the values of the companion files, by the path by which the source names them."""
+    remainders = main["x_source"].get("beside", {})
+    return {path: _restore_file(value, main, table, path) for path, value in remainders.items()}
 
 
-def keeps(table: FormatTable) -> bool:
-    """Whether what artifacts do not say of a source is kept beside them, as its reader has no words of its own."""
-    return not hasattr(_reader(table), "give")
+def keeps_remainder(table: FormatTable) -> bool:
+    """Whether the artifacts of a format store the remainder of their source, as its reader has no `restore`."""
+    return not hasattr(_load_reader(table), "give")
 
 
-def are_runs(table: FormatTable) -> bool:
-    """Whether the files of a format are runs, which a store keeps as they are."""
-    return bool(getattr(_reader(table), "RUNS", False))
+def are_files_runs(table: FormatTable) -> bool:
+    """Whether the files of a format are runs, which a store keeps unchanged."""
+    return bool(getattr(_load_reader(table), "RUNS", False))
 
 
-def gathers(table: FormatTable) -> bool:
-    """Whether a file of a format may name others that hold cases of it."""
-    return bool(getattr(_reader(table), "GATHERS", False))
+def has_companions(table: FormatTable) -> bool:
+    """Whether a file of a format may name other files with cases."""
+    return bool(getattr(_load_reader(table), "GATHERS", False))
 
 
-def _given(main: Mapping[str, Any], table: FormatTable) -> Any:
-    return _filled(main["x_source"]["kept"], main, table, "")
+def _restore_main(main: Mapping[str, Any], table: FormatTable) -> Any:
+    return _restore_file(main["x_source"]["kept"], main, table, "")
 
 
-def _filled(kept: Any, main: Mapping[str, Any], table: FormatTable, path: str) -> Any:
-    """Return the value of a file from what was kept of it, and the cases that stood in it."""
+def _restore_file(remainder: Any, main: Mapping[str, Any], table: FormatTable, path: str) -> Any:
+    """Return the value of a file from its remainder, its cases, and the cases that were set aside."""
     rows = [(row["x_source"], row) for row in main.get("questions", ())]
-    cases = [(source["pointer"], unfolded_case(row, table.mirrors)) for source, row in rows if _is_of(path, source)]
+    cases = [(source["pointer"], restore_case(row, table.mirrors)) for source, row in rows if _is_in_file(path, source)]
     unmapped = [item for item in main.get("x_unmapped", ()) if "pointer" in item]  # else it is a line of no document
-    aside = [(item["pointer"], whole(item["value"])) for item in unmapped if _is_of(path, item)]
-    return unfolded_root(kept, [*cases, *aside])
+    set_aside = [(item["pointer"], decode_keys(item["value"])) for item in unmapped if _is_in_file(path, item)]
+    return restore_root(remainder, [*cases, *set_aside])
 
 
-def _is_of(path: str, source: Mapping[str, Any]) -> bool:
+def _is_in_file(path: str, source: Mapping[str, Any]) -> bool:
     return bool(source.get("beside", "") == path)
 
 
-def _reader(table: FormatTable) -> ModuleType:
+def _load_reader(table: FormatTable) -> ModuleType:
     return import_module(f"evalstore.migration.readers.{table.format}")

@@ -1,4 +1,4 @@
-"""AI Agents Test: exported entities of Drupal, where every field is a list of one value and YAML stands within YAML."""
+"""Reads AI Agents Test: exported Drupal entities, whose fields are lists of one value and hold YAML within YAML."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ from typing import Any
 
 from evalstore.documents import Pointer, digest, read_yaml
 from evalstore.errors import LoadError
-from evalstore.migration.fold import bare
-from evalstore.migration.names import UniqueLabels, make_dataset_id
+from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
+from evalstore.migration.extraction import (
+    ArtifactDraft,
+    Extraction,
+    LegacyCase,
+    LegacySource,
+    MigrationNote,
+    make_judge_draft,
+)
+from evalstore.migration.fold import encode_keys
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote, judge_draft
-from evalstore.migration.words import named, unread
+from evalstore.migration.words import describe_type, describe_unknown_keys
 from evalstore.model import Kind
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
-_ROLES = ("user", "assistant", "system", "tool")  # no set: what stands there may have no hash
+_ROLES = ("user", "assistant", "system", "tool")  # a tuple: raw values may not be hashable
 _PARAMETERS = "{} is checked for its parameters, which no check kind can say: only that it runs is asked here"
 _UNSAID = "{} must not run with certain parameters, which no check kind can say"
 _ORDER = "{} has an order among the tools, which is not read"
@@ -30,7 +37,7 @@ _ODD = "{} is neither wanted nor forbidden"
 
 @dataclass(slots=True)
 class _Rules:
-    """What the rules of a test come to: demands on tools, an instruction for a judge, and what is left over."""
+    """The rules of a test: demands on tools, an instruction for a judge, and leftovers that no check expresses."""
 
     tools: list[dict[str, Any]] = field(default_factory=list)
     forbidden: list[str] = field(default_factory=list)
@@ -39,61 +46,67 @@ class _Rules:
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return the tests of a group as questions, and their rules as demands on the tools that are called."""
+    """Return the tests of a group as questions, and their rules as checks of tool calls."""
     root: Mapping[str, Any] = legacy.document.value
     if not isinstance(root["tests"], list):
-        problem = MigrationNote(("tests",), MigrationOutcome.REFUSED, f"tests is {named(root['tests'])} where the list of tests belongs")
+        problem = MigrationNote(
+            ("tests",),
+            MigrationOutcome.REFUSED,
+            f"tests is {describe_type(root['tests'])} where the list of tests belongs",
+        )
         return Extraction("group", notes=(problem,))
     head = {"title": root["label"]} if isinstance(root.get("label"), str) else {}
     dataset = ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, root, table), head, ("tests",))
-    (judge,) = map(judge_draft, table.judges)
-    cases = tuple(_cases(root["tests"], table, judge))
-    asked = any(case.rubric and judge.ref in str(case.rubric.value) for case in cases)
+    (judge,) = map(make_judge_draft, table.judges)
+    cases = tuple(_read_tests(root["tests"], table, judge))
+    asks_judge = any(case.rubric and judge.ref in str(case.rubric.value) for case in cases)
     share = [MigrationNote((key,), MigrationOutcome.UNMAPPED, _SHARE) for key in (table.form["share"],) if key in root]
-    return Extraction("group", dataset, cases, (judge,) if asked else (), tuple(share))
+    return Extraction("group", dataset, cases, (judge,) if asks_judge else (), tuple(share))
 
 
-def _cases(tests: list[Any], table: FormatTable, judge: ArtifactDraft) -> Iterator[LegacyCase]:
-    labels = UniqueLabels(set(filter(None, map(_label, tests))))
+def _read_tests(tests: list[Any], table: FormatTable, judge: ArtifactDraft) -> Iterator[LegacyCase]:
+    labels = UniqueLabels(set(filter(None, map(_find_label, tests))))
     for index, raw in enumerate(tests):
         pointer: Pointer = ("tests", index)
         try:
-            yield _case(raw, pointer, labels, table, judge)
+            yield _read_test(raw, pointer, labels, table, judge)
         except LoadError as error:
             yield LegacyCase(pointer, raw, MigrationOutcome.REFUSED, (error.message,))
 
 
-def _case(raw: Any, pointer: Pointer, labels: UniqueLabels, table: FormatTable, judge: ArtifactDraft) -> LegacyCase:
+def _read_test(
+    raw: Any, pointer: Pointer, labels: UniqueLabels, table: FormatTable, judge: ArtifactDraft
+) -> LegacyCase:
     if not isinstance(raw, dict):
-        raise LoadError(f"the test is {named(raw)} where an entity belongs")
-    label, asked = _label(raw), _value(raw, "triggering_instructions")
-    if not label or not isinstance(asked, str) or not asked:
+        raise LoadError(f"the test is {describe_type(raw)} where an entity belongs")
+    label, input_ = _find_label(raw), _read_field(raw, "triggering_instructions")
+    if not label or not isinstance(input_, str) or not input_:
         raise LoadError("the test has no id or no triggering_instructions, so nothing can be asked")
-    name, twin = labels.claim_for_case(label, pointer)
-    rules, notes = _rules(_inner(raw, "rules"), (*pointer, "rules"), table.form)
-    said = _inner(raw, "messages")
-    messages = _messages(said)
-    question = {"id": name, "input": asked, **({"messages": messages} if messages else {})}
-    reasons = [*twin]
-    reasons += [_NO_TALK] if said and not messages else []
+    name, twin_notes = labels.claim_for_case(label, pointer)
+    rules, notes = _read_rules(_parse_inner_yaml(raw, "rules"), (*pointer, "rules"), table.form)
+    conversation = _parse_inner_yaml(raw, "messages")
+    messages = _read_messages(conversation)
+    question = {"id": name, "input": input_, **({"messages": messages} if messages else {})}
+    reasons = [*twin_notes]
+    reasons += [_NO_TALK] if conversation and not messages else []
     reasons += [note.reason for note in notes] or (
         [] if rules.tools or rules.forbidden or rules.instruction else [_NONE]
     )
-    reasons += unread((key for key in raw if key not in table.data), table.data)
+    reasons += describe_unknown_keys((key for key in raw if key not in table.data), table.data)
     outcome = MigrationOutcome.LOSSY if notes else MigrationOutcome.MIGRATED
-    return LegacyCase(pointer, raw, outcome, tuple(reasons), question, _rubric(rules, table, judge), tuple(notes))
+    return LegacyCase(pointer, raw, outcome, tuple(reasons), question, _build_rubric(rules, table, judge), tuple(notes))
 
 
-def _label(raw: Any) -> str | None:
-    """Return what a test is called, None where it has no name."""
+def _find_label(raw: Any) -> str | None:
+    """Return the id or label of a test; None where it has neither."""
     with suppress(LoadError):
-        label = isinstance(raw, dict) and (_value(raw, "id") or _value(raw, "label"))
+        label = isinstance(raw, dict) and (_read_field(raw, "id") or _read_field(raw, "label"))
         return label if isinstance(label, str) else None
     return None
 
 
-def _value(raw: Mapping[str, Any], key: str) -> Any:
-    """Return the one value of a field, None where there is none; more than one is a `LoadError`."""
+def _read_field(raw: Mapping[str, Any], key: str) -> Any:
+    """Return the single value of a field; None for an empty field. Raises `LoadError` for several values."""
     items = raw.get(key)
     if isinstance(items, list) and len(items) > 1:
         raise LoadError(f"{key} has {len(items)} values where the field holds one")
@@ -101,10 +114,10 @@ def _value(raw: Mapping[str, Any], key: str) -> Any:
     return first.get("value") if isinstance(first, dict) else first
 
 
-def _inner(raw: Mapping[str, Any], key: str) -> Any:
-    """Return the YAML that stands as text in a field; what is no such text is a `LoadError`."""
-    text = _value(raw, key)
-    if not isinstance(text, str) and _any(raw.get(key)):
+def _parse_inner_yaml(raw: Mapping[str, Any], key: str) -> Any:
+    """Return the parsed YAML of a text field; None for an empty one. Raises `LoadError` for anything else."""
+    text = _read_field(raw, key)
+    if not isinstance(text, str) and _has_value(raw.get(key)):
         raise LoadError(f"{key} is no field of one text, in which the YAML stands")
     if not isinstance(text, str) or not text.strip():
         return None
@@ -114,14 +127,14 @@ def _inner(raw: Mapping[str, Any], key: str) -> Any:
         raise LoadError(f"{key} holds no YAML that can be read: {error.message}") from None
 
 
-def _any(items: Any) -> bool:
-    """Tell whether a field says anything at all: nothing, an empty value and a value of null do not."""
+def _has_value(items: Any) -> bool:
+    """Whether a field has a value that is not empty or null."""
     first = items[0] if isinstance(items, list) and items else items
     return any(first.values()) if isinstance(first, dict) else bool(first)
 
 
-def _messages(value: Any) -> list[dict[str, Any]]:
-    """Return the conversation, where all of it is one; the source keeps it in any case."""
+def _read_messages(value: Any) -> list[dict[str, Any]]:
+    """Return the messages of a conversation; none where any item is no message."""
     messages = value if isinstance(value, list) else []
     return messages if all(map(_is_message, messages)) else []
 
@@ -130,58 +143,60 @@ def _is_message(item: Any) -> bool:
     return isinstance(item, dict) and item.get("role") in _ROLES and isinstance(item.get("content"), str)
 
 
-def _rules(value: Any, at: Pointer, form: Mapping[str, Any]) -> tuple[_Rules, list[MigrationNote]]:
+def _read_rules(value: Any, at: Pointer, form: Mapping[str, Any]) -> tuple[_Rules, list[MigrationNote]]:
     if value and not isinstance(value, dict):
-        raise LoadError(f"rules is {named(value)} where a mapping of rules belongs")
+        raise LoadError(f"rules is {describe_type(value)} where a mapping of rules belongs")
     rules, notes = _Rules(), []
     for key, rule in (value or {}).items():
         if key == form["text"] and isinstance(rule, str):
             rules.instruction = rule
         elif isinstance(rule, dict) and isinstance(rule.get("tool"), str) and rule["tool"]:
-            notes += [MigrationNote(at, MigrationOutcome.UNMAPPED, reason) for reason in _take(rule, rules, form)]
+            notes += [MigrationNote(at, MigrationOutcome.UNMAPPED, reason) for reason in _add_demand(rule, rules, form)]
         elif rule and key not in form["leftovers"]:
             rules.left.append({"rule": key, "value": rule})
-            notes.append(MigrationNote(at, MigrationOutcome.UNMAPPED, f"{excerpt(str(key))} is no rule about a tool"))
+            notes.append(
+                MigrationNote(at, MigrationOutcome.UNMAPPED, f"{make_excerpt(str(key))} is no rule about a tool")
+            )
     return rules, notes
 
 
-def _take(rule: Mapping[str, Any], rules: _Rules, form: Mapping[str, Any]) -> list[str]:
-    """Add the demand of one rule, and return what of it cannot be said."""
+def _add_demand(rule: Mapping[str, Any], rules: _Rules, form: Mapping[str, Any]) -> list[str]:
+    """Add the demand of one rule, and return reasons for what no check can express."""
     name = rule["tool"]
-    wanted = form["rules"].get(str(rule.get("tool_rules")))
-    checked = bool(rule.get("parameters"))
-    ordered = any(
+    demand = form["rules"].get(str(rule.get("tool_rules")))
+    has_parameters = bool(rule.get("parameters"))
+    has_order = any(
         rule.get(key) not in form["free"] and rule.get(key) is not None for key in ("tool_order", "tool_loop_order")
     )
-    reasons = [_ORDER.format(excerpt(name))] if ordered else []
-    reasons += unread((key for key in rule if key not in form["rule"]), form["rule"])
-    if wanted == "tools":
+    reasons = [_ORDER.format(make_excerpt(name))] if has_order else []
+    reasons += describe_unknown_keys((key for key in rule if key not in form["rule"]), form["rule"])
+    if demand == "tools":
         rules.tools.append({"name": name})
-        reasons += [_PARAMETERS.format(excerpt(name))] if checked else []
-    elif wanted == "forbidden" and not checked:
+        reasons += [_PARAMETERS.format(make_excerpt(name))] if has_parameters else []
+    elif demand == "forbidden" and not has_parameters:
         rules.forbidden.append(name)
     else:
-        reasons.append((_UNSAID if wanted else _ODD).format(excerpt(name)))
+        reasons.append((_UNSAID if demand else _ODD).format(make_excerpt(name)))
     rules.left += [dict(rule)] if reasons else []
     return reasons
 
 
-def _rubric(rules: _Rules, table: FormatTable, judge: ArtifactDraft) -> ArtifactDraft:
+def _build_rubric(rules: _Rules, table: FormatTable, judge: ArtifactDraft) -> ArtifactDraft:
     tools = {
-        **({"tools": _once(rules.tools)} if rules.tools else {}),
+        **({"tools": _drop_repeats(rules.tools)} if rules.tools else {}),
         **({"forbidden": sorted(set(rules.forbidden))} if rules.forbidden else {}),
     }
     checks: list[dict[str, Any]] = [{"kind": "tool_usage", **tools, "mode": "any_order"}] if tools else []
     if rules.instruction:
-        told = {"judge_prompt_ref": judge.ref, "variables": {"instruction": rules.instruction}}
-        checks.append({"id": "response", "kind": "llm_judge", **told})
-    left = {"x_unmapped": bare(rules.left)} if rules.left else {}
-    none = {} if checks else {"title": table.no_check["title"]}
-    value = none | {"checks": checks or table.no_check["checks"], "scoring": dict(table.scoring), **left}
-    id_ = f"agent_tools_{digest(value)[:8]}" if checks or left else table.no_check["id"]
+        judge_check = {"judge_prompt_ref": judge.ref, "variables": {"instruction": rules.instruction}}
+        checks.append({"id": "response", "kind": "llm_judge", **judge_check})
+    leftovers = {"x_unmapped": encode_keys(rules.left)} if rules.left else {}
+    title = {} if checks else {"title": table.no_check["title"]}
+    value = title | {"checks": checks or table.no_check["checks"], "scoring": dict(table.scoring), **leftovers}
+    id_ = f"agent_tools_{digest(value)[:8]}" if checks or leftovers else table.no_check["id"]
     return ArtifactDraft(Kind.RUBRIC, id_, value)
 
 
-def _once(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return each tool once: each rule looks for its tool by itself, and one call answers them all."""
+def _drop_repeats(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return each tool once: every rule looks for its tool by itself, so one call satisfies all of them."""
     return [{"name": name} for name in dict.fromkeys(tool["name"] for tool in tools)]

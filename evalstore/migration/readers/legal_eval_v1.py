@@ -1,4 +1,4 @@
-"""legal_eval_v1: rows graded by weighted criteria (below 0 for what must not be there), by references, or by choice."""
+"""Reads legal_eval_v1: rows graded by weighted criteria (negative: must be absent), by references, or by choice."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer, digest
-from evalstore.migration.names import UniqueLabels, make_dataset_id
+from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, make_judge_draft
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource, judge_draft
-from evalstore.migration.words import named, unread
+from evalstore.migration.words import describe_type, describe_unknown_keys
 from evalstore.model import Kind
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 _TEXTS = ("id", "dataset", "task_type", "prompt")
-_ROLES = ("user", "assistant", "system")  # no set: what stands there may have no hash
+_ROLES = ("user", "assistant", "system")  # a tuple: raw values may not be hashable
 _CRITERION = ("id", "title", "description", "weight")
 _TYPES: Mapping[str, type] = {"context": str, "messages": list, "attachments": list, "metadata": dict}
 _FORBIDDEN: Mapping[str, tuple[str, ...]] = {
@@ -29,81 +29,90 @@ _LENIENT = "the program reads `answer` of the first JSON object in the output; t
 _ROUNDED = "the program rounds the judge's number to tenths and takes its own word on passing where it gives one"
 _DEFAULT = "the policy {!r} is unknown: the program takes its default without a word"
 
-Ruler = tuple[dict[str, Any], tuple[str, ...]]
+RubricParts = tuple[dict[str, Any], tuple[str, ...]]
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return the questions of a file of rows, each with the rubric of its task."""
+    """Return the questions of a file of rows, each with the rubric of its task type."""
     root: Any = legacy.document.value
     at: Pointer = () if isinstance(root, list) else ("rows",)
     rows = root if isinstance(root, list) else root["rows"]
     dataset = ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, {}, table), {}, at)
-    judges = {judge["id"]: judge_draft(judge) for judge in table.judges}
-    cases = tuple(_cases(rows, at, table, judges))
-    used = {ref for case in cases if case.rubric for ref in _refs(case.rubric)}
+    judges = {judge["id"]: make_judge_draft(judge) for judge in table.judges}
+    cases = tuple(_read_rows(rows, at, table, judges))
+    used = {ref for case in cases if case.rubric for ref in _list_judge_refs(case.rubric)}
     return Extraction("v1", dataset, cases, tuple(judge for judge in judges.values() if judge.ref in used))
 
 
-def _refs(rubric: ArtifactDraft) -> set[str]:
+def _list_judge_refs(rubric: ArtifactDraft) -> set[str]:
     return {check["judge_prompt_ref"] for check in rubric.value["checks"] if "judge_prompt_ref" in check}
 
 
-def _cases(rows: list[Any], at: Pointer, table: FormatTable, judges: Mapping[str, ArtifactDraft]) -> Iterator[LegacyCase]:
-    problems = [next(_problems(row), "") for row in rows]
+def _read_rows(
+    rows: list[Any], at: Pointer, table: FormatTable, judges: Mapping[str, ArtifactDraft]
+) -> Iterator[LegacyCase]:
+    problems = [next(_find_problems(row), "") for row in rows]
     names = UniqueLabels({row["id"] for row, problem in zip(rows, problems, strict=True) if not problem})
     for index, (row, problem) in enumerate(zip(rows, problems, strict=True)):
         pointer = (*at, index)
         if problem:
             yield LegacyCase(pointer, row, MigrationOutcome.REFUSED, (problem,))
             continue
-        name, twin = names.claim_for_case(row["id"], pointer)
-        value, reasons = _RULERS[row["task_type"]](row, table.form, judges)
+        name, twin_notes = names.claim_for_case(row["id"], pointer)
+        value, reasons = _RUBRIC_BUILDERS[row["task_type"]](row, table.form, judges)
         outcome = MigrationOutcome.LOSSY if {_LENIENT, _ROUNDED}.intersection(reasons) else MigrationOutcome.MIGRATED
         rubric = ArtifactDraft(Kind.RUBRIC, f"legal_{row['task_type']}_{digest(value)[:8]}", value)
-        yield LegacyCase(pointer, row, outcome, (*twin, *reasons, *_strange(row, table)), _question(row, name, table), rubric)
+        yield LegacyCase(
+            pointer,
+            row,
+            outcome,
+            (*twin_notes, *reasons, *_list_unknown_keys(row, table)),
+            _build_question(row, name, table),
+            rubric,
+        )
 
 
-def _question(row: Mapping[str, Any], name: str, table: FormatTable) -> dict[str, Any]:
-    said = {field: row[key] for key, field in table.mirrors.items() if field and row.get(key) is not None}
+def _build_question(row: Mapping[str, Any], name: str, table: FormatTable) -> dict[str, Any]:
+    mapped = {field: row[key] for key, field in table.mirrors.items() if field and row.get(key) is not None}
     answers = row.get("reference_answers")
     expected = {"expected": "\n".join(answers)} if answers and row["task_type"] == "reference_qa" else {}
-    return said | {"id": name} | expected
+    return mapped | {"id": name} | expected
 
 
-def _strange(row: Mapping[str, Any], table: FormatTable) -> Iterator[str]:
-    """Say which keys of a row and of its criteria the program does not know."""
+def _list_unknown_keys(row: Mapping[str, Any], table: FormatTable) -> Iterator[str]:
+    """Yield sentences on keys of a row and of its criteria that the program does not know."""
     criteria = dict.fromkeys(key for criterion in row.get("rubric") or () for key in criterion)
     for keys, known in ((row, table.mirrors), (criteria, _CRITERION)):
-        yield from unread((key for key in keys if key not in known), known)
+        yield from describe_unknown_keys((key for key in keys if key not in known), known)
 
 
-def _problems(row: Any) -> Iterator[str]:
-    """Yield the things for which the program does not take a row."""
+def _find_problems(row: Any) -> Iterator[str]:
+    """Yield the problems for which the program rejects a row."""
     if not isinstance(row, dict):
-        yield f"the row is {named(row)} where an object belongs"
+        yield f"the row is {describe_type(row)} where an object belongs"
         return
     if row.get("schema_version") != "legal_eval_v1":
         yield "schema_version is not legal_eval_v1: the program does not take the row"
     for key in _TEXTS:
         if not isinstance(row.get(key), str):
-            yield f"{key} is {named(row[key]) if key in row else 'missing'} where a text belongs"
+            yield f"{key} is {describe_type(row[key]) if key in row else 'missing'} where a text belongs"
         elif not row[key]:
             yield f"{key} is empty"
     for key, kind in _TYPES.items():
         if row.get(key) is not None and not isinstance(row[key], kind):
-            yield f"{key} is {named(row[key])}: the program does not take the row"
+            yield f"{key} is {describe_type(row[key])}: the program does not take the row"
     if row.get("task_type") not in tuple(_FORBIDDEN):
-        yield f"the task {excerpt(str(row.get('task_type')))!r} is none that the program knows"
+        yield f"the task {make_excerpt(str(row.get('task_type')))!r} is none that the program knows"
         return
-    if odd := [key for key in _FORBIDDEN[row["task_type"]] if row.get(key) is not None]:
-        yield f"{odd[0]} has no place in a row of {row['task_type']}: the program does not take it"
-    yield from _messages(row.get("messages") or ())
+    if forbidden := [key for key in _FORBIDDEN[row["task_type"]] if row.get(key) is not None]:
+        yield f"{forbidden[0]} has no place in a row of {row['task_type']}: the program does not take it"
+    yield from _check_messages(row.get("messages") or ())
     if not all(isinstance(item, dict) and isinstance(item.get("path"), str) for item in row.get("attachments") or ()):
         yield "an attachment has no path"
-    yield from _NEEDS[row["task_type"]](row)
+    yield from _TASK_CHECKS[row["task_type"]](row)
 
 
-def _messages(messages: Any) -> Iterator[str]:
+def _check_messages(messages: Any) -> Iterator[str]:
     for message in messages:
         if not isinstance(message, dict) or message.get("role") not in _ROLES:
             yield "a message has no role of user, assistant or system"
@@ -111,7 +120,7 @@ def _messages(messages: Any) -> Iterator[str]:
             yield "a message has no content"
 
 
-def _criteria_problems(row: Mapping[str, Any]) -> Iterator[str]:
+def _check_criteria(row: Mapping[str, Any]) -> Iterator[str]:
     rubric = row.get("rubric")
     if not isinstance(rubric, list) or not rubric:
         yield "rubric is no list of criteria"
@@ -120,23 +129,23 @@ def _criteria_problems(row: Mapping[str, Any]) -> Iterator[str]:
         if not isinstance(criterion, dict) or not all(isinstance(criterion.get(key), str) for key in ("id", "title")):
             yield "a criterion has no id and title"
         elif not isinstance(criterion.get("description") or "", str):
-            yield f"the description of {excerpt(criterion['title'])!r} is {named(criterion['description'])}"
-        elif not isinstance(_weight(criterion), int | Decimal):
-            yield f"the weight of {excerpt(criterion['title'])!r} is {named(criterion['weight'])}"
+            yield f"the description of {make_excerpt(criterion['title'])!r} is {describe_type(criterion['description'])}"
+        elif not isinstance(_read_weight(criterion), int | Decimal):
+            yield f"the weight of {make_excerpt(criterion['title'])!r} is {describe_type(criterion['weight'])}"
     answers = row.get("reference_answers")
     if answers is not None and not (isinstance(answers, list) and all(isinstance(item, str) for item in answers)):
         yield "reference_answers is no list of texts"
-    if not any(_weight(criterion) for criterion in rubric if isinstance(criterion, dict)):
+    if not any(_read_weight(criterion) for criterion in rubric if isinstance(criterion, dict)):
         yield "all weights are 0: there is nothing to take an average of"
 
 
-def _answer_problems(row: Mapping[str, Any]) -> Iterator[str]:
+def _check_answers(row: Mapping[str, Any]) -> Iterator[str]:
     answers = row.get("reference_answers")
     if not isinstance(answers, list) or not answers or not all(isinstance(item, str) and item for item in answers):
         yield "reference_answers is no list of texts"
 
 
-def _choice_problems(row: Mapping[str, Any]) -> Iterator[str]:
+def _check_choices(row: Mapping[str, Any]) -> Iterator[str]:
     choices, correct = row.get("choices"), row.get("correct_choice_ids")
     if not isinstance(choices, list) or len(choices) < 2 or not all(map(_is_choice, choices)):  # noqa: PLR2004
         yield "choices is no list of two or more, each with an id and a text"
@@ -148,7 +157,7 @@ def _choice_problems(row: Mapping[str, Any]) -> Iterator[str]:
         yield "correct_choice_ids is no list of ids of the choices"
     elif len(set(correct)) < len(correct):
         yield "a correct id stands twice"
-    elif not any(map(_bare, correct)):
+    elif not any(map(_trim_id, correct)):
         yield "no correct id has an ASCII letter or digit: the program strips all else from an answer and finds none"
 
 
@@ -156,20 +165,22 @@ def _is_choice(choice: Any) -> bool:
     return isinstance(choice, dict) and isinstance(choice.get("id"), str) and isinstance(choice.get("text"), str)
 
 
-def _weight(criterion: Mapping[str, Any]) -> Any:
+def _read_weight(criterion: Mapping[str, Any]) -> Any:
     weight = criterion.get("weight")
     return 1 if weight is None else int(weight) if isinstance(weight, bool) else weight
 
 
-def _policy(row: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[Mapping[str, str], tuple[str, ...]]:
+def _find_policy(row: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[Mapping[str, str], tuple[str, ...]]:
     name = (row.get("metadata") or {}).get("policy_id")
     known = form["policies"].get(name) if isinstance(name, str) else None
-    reasons = () if known or name is None else (_DEFAULT.format(excerpt(str(name))),)
+    reasons = () if known or name is None else (_DEFAULT.format(make_excerpt(str(name))),)
     return known or form["other"], reasons
 
 
-def _by_criteria(row: Mapping[str, Any], form: Mapping[str, Any], judges: Mapping[str, ArtifactDraft]) -> Ruler:
-    policy, reasons = _policy(row, form)
+def _grade_by_criteria(
+    row: Mapping[str, Any], form: Mapping[str, Any], judges: Mapping[str, ArtifactDraft]
+) -> RubricParts:
+    policy, reasons = _find_policy(row, form)
     checks = [
         {
             "id": f"criterion_{number}",
@@ -177,50 +188,56 @@ def _by_criteria(row: Mapping[str, Any], form: Mapping[str, Any], judges: Mappin
             "description": criterion["title"],
             "judge_prompt_ref": judges[policy["judge"]].ref,
             "variables": {"criterion": criterion.get(policy["criterion"]) or criterion["title"]},
-            **({"negate": True} if _weight(criterion) < 0 else {}),
+            **({"negate": True} if _read_weight(criterion) < 0 else {}),
         }
         for number, criterion in enumerate(row["rubric"], start=1)
     ]
-    weights = {check["id"]: abs(_weight(criterion)) for check, criterion in zip(checks, row["rubric"], strict=True)}
-    return _rubric(checks, form, weights={id_: weight for id_, weight in weights.items() if weight != 1}), reasons
+    weights = {
+        check["id"]: abs(_read_weight(criterion)) for check, criterion in zip(checks, row["rubric"], strict=True)
+    }
+    return _build_rubric(checks, form, weights={id_: weight for id_, weight in weights.items() if weight != 1}), reasons
 
 
-def _by_reference(row: Mapping[str, Any], form: Mapping[str, Any], judges: Mapping[str, ArtifactDraft]) -> Ruler:
-    policy, reasons = _policy(row, form)
+def _grade_by_reference(
+    row: Mapping[str, Any], form: Mapping[str, Any], judges: Mapping[str, ArtifactDraft]
+) -> RubricParts:
+    policy, reasons = _find_policy(row, form)
     check = {"id": "reference", "kind": "llm_judge", "judge_prompt_ref": judges[policy["reference"]].ref}
-    return _rubric([check], form), (*reasons, _ROUNDED)
+    return _build_rubric([check], form), (*reasons, _ROUNDED)
 
 
-def _by_choice(row: Mapping[str, Any], form: Mapping[str, Any], _: Mapping[str, ArtifactDraft]) -> Ruler:
-    ids = "|".join(_letters(bare) for bare in sorted(map(_bare, row["correct_choice_ids"])) if bare)
+def _grade_by_choice(row: Mapping[str, Any], form: Mapping[str, Any], _: Mapping[str, ArtifactDraft]) -> RubricParts:
+    ids = "|".join(_match_letters(bare) for bare in sorted(map(_trim_id, row["correct_choice_ids"])) if bare)
     pattern = rf'"answer"\s*:\s*(?:\[\s*)?"[^A-Za-z0-9_"\\]*(?:{ids})[^A-Za-z0-9_"\\]*"'
-    return _rubric([{"id": "choice", "kind": "regex", "pattern": pattern}], form), (_LENIENT,)
+    return _build_rubric([{"id": "choice", "kind": "regex", "pattern": pattern}], form), (_LENIENT,)
 
 
-def _bare(id_: str) -> str:
-    """Return an id as the program compares it with an answer, but for capitals."""
+def _trim_id(id_: str) -> str:
+    """Return an id as the program compares it with an answer, before it folds case."""
     return re.sub(r"\A[^A-Za-z0-9_]+|[^A-Za-z0-9_]+\Z", "", id_)
 
 
-def _letters(bare: str) -> str:
-    """Return a pattern of an id in capitals or not: of ASCII only, as the flag i knows other letters too."""
-    return "".join(f"[{c.upper()}{c.lower()}]" if c.isascii() and c.isalpha() else re.escape(c) for c in bare)
+def _match_letters(text: str) -> str:
+    """Return a case-insensitive pattern for an id, of ASCII letters only: the flag i would match other letters too."""
+    return "".join(f"[{c.upper()}{c.lower()}]" if c.isascii() and c.isalpha() else re.escape(c) for c in text)
 
 
-def _rubric(checks: list[dict[str, Any]], form: Mapping[str, Any], weights: Any = None) -> dict[str, Any]:
+def _build_rubric(checks: list[dict[str, Any]], form: Mapping[str, Any], weights: Any = None) -> dict[str, Any]:
     scoring = {"combine": "weighted_avg", **({"weights": weights} if weights else {}), "threshold": form["threshold"]}
-    # One reply that cannot be read makes the whole row 0.
-    judged = any("judge_prompt_ref" in check for check in checks)
-    return {"checks": checks, "scoring": scoring | ({"errors": "fail"} if judged else {})}
+    # One judge reply that cannot be parsed makes the whole row 0.
+    asks_judge = any("judge_prompt_ref" in check for check in checks)
+    return {"checks": checks, "scoring": scoring | ({"errors": "fail"} if asks_judge else {})}
 
 
-_RULERS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, ArtifactDraft]], Ruler]] = {
-    "rubric_qa": _by_criteria,
-    "reference_qa": _by_reference,
-    "mcq": _by_choice,
+_RUBRIC_BUILDERS: Mapping[
+    str, Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, ArtifactDraft]], RubricParts]
+] = {
+    "rubric_qa": _grade_by_criteria,
+    "reference_qa": _grade_by_reference,
+    "mcq": _grade_by_choice,
 }
-_NEEDS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
-    "rubric_qa": _criteria_problems,
-    "reference_qa": _answer_problems,
-    "mcq": _choice_problems,
+_TASK_CHECKS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
+    "rubric_qa": _check_criteria,
+    "reference_qa": _check_answers,
+    "mcq": _check_choices,
 }

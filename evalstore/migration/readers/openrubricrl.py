@@ -1,4 +1,4 @@
-"""OpenRubricRL: a rubric becomes one judge, as the program asks a model once for the overall score of all criteria."""
+"""Reads OpenRubricRL: a rubric becomes one judge, as the program asks a model once for one score over all criteria."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.names import make_id, make_slug
+from evalstore.migration.artifact_names import make_id, make_slug
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.prompts import escape_braces, find_template_variables
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
-from evalstore.migration.words import named
+from evalstore.migration.words import describe_type
 from evalstore.model import Kind
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 from evalstore.versions import find_version
 
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
@@ -33,37 +33,41 @@ _BLENDED = "the program blends other measures into the score where it trains wit
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return the judge of a rubric and the rubric that asks it, or why the program would not load the file."""
+    """Return a judge and the rubric that asks it, or a note on why the program would not load the file."""
     root: Any = legacy.document.value
     dialect = legacy.dialect or _WHOLE
-    if problem := next(_problems(root, table.form), None):
+    if problem := next(_find_problems(root, table.form), None):
         return Extraction(dialect, notes=(MigrationNote(problem[0], MigrationOutcome.REFUSED, problem[1]),))
     metrics = root.get("hybrid_metrics") or []
     blends = not all(metric["type"] == "custom" for metric in metrics)
-    judge, value = (_whole if dialect == _WHOLE else _exploded)(root, table.form)
+    judge, value = (_build_whole if dialect == _WHOLE else _build_per_criterion)(root, table.form)
     reasons = [
         *([] if dialect == _WHOLE else [_EXPLODED]),
         *([_LOWEST] if root["scale"]["min"] != 0 else []),
         *([_BLENDED] if blends else []),
     ]
-    rubric = ArtifactDraft(Kind.RUBRIC, judge.id, value | ({"x_unmapped": metrics} if blends else {}), version=judge.version)
-    notes = tuple(_metrics(metrics, _UNMEASURED if blends else _ALONE))
+    rubric = ArtifactDraft(
+        Kind.RUBRIC, judge.id, value | ({"x_unmapped": metrics} if blends else {}), version=judge.version
+    )
+    notes = tuple(_note_metrics(metrics, _UNMEASURED if blends else _ALONE))
     outcome = MigrationOutcome.LOSSY if reasons else MigrationOutcome.MIGRATED
     return Extraction(
         dialect, cases=(LegacyCase((), root, outcome, (*reasons, _BAR), rubric=rubric, notes=notes),), drafts=(judge,)
     )
 
 
-def _whole(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[ArtifactDraft, dict[str, Any]]:
-    criteria = "\n".join(_criterion(criterion, form) for criterion in root["criteria"])
-    judge = _judge(root, form["judge"].format(**_scale(root), about=_about(root, form), criteria=criteria))
-    check = {"id": "overall", "kind": "llm_judge", "judge_prompt_ref": judge.ref, **_filled(judge)}
-    return judge, _rubric(root, [check], {})
+def _build_whole(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[ArtifactDraft, dict[str, Any]]:
+    criteria = "\n".join(_render_escaped(criterion, form) for criterion in root["criteria"])
+    judge = _build_judge(
+        root, form["judge"].format(**_read_scale(root), about=_render_about(root, form), criteria=criteria)
+    )
+    check = {"id": "overall", "kind": "llm_judge", "judge_prompt_ref": judge.ref, **_fill_variables(judge)}
+    return judge, _build_rubric(root, [check], {})
 
 
-def _exploded(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[ArtifactDraft, dict[str, Any]]:
-    template = form["one"].format(**_scale(root), about=_about(root, form), criteria="{{ criterion }}\n")
-    judge = _judge(root, template, "criterion")
+def _build_per_criterion(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[ArtifactDraft, dict[str, Any]]:
+    template = form["one"].format(**_read_scale(root), about=_render_about(root, form), criteria="{{ criterion }}\n")
+    judge = _build_judge(root, template, "criterion")
     ids = [f"criterion_{number}" for number in range(1, len(root["criteria"]) + 1)]
     checks = [
         {
@@ -71,160 +75,169 @@ def _exploded(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[Artifac
             "kind": "llm_judge",
             "description": criterion["name"],
             "judge_prompt_ref": judge.ref,
-            "variables": {"criterion": _plain(criterion, form), **find_template_variables(template)},
+            "variables": {"criterion": _render_criterion(criterion, form), **find_template_variables(template)},
         }
         for id_, criterion in zip(ids, root["criteria"], strict=True)
     ]
     weights = {id_: criterion["weight"] for id_, criterion in zip(ids, root["criteria"], strict=True)}
-    return judge, _rubric(root, checks, {"weights": weights})
+    return judge, _build_rubric(root, checks, {"weights": weights})
 
 
-def _judge(root: Mapping[str, Any], template: str, *names: str) -> ArtifactDraft:
+def _build_judge(root: Mapping[str, Any], template: str, *names: str) -> ArtifactDraft:
     variables = [*names, *find_template_variables(template)]
     domain = root.get("domain")
     value = {
         "template": template,
         **({"variables": variables} if variables else {}),
         "score_type": "continuous",
-        "scale": _scale(root),
+        "scale": _read_scale(root),
         **({"applicable_to": [domain]} if isinstance(domain, str) and domain else {}),
     }
     name = make_slug(root["name"])
-    return ArtifactDraft(Kind.JUDGE, make_id(name).rstrip("_"), value, version=_version(root))
+    return ArtifactDraft(Kind.JUDGE, make_id(name).rstrip("_"), value, version=_normalize_version(root))
 
 
-def _version(root: Mapping[str, Any]) -> str:
-    """Return the version without the zeros that may lead its numbers."""
+def _normalize_version(root: Mapping[str, Any]) -> str:
+    """Return the version without leading zeros in its numbers."""
     return ".".join(part.lstrip("0") or "0" for part in root["version"].split("."))
 
 
-def _rubric(root: Mapping[str, Any], checks: list[dict[str, Any]], scoring: Mapping[str, Any]) -> dict[str, Any]:
+def _build_rubric(root: Mapping[str, Any], checks: list[dict[str, Any]], scoring: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "title": root["name"],
         **({"description": root["description"]} if isinstance(root.get("description"), str) else {}),
         "checks": checks,
-        # A reply without a score counted as 0.
+        # To the program, a reply without a score counts as 0.
         "scoring": {"combine": "weighted_avg", **scoring, "errors": "zero"},
     }
 
 
-def _filled(judge: ArtifactDraft) -> dict[str, Any]:
+def _fill_variables(judge: ArtifactDraft) -> dict[str, Any]:
     variables = find_template_variables(judge.value["template"])
     return {"variables": variables} if variables else {}
 
 
-def _scale(root: Mapping[str, Any]) -> dict[str, Any]:
+def _read_scale(root: Mapping[str, Any]) -> dict[str, Any]:
     return {end: root["scale"][end] for end in ("min", "max")}
 
 
-def _about(root: Mapping[str, Any], form: Mapping[str, Any]) -> str:
-    given = root.get("description")
-    return f"{form['about'].format(description=escape_braces(given))}\n" if isinstance(given, str) else ""
+def _render_about(root: Mapping[str, Any], form: Mapping[str, Any]) -> str:
+    description = root.get("description")
+    return f"{form['about'].format(description=escape_braces(description))}\n" if isinstance(description, str) else ""
 
 
-def _criterion(criterion: Mapping[str, Any], form: Mapping[str, Any]) -> str:
-    return escape_braces(_plain(criterion, form))
+def _render_escaped(criterion: Mapping[str, Any], form: Mapping[str, Any]) -> str:
+    return escape_braces(_render_criterion(criterion, form))
 
 
-def _plain(criterion: Mapping[str, Any], form: Mapping[str, Any]) -> str:
-    parts = "".join(form["part"].format(**part) for part in _mappings(criterion.get("subcriteria"), _PART))
-    given = criterion.get("examples")
-    examples = "".join(_examples(given, level, form) for level in form["levels"]) if isinstance(given, dict) else ""
+def _render_criterion(criterion: Mapping[str, Any], form: Mapping[str, Any]) -> str:
+    parts = "".join(form["part"].format(**part) for part in _select_mappings(criterion.get("subcriteria"), _PART))
+    levels = criterion.get("examples")
+    examples = (
+        "".join(_render_examples(levels, level, form) for level in form["levels"]) if isinstance(levels, dict) else ""
+    )
     line: str = form["criterion"].format_map(criterion)
     return line + parts + examples
 
 
-def _examples(given: Mapping[str, Any], level: str, form: Mapping[str, Any]) -> str:
-    shown = _mappings(given.get(level), _EXAMPLE)[: form["shown"]]
-    head = form["examples"].format(level=level) if shown else ""
-    return head + "".join(form["example"].format_map(example) for example in shown)
+def _render_examples(levels: Mapping[str, Any], level: str, form: Mapping[str, Any]) -> str:
+    examples = _select_mappings(levels.get(level), _EXAMPLE)[: form["shown"]]
+    head = form["examples"].format(level=level) if examples else ""
+    return head + "".join(form["example"].format_map(example) for example in examples)
 
 
-def _mappings(value: Any, keys: frozenset[str]) -> list[dict[str, Any]]:
+def _select_mappings(value: Any, keys: frozenset[str]) -> list[dict[str, Any]]:
     items = value if isinstance(value, list) else []
     return [item for item in items if isinstance(item, dict) and keys <= item.keys()]
 
 
-def _problems(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
-    """Yield the things for which the program does not load a rubric."""
+def _find_problems(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
+    """Yield the problems, each with its pointer, for which the program does not load a rubric."""
     for key, kind in (("name", str), ("version", str), ("scale", dict), ("criteria", list)):
         if not isinstance(root.get(key), kind):
-            what = f"{key} is {named(root[key])}" if key in root else f"{key} is missing"
-            yield ((key,) if key in root else ()), f"{what}: the program does not load it"
+            problem = f"{key} is {describe_type(root[key])}" if key in root else f"{key} is missing"
+            yield ((key,) if key in root else ()), f"{problem}: the program does not load it"
             return
     for key, kind in (("description", str), ("domain", str), ("metadata", dict)):
         if root.get(key) is not None and not isinstance(root[key], kind):
-            yield (key,), f"{key} is {named(root[key])}: the program does not load it"
+            yield (key,), f"{key} is {describe_type(root[key])}: the program does not load it"
     if not _VERSION.fullmatch(root["version"]):
         yield (
             ("version",),
-            f"the version {excerpt(root['version'])!r} is not three numbers: the program does not load it",
+            f"the version {make_excerpt(root['version'])!r} is not three numbers: the program does not load it",
         )
-    elif find_version(_version(root)) is None:
-        yield ("version",), f"the version {excerpt(root['version'])!r} is too long to be a version here"
-    yield from _scale_problems(root["scale"])
+    elif find_version(_normalize_version(root)) is None:
+        yield ("version",), f"the version {make_excerpt(root['version'])!r} is too long to be a version here"
+    yield from _check_scale(root["scale"])
     for index, criterion in enumerate(root["criteria"]):
         at = ("criteria", index)
-        yield from _criterion_problems(criterion, at)
-        yield from _shown_problems(criterion, at, form)
-    yield from _metric_problems(root.get("hybrid_metrics"))
+        yield from _check_criterion(criterion, at)
+        yield from _check_shown_parts(criterion, at, form)
+    yield from _check_metrics(root.get("hybrid_metrics"))
     total = sum(criterion["weight"] for criterion in root["criteria"])
     if abs(total - 1) > _TOLERANCE:
         yield ("criteria",), f"the weights add up to {total} where the program wants 1: it does not load the file"
 
 
-def _scale_problems(scale: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
+def _check_scale(scale: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
     if not all(_is_number(scale.get(end)) for end in ("min", "max")):
         yield ("scale",), "the scale has no min and max that are numbers: the program does not load it"
     elif scale["min"] >= scale["max"]:
         yield ("scale",), "the scale ends where it begins, or before: no grade has a place on it"
 
 
-def _criterion_problems(criterion: Any, at: Pointer) -> Iterator[tuple[Pointer, str]]:
+def _check_criterion(criterion: Any, at: Pointer) -> Iterator[tuple[Pointer, str]]:
     texts = isinstance(criterion, dict) and all(isinstance(criterion.get(key), str) for key in ("name", "description"))
     if not texts:
         yield at, "a criterion has no name and description: the program does not load it"
     elif not _is_number(criterion.get("weight")) or not 0 <= criterion["weight"] <= 1:
-        yield at, f"the weight of {excerpt(criterion['name'])} is no number from 0 to 1: the program does not load it"
+        yield (
+            at,
+            f"the weight of {make_excerpt(criterion['name'])} is no number from 0 to 1: the program does not load it",
+        )
 
 
-def _shown_problems(
+def _check_shown_parts(
     criterion: Mapping[str, Any], at: Pointer, form: Mapping[str, Any]
 ) -> Iterator[tuple[Pointer, str]]:
-    """Yield what is not as the program shows it to the model: parts of a criterion, and examples of its levels."""
-    yield from _list_problems(criterion.get("subcriteria"), (*at, "subcriteria"), _PART)
+    """Yield problems in the parts that the prompt shows: subcriteria, and the examples of each level."""
+    yield from _check_list(criterion.get("subcriteria"), (*at, "subcriteria"), _PART)
     examples = criterion.get("examples")
     if examples is not None and not isinstance(examples, dict):
-        words = f"examples is {named(examples)} where an object of levels belongs: the program does not load it"
-        yield (*at, "examples"), words
+        problem = (
+            f"examples is {describe_type(examples)} where an object of levels belongs: the program does not load it"
+        )
+        yield (*at, "examples"), problem
         return
     for level in form["levels"]:
-        yield from _list_problems((examples or {}).get(level), (*at, "examples", level), _EXAMPLE)
+        yield from _check_list((examples or {}).get(level), (*at, "examples", level), _EXAMPLE)
 
 
-def _list_problems(value: Any, at: Pointer, keys: frozenset[str]) -> Iterator[tuple[Pointer, str]]:
-    if value is not None and len(_mappings(value, keys)) != (len(value) if isinstance(value, list) else -1):
+def _check_list(value: Any, at: Pointer, keys: frozenset[str]) -> Iterator[tuple[Pointer, str]]:
+    if value is not None and len(_select_mappings(value, keys)) != (len(value) if isinstance(value, list) else -1):
         yield at, f"{at[-1]} is no list of objects with {', '.join(sorted(keys))}: the program does not load it"
 
 
-def _metric_problems(metrics: Any) -> Iterator[tuple[Pointer, str]]:
+def _check_metrics(metrics: Any) -> Iterator[tuple[Pointer, str]]:
     if metrics is not None and not isinstance(metrics, list):
         yield (
             ("hybrid_metrics",),
-            f"hybrid_metrics is {named(metrics)} where a list belongs: the program does not load it",
+            f"hybrid_metrics is {describe_type(metrics)} where a list belongs: the program does not load it",
         )
         return
     for index, metric in enumerate(metrics or ()):
-        known = isinstance(metric, dict) and isinstance(metric.get("type"), str) and metric["type"] in _METRICS
-        if not known or not _is_number(metric.get("weight")) or not isinstance(metric.get("name"), str):
-            words = "a metric has no name, no weight or no type that the program knows: it does not load the file"
-            yield ("hybrid_metrics", index), words
+        is_known = isinstance(metric, dict) and isinstance(metric.get("type"), str) and metric["type"] in _METRICS
+        if not is_known or not _is_number(metric.get("weight")) or not isinstance(metric.get("name"), str):
+            problem = "a metric has no name, no weight or no type that the program knows: it does not load the file"
+            yield ("hybrid_metrics", index), problem
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
-def _metrics(metrics: list[dict[str, Any]], reason: str) -> Iterator[MigrationNote]:
+def _note_metrics(metrics: list[dict[str, Any]], reason: str) -> Iterator[MigrationNote]:
     for index, metric in enumerate(metrics):
-        yield MigrationNote(("hybrid_metrics", index), MigrationOutcome.UNMAPPED, f"the metric {excerpt(metric['name'])}: {reason}")
+        yield MigrationNote(
+            ("hybrid_metrics", index), MigrationOutcome.UNMAPPED, f"the metric {make_excerpt(metric['name'])}: {reason}"
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from evalstore.errors import EvalstoreError
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
@@ -19,8 +19,8 @@ def annotation(error: EvalstoreError) -> str:
 
 def workflow_command(name: str, properties: Mapping[str, str], lines: list[str]) -> str:
     """Return a workflow command; nothing in its texts ends it, or adds a property to it."""
-    told = ",".join(f"{key}={_escaped(printable(value), _PROPERTY)}" for key, value in properties.items())
-    message = "\n".join(map(printable, lines))
+    told = ",".join(f"{key}={_escaped(make_printable(value), _PROPERTY)}" for key, value in properties.items())
+    message = "\n".join(map(make_printable, lines))
     return f"::{name} {told}::{_escaped(message, _DATA)}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from evalstore.model import Severity
 from evalstore.report.formats.failure import workflow_command
 from evalstore.report.problems import Problem, Report, gravest
-from evalstore.text import inert, printable
+from evalstore.text import escape_ci_commands, make_printable
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -15,7 +15,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 def render(report: Report) -> str:
     """Return a line a problem, and one a sentence."""
     said = [f"evalstore {report.command}: {report.summary}", *report.remarks]
-    return "\n".join([*map(_command, gravest(report.problems)), *(inert(printable(line)) for line in said)])
+    return "\n".join([*map(_command, gravest(report.problems)), *(escape_ci_commands(make_printable(line)) for line in said)])
 
 
 def _command(problem: Problem) -> str:

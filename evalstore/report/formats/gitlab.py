@@ -7,7 +7,7 @@ from typing import Any
 from evalstore.model import Severity
 from evalstore.report.json_text import dump
 from evalstore.report.problems import SETTINGS, Problem, Report
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
 
@@ -21,7 +21,7 @@ def _entry(problem: Problem) -> dict[str, Any]:
     place = problem.place
     hint = dict(problem.notes).get("hint", "")
     return {
-        "description": printable(f"{problem.message} ({hint})" if hint else problem.message),
+        "description": make_printable(f"{problem.message} ({hint})" if hint else problem.message),
         "check_name": problem.rule,
         "fingerprint": problem.fingerprint,
         "severity": _SEVERITIES[problem.severity],

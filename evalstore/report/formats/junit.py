@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from evalstore.model import Severity
 from evalstore.report.problems import SETTINGS, Problem, Report
-from evalstore.text import excerpt, printable
+from evalstore.text import make_excerpt, make_printable
 
 _NAME = 80
 _TAGS = {Severity.ERROR: "failure", Severity.WARNING: "skipped", Severity.INFO: "skipped"}
@@ -34,7 +34,7 @@ def render(report: Report) -> str:
 def _case(problem: Problem) -> str:
     place, tag = problem.place, _TAGS[problem.severity]
     file, line = (place.file, place.line or 1) if place else (SETTINGS, 1)
-    name = f"{problem.rule}, line {line}: {excerpt(problem.message, _NAME)}"  # a name that comes twice is shown once
+    name = f"{problem.rule}, line {line}: {make_excerpt(problem.message, _NAME)}"  # a name that comes twice is shown once
     said = "\n".join([f"{file}:{line}", *problem.told])
     kind = f" type={_attribute(problem.level)}" if tag == "failure" else ""
     return (
@@ -49,8 +49,8 @@ def _passed(report: Report) -> str:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(printable(text))
+    return quoteattr(make_printable(text))
 
 
 def _text(text: str) -> str:
-    return escape("\n".join(map(printable, text.split("\n"))))
+    return escape("\n".join(map(make_printable, text.split("\n"))))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from evalstore.errors import Place
 from evalstore.report.problems import Problem, Report, gravest
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 _LIMIT = 60_000  # characters; GitHub takes 65,536 in a comment
 _COMMANDS = frozenset({"accept", "fingerprint", "hint"})  # what a reader copies
@@ -38,13 +38,13 @@ def render(report: Report) -> str:
 
 def prose(text: str) -> str:
     """Return text from outside as words of a paragraph: no markup, no HTML, no link, no mention, no emoji."""
-    broken = _REFERENCES.sub(lambda found: found[1] + _BREAK, printable(text))
+    broken = _REFERENCES.sub(lambda found: found[1] + _BREAK, make_printable(text))
     return _MARKUP.sub(r"\\\1", broken)
 
 
 def code(text: str) -> str:
     """Return text from outside as a span of code, within more backticks than it has in a row."""
-    safe = printable(text)
+    safe = make_printable(text)
     fence = "`" * (1 + max(map(len, _RUNS.findall(safe)), default=0))
     edge = " " if safe.startswith(("`", " ")) or safe.endswith(("`", " ")) or not safe else ""
     return f"{fence}{edge}{safe}{edge}{fence}"

@@ -11,7 +11,7 @@ from evalstore.model import Severity
 from evalstore.report.formats.markdown import prose
 from evalstore.report.json_text import dump
 from evalstore.report.problems import SETTINGS, Problem, Report
-from evalstore.text import printable
+from evalstore.text import make_printable
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
@@ -73,7 +73,7 @@ def _result(problem: Problem, index: Mapping[str, int]) -> dict[str, Any]:
         "ruleId": problem.rule,
         "ruleIndex": index[problem.rule],
         "level": _LEVELS[problem.severity],
-        "message": {"text": "\n".join(map(printable, lines)).translate(_LINK)},
+        "message": {"text": "\n".join(map(make_printable, lines)).translate(_LINK)},
         "locations": [{"physicalLocation": _location(problem)}],
         "partialFingerprints": {"primaryLocationLineHash": problem.fingerprint, "evalstore/v1": problem.fingerprint},
     }
@@ -82,7 +82,7 @@ def _result(problem: Problem, index: Mapping[str, int]) -> dict[str, Any]:
 def _suppressions(problem: Problem) -> list[dict[str, str]]:
     if not problem.accepted:
         return []
-    return [{"kind": "external", "status": "accepted", "justification": printable(problem.accepted)}]
+    return [{"kind": "external", "status": "accepted", "justification": make_printable(problem.accepted)}]
 
 
 def _location(problem: Problem) -> dict[str, Any]:

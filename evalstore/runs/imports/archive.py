@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evalstore.errors import LimitError, LoadError, Place
-from evalstore.files import open_named
+from evalstore.files import open_user_file
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _ZSTD = 93
@@ -95,7 +95,7 @@ class Member(RawIOBase):
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
     """Open a zip archive; `LoadError` when it is none or not whole, `LimitError` when it was made to fill memory."""
-    with open_named(path) as raw:
+    with open_user_file(path) as raw:
         with _worded(Place(str(path)), _BROKEN):
             file = zipfile.ZipFile(raw)
         with file:

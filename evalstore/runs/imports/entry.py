@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from evalstore.errors import LoadError, Place
 from evalstore.model import Output
-from evalstore.runs.values import Recorded
-from evalstore.text import excerpt
+from evalstore.runs.values import StoredOutput
+from evalstore.text import make_excerpt
 
 _REASON_LIMIT = 80
 
@@ -34,14 +34,14 @@ class Entry(NamedTuple):
     """An output of a file, or what stands in its place, and the series that it belongs to."""
 
     series: Series
-    found: Recorded | LeftOut
+    found: StoredOutput | LeftOut
 
 
 def entry(series: Series, id_: str, line: int, answer: Output | str) -> Entry:
     """Return an entry; an `answer` that is a text says why there is no output."""
     if isinstance(answer, str):
         return Entry(series, LeftOut(id_, line, answer))
-    return Entry(series, Recorded(id_, answer, line, series.model))
+    return Entry(series, StoredOutput(id_, answer, line, series.model))
 
 
 def named(value: Any) -> str | None:
@@ -52,7 +52,7 @@ def named(value: Any) -> str | None:
 def brief(reason: Any, otherwise: str) -> str:
     """Return the first line of a stored reason, to be shown."""
     lines = reason.strip().splitlines() if isinstance(reason, str) else ()
-    return excerpt(lines[0], _REASON_LIMIT) if lines else otherwise
+    return make_excerpt(lines[0], _REASON_LIMIT) if lines else otherwise
 
 
 def odd(part: str, place: Place) -> LoadError:

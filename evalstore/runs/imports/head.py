@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evalstore.documents import JsonStream
 from evalstore.errors import LoadError
-from evalstore.files import open_named
+from evalstore.files import open_user_file
 from evalstore.runs.imports.archive import MAGIC, open_archive
 from evalstore.runs.imports.inspect_json import ROWS as SAMPLES
 from evalstore.runs.imports.promptfoo import ROWS as RESULTS
@@ -20,7 +20,7 @@ _KINDS = {"{": OBJECT, "": EMPTY}
 
 def kind_of(path: Path) -> str:
     """Return what sort of file this is, by its first bytes or by its first character."""
-    with open_named(path) as file:
+    with open_user_file(path) as file:
         head = file.read(4)
         if magic := next(filter(head.startswith, _MAGIC), None):
             return _MAGIC[magic]
@@ -42,7 +42,7 @@ def names_in(path: Path, kind: str) -> Iterator[str]:
         with open_archive(path) as archive:
             yield from archive.members
     elif kind == OBJECT:
-        with open_named(path) as file:
+        with open_user_file(path) as file:
             yield from _keys(JsonStream(file, str(path)), "")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalstore.documents import JsonStream
-from evalstore.files import open_named
+from evalstore.files import open_user_file
 from evalstore.runs.imports.entry import Entry
 from evalstore.runs.imports.inspect_sample import WANTED, check_version, entry_of
 
@@ -22,7 +22,7 @@ def fits(names: AbstractSet[str]) -> bool:
 
 def read(path: Path) -> Iterator[Entry]:
     """Yield the samples of a log in its order."""
-    with open_named(path) as file:
+    with open_user_file(path) as file:
         stream, model = JsonStream(file, str(path)), None
         for key in stream.members():
             if key == "version":

@@ -14,7 +14,7 @@ from typing import Any
 
 from evalstore.documents import JsonStream
 from evalstore.errors import LoadError, Place
-from evalstore.files import open_named
+from evalstore.files import open_user_file
 from evalstore.runs.imports.entry import Entry, Series, brief, entry, named
 from evalstore.runs.imports.promptfoo_response import output_of
 from evalstore.runs.lines import read_objects
@@ -39,7 +39,7 @@ def fits_row(names: AbstractSet[str]) -> bool:
 
 def read(path: Path) -> Iterator[Entry]:
     """Yield the results of a document in its order."""
-    with open_named(path) as file:
+    with open_user_file(path) as file:
         stream = JsonStream(file, str(path))
         for key in stream.members():
             if key != ROWS:

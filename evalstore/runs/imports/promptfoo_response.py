@@ -12,7 +12,7 @@ from typing import Any
 from evalstore.documents import write_row
 from evalstore.errors import Place
 from evalstore.model import Output
-from evalstore.runs.calls import Calls, told_calls
+from evalstore.runs.calls import ToolCalls, calls_of_messages
 from evalstore.runs.imports.entry import odd
 from evalstore.runs.shape import within
 
@@ -26,10 +26,10 @@ def output_of(response: Any, place: Place) -> Output | None:
         return None
     text, asked = _asked(raw)
     made = _made(within(response, "metadata").get("toolCalls"), place)
-    return Output(text, told_calls([{"tool_calls": asked}], place) if made is None and asked else made)
+    return Output(text, calls_of_messages([{"tool_calls": asked}], place) if made is None and asked else made)
 
 
-def _made(calls: Any, place: Place) -> Calls | None:
+def _made(calls: Any, place: Place) -> ToolCalls | None:
     if not isinstance(calls, list):
         return None
     if not all(isinstance(call, dict) and isinstance(call.get("name"), str) for call in calls):

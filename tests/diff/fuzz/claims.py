@@ -11,10 +11,10 @@ from time import perf_counter
 from typing import Any
 
 from evalstore.diff import AcceptedLevel, ComparisonSettings, Diff, DiffFinding, Direction, compare
-from evalstore.diff.changes.rubric import rubric_changes
+from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import Classification, classify
-from evalstore.diff.direction import join
-from evalstore.diff.plain import plain
+from evalstore.diff.direction import join_directions
+from evalstore.diff.plain import make_plain
 from evalstore.diff.refs import import_reference
 from evalstore.diff.state import read_rubric
 from evalstore.documents import canonical, read_row
@@ -180,7 +180,7 @@ def _broken(diff: Diff, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
         return
     score = verdict = Direction.NONE
     for finding in diff.findings:
-        score, verdict = join(score, finding.direction), join(verdict, finding.verdict_direction)
+        score, verdict = join_directions(score, finding.direction), join_directions(verdict, finding.verdict_direction)
     yield from _wrong_way(score, verdict, old, new)
     shifts = [finding.max_shift for finding in diff.findings]
     if None not in shifts and not (old.erred or new.erred):
@@ -214,14 +214,14 @@ def _hold_witnesses(held: Held, grades: tuple[Grade, Grade]) -> None:
 
 def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Drawn]]:
     """Hold each edit of a rubric on its own: the rubric just before it and just after."""
-    sides = [read_rubric(plain(side)) for side in (pair.old, pair.new)] if "checks" in pair.old else []
+    sides = [read_rubric(make_plain(side)) for side in (pair.old, pair.new)] if "checks" in pair.old else []
     if len(sides) < 2 or sides[0] is None or sides[1] is None or "checks" not in pair.new:
         return
     models = Models(pair, Drawn(""))
-    changes = list(rubric_changes(sides[0], sides[1], pair.load))
+    changes = list(find_rubric_changes(sides[0], sides[1], pair.load))
     for change in (import_reference(one, pair.load, lambda old, new: compare(old, new, load=pair.load)) for one in changes):
         claim = classify(change)
-        grades = [grader(state.rubric(), models) for state in change.states]
+        grades = [grader(state.to_rubric(), models) for state in change.states]
         for one in drawn:
             old, new = (grade(one)[""] for grade in grades)
             if NOWHERE in {old, new}:

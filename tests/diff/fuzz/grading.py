@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from evalstore.checks import Reach
+from evalstore.checks import CheckContext
 from evalstore.checks.evaluate import prepare
 from evalstore.documents import Document
 from evalstore.errors import EvalstoreError, RefError
 from evalstore.model import (
     Artifact,
-    Call,
+    JudgeCall,
     Kind,
-    Reply,
+    JudgeReply,
     Rubric,
     RubricResult,
     Sample,
-    Unscored,
+    UnscoredReason,
     Verdict,
     questions_of,
     rubric_of,
@@ -68,13 +68,13 @@ class Models:
     pair: Pair
     drawn: Drawn
 
-    def ask(self, call: Call) -> Reply:
+    def ask(self, call: JudgeCall) -> JudgeReply:
         """Answer one call."""
         return judges.ask(self.drawn)(call)
 
-    def reach(self, load: Callable[[str], Artifact] | None = None) -> Reach:
+    def reach(self, load: Callable[[str], Artifact] | None = None) -> CheckContext:
         """Return what checks may reach."""
-        return Reach(load or self.pair.load, self.ask, _RUN)
+        return CheckContext(load or self.pair.load, self.ask, _RUN)
 
 
 def graders(pair: Pair) -> tuple[Grade, Grade]:
@@ -113,7 +113,7 @@ def _prepared(make: Callable[[], Callable[[Sample], RubricResult]]) -> Callable[
 def _answer(result: RubricResult) -> Answer:
     # What was unscored within a composite is in the words of the outer check alone.
     whole = not any(check.score is None or " is unscored: " in check.reason for check in result.checks)
-    erred = any(check.unscored is Unscored.ERROR or " is unscored: " in check.reason for check in result.checks)
+    erred = any(check.unscored is UnscoredReason.ERROR or " is unscored: " in check.reason for check in result.checks)
     verdicts = tuple(sorted((check.id, str(check.verdict)) for check in result.checks))
     return Answer(result.score, str(result.verdict), whole, erred, verdicts)
 

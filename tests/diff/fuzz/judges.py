@@ -10,7 +10,7 @@ from typing import Any
 from zlib import crc32
 
 from evalstore.documents import canonical
-from evalstore.model import Call, Reply
+from evalstore.model import JudgeCall, JudgeReply
 from tests.diff.fuzz.pair import Drawn, Value
 from tests.diff.fuzz.words import Make, one_of, optional, some
 
@@ -74,16 +74,16 @@ def family(random: Random, refs: dict[str, Value]) -> str:
     return fits.get(value.get("score_type", ""), random.choice(["scores", "wide"]) if "scale" in value else "scores")
 
 
-def ask(drawn: Drawn) -> Callable[[Call], Reply]:
+def ask(drawn: Drawn) -> Callable[[JudgeCall], JudgeReply]:
     """Return a model: what it says depends on all that it is sent but the seed, which only draws again."""
 
-    def reply(call: Call) -> Reply:
+    def reply(call: JudgeCall) -> JudgeReply:
         model = {key: item for key, item in call.model.items() if key != "seed"}
         sent = canonical([call.prompt, model, call.sample, drawn.salt])
         number, said = crc32(sent.encode("utf-8", "surrogatepass")), FAMILIES[drawn.replies]
         if drawn.replies == "odd" and number % 5 == 0:
-            return Reply(problem="no answer")
-        return Reply(
+            return JudgeReply(problem="no answer")
+        return JudgeReply(
             said[number // 7 % len(said)], finish="length" if drawn.replies == "odd" and number % 3 == 0 else "stop"
         )
 

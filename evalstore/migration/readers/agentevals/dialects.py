@@ -14,7 +14,7 @@ ORDER = ("D0", "D1", "D2", "D2s", "D3", "D4")
 _LISTS = ("assertions", "assert", "evaluators")
 
 
-def dialect_of(name: str, table: FormatTable) -> Dialect:
+def load_dialect(name: str, table: FormatTable) -> Dialect:
     """Return a dialect of the table by its name."""
     row = table.form["dialects"][name]
     return Dialect(
@@ -48,7 +48,7 @@ def find_dialects(root: Mapping[str, Any], cases: list[Any], table: FormatTable)
     return list(found.values())
 
 
-def among(name: str, row: Mapping[str, Any]) -> bool:
+def is_in_dialect(name: str, row: Mapping[str, Any]) -> bool:
     """Whether a row of the table stands for a dialect, by its `since` and `until`."""
     place = ORDER.index(name)
     return ORDER.index(row.get("since", ORDER[0])) <= place <= ORDER.index(row.get("until", ORDER[-1]))

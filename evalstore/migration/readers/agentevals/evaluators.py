@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import Pointer, json_pointer
-from evalstore.migration.readers.agentevals.dialects import among
+from evalstore.migration.readers.agentevals.dialects import is_in_dialect
 from evalstore.migration.readers.agentevals.fields import fields
 from evalstore.migration.readers.agentevals.groups import assert_set, composite
 from evalstore.migration.readers.agentevals.judged import items, judged, strings, weight_of
@@ -26,7 +26,7 @@ from evalstore.migration.readers.agentevals.said import (
 )
 from evalstore.migration.readers.agentevals.texts import fixed, pattern, texts, trimmed
 from evalstore.migration.readers.agentevals.tools import called, sequence, skill, trajectory, used
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 Raw = Mapping[str, Any]
 _NAMELESS = (
@@ -52,13 +52,13 @@ def read_list(raws: Any, pointer: Pointer, scope: CaseScope, *, inner: bool = Fa
 def _one(raw: Any, pointer: Pointer, scope: CaseScope, *, inner: bool) -> Grading:
     type_ = raw.get("type") if isinstance(raw, dict) else None
     if isinstance(raw, dict) and type_ is None and isinstance(raw.get("include"), str):
-        return unmapped(raw, pointer, f"it includes the checks of {excerpt(raw['include'])}, which are not read")
+        return unmapped(raw, pointer, f"it includes the checks of {make_excerpt(raw['include'])}, which are not read")
     if not isinstance(raw, dict) or not isinstance(type_, str):
         return skipped(pointer, "it has no type")
     gate = _gate(raw, pointer, scope) if scope.dialect.gates and not inner else None
     name = type_.replace("_", "-")
     row = scope.table.form["types"].get(name)
-    if row is None or not among(scope.dialect.name, row):
+    if row is None or not is_in_dialect(scope.dialect.name, row):
         return _unknown(raw, pointer, scope, row or {})
     said = (
         _GROUPS[row["reads"]](raw, pointer, scope, _members(scope))
@@ -78,7 +78,7 @@ def _members(scope: CaseScope) -> Callable[[Any, Pointer], Grading]:
 
 
 def _unknown(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
-    type_ = excerpt(raw["type"])
+    type_ = make_excerpt(raw["type"])
     if "refused" in row:
         raise CrashError(f"{json_pointer(pointer)}: {row['refused']}")
     if row:

@@ -22,7 +22,7 @@ from evalstore.migration.readers.agentevals.said import (
     skipped,
     unmapped,
 )
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 Raw = Mapping[str, Any]
 _STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
@@ -59,9 +59,9 @@ def _field(raw: Any, pointer: Pointer, scope: CaseScope) -> Grading:
         return skipped(pointer, "it has no path of a field")
     match = raw.get("match")
     if match not in _KNOWN:
-        return skipped(pointer, f"it does not know the way {excerpt(str(match), _SHOWN)} to compare")
+        return skipped(pointer, f"it does not know the way {make_excerpt(str(match), _SHOWN)} to compare")
     if not _PATH.fullmatch(path):
-        return unmapped(raw, pointer, f"it is not known where the runner finds {excerpt(path, _SHOWN)}")
+        return unmapped(raw, pointer, f"it is not known where the runner finds {make_excerpt(path, _SHOWN)}")
     steps: list[str | int] = [name or int(index) for name, index in _STEP.findall(path)]
     wanted = _at(scope.expected, steps)
     if wanted is not _MISSING and match == "date":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from evalstore.migration.readers.agentevals.said import CaseScope
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 _ENVIRONMENT = re.compile(r"\$\{\{.*?\}\}|\{\{\s*env\..*?\}\}")
@@ -28,4 +28,4 @@ def unfilled(text: str, scope: CaseScope) -> str:
     """Say of a text that the runner puts something in its place, or in it, when it starts; empty when it does not."""
     late = scope.dialect.name == "D4"
     is_open = _ENVIRONMENT.search(text) or (late and (_TEMPLATE.search(text) or text.startswith(_FILE)))
-    return f"nobody can say here what fills {excerpt(text, _SHOWN)}" if is_open else ""
+    return f"nobody can say here what fills {make_excerpt(text, _SHOWN)}" if is_open else ""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.fold import bare
+from evalstore.migration.fold import encode_keys
 from evalstore.migration.readers.agentevals.judged import weight_of
 from evalstore.migration.readers.agentevals.keys import keys_of
 from evalstore.migration.readers.agentevals.said import (
@@ -24,7 +24,7 @@ from evalstore.migration.readers.agentevals.said import (
     skipped,
     unmapped,
 )
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 Raw = Mapping[str, Any]
 Members = Callable[[Any, Pointer], Grading]
@@ -49,9 +49,9 @@ def composite(raw: Raw, pointer: Pointer, scope: CaseScope, members: Members) ->
     if not isinstance(aggregator, dict) or not isinstance(how, str):
         return skipped(pointer, "it has no aggregator")
     if how.replace("-", "_").startswith(("code_", "llm_")):
-        return unmapped(raw, pointer, f"the aggregator {excerpt(how)} decides by a program or a model of its own")
+        return unmapped(raw, pointer, f"the aggregator {make_excerpt(how)} decides by a program or a model of its own")
     if how not in _AGGREGATORS:
-        return skipped(pointer, f"the aggregator {excerpt(how)} is unknown")
+        return skipped(pointer, f"the aggregator {make_excerpt(how)} is unknown")
     if how == "threshold" and not _is_bar(aggregator.get("threshold")):
         return skipped(pointer, "the threshold of its aggregator is no number from 0 to 1")
     key, *hidden = [key for key in _LISTS if raw.get(key) is not None] or [""]
@@ -82,7 +82,7 @@ def _empty(raw: Raw, pointer: Pointer, said: Grading) -> Grading:
     """Return a group of which no member can be said; the runner skips one of which it knows none."""
     if not said.unmapped:
         return joined([Grading(notes=said.notes), skipped(pointer, "it has no members that count")])
-    return Grading(notes=said.notes, unmapped=({"reason": "none of its members can be said", "raw": bare(raw)},))
+    return Grading(notes=said.notes, unmapped=({"reason": "none of its members can be said", "raw": encode_keys(raw)},))
 
 
 def _average(group: Term, aggregator: Raw, _: CaseScope) -> Grading:

@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import Pointer, json_pointer
-from evalstore.migration.readers.agentevals.asking import criteria_of, expected_of, variables_of
+from evalstore.migration.extraction import LegacySource
+from evalstore.migration.readers.agentevals.asking import collect_variables, find_criteria, find_expected
 from evalstore.migration.readers.agentevals.evaluators import read_list
 from evalstore.migration.readers.agentevals.judged import by_criteria, items, strings
 from evalstore.migration.readers.agentevals.keys import keys_of
@@ -23,8 +24,7 @@ from evalstore.migration.readers.agentevals.said import (
     number,
 )
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import LegacySource
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 Raw = Mapping[str, Any]
 _ALONE = "versions of the runner leave a test that has an execution of its own without the checks of its suite"
@@ -47,9 +47,9 @@ def scope_of(raw: Raw, suite: SuiteContext) -> CaseScope:
     return CaseScope(
         suite.table,
         suite.dialect,
-        suite.legacy.beside,
-        expected_of(raw, suite.root),
-        variables_of(raw, suite.root) if suite.dialect.name == "D4" else {},
+        suite.legacy.read_companion,
+        find_expected(raw, suite.root),
+        collect_variables(raw, suite.root) if suite.dialect.name == "D4" else {},
         _passes(raw, suite),
     )
 
@@ -63,7 +63,7 @@ def _passes(raw: Raw, suite: SuiteContext) -> Fraction:
             if given is not None:
                 bar = number(given)
                 if bar is None or not 0 <= bar <= 1:
-                    raise CrashError(f"the threshold {excerpt(str(given))} is no number from 0 to 1")
+                    raise CrashError(f"the threshold {make_excerpt(str(given))} is no number from 0 to 1")
                 return bar
     return PASSES
 
@@ -81,16 +81,20 @@ def graded_by(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope)
     parts = [read_list(given, place, scope) for place, given in lists]
     if suite.dialect.name != "D4" and isinstance(raw.get("rubrics"), list):
         parts.insert(0, items({"name": "rubrics", "rubrics": raw["rubrics"]}, pointer, scope, {}))
-    criteria = criteria_of(raw)
+    criteria = find_criteria(raw)
     if suite.dialect.name == "D4" and criteria and isinstance(suite.legacy.document.value, list):
         parts.append(strings([(criteria, (*pointer, "criteria"))], scope))  # of rows, the runner makes it a check
     alone = isinstance(execution, dict) and not suite.dialect.appends and not own and shared
-    said = joined([*parts, hidden, above, *_keys(raw, pointer, suite, scope), Grading(lossy=(_ALONE,) if alone else ())])
+    said = joined(
+        [*parts, hidden, above, *_keys(raw, pointer, suite, scope), Grading(lossy=(_ALONE,) if alone else ())]
+    )
     if said.terms or said.unmapped or suite.dialect.name == "D4" or criteria is None:
         return said
     grader = raw.get("evaluator", suite.root.get("evaluator"))
     other = isinstance(grader, str) and not grader.startswith("llm")
-    return joined([by_criteria(scope, pointer), said, Grading(lossy=(_OTHER.format(excerpt(grader)),) if other else ())])
+    return joined(
+        [by_criteria(scope, pointer), said, Grading(lossy=(_OTHER.format(make_excerpt(grader)),) if other else ())]
+    )
 
 
 def _defaults(suite: SuiteContext) -> list[tuple[Pointer, Any]]:

@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Pointer, digest, json_pointer
-from evalstore.migration.names import make_slug
+from evalstore.migration.artifact_names import make_slug
+from evalstore.migration.extraction import ArtifactDraft, make_judge_draft
 from evalstore.migration.prompts import BRACES, escape_braces, find_template_variables
 from evalstore.migration.readers.agentevals.filling import filled, unfilled
 from evalstore.migration.readers.agentevals.keys import keys_of
@@ -28,9 +29,8 @@ from evalstore.migration.readers.agentevals.said import (
     skipped,
     unmapped,
 )
-from evalstore.migration.taken import ArtifactDraft, judge_draft
 from evalstore.model import Kind
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 Raw = Mapping[str, Any]
 _TEXTS = frozenset({".md", ".txt", ".prompt", ".mustache"})
@@ -126,7 +126,9 @@ def weight_of(raw: Raw, pointer: Pointer) -> Fraction:
         return Fraction(1)
     weight = number(raw["weight"])
     if weight is None or weight < 0:
-        raise CrashError(f"{json_pointer(pointer)}: the weight {excerpt(str(raw['weight']))} is no number from 0 up")
+        raise CrashError(
+            f"{json_pointer(pointer)}: the weight {make_excerpt(str(raw['weight']))} is no number from 0 up"
+        )
     return weight
 
 
@@ -147,11 +149,13 @@ def _prompted(given: str, raw: Raw, pointer: Pointer, scope: CaseScope) -> Gradi
     suffix = PurePosixPath(path).suffix.lower()
     if suffix in _PROGRAMS:
         return unmapped(
-            raw, pointer, f"the program {excerpt(path)} writes the prompt; it is kept as data and never run"
+            raw, pointer, f"the program {make_excerpt(path)} writes the prompt; it is kept as data and never run"
         )
     document = scope.beside(path)
     if document is None or not isinstance(document.value, str):
-        return unmapped(raw, pointer, f"its prompt {excerpt(path)} is not there, or lies outside of what was named")
+        return unmapped(
+            raw, pointer, f"its prompt {make_excerpt(path)} is not there, or lies outside of what was named"
+        )
     said = _judge(document.value, raw, pointer, scope, name=PurePosixPath(path).stem)
     bare = scope.dialect.name == "D3" and not given.startswith(_FILE)
     return joined([said, Grading(lossy=(_BARE,) if bare else ())])
@@ -202,7 +206,7 @@ def _pieces(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, str], 
             yield (
                 escape_braces(match[0]),
                 {},
-                f"nobody can say here what fills {excerpt(match[0], _SHOWN)} in a prompt; it stays as it is",
+                f"nobody can say here what fills {make_excerpt(match[0], _SHOWN)} in a prompt; it stays as it is",
             )
     yield _words(text[done:], scope)
 
@@ -215,7 +219,7 @@ def _words(text: str, scope: CaseScope) -> tuple[str, dict[str, str], str]:
 
 
 def _ours(id_: str, scope: CaseScope) -> ArtifactDraft:
-    return judge_draft(next(judge for judge in scope.table.judges if judge["id"] == id_))
+    return make_judge_draft(next(judge for judge in scope.table.judges if judge["id"] == id_))
 
 
 def _id(name: str) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from evalstore.documents import Pointer
+from evalstore.migration.extraction import MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.migration.readers.agentevals.dialects import among
+from evalstore.migration.readers.agentevals.dialects import is_in_dialect
 from evalstore.migration.readers.agentevals.said import CaseScope, Grading, ignored, joined, share
-from evalstore.migration.taken import MigrationNote
-from evalstore.migration.words import unread
+from evalstore.migration.words import describe_unknown_keys
 
 
 def keys_of(raw: Any, pointer: Pointer, scope: CaseScope, *places: str) -> Grading:
@@ -18,13 +18,18 @@ def keys_of(raw: Any, pointer: Pointer, scope: CaseScope, *places: str) -> Gradi
     known = {key: row or {} for place in places for key, row in scope.table.form["keys"].get(place, {}).items()}
     found = [] if not isinstance(raw, dict) else [key for key, value in raw.items() if value is not None]
     strange = [key for key in found if key not in known]
-    early = [key for key in found if key in known and not among(scope.dialect.name, known[key])]
+    early = [key for key in found if key in known and not is_in_dialect(scope.dialect.name, known[key])]
     odd = [key for key in found if key in known and key not in early and not _fits(raw[key], known[key])]
     lost = [known[key]["lost"] for key in found if "lost" in known.get(key, ()) and key not in early]
     return joined(
         [
             Grading(lossy=tuple(lost)),
-            Grading(notes=tuple(MigrationNote((*pointer, key), MigrationOutcome.UNMAPPED, unread([key], known)[0]) for key in strange)),
+            Grading(
+                notes=tuple(
+                    MigrationNote((*pointer, key), MigrationOutcome.UNMAPPED, describe_unknown_keys([key], known)[0])
+                    for key in strange
+                )
+            ),
             *(ignored((*pointer, key), f"{scope.dialect.name} has no {key}") for key in early),
             *(ignored((*pointer, key), f"it takes {known[key]['takes']}") for key in odd),
         ]

@@ -10,10 +10,10 @@ from math import lcm
 from typing import Any
 
 from evalstore.documents import Pointer, digest
-from evalstore.migration.names import UniqueLabels, make_slug
+from evalstore.migration.artifact_names import UniqueLabels, make_slug
+from evalstore.migration.extraction import ArtifactDraft, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.said import AVERAGE, Check, Term
-from evalstore.migration.taken import ArtifactDraft, MigrationNote
 from evalstore.model import Kind
 
 _COUNTED = {"missing": "zero", "errors": "zero"}  # a grader that stops counts 0, and keeps its weight

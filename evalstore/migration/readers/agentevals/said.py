@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import Document, Pointer
-from evalstore.migration.fold import bare
+from evalstore.migration.extraction import ArtifactDraft, MigrationNote
+from evalstore.migration.fold import encode_keys
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import ArtifactDraft, MigrationNote
 
 Check = dict[str, Any]
 PASSES = Fraction(4, 5)
@@ -108,7 +108,10 @@ def ignored(pointer: Pointer, why: str) -> Grading:
 
 def unmapped(raw: Any, pointer: Pointer, why: str) -> Grading:
     """Return what the runner grades and no check can say: it is kept, and makes its rubric partial."""
-    return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, why),), unmapped=({"reason": why, "raw": bare(raw)},))
+    return Grading(
+        notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, why),),
+        unmapped=({"reason": why, "raw": encode_keys(raw)},),
+    )
 
 
 def name_of(raw: Mapping[str, Any]) -> str:

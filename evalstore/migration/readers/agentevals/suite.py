@@ -8,17 +8,17 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Document, Pointer, json_pointer
-from evalstore.migration.names import UniqueLabels, make_dataset_id
+from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.migration.readers.agentevals.asking import asked_of, question_of
-from evalstore.migration.readers.agentevals.dialects import ORDER, DialectEvidence, dialect_of, find_dialects
+from evalstore.migration.readers.agentevals.asking import build_question, find_input
+from evalstore.migration.readers.agentevals.dialects import ORDER, DialectEvidence, find_dialects, load_dialect
 from evalstore.migration.readers.agentevals.inherited import SuiteContext, graded_by, scope_of
 from evalstore.migration.readers.agentevals.rubric import compile_rubric
 from evalstore.migration.readers.agentevals.said import CrashError
 from evalstore.migration.table import FormatTable
-from evalstore.migration.taken import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.model import Kind
-from evalstore.text import excerpt, nearest
+from evalstore.text import find_nearest, make_excerpt
 
 Raw = Mapping[str, Any]
 _SCENARIOS = "scenarios"
@@ -61,10 +61,13 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     told = find_dialects(root, [place.raw for place in places], table)
     name = legacy.dialect or (told[0].dialect if told else table.lists.get(key, ORDER[-1]))
     if name not in ORDER:
-        guess = nearest(name, ORDER)
+        guess = find_nearest(name, ORDER)
         hint = f"did you mean {guess}?" if guess else f"they are {', '.join(ORDER)}"
-        return Extraction(name, notes=(MigrationNote((), MigrationOutcome.REFUSED, f"there is no dialect {excerpt(name)}: {hint}"),))
-    suite = SuiteContext(root, dialect_of(name, table), legacy, table)
+        return Extraction(
+            name,
+            notes=(MigrationNote((), MigrationOutcome.REFUSED, f"there is no dialect {make_excerpt(name)}: {hint}"),),
+        )
+    suite = SuiteContext(root, load_dialect(name, table), legacy, table)
     reads = list(_read_cases(places, suite))
     shared = [replace(note, document=beside) for one in reads for note in one.notes]
     notes = dict.fromkeys([*_conflicts(told, name), *_root_notes(value, key, table), *aside, *shared])
@@ -86,10 +89,10 @@ def _places(given: Any, at: Pointer, legacy: LegacySource) -> tuple[list[_Place]
         if path is None:
             places.append(_Place(raw, pointer))
             continue
-        document = legacy.beside(path)
+        document = legacy.read_companion(path)
         if document is None or not isinstance(document.value, list) or document in seen:
             again = "is named before" if document in seen else "is no list of cases that can be read from here"
-            notes.append(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"{excerpt(path)} {again}"))
+            notes.append(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"{make_excerpt(path)} {again}"))
             continue
         seen.append(document)
         places += [_Place(item, (index,), document) for index, item in enumerate(document.value)]
@@ -110,7 +113,7 @@ def _listed(given: Any) -> list[Any]:
 def _sidecar(legacy: LegacySource) -> Document | None:
     """Return the suite that lies beside a file of rows under the same name."""
     path = PurePosixPath(legacy.file)
-    document = legacy.beside(f"{path.stem}.yaml") if path.suffix == ".jsonl" else None
+    document = legacy.read_companion(f"{path.stem}.yaml") if path.suffix == ".jsonl" else None
     return document if document and isinstance(document.value, dict) else None
 
 
@@ -166,7 +169,13 @@ def _read_cases(places: list[_Place], suite: SuiteContext) -> Iterator[_Read]:
             yield _read_case(place, suite, label=own, said=said)
         except CrashError as crash:
             yield _Read(
-                LegacyCase(pointer, raw, MigrationOutcome.REFUSED, (f"the runner stops here: {crash}",), document=place.document)
+                LegacyCase(
+                    pointer,
+                    raw,
+                    MigrationOutcome.REFUSED,
+                    (f"the runner stops here: {crash}",),
+                    document=place.document,
+                )
             )
 
 
@@ -178,7 +187,7 @@ def _unasked(raw: Any, suite: SuiteContext) -> str:
         return "it includes another file, which is not read" if "include" in raw else ""
     if not isinstance(raw.get("id"), str) or not raw["id"]:
         return "the runner skips it: its id is no text"
-    return "" if asked_of(raw, suite.root) is not None or "turns" in raw else "the runner skips it: it has no input"
+    return "" if find_input(raw, suite.root) is not None or "turns" in raw else "the runner skips it: it has no input"
 
 
 def _read_case(place: _Place, suite: SuiteContext, *, label: str, said: tuple[str, ...]) -> _Read:
@@ -187,8 +196,8 @@ def _read_case(place: _Place, suite: SuiteContext, *, label: str, said: tuple[st
     graded = graded_by(raw, pointer, suite, scope)
     compiled = compile_rubric(graded.terms, graded.unmapped, scope.passes, pointer)
     used = {judge.ref: judge for judge in graded.judges}
-    asked = asked_of(raw, suite.root)
-    question, lost = question_of(raw, scope, asked, reads=_read_names(used.values()))
+    asked = find_input(raw, suite.root)
+    question, lost = build_question(raw, scope, asked, reads=_read_names(used.values()))
     partial = any("x_unmapped" in draft.value for draft in (compiled.rubric, *compiled.inner))
     lossy = [
         *graded.lossy,

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from evalstore.checks.patterns import compile_pattern, difference
+from evalstore.checks.patterns import compile_pattern, find_dialect_difference
 from evalstore.documents import Pointer
 from evalstore.migration.readers.agentevals.ecmascript import translated
 from evalstore.migration.readers.agentevals.filling import filled, unfilled
 from evalstore.migration.readers.agentevals.said import CaseScope, Check, Grading, joined, leaf, skipped, unmapped
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 Raw = Mapping[str, Any]
 _ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}
@@ -72,14 +72,14 @@ def pattern(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) 
     if isinstance(problem := compile_pattern(wanted, asked), str):
         return unmapped(raw, pointer, f"it is no pattern that evalstore can run: {problem}")
     check: Check = {"kind": "regex", "pattern": wanted, **({"flags": asked} if asked else {})}
-    if exact is not None and difference(wanted, asked) is None:
+    if exact is not None and find_dialect_difference(wanted, asked) is None:
         return leaf(raw, pointer, check)
     told = (
-        f"the flags {excerpt(odd, _SHOWN)} are unknown, or come twice"
+        f"the flags {make_excerpt(odd, _SHOWN)} are unknown, or come twice"
         if odd
         else "it has words that JavaScript and Python read otherwise"
     )
-    return leaf(raw, pointer, check, f"the pattern {excerpt(value, _SHOWN)} is JavaScript's, and run as it is: {told}")
+    return leaf(raw, pointer, check, f"the pattern {make_excerpt(value, _SHOWN)} is JavaScript's, and run as it is: {told}")
 
 
 def fixed(raw: Raw, pointer: Pointer, _: CaseScope, row: Mapping[str, Any]) -> Grading:

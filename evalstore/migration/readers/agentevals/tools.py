@@ -18,7 +18,7 @@ from evalstore.migration.readers.agentevals.said import (
     skipped,
     unmapped,
 )
-from evalstore.text import excerpt
+from evalstore.text import make_excerpt
 
 Raw = Mapping[str, Any]
 # What the runner's ways to compare arguments are here; "ignore" compares none.
@@ -39,7 +39,7 @@ def trajectory(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any
     if not isinstance(mode, str):
         return skipped(pointer, "it has no mode")
     unread = ("expected", "args_match") if mode == "any_order" else ("minimums",)
-    notes = (ignored((*pointer, key), f"its mode is {excerpt(mode)}") for key in unread if raw.get(key) is not None)
+    notes = (ignored((*pointer, key), f"its mode is {make_excerpt(mode)}") for key in unread if raw.get(key) is not None)
     return joined([_minimums(raw, pointer) if mode == "any_order" else _calls(raw, pointer, scope, mode), *notes])
 
 
@@ -51,7 +51,7 @@ def _calls(raw: Raw, pointer: Pointer, scope: CaseScope, mode: str) -> Grading:
         return unmapped(raw, pointer, "an expected call names no tool, or none is expected")
     tools = [_expected(item, raw, scope) for item in expected]
     if mode not in _MODES or None in tools:
-        what = f"the mode {excerpt(mode)}" if mode not in _MODES else "this way to compare arguments"
+        what = f"the mode {make_excerpt(mode)}" if mode not in _MODES else "this way to compare arguments"
         return unmapped(raw, pointer, f"no check kind knows {what}")
     ours, why = _MODES[mode]
     slow = any(item.get("max_duration_ms") is not None for item in expected)
@@ -82,7 +82,7 @@ def sequence(raw: Raw, pointer: Pointer, _: CaseScope, __: Mapping[str, Any]) ->
     if isinstance(value, dict) and value.keys() - {"steps", "mode"}:
         return unmapped(raw, pointer, "its value asks more of the sequence than its steps and their mode")
     if mode not in ("in_order", "exact"):
-        return unmapped(raw, pointer, f"no check kind knows the mode {excerpt(str(mode))}")
+        return unmapped(raw, pointer, f"no check kind knows the mode {make_excerpt(str(mode))}")
     return leaf(raw, pointer, {"kind": "tool_usage", "tools": [{"name": step} for step in steps], "mode": mode})
 
 

@@ -7,5 +7,5 @@ from typing import Any, TypeGuard
 
 
 def is_number(value: Any) -> TypeGuard[int | Decimal]:
-    """Whether a value is a number."""
+    """Whether a value is a number; true and false are not."""
     return isinstance(value, int | Decimal) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Rows and samples of Every Eval Ever as questions, each once however many rows it has; their scores stay theirs."""
+"""Reads rows and samples of Every Eval Ever as questions, each once however many rows it has; scores stay in the run."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 from evalstore.documents import Document, Pointer, digest, json_pointer
 from evalstore.errors import LoadError, Place
-from evalstore.migration.names import UniqueLabels
+from evalstore.migration.artifact_names import UniqueLabels
+from evalstore.migration.extraction import LegacyCase, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.migration.taken import LegacyCase, MigrationNote
-from evalstore.migration.words import named
+from evalstore.migration.words import describe_type
 from evalstore.model import Verdict
-from evalstore.runs.graded import graded_of
+from evalstore.runs.graded import read_graded_row
 from evalstore.runs.labels import row_doubt
 from evalstore.runs.shape import worded
-from evalstore.text import excerpt, nearest
+from evalstore.text import find_nearest, make_excerpt
 
 _TWIN = (
     "{id} is also the row at {first}, which asks something else; here it is {own}, and `score` takes its output for "
@@ -25,115 +25,126 @@ _TWIN = (
 )
 
 
-def questions_of(rows: Sequence[Any], at: Pointer, document: Document) -> tuple[tuple[LegacyCase, ...], tuple[MigrationNote, ...]]:
-    """Return the questions of rows that stand at `at`, and a note on each further row of a question.
+def extract_questions(
+    rows: Sequence[Any], at: Pointer, document: Document
+) -> tuple[tuple[LegacyCase, ...], tuple[MigrationNote, ...]]:
+    """Return the questions of the rows below the pointer `at`, and a note on each further row of a question.
 
-    A question is a sample of an evaluation with its own content: rows of one sample that ask the same are one question.
+    Rows of the same evaluation and sample with the same content are one question.
     """
-    found = list(_taken(rows, at, document))
-    cases = tuple(one for one in found if isinstance(one, LegacyCase))
-    return cases, tuple(one for one in found if isinstance(one, MigrationNote))
+    items = list(_read_rows(rows, at, document))
+    cases = tuple(item for item in items if isinstance(item, LegacyCase))
+    return cases, tuple(item for item in items if isinstance(item, MigrationNote))
 
 
-def _taken(rows: Sequence[Any], at: Pointer, document: Document) -> Iterator[LegacyCase | MigrationNote]:
+def _read_rows(rows: Sequence[Any], at: Pointer, document: Document) -> Iterator[LegacyCase | MigrationNote]:
     first: dict[str, Pointer] = {}
-    own: dict[str, str] = {}
-    names = UniqueLabels({str(row["sample_id"]) for row in rows if not _problem(row)})
+    ids: dict[str, str] = {}
+    names = UniqueLabels({str(row["sample_id"]) for row in rows if not _find_row_problem(row)})
     for index, row in enumerate(rows):
         pointer = (*at, index)
-        if problem := _problem(row):
+        if problem := _find_row_problem(row):
             yield LegacyCase(pointer, row, MigrationOutcome.REFUSED, (problem,))
             continue
-        id_, asked = str(row["sample_id"]), _asked(row)
-        outcome, reasons = _odd(row, document.place(pointer))
-        key = digest([row.get("evaluation_name"), id_, asked])
-        if key in own:
-            again = f"another row of the question {own[key]}"
-            yield MigrationNote(pointer, outcome, "; ".join([again, *reasons]), question=own[key])
+        id_, question_fields = str(row["sample_id"]), _map_question(row)
+        outcome, reasons = _rate_row(row, document.place(pointer))
+        key = digest([row.get("evaluation_name"), id_, question_fields])
+        if key in ids:
+            repeat = f"another row of the question {ids[key]}"
+            yield MigrationNote(pointer, outcome, "; ".join([repeat, *reasons]), question=ids[key])
             continue
-        own[key] = id_
+        ids[key] = id_
         if id_ in first:
-            own[key] = names.claim(id_)
-            twin = _TWIN.format(id=id_, first=json_pointer(first[id_]), own=own[key])
-            outcome, reasons = MigrationOutcome.LOSSY, (twin, *reasons)
+            ids[key] = names.claim(id_)
+            twin_note = _TWIN.format(id=id_, first=json_pointer(first[id_]), own=ids[key])
+            outcome, reasons = MigrationOutcome.LOSSY, (twin_note, *reasons)
         first.setdefault(id_, pointer)
-        question = {"id": own[key], **asked, **_told(row, pointer, asked)}
+        question = {"id": ids[key], **question_fields, **_map_source(row, pointer, question_fields)}
         yield LegacyCase(pointer, row, outcome, reasons, question)
 
 
-def _problem(row: Any) -> str:
-    """Return why a row is no question; empty when it is one."""
+def _find_row_problem(row: Any) -> str:
+    """Return why a row is no question; empty for a question."""
     if not isinstance(row, dict):
-        return f"the row is {named(row)} where an object belongs"
+        return f"the row is {describe_type(row)} where an object belongs"
     id_ = row.get("sample_id")
     if isinstance(id_, bool) or not isinstance(id_, str | int) or id_ == "":
-        near = nearest("sample_id", row.keys() - {"sample_id"})
-        other = f"; it has {excerpt(near, 60)!r}, which no version has" if "sample_id" not in row and near else ""
+        near = find_nearest("sample_id", row.keys() - {"sample_id"})
+        hint = f"; it has {make_excerpt(near, 60)!r}, which no version has" if "sample_id" not in row and near else ""
         doubt = row_doubt(row)
-        return "; ".join(filter(None, [f"it has no sample_id that is a text or a whole number{other}", doubt]))
-    if not isinstance(_given(row).get("raw"), str):
+        return "; ".join(filter(None, [f"it has no sample_id that is a text or a whole number{hint}", doubt]))
+    if not isinstance(_read_input(row).get("raw"), str):
         return "it does not say in a text what the model was asked (input.raw)"
     return ""
 
 
-def _given(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a row was asked; the samples that the first aggregates hold are flat."""
+def _read_input(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the input of a row as a mapping; the samples in early aggregates are flat."""
     if isinstance(row.get("input"), str):
         flat = {"raw": "input", "reference": "ground_truth", "formatted": "prompt", "choices": "choices"}
         return {name: row.get(key) for name, key in flat.items()}
-    given = row.get("input")
-    return given if isinstance(given, dict) else {}
+    value = row.get("input")
+    return value if isinstance(value, dict) else {}
 
 
-def _asked(row: Mapping[str, Any]) -> dict[str, Any]:
-    given = _given(row)
-    reference = given.get("reference")
-    one = reference[0] if isinstance(reference, list) and len(reference) == 1 else reference
-    said = {"expected": one, "choices": given.get("choices"), "formatted": given.get("formatted")}
-    return {"input": given["raw"], **{key: value for key, value in said.items() if value is not None and value != []}}
+def _map_question(row: Mapping[str, Any]) -> dict[str, Any]:
+    source = _read_input(row)
+    reference = source.get("reference")
+    expected = reference[0] if isinstance(reference, list) and len(reference) == 1 else reference
+    optional = {"expected": expected, "choices": source.get("choices"), "formatted": source.get("formatted")}
+    return {
+        "input": source["raw"],
+        **{key: value for key, value in optional.items() if value is not None and value != []},
+    }
 
 
-def _told(row: Mapping[str, Any], pointer: Pointer, asked: Mapping[str, Any]) -> dict[str, Any]:
-    name, hashed, metadata = row.get("evaluation_name"), row.get("sample_hash"), row.get("metadata")
+def _map_source(row: Mapping[str, Any], pointer: Pointer, question_fields: Mapping[str, Any]) -> dict[str, Any]:
+    name, sample_hash, metadata = row.get("evaluation_name"), row.get("sample_hash"), row.get("metadata")
     source = {
         "pointer": json_pointer(pointer),
         **({"evaluation_name": name} if name is not None else {}),
-        **({"sample_hash": hashed, "recipe": _recipe(hashed, asked)} if hashed is not None else {}),
+        **(
+            {"sample_hash": sample_hash, "recipe": _find_hash_recipe(sample_hash, question_fields)}
+            if sample_hash is not None
+            else {}
+        ),
     }
     return {**({"metadata": metadata} if isinstance(metadata, dict) and metadata else {}), "x_source": source}
 
 
-def _recipe(hashed: Any, asked: Mapping[str, Any]) -> str:
-    """Name the programs whose recipe gives a sample's hash: four are about, and tell nothing across each other."""
-    expected = asked.get("expected", [])
+def _find_hash_recipe(sample_hash: Any, question_fields: Mapping[str, Any]) -> str:
+    """Return the names of the programs whose recipe gives a sample's hash; hashes of different recipes do not compare."""
+    expected = question_fields.get("expected", [])
     several = expected if isinstance(expected, list) else [expected]
     if not all(isinstance(text, str) for text in several):
         return "unknown"
-    raw = asked["input"]
+    raw = question_fields["input"]
     texts = {
         "helm": [raw + text for text in several[:1]],
         "inspect": [raw + "".join(several)],
         "lm_eval": [json.dumps({"raw": raw, "reference": text}, sort_keys=True) for text in several[:1]],
         "openeval": [json.dumps({"raw": raw, "reference": several}, sort_keys=True, separators=(",", ":"))],
     }
-    found = [name for name, said in texts.items() if hashed in map(_sha256, said)]
-    return " or ".join(found) or "unknown"
+    names = [name for name, candidates in texts.items() if sample_hash in map(_hash_text, candidates)]
+    return " or ".join(names) or "unknown"
 
 
-def _sha256(text: str) -> str:
+def _hash_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _odd(row: Mapping[str, Any], place: Place) -> tuple[MigrationOutcome, tuple[str, ...]]:
-    """Say what is odd about a row of a run: one that evalstore cannot read as such, a label that lies, no grade."""
+def _rate_row(row: Mapping[str, Any], place: Place) -> tuple[MigrationOutcome, tuple[str, ...]]:
+    """Return the outcome of a row, with reasons: no row of a run, a wrong schema version, no output, no score."""
     doubt = row_doubt(row) if "response" not in row else ""
     try:
         with worded(place, "it is no row of a run"):
-            graded = graded_of(row, place)
+            grade = read_graded_row(row, place)
     except LoadError as error:
         reason = f"its question is kept, its row cannot be read: {error.message}"
         return MigrationOutcome.LOSSY, tuple(filter(None, [reason, doubt]))
-    if graded is None:
+    if grade is None:
         return MigrationOutcome.MIGRATED, tuple(filter(None, ["its model gave no output", doubt]))
-    unknown = graded.verdict is Verdict.UNSCORED and "response" not in row
-    return MigrationOutcome.MIGRATED, tuple(filter(None, ["it has no score: -1 says unknown" if unknown else "", doubt]))
+    unknown = grade.verdict is Verdict.UNSCORED and "response" not in row
+    return MigrationOutcome.MIGRATED, tuple(
+        filter(None, ["it has no score: -1 says unknown" if unknown else "", doubt])
+    )

@@ -9,12 +9,12 @@ import select
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from evalstore.errors import GitError, LoadError
-from evalstore.store.git import MISSING, TIMEOUT, Git
+from evalstore.store.git import MISSING_HINT, TIMEOUT, Git
 
 LIMIT = 4 << 20  # one object; larger ones are streamed or refused
 _KEPT_TYPES = frozenset({"commit", "tree"})  # what many files are found through
@@ -177,7 +177,7 @@ class ObjectReader:
 
 
 def _missing(oid: str) -> GitError:
-    return MissingObjectError(f"object {oid[:12]} is missing from this clone", hint=MISSING)
+    return MissingObjectError(f"object {oid[:12]} is missing from this clone", hint=MISSING_HINT)
 
 
 def _check(oid: str, hash_: Any, data: bytes = b"") -> None:
@@ -187,3 +187,15 @@ def _check(oid: str, hash_: Any, data: bytes = b"") -> None:
             f"object {oid[:12]} is not what its id says: the repository was changed or is damaged",
             hint="git fsck says where; fetch or clone again",
         )
+
+
+def find_committed_blobs(git: Git, files: Iterable[tuple[str, str]]) -> list[str | None]:
+    """Return the blob of each (commit, path), or None; for "is it still the same?", content is read elsewhere."""
+    names = [f"{commit}:{path}\n" for commit, path in files]
+    if not names:
+        return []
+    out = git.run("cat-file", "--batch-check=%(objectname)", stdin=os.fsencode("".join(names)))
+    lines = out.decode("utf-8", "replace").split("\n")[:-1]
+    if len(lines) != len(names):
+        raise GitError("git answered for other files than asked", hint="a folder's name holds a line feed")
+    return [None if line.endswith(" missing") else line for line in lines]

@@ -1,19 +1,49 @@
-"""Line ends: which files git keeps with LF though the disk has CRLF, as attributes and settings say; runs no filter."""
+"""Blob ids of many files: at commits by one git process, and on disk without git; nothing is parsed."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from evalstore.files import open_below, pieces
+from evalstore.files import iterate_pieces, open_below
+from evalstore.store.git_config import find_config
 from evalstore.store.index import find_staged_blobs
-from evalstore.store.own import find_settings
-from evalstore.store.writing import NAMES
+from evalstore.store.object_reader import start_object_hash
+from evalstore.store.store import ArtifactStore
+from evalstore.store.writing import NAME_ENCODING
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-    from evalstore.store.store import ArtifactStore
+def is_blob(root: Path, path: str, blob: str, *, limit: int | None = None) -> bool:
+    """Whether a file on disk is a blob: byte for byte, or with CRLF where git has LF; `LoadError` as below.
+
+    One that is longer than `limit` is none, and is not read.
+    """
+    with open_below(root, path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if limit is not None and size > limit:
+            return False
+        if _hashed(iterate_pieces(file), size, len(blob)) == blob:
+            return True
+        file.seek(0)
+        cleaned = sum(map(len, normalize_pieces(iterate_pieces(file))))
+        file.seek(0)
+        return cleaned != size and _hashed(normalize_pieces(iterate_pieces(file)), cleaned, len(blob)) == blob
+
+
+def hash_working_file(root: Path, path: str, hex_digits: int) -> str:
+    """Return the blob id that a file on disk would have, streamed; `LoadError` when it cannot be read."""
+    with open_below(root, path) as file:
+        return _hashed(iterate_pieces(file), os.fstat(file.fileno()).st_size, hex_digits)
+
+
+def _hashed(data: Iterable[bytes], size: int, hex_digits: int) -> str:
+    hash_ = start_object_hash("blob", size, hex_digits)
+    for piece in data:
+        hash_.update(piece)
+    digest: str = hash_.hexdigest()
+    return digest
+
 
 _AUTO = "auto"
 # What `text` says, or `crlf`, its name of old; else `eol` does.
@@ -27,16 +57,20 @@ def find_normalized(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str
     top = store.repository.top
     if top is None or not paths:
         return frozenset()
-    asked = "".join(f"{path}\0" for path in paths).encode(*NAMES)
+    asked = "".join(f"{path}\0" for path in paths).encode(*NAME_ENCODING)
     words = ("-C", str(top), f"--work-tree={top}", "check-attr", "--stdin", "-z", *_ATTRIBUTES)
-    said = store.git.run(*words, stdin=asked).decode(*NAMES).split("\0")
+    said = store.git.run(*words, stdin=asked).decode(*NAME_ENCODING).split("\0")
     default = _AUTO if _autocrlf(store) else "never"
     # Three fields an attribute, and three attributes a path: its name, "text", a value, its name, "crlf", a value …
     values = zip(said[0::9], said[2::9], said[5::9], said[8::9], strict=False)
     how = {path: _how(text, crlf, eol, default) for path, text, crlf, eol in values}
     # What git holds with a CR already it takes for a wish, and a CR alone for no text, unless an attribute says so.
     auto = [path for path in how if how[path] == _AUTO]
-    kept = {path for path, blob in find_staged_blobs(store.git, auto).items() if has_carriage_return(store.objects.stream(blob))}
+    kept = {
+        path
+        for path, blob in find_staged_blobs(store.git, auto).items()
+        if has_carriage_return(store.objects.stream(blob))
+    }
     kept |= {path for path in auto if _has_lone_cr(top, path)}
     return frozenset(path for path in how if how[path] != "never" and path not in kept)
 
@@ -67,9 +101,9 @@ def _how(text: str, crlf: str, eol: str, default: str) -> str:
 
 def _has_lone_cr(top: Path, path: str) -> bool:
     with open_below(top, path) as file:
-        return has_carriage_return(normalize_pieces(pieces(file)))
+        return has_carriage_return(normalize_pieces(iterate_pieces(file)))
 
 
 def _autocrlf(store: ArtifactStore) -> bool:
-    found = find_settings(store.git, "--get-regexp", r"^core\.autocrlf$")
+    found = find_config(store.git, "--get-regexp", r"^core\.autocrlf$")
     return bool(found) and found[-1].value.lower() in _ON

@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from evalstore.errors import LoadError, RefusedError
+from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.files import read_below, write_below
-from evalstore.release.values import PinMove, ReleasedVersion
+from evalstore.model import parse_ref
+from evalstore.store import ArtifactStore
+from evalstore.transactions.locking import STATE_FOLDER, find_journal_name
 from evalstore.versions import Bump
+
+
+class PinMove(NamedTuple):
+    """A pin that followed a release, as it was written and as it is now."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedVersion:
+    """One released version, and the pins in it that moved; tag and commit are None where none was made."""
+
+    ref: str
+    tag: str | None
+    commit: str | None
+    previous: str | None
+    bump: Bump
+    moved: tuple[PinMove, ...] = ()
+
 
 _LIMIT = 64 << 20
 _REF = re.compile(r"refs/(?:heads|tags)/(?!.*\.\.)[^\x00-\x20\x7f~^:?*\[\\]+")
@@ -78,3 +102,34 @@ def _parse_journal(data: Any) -> Journal:
 
 def _parse_released_version(bump: str, moved: Sequence[Sequence[str]] = (), **rest: Any) -> ReleasedVersion:
     return ReleasedVersion(**rest, bump=Bump(bump), moved=tuple(PinMove(old, new) for old, new in moved))
+
+
+_NAMED = 3
+
+
+def find_interrupted_bump(store: ArtifactStore) -> str | None:
+    """Say what a killed bump of this working tree left to do; None when there is none, or one is at work."""
+    common = store.git.find_common_directory()
+    name = find_journal_name(store.git, common)
+    try:
+        descriptor = os.open(common / STATE_FOLDER / "lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None  # no bump was ever here
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # a bump that lives holds it
+        return _describe_interrupted(common, name) if (common / name).exists() else None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _describe_interrupted(common: Path, name: str) -> str:
+    try:
+        refs = [parse_ref(one.ref) for one in read_journal(common, name).released]
+    except EvalstoreError as error:
+        return f"{error}; {error.hint}"
+    what = str(refs[0]) if len(refs) == 1 else f"{len(refs)} artifacts"
+    names = " ".join(ref.name for ref in refs)  # of many none: --all could release what was not asked for
+    again = f"evalstore bump {names}" if len(refs) <= _NAMED else "the same bump again"
+    return f"a bump of {what} was interrupted: {again} finishes it"

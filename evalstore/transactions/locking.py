@@ -14,14 +14,14 @@ from evalstore.errors import ConflictError, RefusedError
 from evalstore.store import ArtifactStore
 from evalstore.store.git import Git
 
-FOLDER = "evalstore"
-REASON = "evalstore bump"  # in the reflogs
+STATE_FOLDER = "evalstore"
+REFLOG_REASON = "evalstore bump"  # in the reflogs
 _TRIES, _PAUSE = 200, 0.05  # ten seconds: a bump of a few artifacts takes less than one
 _WRITING = 600.0  # seconds for one command: thousands of objects are synced to disk
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class LockedRepository:
     """A locked repository: its git, the top of the working tree, the common git directory, and whose release it is."""
 
     git: Git
@@ -33,37 +33,37 @@ class Site:
     @property
     def journal(self) -> str:
         """The journal of this working tree, relative to the common git directory."""
-        return journal_name(self.git, self.common)
+        return find_journal_name(self.git, self.common)
 
 
-def journal_name(git: Git, common: Path) -> str:
+def find_journal_name(git: Git, common: Path) -> str:
     """Return where the bumps of a working tree keep their journal, relative to the common git directory."""
     own = git.directory.name
-    return f"{FOLDER}/journal.json" if git.directory == common else f"{FOLDER}/journal.{own}.json"
+    return f"{STATE_FOLDER}/journal.json" if git.directory == common else f"{STATE_FOLDER}/journal.{own}.json"
 
 
 @contextmanager
-def locked(store: ArtifactStore, signature: Mapping[str, str]) -> Iterator[Site]:
+def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Iterator[LockedRepository]:
     """Hold the repository's lock for a while; `ConflictError` when another bump does not let go of it."""
     top = store.repository.top
     if top is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
-    common = store.git.common()
-    descriptor = _open(common)
+    common = store.git.find_common_directory()
+    descriptor = _open_lock_file(common)
     try:
-        _wait(descriptor)
-        git = replace(store.git, held=(descriptor,), timeout=_WRITING)
-        yield Site(git, top, common, store.repository.hex_digits, signature)
+        _acquire_lock(descriptor)
+        git = replace(store.git, inherited_fds=(descriptor,), timeout=_WRITING)
+        yield LockedRepository(git, top, common, store.repository.hex_digits, signature)
     finally:
         os.close(descriptor)
 
 
-def _open(common: Path) -> int:
+def _open_lock_file(common: Path) -> int:
     # Neither the folder nor the file may be a link: a stranger's .git must not lead our writing elsewhere.
     try:
         with suppress(FileExistsError):
-            (common / FOLDER).mkdir()
-        folder = os.open(common / FOLDER, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            (common / STATE_FOLDER).mkdir()
+        folder = os.open(common / STATE_FOLDER, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             return os.open("lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder)
         finally:
@@ -75,7 +75,7 @@ def _open(common: Path) -> int:
         ) from None
 
 
-def _wait(descriptor: int) -> None:
+def _acquire_lock(descriptor: int) -> None:
     # The kernel frees the lock when its last holder dies, so there is no stale one.
     for _ in range(_TRIES):
         with suppress(BlockingIOError):

@@ -111,7 +111,7 @@ class GitEnvironment:
 
 
 SEALED = GitEnvironment(_CONFIG, _ENVIRONMENT, _KEPT)
-OWN = GitEnvironment(_OWN_CONFIG, _OWN_ENVIRONMENT, _OWN_KEPT)
+USER = GitEnvironment(_OWN_CONFIG, _OWN_ENVIRONMENT, _OWN_KEPT)
 
 
 def _kept(name: str) -> str:

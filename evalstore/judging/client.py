@@ -1,0 +1,164 @@
+"""Asks an OpenAI-compatible endpoint one call at a time; sole user of `httpx`, imported when something is asked."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from evalstore.errors import RefusedError
+from evalstore.judging.endpoint import Endpoint
+from evalstore.judging.response import LOCATION, CallFailure, FailureEffect, read_completion, read_failure
+from evalstore.model import JudgeCall, JudgeReply
+from evalstore.text import make_excerpt
+
+if TYPE_CHECKING:
+    import httpx
+
+SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
+_CONNECT_SECONDS = 10.0  # a model may take longer to answer, but not the endpoint to accept a connection
+_BODY_LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes; a reply of a judge has a few thousand
+# A compressed body can expand to any size, so the client asks for none.
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "evalstore"}
+_NOISE = re.compile(r"^\[Errno -?[0-9]+\] | \(_ssl\.c:[0-9]+\)$|\.$")  # in messages of the system and of httpx
+_NETWORK_HINT = "look at EVALSTORE_JUDGE_URL, and at the proxies of the environment"
+_ENVIRONMENT_HINT = "look at SSL_CERT_FILE and the proxies (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) of the environment"
+
+
+@dataclass(frozen=True, slots=True)
+class _Response:
+    """One response of an endpoint; `body` is cut at its limit, and `late` says that it took longer than the timeout."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    late: bool
+
+
+@dataclass(slots=True)
+class JudgeClient:
+    """A pool of connections to one endpoint, shared by any number of threads.
+
+    `has_response` becomes true with the first response of any status, `has_reply` with the first reply of a model.
+    """
+
+    endpoint: Endpoint
+    has_response: bool = False
+    has_reply: bool = False
+    _client: httpx.Client | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def ask_once(self, call: JudgeCall) -> JudgeReply | CallFailure:
+        """Send a call once, as one user message with exactly the parameters of the call's model; read the response."""
+        if not call.model.get("id"):
+            return CallFailure(
+                f"nobody says which model {call.judge} asks", FailureEffect.SKIP, "set EVALSTORE_JUDGE_MODEL"
+            )
+        client = self._open_client()
+        import httpx
+
+        parameters = {name: _to_plain_number(call.model[name]) for name in SAMPLING if name in call.model}
+        message = {"role": "user", "content": call.prompt}
+        body = {"model": call.model["id"], "messages": [message], **parameters}
+        request = client.build_request("POST", f"{self.endpoint.base}/chat/completions", json=body)
+        try:
+            response = self._send_request(client, request)
+        except (httpx.HTTPError, OSError, UnicodeError) as error:
+            return self._describe_error(error)
+        return self._read_response(response)
+
+    def close(self) -> None:
+        """Close the connections; no thread may be asking any more."""
+        if self._client is not None:
+            self._client.close()
+
+    def _open_client(self) -> httpx.Client:
+        with self._lock:
+            self._client = self._client or self._make_client()
+            return self._client
+
+    def _make_client(self) -> httpx.Client:
+        from http.cookiejar import CookieJar, DefaultCookiePolicy
+
+        try:
+            import httpx
+        except ImportError:
+            message = "judges are asked through httpx, which is not installed"
+            raise RefusedError(message, hint="pip install 'evalstore[judge]'") from None
+        key, connections = self.endpoint.key, self.endpoint.concurrency
+        # httpx reads the environment that all programs read: HTTP_PROXY and its kin, NO_PROXY, SSL_CERT_FILE.
+        try:
+            return httpx.Client(
+                headers=_HEADERS | ({"Authorization": f"Bearer {key}"} if key else {}),
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
+                timeout=httpx.Timeout(self.endpoint.timeout, connect=min(_CONNECT_SECONDS, self.endpoint.timeout)),
+                limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+                event_hooks={"response": [_move_location]},
+            )
+        except (ImportError, OSError, ValueError) as error:
+            words = make_excerpt(self._hide_key(_NOISE.sub("", str(error))), 120)
+            raise RefusedError(f"httpx does not start: {words}", hint=_ENVIRONMENT_HINT) from None
+
+    def _send_request(self, client: httpx.Client, request: httpx.Request) -> _Response:
+        with closing(client.send(request, stream=True)) as response:
+            self.has_response = True
+            late, end = False, time.monotonic() + self.endpoint.timeout
+            limit = _BODY_LIMIT if response.is_success else _ERROR_LIMIT
+            body = bytearray()
+            # Read piece by piece: a body may be endless, or come a byte a second, which no timeout of httpx ends.
+            for piece in response.iter_raw():
+                body += piece
+                if (late := time.monotonic() > end) or len(body) > limit:
+                    break
+            headers = {name.lower(): self._hide_key(value) for name, value in response.headers.items()}
+            return _Response(response.status_code, headers, bytes(body), late)
+
+    def _read_response(self, response: _Response) -> JudgeReply | CallFailure:
+        if response.status // 100 != 2:  # noqa: PLR2004  # success
+            return read_failure(
+                response.status, response.headers, self._hide_key(response.body.decode("utf-8", "replace"))
+            )
+        if len(response.body) > _BODY_LIMIT:
+            return CallFailure(f"the endpoint answers more than {_BODY_LIMIT:,} bytes", FailureEffect.SKIP)
+        if response.late:
+            return self._make_timeout_failure()
+        result = read_completion(response.body)
+        if isinstance(result, CallFailure):
+            # A failure quotes the body, and an endpoint may have echoed the key: read it again without.
+            return read_completion(self._hide_key(response.body.decode("utf-8", "replace")).encode("utf-8"))
+        self.has_reply = True
+        return result
+
+    def _describe_error(self, error: Exception) -> CallFailure:
+        import httpx
+
+        is_unreachable = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+        if isinstance(error, httpx.TimeoutException) and not is_unreachable:
+            return self._make_timeout_failure()
+        problem = "cannot be reached" if is_unreachable else "breaks the connection"
+        words = make_excerpt(self._hide_key(_NOISE.sub("", str(error))), 120)
+        return CallFailure(f"the endpoint {problem}{': ' if words else ''}{words}", FailureEffect.RETRY, _NETWORK_HINT)
+
+    def _make_timeout_failure(self) -> CallFailure:
+        limit = f"{self.endpoint.timeout:g} second{'' if self.endpoint.timeout == 1 else 's'}"
+        return CallFailure(
+            f"the endpoint does not answer within {limit}", FailureEffect.RETRY, "give it more (--judge-timeout)"
+        )
+
+    def _hide_key(self, text: str) -> str:
+        return text.replace(self.endpoint.key, "[key]") if self.endpoint.key else text
+
+
+def _move_location(response: httpx.Response) -> None:
+    """Rename the header of a redirect: httpx parses its URL, and raises at an odd one, although it follows none."""
+    if (location := response.headers.pop("location", None)) is not None:
+        response.headers[LOCATION] = location
+
+
+def _to_plain_number(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else value

@@ -1,0 +1,170 @@
+"""Reads the response of an endpoint: a reply, or a failure with its effect on other calls; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from evalstore.model import JudgeReply
+from evalstore.text import make_excerpt
+
+
+class FailureEffect(StrEnum):
+    """What a failed call says about the calls after it."""
+
+    STOP_ALL = "stop"  # every call would fail in the same way
+    STOP_IF_FIRST = "doubt"  # as above before the first reply; after it, only this prompt is refused
+    SKIP = "pass"  # only this call fails
+    RETRY = "again"  # this call may succeed in a moment
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailure:
+    """A call without a reply: the problem in one clause, its effect, and the seconds that the endpoint asks to wait."""
+
+    problem: str
+    effect: FailureEffect
+    hint: str | None = None
+    wait: float | None = None
+
+
+REFUSAL_FINISH = "refusal"  # `finish` of a reply in which the model refuses
+_MAY_BE_EMPTY = {"length", "content_filter", REFUSAL_FINISH}  # such a reply is complete without a text
+_NAME_LIMIT = 200  # characters of a name that the endpoint gives
+
+LOCATION = "x-location"  # the header into which the client moves the target of a redirect
+
+_KEY_HINT = "look at EVALSTORE_JUDGE_KEY"
+_URL_HINT = "look at EVALSTORE_JUDGE_URL, which often ends in /v1"
+_NAMES_HINT = "look at EVALSTORE_JUDGE_MODEL and EVALSTORE_JUDGE_URL, which often ends in /v1"
+_STATUS_MEANINGS = {  # status -> meaning, effect, hint
+    400: ("refuses the request", FailureEffect.SKIP, "look at the model's parameters and at the length of the prompt"),
+    401: ("refuses the key", FailureEffect.STOP_ALL, _KEY_HINT),
+    402: ("wants to be paid first", FailureEffect.STOP_ALL, "look at the account behind the key"),
+    403: ("does not allow this", FailureEffect.STOP_IF_FIRST, _KEY_HINT),
+    404: ("knows no such model or path", FailureEffect.STOP_ALL, _NAMES_HINT),
+    405: ("takes no questions here", FailureEffect.STOP_ALL, _URL_HINT),
+    408: ("waited too long for the request", FailureEffect.RETRY, None),
+    409: ("is in a conflict", FailureEffect.RETRY, None),
+    413: ("finds the prompt too long", FailureEffect.SKIP, None),
+    425: ("is not ready", FailureEffect.RETRY, None),
+    429: ("is asked too often", FailureEffect.RETRY, "ask fewer at once"),
+}
+_OTHER_REFUSAL = ("refuses the request", FailureEffect.SKIP, None)
+_SERVER_ERROR = ("fails", FailureEffect.RETRY, None)
+_NO_QUOTA = ("has no quota left for this account", FailureEffect.STOP_ALL, "look at the account behind the key")
+
+
+def read_completion(body: bytes) -> JudgeReply | CallFailure:
+    """Return the reply in a chat completion; any other body is a failure to be retried."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return _make_body_failure("what is not JSON", body)
+    try:
+        return _read_reply(document, document["choices"][0])
+    except (AttributeError, IndexError, KeyError, TypeError):
+        return _make_body_failure("what is no chat completion", body)
+
+
+def _read_reply(document: Any, choice: Any) -> JudgeReply | CallFailure:
+    message, finish = choice["message"], _read_name(choice.get("finish_reason"))
+    text, refusal = _read_content(message.get("content")), message.get("refusal")
+    # A refusal is a reply: asking again would cost as much and say the same.
+    if not text and isinstance(refusal, str) and refusal:
+        text, finish = refusal, REFUSAL_FINISH
+    if text is None and finish not in _MAY_BE_EMPTY:
+        return CallFailure("the endpoint answers without a text", FailureEffect.RETRY)
+    return JudgeReply(
+        text=_replace_half_characters(text or ""), served=_read_name(document.get("model")), finish=finish
+    )
+
+
+def _read_content(content: Any) -> str | None:
+    """Return the text of a message, which some endpoints split into parts beside the model's thoughts."""
+    if isinstance(content, list):
+        parts = [part["text"] for part in content if part.get("type") == "text"]
+        content = "".join(parts) if parts else None
+    if content is None or isinstance(content, str):
+        return content
+    raise TypeError
+
+
+def _read_name(value: Any) -> str:
+    return _replace_half_characters(value[:_NAME_LIMIT]) if isinstance(value, str) else ""
+
+
+def _replace_half_characters(text: str) -> str:
+    """Replace half a surrogate pair, left where a reply was cut; no file in UTF-8 can hold one."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _make_body_failure(content: str, body: bytes) -> CallFailure:
+    shown = make_excerpt(" ".join(body[:500].decode("utf-8", "replace").split()), 80)
+    return CallFailure(
+        f"the endpoint answers {content}: {shown}" if shown else "the endpoint answers nothing", FailureEffect.RETRY
+    )
+
+
+def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFailure:
+    """Return the failure that a response without success stands for, from the beginning of its body.
+
+    The names of `headers` are in lower case.
+    """
+    if status // 100 == 3:  # noqa: PLR2004  # redirects
+        location = make_excerpt(headers.get(LOCATION, "nowhere"), 100)
+        problem = f"the endpoint sends on to {location}, where the key does not follow"
+        return CallFailure(problem, FailureEffect.STOP_ALL, "if that is the endpoint, give its URL")
+    meaning = _SERVER_ERROR if status >= 500 else _STATUS_MEANINGS.get(status, _OTHER_REFUSAL)  # noqa: PLR2004  # server errors
+    # Some endpoints send 429, which may pass, for an empty account, which does not.
+    error = _find_error_object(body)
+    if "insufficient_quota" in {error.get("code"), error.get("type")}:
+        meaning = _NO_QUOTA
+    summary, effect, hint = meaning
+    message = _find_error_message(error, body)
+    problem = f"the endpoint {summary} ({status}{': ' if message else ''}{message})"
+    return CallFailure(problem, effect, hint, read_retry_after(headers))
+
+
+def read_retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds of Retry-After (RFC 9110, 10.2.3); None where it gives none.
+
+    A date is counted from the Date of the same response, so that no clock here need agree with the endpoint's.
+    """
+    header = headers.get("retry-after", "")
+    for read in (float, lambda text: _parse_date(text) - _parse_date(headers["date"])):
+        seconds = _try_parse(read, header)
+        if seconds is not None and 0 <= seconds < float("inf"):
+            return seconds
+    return None
+
+
+def _try_parse(read: Callable[[str], float], text: str) -> float | None:
+    try:
+        return read(text)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+
+
+def _parse_date(text: str) -> float:
+    from email.utils import parsedate_to_datetime
+
+    return parsedate_to_datetime(text).timestamp()
+
+
+def _find_error_object(body: str) -> Mapping[str, Any]:
+    """Return the `error` object in the body of most endpoints, or what comes nearest to it."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    error = document.get("error", document) if isinstance(document, dict) else {}
+    return error if isinstance(error, dict) else {"message": error}
+
+
+def _find_error_message(error: Mapping[str, Any], body: str) -> str:
+    message = next((error[name] for name in ("message", "detail") if isinstance(error.get(name), str)), body)
+    return make_excerpt(" ".join(message.split()), 120)

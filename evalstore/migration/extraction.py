@@ -1,0 +1,125 @@
+"""The values between readers and plans: a legacy source, and the extraction of its cases and artifact drafts."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from evalstore.documents import Document, Pointer
+from evalstore.migration.opened import BrokenLine
+from evalstore.migration.outcome import MigrationOutcome
+from evalstore.model import Kind
+
+VERSION = "1.0.0"
+
+
+@dataclass(frozen=True, slots=True)
+class LegacySource:
+    """One source file: its document, and access to its companion files.
+
+    `file` is relative and the same on every machine. `read_companion` reads a file by its path relative to this one, or
+    with a leading / relative to the folder that the user named; None for a URL, a missing file, and outside of that
+    folder. Companions that were read are part of the remainder. `dialect` is the user's choice. `broken_lines` are
+    lines of JSON Lines that the document lacks.
+    """
+
+    document: Document
+    file: str
+    sha256: str
+    read_companion: Callable[[str], Document | None]
+    dialect: str | None = None
+    broken_lines: tuple[BrokenLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactDraft:
+    """An artifact without its `x_source`. `id` is the preferred id; the plan numbers it where it is used already."""
+
+    kind: Kind
+    id: str
+    value: dict[str, Any]
+    pointer: Pointer = ()
+    version: str = VERSION
+
+    @property
+    def ref(self) -> str:
+        """The reference by which other drafts of the same source pin it."""
+        return f"{self.kind}/{self.id}@{self.version}"
+
+
+def make_judge_draft(judge: Mapping[str, Any]) -> ArtifactDraft:
+    """Return the draft of a judge of a table."""
+    return ArtifactDraft(Kind.JUDGE, judge["id"], {key: item for key, item in judge.items() if key != "id"})
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationNote:
+    """A part of a source with an outcome of its own: a check that no check kind can express, a key that nobody reads.
+
+    `question` is the id of the question that stands for it. `in_run` says that the stored run holds it. `document` is
+    the companion file that the pointer refers to, where it is not the file of the case.
+    """
+
+    pointer: Pointer
+    outcome: MigrationOutcome
+    reason: str
+    question: str = ""
+    in_run: bool = False
+    document: Document | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyCase:
+    """One extracted case: its question and its rubric; a case that is set aside has neither.
+
+    `rubric` is a draft; a question that pins a rubric of another file has the reference itself. `raw` is the case as
+    the file has it. `outcome` is that of the case itself, `notes` are on its parts. `document` is the companion file
+    that the pointer refers to, where it is not the source.
+    """
+
+    pointer: Pointer
+    raw: Any
+    outcome: MigrationOutcome = MigrationOutcome.MIGRATED
+    reasons: tuple[str, ...] = ()
+    question: dict[str, Any] = field(default_factory=dict)
+    rubric: ArtifactDraft | None = None
+    notes: tuple[MigrationNote, ...] = ()
+    document: Document | None = None
+
+    @property
+    def is_set_aside(self) -> bool:
+        """Whether it becomes neither a question nor a rubric."""
+        return not self.question and self.rubric is None
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What a reader extracts from one file: its dialect, the head of a dataset, and its cases.
+
+    Without a dataset the cases are rubrics without a question, and the first rubric stores the remainder of the file.
+    `drafts` are judges and inner rubrics, each before the drafts that refer to it. A head or a question with its own
+    `x_source` is restored by its reader; for all others the remainder is stored. `is_run`: the store keeps the file
+    unchanged as a run, so that no remainder is needed.
+    """
+
+    dialect: str
+    dataset: ArtifactDraft | None = None
+    cases: tuple[LegacyCase, ...] = ()
+    drafts: tuple[ArtifactDraft, ...] = ()
+    notes: tuple[MigrationNote, ...] = ()
+    is_run: bool = False
+
+
+def find_companion_files(extraction: Extraction, companions: Mapping[str, Document], file: str) -> dict[str, str]:
+    """Return the companion files that hold cases of a source, each with the path by which the source names it.
+
+    Paths that begin with / are left out: they start at the folder that the user named, which is known only while
+    sources are read.
+    """
+    holders = {id(case.document) for case in extraction.cases if case.document}
+    paths = [path for path, document in companions.items() if id(document) in holders and not path.startswith("/")]
+    folder = PurePosixPath(file).parent
+    return {os.path.normpath(folder / path.removeprefix("file://")): path for path in paths}

@@ -1,0 +1,126 @@
+"""What one file refers to, how often, and for how many questions; and, without parsing, what it could refer to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalstore.errors import Place, RefError
+from evalstore.files import read_below
+from evalstore.model import Artifact, Kind, Ref, is_id, parse_ref, pins_of
+from evalstore.release.moves import PinMoves
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.artifacts import ARTIFACT_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactReference:
+    """One reference of one artifact (`user`, with its pin), as it is written, and the first of its `places`.
+
+    `questions` are those that it grades; `scores` is False where it only records what a judge was measured on.
+    """
+
+    user: str
+    ref: Ref
+    place: Place
+    places: int = 1
+    questions: int = 0
+    scores: bool = True
+
+    @property
+    def name(self) -> str:
+        """The user's `<kind>/<id>`."""
+        return self.user.partition("@")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class FileReferences:
+    """What one artifact refers to, its version, and how many questions it has."""
+
+    version: str
+    questions: int
+    uses: tuple[ArtifactReference, ...]
+
+
+def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> FileReferences:
+    """Return what an artifact refers to, equal references as one; what cannot be read as a reference is left out."""
+    first: dict[str, Place] = {}
+    places: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
+    document, value = resolved.artifact.document, resolved.artifact.value
+    for pointer, text in pins_of(resolved.kind, value):
+        if text not in first:
+            first[text] = document.place(pointer)
+        places[text] += 1
+        asked[text] += pointer[0] == "questions"
+    inline = value.get("questions")
+    questions = len(inline) if isinstance(inline, list) and "rows" not in value else 0
+    for line, row in enumerate(store.read_rows(resolved), start=1):
+        questions += 1
+        if isinstance(ref := row.get("rubric_ref"), str):
+            first.setdefault(ref, Place(f"{resolved.kind.folder}/{value['rows']}", line))
+            places[ref] += 1
+            asked[ref] += 1
+    if default := _find_default_ref(value):
+        asked[default] += questions - asked.total()
+    scores = resolved.kind is not Kind.JUDGE  # which says only what it was measured on
+    uses = (
+        ArtifactReference(user, parsed, place, places[text], asked[text], scores)
+        for text, place in first.items()
+        if (parsed := _parse_ref_or_none(text)) is not None
+    )
+    return FileReferences(resolved.version, questions, tuple(uses))
+
+
+def _find_default_ref(value: Mapping[str, Any]) -> str | None:
+    """Return the reference that grades the questions of a dataset which name none."""
+    defaults = value.get("defaults")
+    text = defaults.get("rubric_ref") if isinstance(defaults, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def _parse_ref_or_none(text: str) -> Ref | None:
+    try:
+        return parse_ref(text)
+    except RefError:
+        return None
+
+
+def list_references(
+    store: ArtifactStore, resolved: Resolved, moves: PinMoves | None = None
+) -> Iterator[tuple[Place, Ref]]:
+    """Yield every reference of an artifact, after its `moves`, and its place; a `RefError` where one cannot be read."""
+    document, moved = resolved.artifact.document, moves or {}
+    for pointer, text in pins_of(resolved.kind, resolved.artifact.value):
+        yield _parse_at(document.place(pointer), moved.get(text, text))
+    for number, row in enumerate(store.read_rows(resolved), start=1):
+        ref = row.get("rubric_ref")
+        if isinstance(ref, str):
+            place = Place(f"{resolved.kind.folder}/{resolved.artifact.value['rows']}", number)
+            yield _parse_at(place, moved.get(ref, ref))
+
+
+def _parse_at(place: Place, text: str) -> tuple[Place, Ref]:
+    try:
+        return place, parse_ref(text)
+    except RefError as error:
+        raise RefError(error.message, place=place, hint=error.hint) from None
+
+
+_ROWS = ".jsonl"
+
+
+def find_rows_path(artifact: Artifact) -> str | None:
+    """Return where a dataset keeps its rows, relative to the store; None when they stand in its YAML."""
+    name = artifact.value.get("rows")
+    named = isinstance(name, str) and name.endswith(_ROWS) and is_id(name.removesuffix(_ROWS))
+    return f"{artifact.kind.folder}/{name}" if named else None
+
+
+def find_working_rows(store: ArtifactStore, ref: Ref) -> str | None:
+    """Return where a working dataset keeps its rows, as `find_rows_path`; one that cannot have any is not parsed."""
+    data = read_below(store.root, ref.path, ARTIFACT_LIMIT) if store.root else b""
+    # The key stands in the file as it is, unless an escape hides it.
+    return find_rows_path(store.load(ref)) if b"rows" in data or b"\\" in data else None

@@ -1,0 +1,1 @@
+"""All or nothing: the lock of a repository, the journal of a bump, and how a killed one is finished or undone."""
