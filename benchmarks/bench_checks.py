@@ -9,9 +9,9 @@ from collections.abc import Callable
 from jsonschema import Draft202012Validator
 from referencing import Registry
 
-from evalstore.checks import evaluate, prepare
-from evalstore.checks.shape import commonmark, lines
-from evalstore.checks.strangers import compile_untrusted
+from evalstore.checks import evaluate, prepare_rubric
+from evalstore.checks.markdown import commonmark, lines
+from evalstore.checks.untrusted_schemas import compile_untrusted
 from evalstore.documents import read_value
 from evalstore.model import Output, Sample, rubric_of
 
@@ -70,7 +70,7 @@ def json_schema() -> None:
     value, alone = read_value(_JSON, "output"), Draft202012Validator(_SCHEMA, registry=Registry())
     guarded = compile_untrusted(_SCHEMA)
     rubric = rubric_of({"checks": [_CHECK], "scoring": {"combine": "all_pass"}})
-    grade = prepare(rubric)
+    grade = prepare_rubric(rubric)
     floor = microseconds(lambda: alone.is_valid(value), 100)
     print(f"JSON Schema, {len(_JSON) / 1000:.1f} KB: jsonschema {floor:.0f} us, guarded", end=" ")
     ours = microseconds(lambda: guarded.accepts(value), 100)

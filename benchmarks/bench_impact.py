@@ -15,10 +15,10 @@ from pathlib import Path
 
 from stores import ROUNDS, build, median, within
 
-from evalstore.impact import find_impact
 from evalstore.model import parse_ref
-from evalstore.release import read_status
-from evalstore.release.track import read_release_log
+from evalstore.references import find_impact
+from evalstore.status import read_status
+from evalstore.status.release_log import read_release_log
 
 QUESTIONS, JUDGES, RELEASES = 50, 10, 100
 PERSON = "Bench <bench@example.org> 1760000000 +0000"

@@ -22,7 +22,7 @@ from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 
-from evalstore.judging import ReplyCache, Endpoint, CallQueue, ask_all
+from evalstore.judging import CallQueue, Endpoint, ReplyCache, ask_all
 from evalstore.model import JudgeCall, JudgeReply
 
 SERVER = Path(__file__).parents[1] / "tests" / "judging" / "server.py"

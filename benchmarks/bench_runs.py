@@ -79,7 +79,7 @@ def scored(folder: Path, rubric: str) -> None:
 
 def read(path: Path, how: str) -> None:
     """Read the rows of a stored run in this process, and print the seconds and the peak in MB."""
-    from evalstore.runs import write_run, read_outputs, read_rows, read_run
+    from evalstore.runs import read_outputs, read_rows, read_run, write_run
 
     run = read_run(path)
     start = time.process_time()

@@ -13,14 +13,14 @@ from evalstore.diff.rules import RULES as CHANGES
 from evalstore.errors import RefError
 from evalstore.integrity.rules import RULES as RELEASES
 from evalstore.model import Severity
-from evalstore.release.rules import RULES as VERSIONS
+from evalstore.status.version_rules import RULES as VERSIONS
 from evalstore.text import find_nearest
 from evalstore.validation import RULES as FILES
 
 _WHOLE = frozenset({"{message}", "{hint}"})
 
 
-class Of(StrEnum):
+class RuleSubject(StrEnum):
     """What a rule speaks of, by the command that asks it: diff, validate, verify, status."""
 
     CHANGE = "change"
@@ -30,7 +30,7 @@ class Of(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
+class RuleCatalogue:
     """The rules of changes in their order, and the number of their set."""
 
     rule_set: int
@@ -38,21 +38,23 @@ class Catalogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class ExplainedRule:
     """One rule in words; `level` is a bump or a severity, `row` the rule of a change with all that it knows."""
 
     id: str
-    of: Of
+    subject: RuleSubject
     level: str
-    says: str
+    message: str
     why: str
-    todo: str
+    hint: str
     row: ChangeRule | None = None
 
     @property
-    def fixed(self) -> bool:
+    def is_fixed(self) -> bool:
         """Whether no setting changes its level."""
-        return self.of in {Of.RELEASE, Of.VERSION} or (self.of is Of.FILE and self.level == Severity.ERROR)
+        return self.subject in {RuleSubject.RELEASE, RuleSubject.VERSION} or (
+            self.subject is RuleSubject.FILE and self.level == Severity.ERROR
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +62,21 @@ class Explanation:
     """All that goes by one name: a rule of changes and one of files may have the same."""
 
     rule: str
-    explained: tuple[Explained, ...]
+    explained: tuple[ExplainedRule, ...]
 
 
-def catalogue() -> Catalogue:
+def list_rules() -> RuleCatalogue:
     """Return the rules of changes."""
-    return Catalogue(RULE_SETS[-1], tuple(CHANGES.values()))
+    return RuleCatalogue(RULE_SETS[-1], tuple(CHANGES.values()))
 
 
-def explain(name: str) -> Explanation:
+def explain_rule(name: str) -> Explanation:
     """Return what a rule means and what to do, by its id (also `<id>:<direction>`) or the number of a rule of changes.
 
     Raises `RefError` for a name that is near, or not even near, to one.
     """
     id_ = next((row.id for row in CHANGES.values() if row.number == name), name.partition(":")[0])
-    found = tuple(_explained(id_))
+    found = tuple(_find_explained(id_))
     if not found:
         guess = find_nearest(id_, [*CHANGES, *FILES, *RELEASES, *VERSIONS])
         hint = f"did you mean {guess}?" if guess else "evalstore rules lists those of changes"
@@ -82,16 +84,16 @@ def explain(name: str) -> Explanation:
     return Explanation(id_, found)
 
 
-def shown(template: str) -> str:
+def render_template(template: str) -> str:
     """Return a sentence with the names of its facts in place of them; "" for one that is a fact as a whole."""
     parts = [text + (f"<{name}>" if name else "") for text, name, *_ in Formatter().parse(template)]
     return "" if template in _WHOLE else "".join(parts)
 
 
-def _explained(id_: str) -> Iterator[Explained]:
+def _find_explained(id_: str) -> Iterator[ExplainedRule]:
     if row := CHANGES.get(id_):
-        yield Explained(id_, Of.CHANGE, str(row.level), shown(row.message), row.reason, row.instead, row)
-    for of, rules in ((Of.FILE, FILES), (Of.RELEASE, RELEASES), (Of.VERSION, VERSIONS)):
+        yield ExplainedRule(id_, RuleSubject.CHANGE, str(row.level), render_template(row.message), row.reason, row.instead, row)
+    for of, rules in ((RuleSubject.FILE, FILES), (RuleSubject.RELEASE, RELEASES), (RuleSubject.VERSION, VERSIONS)):
         if rule := rules.get(id_):
-            says, todo = shown(rule.message), shown(rule.hint)
-            yield Explained(id_, of, str(rule.severity), says, rule.why.removesuffix("."), todo)
+            says, todo = render_template(rule.message), render_template(rule.hint)
+            yield ExplainedRule(id_, of, str(rule.severity), says, rule.why.removesuffix("."), todo)

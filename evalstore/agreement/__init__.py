@@ -1,9 +1,8 @@
 """How well a judge agrees with people: labelled rows judged, counted exactly, written into the judge's file."""
 
-from evalstore.agreement.measure import Job, Request, begun
-from evalstore.agreement.record import Draft, check_writable, drafted
-from evalstore.agreement.statistics import Confusion, Rate
-from evalstore.agreement.values import Agreement, Case
+from evalstore.agreement.confusion import Agreement, Case, Confusion, Rate
+from evalstore.agreement.measurement import Job, Request, begun
+from evalstore.agreement.validation_block import Draft, check_writable, drafted
 
 __all__ = [
     "Agreement",

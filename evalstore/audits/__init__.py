@@ -1,8 +1,7 @@
 """Why two runs differ: factors, edits and questions, in points that add up."""
 
-from evalstore.audits.bench import ChangeSide
 from evalstore.audits.explain import audit
-from evalstore.audits.measure import measure
+from evalstore.audits.side_replay import ChangeSide, measure
 from evalstore.audits.values import (
     Audit,
     Cause,

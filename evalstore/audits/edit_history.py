@@ -2,17 +2,145 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evalstore.audits.edits import RubricEdits, RubricPart, swap, track
-from evalstore.audits.lineage import Names
-from evalstore.audits.naming import RubricSide, VersionStep, name_edits
-from evalstore.audits.rulers import ArtifactVersion, VersionFinder, VersionPath
+from evalstore.audits.rubric_edits import SETS, Names, RubricEdits, RubricPart, swap, track
 from evalstore.audits.values import EditSource, Origin
+from evalstore.audits.version_path import ArtifactVersion, VersionFinder, VersionPath
 from evalstore.diff import DiffFinding, compare
 from evalstore.errors import EvalstoreError
-from evalstore.model import Artifact, check_ids, rubric_of
+from evalstore.model import Artifact, list_check_ids, rubric_of
+
+_FALLBACK_RULES = {
+    "weight": "check-weight-changed",
+    "required": "scoring-required-changed",
+    "combine": "scoring-combine-changed",
+    "missing": "scoring-missing-policy-changed",
+    "errors": "scoring-errors-policy-changed",
+}
+_UNKNOWN_RULE = "unclassified-change"
+_SCORING_AREAS = {"weights": "weight", "required": "required"}
+_PART_LABELS = {
+    "check": "check {0.name}",
+    "param": "{0.name}: {0.key}",
+    "item": "{0.name}: {0.item!r}",
+    "weight": "weight of {0.name}",
+    "required": "gate {0.name}",
+    "scoring": "scoring.{0.name}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RubricSide:
+    """One version of a rubric: its checks as written, and the names that their ids have along the way."""
+
+    checks: Sequence[Mapping[str, Any]]
+    ids: Sequence[str]
+    names: Names
+
+
+@dataclass(frozen=True, slots=True)
+class VersionStep:
+    """One version to the next: where it came from, what the diff found, and both versions."""
+
+    origin: Origin
+    findings: Sequence[DiffFinding]
+    old: RubricSide
+    new: RubricSide
+
+
+def name_edits(
+    step: VersionStep, edits: Mapping[RubricPart, tuple[Any, Any]]
+) -> tuple[dict[RubricPart, EditSource], tuple[EditSource, ...]]:
+    """Return the source of each part edited in a step (given before and after), and the findings that move nothing."""
+    meant = [(finding, _find_meant_parts(step, finding, edits)) for finding in step.findings]
+    sources: dict[RubricPart, EditSource] = {}
+    claimed: set[str] = set()
+    for part, values in edits.items():
+        fits = [finding for finding, parts in meant if part in parts]
+        fits = fits or [finding for finding, parts in meant if _is_near(step, finding, part) and not parts]
+        fits = fits or [finding for finding, parts in meant if _is_rewording_of(finding, part, parts)]
+        sources[part] = _build_source(step.origin, part, fits, values)
+        # An edit that went without a finding is called by a rule, and that rule's finding is then no second edit.
+        claimed |= {finding.fingerprint for finding in fits} or set(sources[part].rules)
+    silent = (one for one in step.findings if one.fingerprint not in claimed and one.rule not in claimed)
+    return sources, tuple(EditSource(one.rule, step.origin, one.pointer, (one.rule,), one.message) for one in silent)
+
+
+def _build_source(
+    origin: Origin, part: RubricPart, findings: Sequence[DiffFinding], values: tuple[Any, Any]
+) -> EditSource:
+    word = _PART_LABELS[part.area].format(part)
+    if not findings:
+        rule = _choose_fallback_rule(part, *values)
+        return EditSource(rule, origin, word, (rule,))
+    ranked = sorted(findings, key=lambda finding: finding.level, reverse=True)
+    rules = tuple(dict.fromkeys(finding.rule for finding in ranked))
+    return EditSource(rules[0], origin, word, rules, "; ".join(finding.message for finding in ranked))
+
+
+def _choose_fallback_rule(part: RubricPart, before: Any, after: Any) -> str:
+    if part.area == "check":
+        return "check-added" if before is None else "check-removed" if after is None else _UNKNOWN_RULE
+    return _FALLBACK_RULES.get(part.name if part.area == "scoring" else part.area, _UNKNOWN_RULE)
+
+
+def _find_meant_parts(step: VersionStep, finding: DiffFinding, edits: Mapping[RubricPart, Any]) -> set[RubricPart]:
+    """Return the edited parts that a finding's pointer means: the closest that there are."""
+    groups = (edits.keys() & group for group in _list_part_groups(step, finding))
+    return next((group for group in groups if group), set())
+
+
+def _list_part_groups(step: VersionStep, finding: DiffFinding) -> Iterator[set[RubricPart]]:
+    """Yield what a finding's pointer can mean, the closest part first."""
+    area, *rest = _split_pointer(finding)
+    if area == "scoring" and rest and rest[0] in _SCORING_AREAS:
+        every = {**step.old.names, **step.new.names}
+        some = every.values() if len(rest) == 1 or rest[1] not in every else [every[rest[1]]]
+        yield {RubricPart(_SCORING_AREAS[rest[0]], name) for name in some}
+    elif area == "scoring" and rest:
+        yield {RubricPart("scoring", rest[0])}
+    elif name := _find_check_name(step, finding):
+        key, *at = [*rest[1:], ""]
+        if key in SETS and at[0].isdigit():
+            yield {
+                RubricPart("item", name, key, str(_choose_side(step, finding).checks[int(rest[0])][key][int(at[0])]))
+            }
+        yield {RubricPart("param", name, key)}
+        yield {RubricPart("check", name)}
+
+
+def _is_near(step: VersionStep, finding: DiffFinding, part: RubricPart) -> bool:
+    """Whether a finding points at the whole check of a part: what it speaks of is written on neither side."""
+    return (
+        part.area in {"param", "item"}
+        and len(_split_pointer(finding)) == 2
+        and _find_check_name(step, finding) == part.name
+    )  # noqa: PLR2004  # /checks/<n>
+
+
+def _is_rewording_of(finding: DiffFinding, part: RubricPart, parts: set[RubricPart]) -> bool:
+    """Whether a finding of an exchanged item, which points at the new one, also speaks of this old one."""
+    return finding.rule == "phrase-reworded" and any(part[:3] == other[:3] for other in parts)
+
+
+def _find_check_name(step: VersionStep, finding: DiffFinding) -> str | None:
+    area, *rest = _split_pointer(finding)
+    side = _choose_side(step, finding)
+    if area != "checks" or not rest or not rest[0].isdigit() or int(rest[0]) >= len(side.ids):
+        return None
+    return side.names[side.ids[int(rest[0])]]
+
+
+def _choose_side(step: VersionStep, finding: DiffFinding) -> RubricSide:
+    return step.old if finding.new is None else step.new
+
+
+def _split_pointer(finding: DiffFinding) -> list[str]:
+    return finding.pointer.split("/")[1:] or [""]
+
 
 Sources = tuple[tuple[EditSource, ...], ...]
 _REPIN_RULE = "question-rubric-ref-changed"
@@ -68,7 +196,7 @@ def _build_step(rulers: VersionFinder, way: VersionPath, passed: RubricEdits, nu
 
 def _build_side(rubric: Artifact, names: Names) -> RubricSide:
     checks = rubric.value["checks"]
-    return RubricSide(checks, check_ids(checks), names)
+    return RubricSide(checks, list_check_ids(checks), names)
 
 
 def _compare_versions(rulers: VersionFinder, old: Artifact, new: Artifact) -> tuple[DiffFinding, ...]:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-from evalstore.audits.attribute import Attribution
-from evalstore.audits.cells import CommonQuestion, QuestionAttributor
-from evalstore.audits.grader import drift
-from evalstore.audits.questions import read_history
-from evalstore.audits.reach import grader_of
-from evalstore.audits.rulers import VersionFinder
-from evalstore.audits.stored import StoredRun, read_stored
+from evalstore.audits.attribution import Attribution
+from evalstore.audits.grader import drift, grader_of
+from evalstore.audits.question_grid import CommonQuestion, QuestionAttributor
+from evalstore.audits.stored_run import StoredRun, read_history, read_stored
 from evalstore.audits.totals import factors_of, flips_of, mean, mix_of
 from evalstore.audits.values import Audit, Drift, RunSide
-from evalstore.audits.words import sentence
+from evalstore.audits.version_path import VersionFinder
+from evalstore.audits.wording import sentence
 from evalstore.errors import RefusedError
 from evalstore.judging import Judges, JudgeSession, open_session
 from evalstore.runs import Run

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from evalstore.audits.attribute import Attribution
-from evalstore.audits.cells import CommonQuestion
-from evalstore.audits.statistics import interval, mid_p
+from evalstore.audits.attribution import Attribution
+from evalstore.audits.question_grid import CommonQuestion
 from evalstore.audits.values import Cause, EditSource, Factor, FactorName, Flips, Mix, QuestionShare
-from evalstore.audits.words import claim
+from evalstore.audits.wording import claim
 from evalstore.model import Verdict
 from evalstore.runs import GradedRow
+from evalstore.statistics import interval, mid_p
 
 _WORST = 5
 Rows = Mapping[str, GradedRow]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-Interval = tuple[float, float]
+from evalstore.statistics import Interval
 
 
 class FactorName(StrEnum):

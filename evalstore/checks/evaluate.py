@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from evalstore.checks.combine import combine_results
+from evalstore.checks.context import NO_CONTEXT, CheckContext, GradeFunction
 from evalstore.checks.kinds import KINDS
-from evalstore.checks.reach import NO_CONTEXT, GradeFunction, CheckContext
 from evalstore.documents import json_pointer
 from evalstore.errors import SchemaError
 from evalstore.model import (
@@ -23,12 +23,12 @@ from evalstore.model import (
     Sample,
     Verdict,
     call_name,
-    check_pins,
+    find_check_pins,
     rubric_of,
 )
 from evalstore.model.outcome import error
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
-from evalstore.text import make_excerpt, find_nearest
+from evalstore.text import find_nearest, make_excerpt
 
 
 def evaluate(
@@ -46,10 +46,10 @@ def evaluate(
     For many outputs `prepare` the rubric once. Raises `SchemaError` for a rubric that cannot be read as one; what else
     its schema refuses, `evalstore validate` says.
     """
-    return prepare(_read_rubric(rubric), reach)(Sample(_read_output(output), _read_question(question)))
+    return prepare_rubric(_read_rubric(rubric), reach)(Sample(_read_output(output), _read_question(question)))
 
 
-def prepare(rubric: Rubric, reach: CheckContext = NO_CONTEXT) -> Callable[[Sample], RubricResult]:
+def prepare_rubric(rubric: Rubric, reach: CheckContext = NO_CONTEXT) -> Callable[[Sample], RubricResult]:
     """Return the rubric as a function of samples; `RefError` where it refers to what is not there."""
     checks = [prepare_check(check, reach) for check in rubric.checks]
     return lambda sample: combine_results(rubric.scoring, [grade(sample) for grade in checks])
@@ -74,7 +74,7 @@ def _prepare_kind(check: Check, reach: CheckContext) -> GradeFunction:
         hint = f"; did you mean {guess}?" if guess else ""
         return _answer_always(error(f"there is no check kind {make_excerpt(check.kind)!r}{hint}"))
     try:
-        if reach.load is None and (pins := [ref for _, ref in check_pins((), check.params)]):
+        if reach.load is None and (pins := [ref for _, ref in find_check_pins((), check.params)]):
             return _answer_always(error(f"no store was given to find {make_excerpt(', '.join(pins))} in"))
         # The threshold of the check, not of what it was written in: the members of a jury vote by it.
         bar = {} if check.threshold is None else {"threshold": check.threshold}

@@ -58,10 +58,10 @@ def find_php_blocks(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def find_engine() -> PhpEngine | None:
+def find_php_engine() -> PhpEngine | None:
     """Return PHP where it is installed, else the embedded parser where it is, else None."""
     path = find_php()
-    if path is not None and (version := _version(path)):
+    if path is not None and (version := _read_php_version(path)):
         return PhpEngine(f"php {version}", path)
     try:
         import tree_sitter_php  # noqa: F401  # only asked for
@@ -76,25 +76,25 @@ def find_php() -> str | None:
     return path if path is not None and Path(path).is_absolute() else None
 
 
-def _version(path: str) -> str | None:
+def _read_php_version(path: str) -> str | None:
     try:
-        said = _VERSION.match(_run(path, "-v").stdout)
+        said = _VERSION.match(_run_php(path, "-v").stdout)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return said[1].decode() if said else None
 
 
 @lru_cache(maxsize=1024)
-def lint(engine: PhpEngine, block: str) -> LintResult:
+def lint_block(engine: PhpEngine, block: str) -> LintResult:
     """Say whether a block is valid syntax; `<?php` is put before one that lacks it."""
     code = block if block.strip().startswith("<?php") else "<?php\n" + block
     data = code.encode("utf-8", "surrogatepass")
-    return _parse(data) if engine.path is None else _php(engine.path, data)
+    return _lint_with_parser(data) if engine.path is None else _lint_with_php(engine.path, data)
 
 
-def _php(path: str, code: bytes) -> LintResult:
+def _lint_with_php(path: str, code: bytes) -> LintResult:
     try:
-        done = _run(path, "-l", code)
+        done = _run_php(path, "-l", code)
     except subprocess.TimeoutExpired:
         return LintResult(None, f"php did not finish within {SECONDS} s")
     except OSError as error:
@@ -107,13 +107,13 @@ def _php(path: str, code: bytes) -> LintResult:
     return LintResult(False, said or "invalid syntax")
 
 
-def _run(path: str, action: str, code: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def _run_php(path: str, action: str, code: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(  # noqa: S603  # an absolute path and fixed arguments; the code goes in by stdin
         [path, *_OPTIONS, action], input=code, capture_output=True, timeout=SECONDS, env={}, check=False
     )
 
 
-def _parse(code: bytes) -> LintResult:
+def _lint_with_parser(code: bytes) -> LintResult:
     import tree_sitter
     import tree_sitter_php
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.patterns import SECONDS, find_captures, compile_pattern
+from evalstore.checks.patterns import SECONDS, compile_pattern, find_captures
 from evalstore.documents import canonical, read_json
 from evalstore.errors import LoadError
 from evalstore.model import Judge, JudgeReply, ScoreType, fraction
@@ -27,14 +27,14 @@ _CUT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ParsedReply:
     """What a reply says: a score in [0, 1] and the judge's rationale, or no score and the problem in words."""
 
     score: Fraction | None
     words: str = ""
 
 
-def read_reply(judge: Judge, reply: JudgeReply) -> Answer:
+def read_reply(judge: Judge, reply: JudgeReply) -> ParsedReply:
     """Read one reply: a JSON object with the key of the judge's score type, else what its `reply_pattern` finds.
 
     The JSON is the whole reply, or all that its one fenced block holds. The pattern's first group is the answer; when
@@ -42,17 +42,17 @@ def read_reply(judge: Judge, reply: JudgeReply) -> Answer:
     """
     text = reply.text.strip()
     if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
-        return Answer(None, make_excerpt(problem, _SAID))
-    value, broken = _json(text)
+        return ParsedReply(None, make_excerpt(problem, _SAID))
+    value, broken = _parse_json(text)
     if isinstance(value, dict) and any(key in value for key in _KEYS[judge.score_type]):
         said = value.get("rationale")
-        return _answer(_in_json(judge, value), said if isinstance(said, str) else "")
+        return _to_parsed_reply(_find_in_json(judge, value), said if isinstance(said, str) else "")
     if judge.reply_pattern is not None:
-        return _answer(_in_text(judge, judge.reply_pattern, text))
-    return Answer(None, broken or f"the reply's JSON is no object with {' or '.join(_KEYS[judge.score_type])}")
+        return _to_parsed_reply(_find_in_text(judge, judge.reply_pattern, text))
+    return ParsedReply(None, broken or f"the reply's JSON is no object with {' or '.join(_KEYS[judge.score_type])}")
 
 
-def pattern_problem(pattern: str) -> str | None:
+def find_pattern_problem(pattern: str) -> str | None:
     """Return why a judge's `reply_pattern` can find no answer, or None."""
     compiled = compile_pattern(pattern, "")
     if isinstance(compiled, str):
@@ -60,11 +60,11 @@ def pattern_problem(pattern: str) -> str | None:
     return None if compiled.groups else "the pattern has no group, and its first group is the answer"
 
 
-def _answer(found: Fraction | str, said: str = "") -> Answer:
-    return Answer(None, found) if isinstance(found, str) else Answer(found, make_excerpt(said.strip(), _SAID))
+def _to_parsed_reply(found: Fraction | str, said: str = "") -> ParsedReply:
+    return ParsedReply(None, found) if isinstance(found, str) else ParsedReply(found, make_excerpt(said.strip(), _SAID))
 
 
-def _json(text: str) -> tuple[Any, str]:
+def _parse_json(text: str) -> tuple[Any, str]:
     """Return the value of a reply that is JSON alone, or what stands against reading it so."""
     fenced = _FENCED.fullmatch(text)
     body = fenced[1] if fenced else text
@@ -72,82 +72,86 @@ def _json(text: str) -> tuple[Any, str]:
         return read_json(body, "reply").value, ""
     except LoadError as error:
         if fenced or text.startswith("{"):
-            return None, f"the reply cannot be read, {error.message}: {_shown(text)}"
+            return None, f"the reply cannot be read, {error.message}: {_quote_excerpt(text)}"
     around = "has text around its JSON" if "{" in text else "is not JSON"
-    return None, f"the reply {around}, and the judge has no reply_pattern to find the answer: {_shown(text)}"
+    return None, f"the reply {around}, and the judge has no reply_pattern to find the answer: {_quote_excerpt(text)}"
 
 
-def _in_json(judge: Judge, value: Mapping[str, Any]) -> Fraction | str:
+def _find_in_json(judge: Judge, value: Mapping[str, Any]) -> Fraction | str:
     found = [read(judge, value[key]) for key, read in _KEYS[judge.score_type].items() if key in value]
     if len(set(found)) > 1:
         return next((one for one in found if isinstance(one, str)), "its verdict and its score say different things")
     return found[0]
 
 
-def _in_text(judge: Judge, pattern: str, text: str) -> Fraction | str:
+def _find_in_text(judge: Judge, pattern: str, text: str) -> Fraction | str:
     compiled = compile_pattern(pattern, "")
     if isinstance(compiled, str) or not compiled.groups:
-        return f"reply_pattern: {pattern_problem(pattern)}"
+        return f"reply_pattern: {find_pattern_problem(pattern)}"
     found = find_captures(compiled, text)
     if found is None:
         return f"reply_pattern did not finish within {SECONDS:g} s on the reply"
     if not found:
-        return f"reply_pattern finds nothing in the reply: {_shown(text)}"
+        return f"reply_pattern finds nothing in the reply: {_quote_excerpt(text)}"
     answers = list(dict.fromkeys(_CAPTURED[judge.score_type](judge, one) for one in found))
     if len(answers) > 1:
-        several = " and ".join(_shown(one) for one in found[:2])
+        several = " and ".join(_quote_excerpt(one) for one in found[:2])
         return f"reply_pattern finds {len(found)} different answers, such as {several}: which is the judge's?"
     return answers[0]
 
 
-def _score(judge: Judge, value: Any) -> Fraction | str:
+def _read_score(judge: Judge, value: Any) -> Fraction | str:
     if not _is_number(value):
-        return f"the score is no number but {_told(value)}"
+        return f"the score is no number but {_describe_value(value)}"
     score = fraction(value)
     if not judge.least <= score <= judge.most:
-        return f"the score {_told(value)} lies outside the scale, {judge.least} to {judge.most}"
+        return f"the score {_describe_value(value)} lies outside the scale, {judge.least} to {judge.most}"
     return (score - judge.least) / (judge.most - judge.least)
 
 
-def _score_text(judge: Judge, text: str) -> Fraction | str:
+def _read_score_text(judge: Judge, text: str) -> Fraction | str:
     number = text.strip()
-    return _score(judge, Decimal(number) if _NUMBER.fullmatch(number) else text)
+    return _read_score(judge, Decimal(number) if _NUMBER.fullmatch(number) else text)
 
 
-def _verdict(_: Judge, value: Any) -> Fraction | str:
+def _read_verdict(_: Judge, value: Any) -> Fraction | str:
     word = value.strip().lower() if isinstance(value, str) else ""
     holds = value if isinstance(value, bool) else _VERDICTS.get(word)
-    return f"the verdict {_told(value)} is none of {', '.join(_VERDICTS)}" if holds is None else Fraction(int(holds))
+    return (
+        f"the verdict {_describe_value(value)} is none of {', '.join(_VERDICTS)}"
+        if holds is None
+        else Fraction(int(holds))
+    )
 
 
-def _verdict_score(_: Judge, value: Any) -> Fraction | str:
+def _read_verdict_score(_: Judge, value: Any) -> Fraction | str:
     is_verdict = _is_number(value) and value in {0, 1}
-    return Fraction(value) if is_verdict else f"the score of a binary judge is 0 or 1, not {_told(value)}"
+    return Fraction(value) if is_verdict else f"the score of a binary judge is 0 or 1, not {_describe_value(value)}"
 
 
-def _verdict_text(judge: Judge, text: str) -> Fraction | str:
+def _read_verdict_text(judge: Judge, text: str) -> Fraction | str:
     word = text.strip()
-    return Fraction(word) if word in {"0", "1"} else _verdict(judge, word)
+    return Fraction(word) if word in {"0", "1"} else _read_verdict(judge, word)
 
 
-def _level(judge: Judge, value: Any) -> Fraction | str:
+def _read_level(judge: Judge, value: Any) -> Fraction | str:
     levels = judge.levels or {}
     if isinstance(value, str) and value in levels:
         return levels[value]
-    return f"the level {_told(value)} is none of {make_excerpt(', '.join(levels), _SAID)}"
+    return f"the level {_describe_value(value)} is none of {make_excerpt(', '.join(levels), _SAID)}"
 
 
 # The keys that answer for each score type, and how a value under them becomes a score.
 _Read = Callable[[Judge, Any], Fraction | str]
 _KEYS: Mapping[ScoreType, Mapping[str, _Read]] = {
-    ScoreType.BINARY: {"verdict": _verdict, "score": _verdict_score},
-    ScoreType.CONTINUOUS: {"score": _score},
-    ScoreType.LEVELS: {"level": _level},
+    ScoreType.BINARY: {"verdict": _read_verdict, "score": _read_verdict_score},
+    ScoreType.CONTINUOUS: {"score": _read_score},
+    ScoreType.LEVELS: {"level": _read_level},
 }
 _CAPTURED: Mapping[ScoreType, _Read] = {
-    ScoreType.BINARY: _verdict_text,
-    ScoreType.CONTINUOUS: _score_text,
-    ScoreType.LEVELS: _level,
+    ScoreType.BINARY: _read_verdict_text,
+    ScoreType.CONTINUOUS: _read_score_text,
+    ScoreType.LEVELS: _read_level,
 }
 
 
@@ -155,11 +159,11 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
-def _told(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
-    return _shown(value) if isinstance(value, str) else make_excerpt(canonical(value), _SHOWN)
+    return _quote_excerpt(value) if isinstance(value, str) else make_excerpt(canonical(value), _SHOWN)
 
 
-def _shown(text: str) -> str:
+def _quote_excerpt(text: str) -> str:
     return f"'{make_excerpt(text.strip(), _SHOWN)}'"

@@ -18,7 +18,7 @@ _SIGILS, _SECTIONS, _ALONE, _UNKNOWN = frozenset("#^/!&>="), frozenset("#^"), fr
 _TEXT, _VALUE = "text", "value"
 
 
-class Tag(NamedTuple):
+class TemplateTag(NamedTuple):
     """One tag: as written from `start`, its number, its sigil, the name it reads, and what is wrong with it."""
 
     written: str
@@ -37,12 +37,12 @@ class Template:
     names: tuple[str, ...]
 
 
-def tags_of(template: str) -> Iterator[Tag]:
+def find_tags(template: str) -> Iterator[TemplateTag]:
     """Yield the tags in order, comments (`!`) among them; sections that stay open come last, once more."""
-    open_: list[Tag] = []
-    for number, start in enumerate(starts(template)):
-        written = _written(template, start)
-        tag = Tag(written, start, number, *_parts(written))
+    open_: list[TemplateTag] = []
+    for number, start in enumerate(find_tag_starts(template)):
+        written = _read_tag_text(template, start)
+        tag = TemplateTag(written, start, number, *_split_tag(written))
         if tag.sigil == "!":
             yield tag
         elif not written.endswith("}}"):
@@ -59,25 +59,25 @@ def tags_of(template: str) -> Iterator[Tag]:
         yield tag._replace(problem=f"the section {tag.written} is never closed")
 
 
-def starts(template: str) -> Iterator[int]:
+def find_tag_starts(template: str) -> Iterator[int]:
     """Yield where the tags begin; nothing is looked for behind one that is never closed."""
     start = template.find("{{")
     while start >= 0:
         yield start
-        end = template.find(_close(template, start), start)
+        end = template.find(_find_closing(template, start), start)
         start = template.find("{{", end) if end >= 0 else -1
 
 
 def compile_template(template: str) -> Template | str:
     """Return the template ready to be filled, or a sentence that says what is wrong with it."""
-    tags = list(tags_of(template))
+    tags = list(find_tags(template))
     problem = next((tag.problem for tag in tags if tag.problem), None)
     if problem is not None:
         return problem
     parts: list[tuple[str, str]] = []
     done = 0
     for tag in tags:
-        text, done = _before(template, tag, done)
+        text, done = _split_before_tag(template, tag, done)
         parts.append((_TEXT, text))
         if tag.sigil != "!":
             parts.append((tag.sigil or _VALUE, tag.name))
@@ -86,7 +86,7 @@ def compile_template(template: str) -> Template | str:
     return Template(tuple(part for part in parts if part != (_TEXT, "")), tuple(names))
 
 
-def render(template: Template, values: Mapping[str, str]) -> str:
+def fill_template(template: Template, values: Mapping[str, str]) -> str:
     """Fill in the text of every name; what a text holds is never read as a template. `LimitError` if it gets too long.
 
     A section is shown when the text of its name is not empty, an inverted one when it is.
@@ -106,7 +106,7 @@ def render(template: Template, values: Mapping[str, str]) -> str:
     return "".join(shown)
 
 
-def _before(template: str, tag: Tag, done: int) -> tuple[str, int]:
+def _split_before_tag(template: str, tag: TemplateTag, done: int) -> tuple[str, int]:
     """Return the text between `done` and the tag, and where the text behind the tag begins.
 
     A section's tag or a comment that stands on lines of its own takes the white space around it along, as Mustache
@@ -121,17 +121,17 @@ def _before(template: str, tag: Tag, done: int) -> tuple[str, int]:
     return text, end
 
 
-def _close(template: str, start: int) -> str:
+def _find_closing(template: str, start: int) -> str:
     return "}}}" if template.startswith("{{{", start) else "}}"
 
 
-def _written(template: str, start: int) -> str:
-    close = _close(template, start)
+def _read_tag_text(template: str, start: int) -> str:
+    close = _find_closing(template, start)
     end = template.find(close, start)
     return template[start : end + len(close)] if end >= 0 else template[start : start + 2]
 
 
-def _parts(written: str) -> tuple[str, str]:
+def _split_tag(written: str) -> tuple[str, str]:
     if written.startswith("{{{"):
         return "", written[3:-3].strip()
     inner = written[2:-2]

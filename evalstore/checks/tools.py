@@ -14,7 +14,7 @@ from evalstore.model.outcome import binary, error
 from evalstore.text import make_excerpt
 
 # So many tools are looked for among any number of calls; for more, the work has a limit: some 10 s.
-MANY = 100
+TOOL_LIMIT = 100
 _WORK_LIMIT = 10_000_000
 _SHOWN = 60
 
@@ -24,7 +24,7 @@ Places = Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolEntry:
     """One entry: which calls it means, and how many of them there may be; `most` is None without a limit."""
 
     name: str
@@ -33,66 +33,66 @@ class Tool:
     least: int = 1
     most: int | None = None
 
-    def means(self, call: ToolCall) -> bool:
+    def matches_call(self, call: ToolCall) -> bool:
         """Whether the call has the entry's name and fits its arguments; arguments that are no mapping fit none."""
         if call.name != self.name:
             return False
-        return self.args is None or _fits(self.args, call.args, exact=self.exact)
+        return self.args is None or _fits_args(self.args, call.args, exact=self.exact)
 
-    def allows(self, number: int) -> bool:
+    def allows_count(self, number: int) -> bool:
         """Whether the entry takes so many calls."""
         return self.least <= number and (self.most is None or number <= self.most)
 
 
 @dataclass(frozen=True, slots=True)
-class Demands:
+class ToolDemands:
     """All that is asked of the calls of one output."""
 
-    tools: Sequence[Tool]
+    tools: Sequence[ToolEntry]
     forbidden: frozenset[str]
     mode: str
     partial: bool
 
 
-def answer(demands: Demands, calls: Calls) -> Grade:
+def grade_calls(demands: ToolDemands, calls: Calls) -> Grade:
     """Grade the calls: 0 for one that must not stand there, else all or nothing, or the share of the required tools."""
     tools = demands.tools
-    if len(tools) > MANY and len(tools) * max(len(tools), len(calls)) > _WORK_LIMIT:
+    if len(tools) > TOOL_LIMIT and len(tools) * max(len(tools), len(calls)) > _WORK_LIMIT:
         return error(f"{len(tools):,} tools and {len(calls):,} calls are more than can be compared")
-    found = [[place for place, call in enumerate(calls) if tool.means(call)] for tool in tools]
-    if wrong := next(_wrong(demands, calls, found), None):
+    found = [[place for place, call in enumerate(calls) if tool.matches_call(call)] for tool in tools]
+    if wrong := next(_find_unwanted(demands, calls, found), None):
         return binary(False, wrong)
     required = [(tool, places) for tool, places in zip(tools, found, strict=True) if tool.least]
-    met = [(tool, places) for tool, places in required if tool.allows(len(places))]
-    held = len(met) if demands.mode == "any_order" else _in_order(met)
+    met = [(tool, places) for tool, places in required if tool.allows_count(len(places))]
+    held = len(met) if demands.mode == "any_order" else _count_in_order(met)
     if held == len(required):
         return binary(True, f"all that is asked of {len(calls)} call{'' if len(calls) == 1 else 's'} holds")
-    unmet = (_counted(tool, len(places)) for tool, places in required if not tool.allows(len(places)))
+    unmet = (_word_count(tool, len(places)) for tool, places in required if not tool.allows_count(len(places)))
     told = next(unmet, "the calls are not in the order asked")
     if demands.partial:
         return Grade(Fraction(held, len(required)), f"{held} of {len(required)} required tools: {told}")
     return binary(False, told)
 
 
-def _wrong(demands: Demands, calls: Calls, found: Sequence[Places]) -> Iterator[str]:
+def _find_unwanted(demands: ToolDemands, calls: Calls, found: Sequence[Places]) -> Iterator[str]:
     """Yield what stands in the calls that must not."""
     for call in calls:
         if call.name in demands.forbidden:
             yield f"{make_excerpt(call.name, _SHOWN)} is called, which is forbidden"
     for tool, places in zip(demands.tools, found, strict=True):
-        if not tool.least and not tool.allows(len(places)):
-            yield _counted(tool, len(places))
-    if demands.mode == "exact" and (other := _first_other(demands.tools, calls)) is not None:
+        if not tool.least and not tool.allows_count(len(places)):
+            yield _word_count(tool, len(places))
+    if demands.mode == "exact" and (other := _find_extra_call(demands.tools, calls)) is not None:
         yield f"call {other + 1}, {make_excerpt(calls[other].name, _SHOWN)}, is one beyond those asked"
 
 
-def _counted(tool: Tool, number: int) -> str:
+def _word_count(tool: ToolEntry, number: int) -> str:
     name = make_excerpt(tool.name, _SHOWN) + ("" if tool.args is None else " with these args")
     wanted = f"at least {tool.least}" if number < tool.least else f"at most {tool.most}"
     return f"{name} is called {number} time{'' if number == 1 else 's'}, {wanted} wanted"
 
 
-def _in_order(required: Sequence[tuple[Tool, Places]]) -> int:
+def _count_in_order(required: Sequence[tuple[ToolEntry, Places]]) -> int:
     """Return how many of the tools, at most, can be found one after the other."""
     ends = [0]  # ends[n]: after how many calls n tools have been found, at the earliest
     for tool, places in required:
@@ -106,14 +106,14 @@ def _in_order(required: Sequence[tuple[Tool, Places]]) -> int:
     return len(ends) - 1
 
 
-def _first_other(tools: Sequence[Tool], calls: Calls) -> int | None:
+def _find_extra_call(tools: Sequence[ToolEntry], calls: Calls) -> int | None:
     """Return the place of the first call that is one too many when each tool in turn takes all it can; None for none.
 
     A tool can take as many calls as its `most` says, or else its `least`.
     """
     turn, taken = 0, 0
     for place, call in enumerate(calls):
-        while turn < len(tools) and (taken == _room(tools[turn]) or not tools[turn].means(call)):
+        while turn < len(tools) and (taken == _count_room(tools[turn]) or not tools[turn].matches_call(call)):
             turn, taken = turn + 1, 0
         if turn == len(tools):
             return place
@@ -121,13 +121,13 @@ def _first_other(tools: Sequence[Tool], calls: Calls) -> int | None:
     return None
 
 
-def _room(tool: Tool) -> int:
+def _count_room(tool: ToolEntry) -> int:
     return tool.least if tool.most is None else tool.most
 
 
-def _fits(wanted: Any, given: Any, *, exact: bool) -> bool:
+def _fits_args(wanted: Any, given: Any, *, exact: bool) -> bool:
     if not isinstance(wanted, Mapping):
         return canonical(wanted) == canonical(given)
     if not isinstance(given, Mapping) or (exact and len(given) != len(wanted)):
         return False
-    return all(key in given and _fits(item, given[key], exact=exact) for key, item in wanted.items())
+    return all(key in given and _fits_args(item, given[key], exact=exact) for key, item in wanted.items())

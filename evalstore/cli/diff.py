@@ -111,8 +111,8 @@ def compared(sides: tuple[Side, Side], store: ArtifactStore | None, profile: str
 
 def _notes(old: Side, new: Side, store: ArtifactStore) -> tuple[str, ...]:
     """Say which references, as they stood and stand, mean another version than they did at the release."""
-    from evalstore.release.acceptances import read_base_terms
-    from evalstore.release.drift import describe_moved_references
+    from evalstore.status.acceptances import read_base_terms
+    from evalstore.status.drift import describe_moved_references
 
     name = old.artifact.name
     if not (old.release and new.working and new.name == f"{name}@worktree"):
@@ -131,16 +131,16 @@ def _measured(run: str, sides: tuple[Side, Side], settings: Settings, store: Art
 
 def _subject(side: Side, store: ArtifactStore) -> ChangeSide:
     from evalstore.audits import ChangeSide
-    from evalstore.model import questions_of
+    from evalstore.model import iterate_questions
 
     load = _load(store, working=side.working)
     if _is_file(side.name):
-        return ChangeSide(side.artifact, load, lambda: questions_of(side.artifact.value))
+        return ChangeSide(side.artifact, load, lambda: iterate_questions(side.artifact.value))
     return ChangeSide(side.artifact, load, lambda: store.read_questions(side.name))
 
 
 def _load(store: ArtifactStore, *, working: bool) -> Callable[[str], Artifact]:
-    from evalstore.release.standing import make_working_loader
+    from evalstore.status.comparison import make_working_loader
 
     return make_working_loader(store) if working else store.load
 
@@ -151,7 +151,7 @@ def _terms(old: Side, new: Side, store: ArtifactStore | None, profile: str | Non
     asked = Profile(profile) if profile else None
     if store is None:
         return ComparisonSettings(asked or Profile.SCORE)
-    from evalstore.release.acceptances import read_store_terms
+    from evalstore.status.acceptances import read_store_terms
 
     ruling = read_store_terms(store, datetime.now(UTC).date(), asked)
     same = old.artifact.name == new.artifact.name

@@ -21,6 +21,6 @@ def command(settings: Settings, rule: str) -> None:
 
     RULE is the id of any finding: of diff, validate, verify or status.
     """
-    from evalstore.catalogue import explain
+    from evalstore.catalogue import explain_rule
 
-    settings.emit(explain(rule))
+    settings.emit(explain_rule(rule))

@@ -66,7 +66,7 @@ MODES: Mapping[str, Callable[[Settings, tuple[str, ...]], ExitCode]] = {"textcon
 
 
 def _spelled(data: bytes) -> str:
-    from evalstore.diff.normal import normalise_artifact
+    from evalstore.diff.normal_form import normalise_artifact
 
     value = normalise_artifact(read_side(data, "").artifact.value)
     return readable(data) if value is None else "\n".join(outline(value, 0))

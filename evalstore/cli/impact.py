@@ -24,7 +24,7 @@ def command(settings: Settings, ref: str) -> None:
     Without a pin, whatever working files refer to it; with one, the working files and the releases that mean exactly
     that version. Of every reference: where it stands, and if a next release would move it.
     """
-    from evalstore.impact import find_impact
+    from evalstore.references import find_impact
 
     with settings.store() as store:
         settings.emit(find_impact(store, ref))

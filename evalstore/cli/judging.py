@@ -17,7 +17,7 @@ from evalstore.cli.streams import shows_bars
 from evalstore.errors import EvalstoreError, ExitCode
 
 if TYPE_CHECKING:
-    from evalstore.judging import Judges, CallPlan
+    from evalstore.judging import CallPlan, Judges
     from evalstore.model import JudgeReply
 
 _F = TypeVar("_F", bound=Callable[..., Any])

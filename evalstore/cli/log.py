@@ -29,7 +29,7 @@ def command(settings: Settings, ref: str, *, short: bool, all_: bool) -> None:
     which one could move. A release that cannot be read says why, and stops nothing.
     """
     from evalstore.model import parse_ref
-    from evalstore.release.track import COMPARED_LIMIT, read_release_log
+    from evalstore.status.release_log import COMPARED_LIMIT, read_release_log
 
     if short and all_:
         raise UsageError("--short and --all contradict each other")

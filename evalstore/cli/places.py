@@ -29,7 +29,7 @@ def locator(directory: Path) -> Callable[[str], str]:
 
 
 def _folders(directory: Path) -> list[Path]:
-    from evalstore.store.locate import resolve_folder, find_root, find_top
+    from evalstore.store.locate import find_root, find_top, resolve_folder
 
     try:
         start = resolve_folder(directory)

@@ -14,6 +14,6 @@ def command(settings: Settings) -> None:
 
     A level holds unless a decider proves that nothing moves; the rules that take each other back are mirrors.
     """
-    from evalstore.catalogue import catalogue
+    from evalstore.catalogue import list_rules
 
-    settings.emit(catalogue())
+    settings.emit(list_rules())

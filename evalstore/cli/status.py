@@ -29,7 +29,7 @@ def command(settings: Settings, *, check: bool, profile: str | None) -> ExitCode
     so are acceptances that ended or that no change needs any more.
     """
     from evalstore.diff import Profile
-    from evalstore.release import read_status
+    from evalstore.status import read_status
 
     with settings.store() as store:
         result = read_status(store, today=datetime.now(UTC).date(), profile=Profile(profile) if profile else None)

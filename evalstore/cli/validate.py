@@ -63,7 +63,7 @@ def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCod
 
 def _pending(store: ArtifactStore | None, sources: list[Source]) -> Pending | None:
     """Return which acceptances a change needs; None where no acceptance is validated, or nothing can be compared."""
-    from evalstore.release import read_status
+    from evalstore.status import read_status
     from evalstore.validation import ACCEPTED
 
     if store is None or store.root is None or not any(source.path == ACCEPTED for source in sources):
@@ -81,7 +81,7 @@ def _home(root: Path | None, sources: list[Source]) -> Path | None:
 
 
 def _root(folder: Path) -> Path | None:
-    from evalstore.store.locate import resolve_folder, find_enclosing_store
+    from evalstore.store.locate import find_enclosing_store, resolve_folder
 
     return find_enclosing_store(resolve_folder(folder))
 

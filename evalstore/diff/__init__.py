@@ -13,20 +13,20 @@ from evalstore.diff.findings import (
     Side,
     Witness,
 )
-from evalstore.diff.terms import LEVELS, ComparisonSettings, read_comparison_settings
+from evalstore.diff.settings import LEVELS, ComparisonSettings, read_comparison_settings
 
 __all__ = [
     "LEVELS",
     "AcceptedLevel",
     "Certainty",
+    "ComparisonSettings",
     "Diff",
     "DiffFinding",
     "Direction",
-    "RunMeasurement",
     "MovedOutput",
     "Profile",
+    "RunMeasurement",
     "Side",
-    "ComparisonSettings",
     "Witness",
     "compare",
     "read_comparison_settings",

@@ -7,7 +7,7 @@ from itertools import chain, islice, product
 
 from evalstore.diff.change import Change
 from evalstore.diff.kinds import KINDS, LONGEST_TEXT
-from evalstore.diff.state import CheckState
+from evalstore.diff.rubric_state import CheckState
 from evalstore.documents import canonical
 
 _TRIED = 400
@@ -50,13 +50,15 @@ def _told(change: Change) -> list[str]:
 
 def _json(mine: list[CheckState], others: list[CheckState]) -> list[str]:
     """Return JSON for the first check that reads it, unless that is the changed one: an output has room for no more."""
-    from evalstore.diff.deciders.schema_edits import outputs_of
-    from evalstore.schema_inclusion.compare import instances_of
+    from evalstore.diff.deciders.schema_edits import list_outputs
+    from evalstore.schema_inclusion import find_instances
 
     asks = [check for check in (*mine, *others) if check.params.get("schema") is not None]
     if not asks or asks[0] in mine or len(text := canonical(asks[0].params["schema"])) > _SCHEMA:
         return []
-    return [output for value in instances_of(text) for output in reversed(outputs_of(value, asks[0].params["extract"]))]
+    return [
+        output for value in find_instances(text) for output in reversed(list_outputs(value, asks[0].params["extract"]))
+    ]
 
 
 def _joined(parts: Iterable[str]) -> str:

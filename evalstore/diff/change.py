@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from evalstore.diff.findings import Certainty, Diff, Direction
-from evalstore.diff.state import CheckState, RubricState
+from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
 from evalstore.versions import Bump
 

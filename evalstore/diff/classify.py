@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, Proof, Scope
-from evalstore.diff.direction import EITHER, NONE, flip_direction, lift_directions, bound_share
+from evalstore.diff.direction import EITHER, NONE, bound_share, flip_direction, lift_directions
 from evalstore.diff.findings import Certainty, Diff, Direction, Profile
-from evalstore.diff.plain import list_differences, describe_value
-from evalstore.diff.refs import bound_imported_shift, join_imported_directions
+from evalstore.diff.plain_data import describe_value, list_differences
+from evalstore.diff.references import bound_imported_shift, join_imported_directions
 from evalstore.diff.rules import RULES
 from evalstore.documents import json_pointer
 from evalstore.versions import Bump

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.changes.document import DatasetRows, find_changes, find_spelling_change
+from evalstore.diff.changes.by_kind import DatasetRows, find_changes, find_spelling_change
 from evalstore.diff.classify import classify
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.document import ComparedDocument, read_document
 from evalstore.diff.findings import Diff, DiffFinding, Direction, Profile
-from evalstore.diff.fingerprint import number_duplicates, fingerprint_edit, cover_children
-from evalstore.diff.readers import ReferenceReaders
-from evalstore.diff.refs import ArtifactLoader, import_reference
-from evalstore.diff.terms import ComparisonSettings, adjust_level, apply_declarations
+from evalstore.diff.fingerprint import cover_children, fingerprint_edit, number_duplicates
+from evalstore.diff.question_references import ReferenceReaders
+from evalstore.diff.references import ArtifactLoader, import_reference
+from evalstore.diff.settings import ComparisonSettings, adjust_level, apply_declarations
 from evalstore.diff.witness import Replay
 from evalstore.documents import json_pointer
 from evalstore.model import Artifact
-from evalstore.versions import Bump, find_version, bump_version
+from evalstore.versions import Bump, bump_version, find_version
 
 _DEPTH = 4
 

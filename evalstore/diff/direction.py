@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from evalstore.diff.findings import Direction
-from evalstore.diff.state import CheckState, RubricState
+from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
 
 NONE, STRICTER, LOOSER, EITHER = Direction.NONE, Direction.STRICTER, Direction.LOOSER, Direction.EITHER

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalstore.diff.findings import Side
-from evalstore.diff.plain import make_plain
+from evalstore.diff.plain_data import make_plain
 from evalstore.documents import Pointer, digest
 from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Kind

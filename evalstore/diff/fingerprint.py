@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.diff.change import Change
 from evalstore.diff.findings import DiffFinding
 from evalstore.documents import Pointer, canonical, digest
-from evalstore.model import check_ids
+from evalstore.model import list_check_ids
 
 _LENGTH = 16
 _NAME_KEYS = ("id", "name", "judge_prompt_ref")
@@ -69,7 +69,7 @@ def _name_item(items: Any, index: int, key: str | int) -> str:
     item = _get_child(items, index)
     if isinstance(item, dict):
         if key == "checks":
-            return check_ids(items)[index]
+            return list_check_ids(items)[index]
         return next((canonical([name, item[name]]) for name in _NAME_KEYS if name in item), str(index))
     # An item that is no mapping is its own name: where in the list it stands is another edit.
     return str(index) if item is None or isinstance(item, list) else canonical(item)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, product
 
+from evalstore.diff.candidate_records import build_records
 from evalstore.diff.candidates import candidates
 from evalstore.diff.change import Change
 from evalstore.diff.findings import Witness
 from evalstore.diff.kinds import KINDS
-from evalstore.diff.plain import make_plain
-from evalstore.diff.records import build_records
-from evalstore.diff.refs import ArtifactLoader
-from evalstore.diff.state import CheckState, RubricState, read_rubric
+from evalstore.diff.plain_data import make_plain
+from evalstore.diff.references import ArtifactLoader
+from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
 from evalstore.documents import canonical
 from evalstore.errors import EvalstoreError
 from evalstore.model import CheckResult, Output, RubricResult, Sample, UnscoredReason

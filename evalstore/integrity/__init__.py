@@ -1,7 +1,6 @@
 """Whether releases are still what was released: against their files, the ledgers at HEAD, and evalstore.lock."""
 
-from evalstore.integrity.lock import lock
-from evalstore.integrity.values import LockedRef, LockResult, Verification
-from evalstore.integrity.verify import check_lock, verify
+from evalstore.integrity.lock import LockedRef, LockResult, lock
+from evalstore.integrity.verify import Verification, check_lock, verify
 
 __all__ = ["LockResult", "LockedRef", "Verification", "check_lock", "lock", "verify"]

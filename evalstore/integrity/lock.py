@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
 from evalstore.files import read_below, sweep_below, write_below
-from evalstore.integrity.ledgers import describe_rewrite
-from evalstore.integrity.references import walk_references
-from evalstore.integrity.values import LockedRef, LockResult
+from evalstore.integrity.records import describe_rewrite
 from evalstore.model import PinType, Ref, parse_ref
 from evalstore.model.lock import LIMIT, LOCK_FILE, Lock, LockedLedger, LockEntry, write_lock
+from evalstore.references.reading import walk_references
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.resolve import resolve_unlocked
 from evalstore.transactions.locking import lock_repository
+
+
+@dataclass(frozen=True, slots=True)
+class LockedRef:
+    """One reference as it is locked; `previous` is the version that it was locked at before, None when it was not."""
+
+    ref: str
+    version: str
+    previous: str | None
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LockResult:
+    """A lock as it was written: `written` is false when the file was so already; `removed` is referred to no more."""
+
+    path: str
+    written: bool
+    refs: tuple[LockedRef, ...]
+    removed: tuple[str, ...]
+    ledgers: int
+
 
 _FIXED = frozenset({PinType.EXACT, PinType.WORKTREE})
 

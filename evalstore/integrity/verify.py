@@ -3,24 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
-from evalstore.integrity.ledgers import check_ledger, check_rewritten, report_untagged_line
-from evalstore.integrity.books import ReleaseRecords
-from evalstore.integrity.locked import LockBlock, check_block, find_expected_tag, read_lock_blocks, report_untagged_block
-from evalstore.integrity.references import walk_references
-from evalstore.integrity.releases import check_release
+from evalstore.integrity.lock_blocks import (
+    LockBlock,
+    check_block,
+    find_expected_tag,
+    read_lock_blocks,
+    report_untagged_block,
+)
+from evalstore.integrity.records import ReleaseRecords, check_ledger, check_rewritten, report_untagged_line
 from evalstore.integrity.rules import make_finding
-from evalstore.integrity.tags import TagListing, list_tag_refs
-from evalstore.integrity.values import Verification
-from evalstore.model import Finding, Ref, parse_ref
+from evalstore.integrity.tags import TagListing, check_release, list_tag_refs
+from evalstore.model import Finding, Ref, Severity, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
+from evalstore.references.reading import walk_references
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.resolve import build_unknown_error
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Version, find_version
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was looked at by which command, and every finding; a note (severity info) is nothing against it."""
+
+    releases: int
+    ledgers: int
+    locked: int
+    findings: tuple[Finding, ...]
+    command: str = "verify"
+
+    @property
+    def ok(self) -> bool:
+        """Whether all that was looked at is what was released."""
+        return all(finding.severity is Severity.INFO for finding in self.findings)
+
 
 ReleaseFilter = Callable[[str, Version | None], bool]
 ExpectedTags = Mapping[str, Callable[[], Finding]]  # by the name of the tag that should be there

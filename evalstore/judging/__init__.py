@@ -1,11 +1,11 @@
 """Judges that really run: what is asked of whom, at once and never twice."""
 
-from evalstore.judging.asking import Failures, ask_all
-from evalstore.judging.cache import ReplyCache
+from evalstore.judging.call_plan import CallGroup, CallPlan, CallQueue
+from evalstore.judging.dispatch import Failures, ask_all
 from evalstore.judging.endpoint import Endpoint
-from evalstore.judging.panel import NOT_KEPT, Judges, JudgeSession, open_session
-from evalstore.judging.plan import CallGroup, CallPlan, CallQueue
+from evalstore.judging.reply_cache import ReplyCache
 from evalstore.judging.response import REFUSAL_FINISH
+from evalstore.judging.session import NOT_KEPT, Judges, JudgeSession, open_session
 
 __all__ = [
     "NOT_KEPT",

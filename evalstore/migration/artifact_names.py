@@ -20,6 +20,7 @@ from evalstore.runs.kept import FOLDER, KEPT, apart_name, kept_name, stem_of
 
 # Leaves room for a digest or a number within the 64 characters of an id.
 SLUG_LIMIT = 48
+REF_KEYS = frozenset({"rubric_ref", "judge_prompt_ref"})
 
 
 def make_slug(text: str) -> str:
@@ -76,9 +77,6 @@ def make_id(name: str) -> str:
     return name if is_id(name) else f"n_{name}"
 
 
-REF_KEYS = frozenset({"rubric_ref", "judge_prompt_ref"})
-
-
 class _ArtifactRecord(NamedTuple):
     """An artifact of this migration: the digest of its content (empty where it is never shared), and its source file."""
 
@@ -127,22 +125,22 @@ class ArtifactBatch:
     file: str
     names: ArtifactNames
     notes: list[str] = field(default_factory=list)
-    fresh: list[ArtifactDraft] = field(default_factory=list)
-    renamed: dict[str, str] = field(default_factory=dict)
+    new_drafts: list[ArtifactDraft] = field(default_factory=list)
+    new_refs: dict[str, str] = field(default_factory=dict)
 
     def add(self, draft: ArtifactDraft, *, unshared: bool = False) -> ArtifactDraft:
         """Return a draft under its final id; an `unshared` one gets an id of its own. Add its references first."""
-        renamed = replace(draft, value=_rename_refs(draft.value, self.renamed))
+        renamed = replace(draft, value=_rename_refs(draft.value, self.new_refs))
         identity = [draft.version, select_scoring_part(draft.kind, renamed.value), renamed.value.get("x_unmapped")]
         content = "" if unshared else digest(identity)
         final = replace(renamed, id=self._choose_id(draft, content))
         if final.id != draft.id:
             file = self.names.records[_make_key(draft)].file
             self.notes.append(f"{draft.id} is the {draft.kind} of {file}, this one is {final.id}")
-        self.renamed[draft.ref] = final.ref
+        self.new_refs[draft.ref] = final.ref
         if _make_key(final) not in self.names.records:
             self.names.records[_make_key(final)] = _ArtifactRecord(content, self.file)
-            self.fresh.append(final)
+            self.new_drafts.append(final)
         return final
 
     def _choose_id(self, draft: ArtifactDraft, content: str) -> str:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from evalstore.documents import Document
-from evalstore.errors import EvalstoreError, RefError, RefusedError
+from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
 from evalstore.files import read_below, write_below
+from evalstore.migration.artifact_source import ArtifactSource
 from evalstore.migration.extraction import LegacySource, find_companion_files
-from evalstore.migration.kept import export_runs
-from evalstore.migration.opened import parse_whole, render_legacy
+from evalstore.migration.legacy_files import parse_whole, render_legacy
 from evalstore.migration.outcome import ExportedFile, ExportResult
-from evalstore.migration.readers import are_files_runs, keeps_remainder, restore_companions, restore_source, run_reader
-from evalstore.migration.retold import check_unchanged
-from evalstore.migration.shelf import ArtifactSource
+from evalstore.migration.readers import has_run_files, keeps_remainder, restore_companions, restore_source, run_reader
+from evalstore.migration.round_trip import check_unchanged
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Kind, Ref, parse_ref
+from evalstore.runs.kept import FOLDER, KEPT, came_from
 
 _MAPPED_KEYS = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
 _LIMIT = 64 << 20
-_ONLY = "only what came from this format can be given back in it"
+_ORIGIN_HINT = "only what came from this format can be given back in it"
 
 
 def export(
@@ -38,33 +39,30 @@ def export(
     express.
     """
     table = load_tables(to)[0]
-    with ArtifactSource.open(Path(store)) as shelf:
+    with ArtifactSource.open(Path(store)) as artifacts:
         names = [refs] if isinstance(refs, str) else refs
-        files = export_runs(names, table, shelf) if are_files_runs(table) else _export_datasets(names, table, shelf)
+        files = _export_runs(names, table, artifacts) if has_run_files(table) else _export_datasets(names, table, artifacts)
     _refuse_twins(files)
     if out is not None:
         _write_files(Path(out), files)
     return ExportResult(to, files, None if out is None else str(out))
 
 
-def _export_datasets(names: Iterable[str], table: FormatTable, shelf: ArtifactSource) -> tuple[ExportedFile, ...]:
-    refs = [_main_ref(text, table) for text in names] or shelf.list_refs_of_format(table.format)
+def _export_datasets(names: Iterable[str], table: FormatTable, artifacts: ArtifactSource) -> tuple[ExportedFile, ...]:
+    refs = [_parse_main_ref(text, table) for text in names] or artifacts.list_refs_of_format(table.format)
     if not refs:
         raise RefError(
             f"no dataset here came from {table.format}", hint="name the datasets: evalstore export --to … dataset/x"
         )
-    exports = [_export_valid(ref, table, shelf) for ref in refs]
+    exports = [_export_valid(ref, table, artifacts) for ref in refs]
     mains = [main for main, *_ in exports]
-    companions = {
-        (file.file, file.text): file for _, *others in exports for file in others
-    }  # one file, for all that name it
-    return (
-        *mains,
-        *(file for key, file in companions.items() if key not in {(main.file, main.text) for main in mains}),
-    )
+    # Several suites may name the same companion file: it is exported once.
+    main_keys = {(main.file, main.text) for main in mains}
+    companions = {(file.file, file.text): file for _, *others in exports for file in others}
+    return (*mains, *(file for key, file in companions.items() if key not in main_keys))
 
 
-def _main_ref(text: str, table: FormatTable) -> Ref:
+def _parse_main_ref(text: str, table: FormatTable) -> Ref:
     ref = parse_ref(text)
     if ref.kind is not Kind.DATASET and not keeps_remainder(table):
         raise RefError(f"{text} is a {ref.kind}; an export begins with a dataset", hint="its rubrics come with it")
@@ -76,9 +74,9 @@ def _main_ref(text: str, table: FormatTable) -> Ref:
 _MALFORMED = (AttributeError, LookupError, TypeError, ValueError, StopIteration, RuntimeError)
 
 
-def _export_valid(ref: Ref, table: FormatTable, shelf: ArtifactSource) -> list[ExportedFile]:
+def _export_valid(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list[ExportedFile]:
     try:
-        files = _export_ref(ref, table, shelf)
+        files = _export_ref(ref, table, artifacts)
     except _MALFORMED:
         files = []
     if not files or not all(isinstance(file.file, str) and "\0" not in file.file for file in files):
@@ -87,15 +85,15 @@ def _export_valid(ref: Ref, table: FormatTable, shelf: ArtifactSource) -> list[E
     return files
 
 
-def _export_ref(ref: Ref, table: FormatTable, shelf: ArtifactSource) -> list[ExportedFile]:
+def _export_ref(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list[ExportedFile]:
     if keeps_remainder(table):
-        return _export_remainder(ref, table, shelf)
-    dataset, questions = shelf.load_dataset(ref)
+        return _export_remainder(ref, table, artifacts)
+    dataset, questions = artifacts.load_dataset(ref)
     source = dataset.value.get("x_source", {})
     if source.get("format", table.format) != table.format:
         raise RefusedError(f"{ref} came from {source['format']}, not from {table.format}")
     refs = {question.rubric_ref for question in questions if question.rubric_ref}
-    rubrics = {text: shelf.load_artifact(parse_ref(text)).value for text in refs}
+    rubrics = {text: artifacts.load_artifact(parse_ref(text)).value for text in refs}
     main = dataset.value | {"questions": [question.row for question in questions]}
     text = render_legacy(restore_source(main, rubrics, table), ".json")
     left_out = [f"{ref.name}: {key}" for key in _list_lost_keys(dataset.value)]
@@ -106,21 +104,21 @@ def _export_ref(ref: Ref, table: FormatTable, shelf: ArtifactSource) -> list[Exp
     return [ExportedFile(file, f"{ref.name}@{dataset.version}", text, tuple(left_out))]
 
 
-def _export_remainder(ref: Ref, table: FormatTable, shelf: ArtifactSource) -> list[ExportedFile]:
+def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list[ExportedFile]:
     """Restore a source and its companion files from the remainder, and check that they still mean what the store says."""
-    main, questions = shelf.load_dataset(ref) if ref.kind is Kind.DATASET else (shelf.load_artifact(ref), [])
+    main, questions = artifacts.load_dataset(ref) if ref.kind is Kind.DATASET else (artifacts.load_artifact(ref), [])
     source = main.value.get("x_source", {})
     if source.get("format") != table.format or "kept" not in source:
-        raise RefusedError(f"{ref} did not come from {table.format}", hint=_ONLY)
+        raise RefusedError(f"{ref} did not come from {table.format}", hint=_ORIGIN_HINT)
     if new_ids := [question.id for question in questions if "x_source" not in question.row]:
-        raise RefusedError(f"{new_ids[0]}: it was added since {ref.name} was migrated", hint=_ONLY)
+        raise RefusedError(f"{new_ids[0]}: it was added since {ref.name} was migrated", hint=_ORIGIN_HINT)
     whole = main.value | ({"questions": [question.row for question in questions]} if questions else {})
     text = render_legacy(restore_source(whole, {}, table), source["file"])
     document = parse_whole(text.encode(), source["file"])
     companions = {path: Document(path, "", value, {}, {}) for path, value in restore_companions(whole, table).items()}
     legacy = LegacySource(document, source["file"], source["sha256"], companions.get, source["dialect"])
     extraction = run_reader(legacy, table)
-    check_unchanged(extraction, main, questions, shelf.load_artifact)
+    check_unchanged(extraction, main, questions, artifacts.load_artifact)
     broken = [item for item in main.value.get("x_unmapped", ()) if "line" in item]
     left_out = tuple(f"{ref.name}: line {item['line']} of the source, {item['reason']}" for item in broken)
     name = f"{ref.name}@{main.version}"
@@ -162,3 +160,56 @@ def _is_different(out: Path, file: ExportedFile) -> bool:
         return False
     except (OSError, EvalstoreError):
         return True
+
+
+def _export_runs(refs: Iterable[str], table: FormatTable, artifacts: ArtifactSource) -> tuple[ExportedFile, ...]:
+    """Return stored runs byte by byte: those named by path or by an artifact that came from them, else all below `runs/`.
+
+    A run is a record: later edits of the questions that came from it do not change it.
+    """
+    if artifacts.root is None:
+        raise RefError("a bare repository has no runs", hint="export from a checkout")
+    paths = [_find_run_path(text, table, artifacts) for text in refs] or sorted(_walk_runs(artifacts.root, FOLDER))
+    if not paths:
+        raise RefError(
+            f"no run lies here in {FOLDER}/", hint="`evalstore migrate` and `evalstore score` put them there"
+        )
+    return tuple(_export_run(artifacts.root, path) for path in dict.fromkeys(paths))
+
+
+def _find_run_path(text: str, table: FormatTable, artifacts: ArtifactSource) -> str:
+    if KEPT.fullmatch(text):
+        return text
+    ref = parse_ref(text)
+    artifact = artifacts.load_dataset(ref)[0] if ref.kind is Kind.DATASET else artifacts.load_artifact(ref)
+    source = artifact.value.get("x_source", {})
+    path = source.get("run")
+    if source.get("format") != table.format or not isinstance(path, str) or not KEPT.fullmatch(path):
+        raise RefusedError(f"{ref} did not come from {table.format}", hint=_ORIGIN_HINT)
+    return path
+
+
+def _export_run(root: Path, path: str) -> ExportedFile:
+    file = came_from(path)
+    if "\0" in file or ".." in PurePosixPath(file).parts or file.startswith("/"):
+        raise RefusedError(f"{path} is no name that a migration gives", hint="rename it, or name what to export")
+    try:
+        return ExportedFile(file, path, read_below(root, path, _LIMIT).decode())
+    except UnicodeDecodeError:
+        raise RefusedError(f"{path} is not UTF-8") from None
+
+
+def _walk_runs(root: Path, folder: str) -> Iterator[str]:
+    try:
+        with os.scandir(root / folder) as entries:
+            children = list(entries)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise LoadError(f"{folder} cannot be listed: {error.strerror}") from None
+    for entry in children:
+        path = f"{folder}/{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk_runs(root, path)
+        elif entry.is_file(follow_symlinks=False) and KEPT.fullmatch(path):
+            yield path

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Document, Pointer
-from evalstore.migration.opened import BrokenLine
+from evalstore.migration.legacy_files import BrokenLine
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.model import Kind
 
@@ -53,6 +53,20 @@ class ArtifactDraft:
 def make_judge_draft(judge: Mapping[str, Any]) -> ArtifactDraft:
     """Return the draft of a judge of a table."""
     return ArtifactDraft(Kind.JUDGE, judge["id"], {key: item for key, item in judge.items() if key != "id"})
+
+
+# The variable that stands for two opening braces of foreign text in a judge template.
+BRACES: Mapping[str, str] = {"braces": "{{"}
+
+
+def escape_braces(text: str) -> str:
+    """Return a text for a judge template: `{{` becomes the variable `braces`, so that foreign text is never a tag."""
+    return text.replace("{{", "{{ braces }}")
+
+
+def find_template_variables(template: str) -> dict[str, str]:
+    """Return the variables that a check must set for a template made with `escape_braces`."""
+    return dict(BRACES) if "{{ braces }}" in template else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +125,11 @@ class Extraction:
     drafts: tuple[ArtifactDraft, ...] = ()
     notes: tuple[MigrationNote, ...] = ()
     is_run: bool = False
+
+    @property
+    def usable_cases(self) -> list[LegacyCase]:
+        """The cases that become a question or a rubric."""
+        return [case for case in self.cases if not case.is_set_aside]
 
 
 def find_companion_files(extraction: Extraction, companions: Mapping[str, Document], file: str) -> dict[str, str]:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from evalstore.errors import ConflictError, RefusedError
+from evalstore.errors import RefusedError
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.plan import SourcePlan
-from evalstore.migration.planned_writes import TextSpool, plan_file, read_current
-from evalstore.migration.reading import MigrationOptions, SourceResult, read_sources
+from evalstore.migration.planned_writes import TextSpool, plan_file, read_current, refuse_changes, refuse_late_files
+from evalstore.migration.source_results import MigrationOptions, SourceResult, read_sources
 from evalstore.migration.sources import LegacyFile, find_sources
+from evalstore.migration.staging import StagedWrites, open_stage
 from evalstore.migration.table import check_dialect, check_dialect_use, load_tables
-from evalstore.migration.write import StagedWrites, open_stage
 from evalstore.store.locate import is_git_directory
 
 
@@ -40,29 +39,26 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     """
     root, tables = _open_root(into), load_tables(format)
     check_dialect(dialect, tables)
-    given_paths = (
-        [paths] if isinstance(paths, Path | str) else paths
-    )  # a text is iterable too: "/" would be its first path
-    sources = find_sources(map(Path, given_paths), root)
+    # A str is iterable too: "/" would be the first of its paths.
+    all_paths = [paths] if isinstance(paths, Path | str) else paths
+    sources = find_sources(map(Path, all_paths), root)
     results: list[SourceResult] = []
     files: list[PlannedFile] = []
-    stage_or_none: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else open_stage(root)
-    with stage_or_none as stage:
+    open_: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else open_stage(root)
+    with open_ as stage:
         diffs = None if stage else TextSpool()
-        terms = MigrationOptions(
-            tables, ArtifactNames(), partial(read_current, root), forced=format is not None, dialect=dialect
-        )
-        for result in read_sources(watch(sources), terms):
+        read = partial(read_current, root)
+        options = MigrationOptions(tables, ArtifactNames(), read, is_forced=format is not None, dialect=dialect)
+        for result in read_sources(watch(sources), options):
             files += _plan_files(result.plan, root, stage=stage, diffs=diffs)
             source = replace(result.source, entries=len(result.plan.entries))
-            results.append(
-                replace(result, source=source, plan=SourcePlan({}, result.plan.entries))
-            )  # the texts are on disk: free the memory
+            # The texts are on disk by now: a plan without them keeps memory flat.
+            results.append(replace(result, source=source, plan=SourcePlan({}, result.plan.entries)))
         results.sort(key=lambda result: result.source.file)
         check_dialect_use(dialect, {result.source.format for result in results} - {None}, tables)
         if stage:
-            _refuse_changes(files, force=force)
-            _refuse_new_conflicts(files, root)
+            refuse_changes(files, force=force)
+            refuse_late_files(files, root)
             stage.commit()
     return MigrationReport(
         sources=tuple(result.source for result in results if not result.skipped),
@@ -88,22 +84,3 @@ def _plan_files(
         if stage and file.state is not FileState.UNCHANGED:
             stage.add(path, text.new.encode())
         yield file
-
-
-def _refuse_changes(files: Iterable[PlannedFile], *, force: bool) -> None:
-    changed = sorted(file.path for file in files if file.state is FileState.CHANGED)
-    if changed and not force:
-        sentence = "1 file differs" if len(changed) == 1 else f"{len(changed)} files differ"
-        raise RefusedError(
-            f"{sentence} from what would be written, so nothing is: {', '.join(changed)}",
-            hint="--dry-run shows the differences, --force overwrites",
-        )
-
-
-def _refuse_new_conflicts(files: Iterable[PlannedFile], root: Path) -> None:
-    """Raise `ConflictError` for a planned new file that another process created since it was planned."""
-    path = next(
-        (file.path for file in files if file.state is FileState.NEW and os.path.lexists(root / file.path)), None
-    )
-    if path:
-        raise ConflictError(f"{path} was made while the sources were read, so nothing is written", hint="try again")

@@ -140,6 +140,11 @@ class ExportResult:
     out: str | None = None
 
 
+def rate_losses(losses: Iterable[object]) -> MigrationOutcome:
+    """Return the outcome of a case that became a question or a rubric: lossy if anything of it is lost."""
+    return MigrationOutcome.LOSSY if any(True for _ in losses) else MigrationOutcome.MIGRATED
+
+
 def find_worst_outcome(outcomes: Iterable[MigrationOutcome]) -> MigrationOutcome:
     """Return the worst of several outcomes; `migrated` for none."""
     return max(outcomes, key=list(MigrationOutcome).index, default=MigrationOutcome.MIGRATED)

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalstore.documents import Document, Pointer, json_pointer
-from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.errors import EvalstoreError
 from evalstore.migration.artifact_names import ArtifactBatch, ArtifactNames
-from evalstore.migration.drafting import SourceContext, build_dataset, list_usable_cases, name_drafts, value_of
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
-from evalstore.migration.fold import is_same_data
+from evalstore.migration.legacy_files import BrokenLine
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome
 from evalstore.migration.planned_writes import (
     PlannedText,
@@ -21,8 +20,10 @@ from evalstore.migration.planned_writes import (
     render_text,
     split_artifact,
 )
-from evalstore.migration.readers import restore_companions, restore_source
+from evalstore.migration.remainder import encode_keys, find_case_remainder, find_root_remainder
+from evalstore.migration.round_trip import check_restorable
 from evalstore.migration.table import FormatTable
+from evalstore.runs.kept import came_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,23 @@ class SourcePlan:
     target: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """One source with its table, what its reader extracted, and the companion files that were read with it."""
+
+    extraction: Extraction
+    legacy: LegacySource
+    table: FormatTable
+    companions: Mapping[str, Document]
+
+
 def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
     extraction: Extraction,
     legacy: LegacySource,
     table: FormatTable,
     names: ArtifactNames,
     *,
-    beside: Mapping[str, Document],
+    companions: Mapping[str, Document],
     read_current: ReadCurrent,
 ) -> SourcePlan:
     """Return the files of a source's artifacts that no earlier source made; no file where all cases are refused.
@@ -48,22 +59,24 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
     `companions` are the documents that were read with it, by the path by which it names them. `read_current` returns
     the text that the store has at a path: a file with the same meaning stays byte for byte.
     """
-    if not extraction.is_run and not list_usable_cases(extraction):
+    if not extraction.is_run and not extraction.usable_cases:
         entries = tuple(_list_set_aside(extraction, legacy))
         if extraction.dataset is None or any(entry.outcome is MigrationOutcome.REFUSED for entry in entries):
             return SourcePlan({}, entries)
-    context = SourceContext(extraction, legacy, table, beside)
+    context = SourceContext(extraction, legacy, table, companions)
     batch = ArtifactBatch(legacy.file, names.start_trial())
+    # Names go to a trial first: a source that is refused below must not use up any id.
     try:
-        rubrics = name_drafts(context, batch)
-        head = extraction.dataset and build_dataset(context, extraction.dataset, rubrics)
-        main = batch.add(head, own=True) if head else next(filter(None, rubrics), None)
+        rubrics = _name_drafts(context, batch)
+        head = extraction.dataset and _build_dataset(context, extraction.dataset, rubrics)
+        main = batch.add(head, unshared=True) if head else next(filter(None, rubrics), None)
         run = batch.names.claim_run_path(legacy.file, legacy.sha256) if extraction.is_run else None
-        values = {draft.ref: value_of(draft, context, run) for draft in batch.fresh}
+        values = {draft.ref: _build_value(draft, context, run) for draft in batch.new_drafts}
         if main and not run:
-            _prove(values[main.ref], {draft.ref: draft.value for draft in filter(None, rubrics)}, context)
-        size = sum(len(document.text) for document in (legacy.document, *beside.values()))
-        parts = {path: part for draft in batch.fresh for path, part in split_artifact(draft, values[draft.ref], size)}
+            pinned = {draft.ref: draft.value for draft in filter(None, rubrics)}
+            check_restorable(values[main.ref], pinned, table, {"": legacy.document, **companions})
+        size = sum(len(document.text) for document in (legacy.document, *companions.values()))
+        parts = {path: part for draft in batch.new_drafts for path, part in split_artifact(draft, values[draft.ref], size)}
         files = {path: render_text(path, part, read_current(path)) for path, part in parts.items()}
         files |= {run: keep_source_text(legacy, read_current(run))} if run else {}
     except EvalstoreError as error:
@@ -72,7 +85,7 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
         )
     names.merge_trial(batch.names)
     target = build_path(main) if main and (extraction.dataset or not run) else run
-    pairs = zip(list_usable_cases(extraction), rubrics, strict=True)
+    pairs = zip(extraction.usable_cases, rubrics, strict=True)
     case_entries = (_make_case_entry(case, rubric, target, context, batch.notes) for case, rubric in pairs)
     return SourcePlan(
         files,
@@ -124,12 +137,90 @@ def _entry_order(entry: MigrationEntry) -> tuple[str, int]:
     return entry.file, entry.line or 0
 
 
-def _prove(main: dict[str, Any], rubrics: Mapping[str, Any], context: SourceContext) -> None:
-    """Raise `RefusedError` unless the artifacts restore the source and its companions, equal as data.
+def _name_drafts(context: SourceContext, batch: ArtifactBatch) -> list[ArtifactDraft | None]:
+    """Name the judges and inner rubrics, then the rubric of each case; return the latter, one a usable case.
 
-    Runs before anything is written: the proof that nothing is lost.
+    Without a dataset or run, the first rubric stores the remainder of the file.
     """
-    restored = {"": restore_source(main, rubrics, context.table), **restore_companions(main, context.table)}
-    files = {"": context.legacy.document, **context.beside}
-    if not all(is_same_data(restored[path], document.value) for path, document in files.items()):
-        raise RefusedError("evalstore could not give it back as it is; that is a fault of evalstore, please report it")
+    for draft in context.extraction.drafts:
+        batch.add(draft)
+    rubrics = [_place_rubric(case) for case in context.extraction.usable_cases]
+    if context.extraction.dataset or context.extraction.is_run:
+        return [draft and batch.add(draft) for draft in rubrics]
+    if context.legacy.broken_lines:
+        raise context.legacy.broken_lines[0].problem
+    remainder = {"x_source": {"kept": encode_keys(context.legacy.document.value), **_fold_companions(context)}}
+    first = [draft and batch.add(replace(draft, value=draft.value | remainder), unshared=True) for draft in rubrics[:1]]
+    return first + [draft and batch.add(draft) for draft in rubrics[1:]]
+
+
+def _build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft:
+    """Return the dataset: its head, its questions with their rubrics, and the remainder of the file."""
+    cases, document = context.extraction.cases, context.legacy.document
+    own_pointers = [case.pointer for case in cases if not case.document]
+    remainder = (
+        {}
+        if context.extraction.is_run
+        else head.value.get("x_source")
+        or {"kept": find_root_remainder(document.value, own_pointers), **_fold_companions(context)}
+    )
+    questions = (
+        (case, rubric) for case, rubric in zip(context.extraction.usable_cases, rubrics, strict=True) if case.question
+    )
+    unmapped = [_describe_set_aside(case, context) for case in cases if case.is_set_aside]
+    unmapped += [_describe_broken_line(broken) for broken in context.legacy.broken_lines]
+    value = {
+        **{key: item for key, item in head.value.items() if key != "x_source"},
+        "questions": [_build_question(case, rubric, context) for case, rubric in questions],
+        "x_source": remainder,
+        **({"x_unmapped": unmapped} if unmapped else {}),
+    }
+    return replace(head, value=value)
+
+
+def _build_value(draft: ArtifactDraft, context: SourceContext, run: str | None) -> dict[str, Any]:
+    """Return an artifact's whole mapping, with its `x_source`; `run` is the path of the run that stores the source."""
+    legacy, dialect = context.legacy, context.extraction.dialect
+    file = came_from(run) if run == legacy.file else legacy.file  # the source is a stored run itself
+    origin = {"file": file, "sha256": legacy.sha256, "pointer": json_pointer(draft.pointer)}
+    origin |= {"run": run} if run else {}
+    source = {"format": context.table.format, "dialect": dialect, **origin, **draft.value.get("x_source", {})}
+    return {"id": draft.id, "version": draft.version} | draft.value | {"x_source": source}
+
+
+def _place_rubric(case: LegacyCase) -> ArtifactDraft | None:
+    rubric = case.rubric
+    return rubric if rubric is None or rubric.pointer else replace(rubric, pointer=case.pointer)
+
+
+def _fold_companions(context: SourceContext) -> dict[str, Any]:
+    remainders = {
+        path: find_root_remainder(
+            document.value, [case.pointer for case in context.extraction.cases if case.document is document]
+        )
+        for path, document in context.companions.items()
+    }
+    return {"beside": remainders} if remainders else {}
+
+
+def _build_question(case: LegacyCase, rubric: ArtifactDraft | None, context: SourceContext) -> dict[str, Any]:
+    fields = {key: item for key, item in case.question.items() if key != "x_source"}
+    head = {"id": fields["id"], "input": fields["input"], **({"rubric_ref": rubric.ref} if rubric else {})}
+    source = case.question.get("x_source")
+    if source is None:
+        source = _locate_case(case, context) | find_case_remainder(case.raw, fields, context.table.mirrors)
+    return head | fields | {"x_source": source}
+
+
+def _describe_set_aside(case: LegacyCase, context: SourceContext) -> dict[str, Any]:
+    return _locate_case(case, context) | {"reason": "; ".join(case.reasons), "value": encode_keys(case.raw)}
+
+
+def _locate_case(case: LegacyCase, context: SourceContext) -> dict[str, Any]:
+    paths = [path for path, document in context.companions.items() if document is case.document]
+    return {**({"beside": paths[0]} if paths else {}), "pointer": json_pointer(case.pointer)}
+
+
+def _describe_broken_line(broken: BrokenLine) -> dict[str, Any]:
+    line = broken.problem.place.line if broken.problem.place else None
+    return {"line": line, "reason": broken.problem.message, "value": broken.text}

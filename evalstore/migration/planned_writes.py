@@ -14,16 +14,17 @@ from typing import Any, NamedTuple
 from weakref import finalize
 
 from evalstore.documents import LINE_LIMIT, digest, read_yaml, write_row, write_yaml
-from evalstore.errors import AbsentError, LoadError, RefusedError
+from evalstore.errors import AbsentError, ConflictError, LoadError, RefusedError
 from evalstore.files import read_below
 from evalstore.migration.extraction import ArtifactDraft, LegacySource
-from evalstore.migration.fold import is_same_data
 from evalstore.migration.outcome import FileState, PlannedFile
-from evalstore.model import Kind, scoring_part
+from evalstore.migration.remainder import is_same_data
+from evalstore.model import Kind, select_scoring_part
 
 # A dataset of a larger source has its rows in a `.jsonl` file: YAML files are limited to 1 MiB.
 _ROWS_FROM = 256 << 10
 _ROWS_TO = 64 << 20
+_LIMIT = 64 << 20
 _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n"
 ReadCurrent = Callable[[str], str | None]
 
@@ -55,12 +56,9 @@ def render_text(path: str, value: Any, current: str | None) -> PlannedText:
     if path.endswith(".jsonl"):
         return _keep_line_ends(_render_rows(value), current)
     kind = Kind(path.partition("s/")[0])
-    return PlannedText(
-        current
-        if current and _has_same_meaning(current, value, kind)
-        else write_yaml(value, header=_SCHEMA.format(kind)),
-        current,
-    )
+    if current and _has_same_meaning(current, value, kind):
+        return PlannedText(current, current)
+    return PlannedText(write_yaml(value, header=_SCHEMA.format(kind)), current)
 
 
 def _render_rows(rows: Iterable[Any]) -> str:
@@ -101,7 +99,9 @@ def _has_same_meaning(text: str, value: Any, kind: Kind) -> bool:
 def _digest_content(value: Any, kind: Kind) -> str | None:
     """Return the identity of a rubric or judge: its scoring content and its remainder, whichever source it came from."""
     with suppress(AttributeError, TypeError):  # edited by hand against the schema
-        return digest([scoring_part(kind, value), value.get("x_source", {}).get("kept"), value.get("x_unmapped")])
+        return digest(
+            [select_scoring_part(kind, value), value.get("x_source", {}).get("kept"), value.get("x_unmapped")]
+        )
     return None
 
 
@@ -120,9 +120,6 @@ class TextSpool:
     def _load_text(self, start: int, size: int) -> str:
         self._file.seek(start)
         return self._file.read(size).decode("utf-8", "surrogateescape")
-
-
-_LIMIT = 64 << 20
 
 
 def read_current(root: Path, path: str) -> str | None:
@@ -145,6 +142,24 @@ def plan_file(root: Path, path: str, text: PlannedText, diffs: TextSpool | None)
     if diffs is None or state is FileState.UNCHANGED:
         return PlannedFile(path, state)
     return PlannedFile(path, state, diffs.put(_render_diff(path, old, text.new)))
+
+
+def refuse_changes(files: Iterable[PlannedFile], *, force: bool) -> None:
+    """Raise `RefusedError` where files of the store would change, unless `force` is given."""
+    changed = sorted(file.path for file in files if file.state is FileState.CHANGED)
+    if changed and not force:
+        sentence = "1 file differs" if len(changed) == 1 else f"{len(changed)} files differ"
+        raise RefusedError(
+            f"{sentence} from what would be written, so nothing is: {', '.join(changed)}",
+            hint="--dry-run shows the differences, --force overwrites",
+        )
+
+
+def refuse_late_files(files: Iterable[PlannedFile], root: Path) -> None:
+    """Raise `ConflictError` for a planned new file that another process created since it was planned."""
+    new = (file.path for file in files if file.state is FileState.NEW)
+    if path := next((path for path in new if os.path.lexists(root / path)), None):
+        raise ConflictError(f"{path} was made while the sources were read, so nothing is written", hint="try again")
 
 
 def _read_bytes(root: Path, path: str) -> bytes | None:

@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 from evalstore.documents import Document
 from evalstore.errors import LoadError, Place
 from evalstore.files import read_below, read_user_file
-from evalstore.migration.opened import SUFFIXES, parse_companion
-from evalstore.migration.write import STAGE
+from evalstore.migration.legacy_files import SUFFIXES, parse_companion
+from evalstore.migration.staging import STAGE
 from evalstore.runs.kept import came_from
 
 _LIMIT = 64 << 20
@@ -35,7 +35,9 @@ class LegacyFile:
 
     def read(self) -> bytes:
         """Return its bytes; a file that the user named may be a link, one in a folder may not."""
-        return read_below(self.root, self.relative_path, _LIMIT) if self.in_folder else read_user_file(self.path, _LIMIT)
+        return (
+            read_below(self.root, self.relative_path, _LIMIT) if self.in_folder else read_user_file(self.path, _LIMIT)
+        )
 
     @property
     def path(self) -> Path:
@@ -62,11 +64,15 @@ class LegacyFile:
 
 def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
     """Return the files of `paths`, each once, sorted by name; a file that is also named itself counts as named."""
-    files = sorted((file for path in paths for file in _list_files(path, store)), key=lambda file: file.in_folder, reverse=True)
+    files = sorted(
+        (file for path in paths for file in _list_files(path, store)), key=lambda file: file.in_folder, reverse=True
+    )
     by_path = {_make_absolute(file.path): file for file in files}
     names = {file.name for file in by_path.values()}
     copies = {name for name in names if came_from(name) in names - {name}}
-    marked = (replace(file, aside=_COPY) if file.in_folder and file.name in copies else file for file in by_path.values())
+    marked = (
+        replace(file, aside=_COPY) if file.in_folder and file.name in copies else file for file in by_path.values()
+    )
     return sorted(marked, key=lambda file: file.name)
 
 

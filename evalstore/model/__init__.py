@@ -1,21 +1,21 @@
 """The values that all packages share: references, artifacts, rubrics, judges, questions, results, findings."""
 
-from evalstore.model.artifact import COSMETIC, MALFORMED_ERRORS, Artifact, is_cosmetic, select_scoring_part
+from evalstore.model.artifact import COSMETIC_KEYS, MALFORMED_ERRORS, Artifact, is_cosmetic, select_scoring_part
 from evalstore.model.call import JudgeCall, JudgeReply
-from evalstore.model.dataset import SEEN, Question, questions_of
+from evalstore.model.dataset import INPUT_KEYS, Question, iterate_questions
 from evalstore.model.findings import Finding, Findings, Severity
-from evalstore.model.judge import Judge, ScoreType, judge_of
-from evalstore.model.outcome import CheckResult, Grade, Output, RubricResult, UnscoredReason, Verdict, decimal
-from evalstore.model.pins import Pin, check_pins, pins_of
+from evalstore.model.judge import Judge, ScoreType, read_judge
+from evalstore.model.outcome import CheckResult, Grade, Output, RubricResult, UnscoredReason, Verdict, format_decimal
+from evalstore.model.pins import Pin, find_check_pins, find_pins
 from evalstore.model.refs import Kind, PinType, Ref, is_id, parse_ref
-from evalstore.model.rubric import Check, Combine, Rubric, Scoring, check_ids, fraction, rubric_of
+from evalstore.model.rubric import Check, Combine, Rubric, Scoring, list_check_ids, fraction, rubric_of
 from evalstore.model.sample import Sample
 from evalstore.model.tools import ToolCall, call_args, call_name, read_call
 
 __all__ = [
-    "COSMETIC",
+    "COSMETIC_KEYS",
     "MALFORMED_ERRORS",
-    "SEEN",
+    "INPUT_KEYS",
     "Artifact",
     "JudgeCall",
     "Check",
@@ -43,16 +43,16 @@ __all__ = [
     "Verdict",
     "call_args",
     "call_name",
-    "check_ids",
-    "check_pins",
-    "decimal",
+    "list_check_ids",
+    "find_check_pins",
+    "format_decimal",
     "fraction",
     "is_cosmetic",
     "is_id",
-    "judge_of",
+    "read_judge",
     "parse_ref",
-    "pins_of",
-    "questions_of",
+    "find_pins",
+    "iterate_questions",
     "read_call",
     "rubric_of",
     "select_scoring_part",

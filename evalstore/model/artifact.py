@@ -10,7 +10,7 @@ from evalstore.model.refs import Kind, ArtifactIdentity
 from evalstore.versions import find_version
 
 # Keys that no executor reads; a rubric, its checks and its questions may carry them freely.
-COSMETIC = frozenset({"title", "description", "metadata", "tags", "owner"})
+COSMETIC_KEYS = frozenset({"title", "description", "metadata", "tags", "owner"})
 # The exceptions of reading a mapping that is not of the artifact's shape.
 MALFORMED_ERRORS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 _UNSCORED: dict[Kind, frozenset[str]] = {
@@ -62,7 +62,7 @@ def select_scoring_part(kind: Kind, value: dict[str, Any]) -> dict[str, Any]:
 
 def is_cosmetic(key: str) -> bool:
     """Whether no executor reads `key`: a declared cosmetic key or an `x_` extension."""
-    return key in COSMETIC or key.startswith("x_")
+    return key in COSMETIC_KEYS or key.startswith("x_")
 
 
 def _drop_cosmetic(item: Any) -> Any:

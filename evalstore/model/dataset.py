@@ -9,8 +9,8 @@ from typing import Any
 from evalstore.documents import digest
 
 # What the model saw; an edit of it moves a score through the outputs. And what else a grader may read.
-SEEN = ("input", "messages")
-REFERENCE = ("criteria", "context", "expected", "also_valid", "expected_facts", "expected_tools")
+INPUT_KEYS = ("input", "messages")
+REFERENCE_KEYS = ("criteria", "context", "expected", "also_valid", "expected_facts", "expected_tools")
 _DEFAULTS = ("rubric_ref", "bundle")
 
 
@@ -31,18 +31,18 @@ class Question:
     @property
     def input_digest(self) -> str:
         """SHA-256 over what the model saw."""
-        return self._digest(SEEN)
+        return self._digest(INPUT_KEYS)
 
     @property
     def reference_digest(self) -> str:
         """SHA-256 over what else a grader may read."""
-        return self._digest(REFERENCE)
+        return self._digest(REFERENCE_KEYS)
 
     def _digest(self, keys: tuple[str, ...]) -> str:
         return digest({key: self.row[key] for key in keys if key in self.row})
 
 
-def questions_of(value: Mapping[str, Any], rows: Iterable[Mapping[str, Any]] | None = None) -> Iterator[Question]:
+def iterate_questions(value: Mapping[str, Any], rows: Iterable[Mapping[str, Any]] | None = None) -> Iterator[Question]:
     """Yield the questions of a dataset's mapping, or of `rows` read from the file beside it."""
     defaults = {key: item for key, item in value.get("defaults", {}).items() if key in _DEFAULTS}
     for row in value.get("questions", ()) if rows is None else rows:

@@ -46,7 +46,7 @@ class Judge:
     model: Mapping[str, Any] | None = None
 
 
-def judge_of(value: Mapping[str, Any]) -> Judge:
+def read_judge(value: Mapping[str, Any]) -> Judge:
     """Read a judge from its mapping; `ValueError` where its replies could not be read as it is written."""
     for key, (type_, word) in _TYPES.items():
         if key in value and not isinstance(value[key], type_):

@@ -87,7 +87,7 @@ class RubricResult:
     reason: str = ""
 
 
-def decimal(score: Fraction) -> str:
+def format_decimal(score: Fraction) -> str:
     """Write an exact score as the nearest decimal of twelve places."""
     return exact(Decimal(round(score * 10**_PLACES)).scaleb(-_PLACES))
 

@@ -11,11 +11,11 @@ from evalstore.model.refs import Kind
 Pin = tuple[Pointer, str]
 
 
-def pins_of(kind: Kind, value: Any) -> Iterator[Pin]:
+def find_pins(kind: Kind, value: Any) -> Iterator[Pin]:
     """Yield every reference of an artifact's mapping with its pointer, in the order of the file."""
     if kind is Kind.RUBRIC:
         for index, check in _list_items(value, "checks"):
-            yield from check_pins(("checks", index), check)
+            yield from find_check_pins(("checks", index), check)
     elif kind is Kind.JUDGE:
         yield from _find_pin(("validation",), _get_key(value, "validation"), "validated_against")
     else:
@@ -24,7 +24,7 @@ def pins_of(kind: Kind, value: Any) -> Iterator[Pin]:
             yield from _find_pin(("questions", index), question, "rubric_ref")
 
 
-def check_pins(pointer: Pointer, check: Any) -> Iterator[Pin]:
+def find_check_pins(pointer: Pointer, check: Any) -> Iterator[Pin]:
     """Yield every reference of the check at `pointer`."""
     for key in ("judge_prompt_ref", "rubric_ref"):
         yield from _find_pin(pointer, check, key)

@@ -66,7 +66,7 @@ class Rubric:
 def rubric_of(value: Mapping[str, Any]) -> Rubric:
     """Read a rubric from its mapping; `ValueError` where it could not be graded as it is written."""
     scoring = value["scoring"]
-    ids = check_ids(value["checks"])
+    ids = list_check_ids(value["checks"])
     if len(set(ids)) < len(ids):
         raise ValueError("two checks have one id")
     return Rubric(
@@ -84,7 +84,7 @@ def rubric_of(value: Mapping[str, Any]) -> Rubric:
     )
 
 
-def check_ids(checks: list[Mapping[str, Any]]) -> list[str]:
+def list_check_ids(checks: list[Mapping[str, Any]]) -> list[str]:
     """Return the checks' ids in order: as written, else `<kind>`, `<kind>_2` and so on."""
     taken = {check["id"] for check in checks if "id" in check}
     names: dict[str, Iterator[str]] = {}
@@ -109,13 +109,13 @@ def fraction(number: Decimal | Fraction | float | str) -> Fraction:
     return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
 
 
-def default_threshold(kind: str) -> Fraction | None:
+def find_default_threshold(kind: str) -> Fraction | None:
     """Return the threshold of a check that writes none; None for a kind that finds it elsewhere."""
     return _THRESHOLDS.get(kind, DETERMINISTIC_THRESHOLD)
 
 
 def _read_check(id_: str, value: Mapping[str, Any]) -> Check:
-    written, default = value.get("threshold"), default_threshold(value["kind"])
+    written, default = value.get("threshold"), find_default_threshold(value["kind"])
     return Check(
         id=_require_type("id", id_, str),
         kind=_require_type("kind", value["kind"], str),

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+
+from evalstore.errors import EvalstoreError, LoadError
+from evalstore.files import open_below, read_below
+from evalstore.model import Kind, Ref
+from evalstore.references.reading import find_working_rows
+from evalstore.store import ArtifactStore, Release
+from evalstore.store.artifacts import ARTIFACT_LIMIT
 
 _NAME = rb"(?:rubric|judge|dataset)/[a-z][a-z0-9_]{0,63}(?![a-z0-9_])"
 
@@ -43,3 +51,37 @@ def scan_mentions(pieces: Iterable[bytes]) -> Mentions:
         hidden = hidden or _HIDING.search(data) is not None
         rest = data[-_OVERLAP:]
     return Mentions(frozenset(names), floating or hidden, hidden)
+
+
+_CHUNK = 1 << 20
+
+
+def scan_working_file(store: ArtifactStore, ref: Ref) -> Mentions:
+    try:
+        return scan_mentions(_read_pieces(store, ref))
+    except LoadError:
+        return ANYTHING
+
+
+def _read_pieces(store: ArtifactStore, ref: Ref) -> Iterator[bytes]:
+    if store.root is not None:
+        yield read_below(store.root, ref.path, ARTIFACT_LIMIT)
+        yield b"\n"  # what ends one file is no beginning of the next
+    if ref.kind is Kind.DATASET and (rows := find_working_rows(store, ref)):
+        yield from _read_file_pieces(store, rows)
+
+
+def _read_file_pieces(store: ArtifactStore, path: str) -> Iterator[bytes]:
+    if store.root is None:
+        return
+    with open_below(store.root, path) as file:
+        yield from iter(partial(file.read, _CHUNK), b"")
+
+
+def scan_release(store: ArtifactStore, release: Release, blob: str) -> Mentions:
+    try:
+        data = store.objects.read(blob).data
+    except EvalstoreError:
+        return ANYTHING
+    # Rows lie in another file, which is read only where it has to be.
+    return ANYTHING if release.kind is Kind.DATASET and b"rows" in data else scan_mentions([data])

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from evalstore.errors import Place, RefError
 from evalstore.files import read_below
-from evalstore.model import Artifact, Kind, Ref, is_id, parse_ref, pins_of
-from evalstore.release.moves import PinMoves
+from evalstore.model import Artifact, Kind, PinType, Ref, is_id, parse_ref, find_pins
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import ARTIFACT_LIMIT
+from evalstore.store.locate import SETTINGS_FILE
+from evalstore.store.objects import list_folder
+from evalstore.store.resolve import resolve_unlocked
+from evalstore.store.revisions import resolve_head
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> File
     places: Counter[str] = Counter()
     asked: Counter[str] = Counter()
     document, value = resolved.artifact.document, resolved.artifact.value
-    for pointer, text in pins_of(resolved.kind, value):
+    for pointer, text in find_pins(resolved.kind, value):
         if text not in first:
             first[text] = document.place(pointer)
         places[text] += 1
@@ -89,11 +92,11 @@ def _parse_ref_or_none(text: str) -> Ref | None:
 
 
 def list_references(
-    store: ArtifactStore, resolved: Resolved, moves: PinMoves | None = None
+    store: ArtifactStore, resolved: Resolved, moves: Mapping[str, str] | None = None
 ) -> Iterator[tuple[Place, Ref]]:
     """Yield every reference of an artifact, after its `moves`, and its place; a `RefError` where one cannot be read."""
     document, moved = resolved.artifact.document, moves or {}
-    for pointer, text in pins_of(resolved.kind, resolved.artifact.value):
+    for pointer, text in find_pins(resolved.kind, resolved.artifact.value):
         yield _parse_at(document.place(pointer), moved.get(text, text))
     for number, row in enumerate(store.read_rows(resolved), start=1):
         ref = row.get("rubric_ref")
@@ -124,3 +127,59 @@ def find_working_rows(store: ArtifactStore, ref: Ref) -> str | None:
     data = read_below(store.root, ref.path, ARTIFACT_LIMIT) if store.root else b""
     # The key stands in the file as it is, unless an escape hides it.
     return find_rows_path(store.load(ref)) if b"rows" in data or b"\\" in data else None
+
+
+ReferenceResolver = Callable[[Place, Ref], Resolved | None]
+
+
+def walk_references(store: ArtifactStore, resolve: ReferenceResolver) -> Iterator[tuple[Place, Ref, Resolved | None]]:
+    """Yield each reference once, with the first place that has it and what `look` says that it means.
+
+    What is found is followed: scoring by a released dataset reads the rubrics that *it* pins. A file on disk is none
+    that a lock can hold. Raises what reading the store's own files raises.
+    """
+    seen: set[str] = set()
+    waiting = deque(_list_store_references(store))
+    while waiting:
+        place, ref = waiting.popleft()
+        if str(ref) in seen or ref.type is PinType.WORKTREE:
+            continue
+        seen.add(str(ref))
+        resolved = resolve(place, ref)
+        yield place, ref, resolved
+        if resolved:
+            waiting += _drop_repeated(list_references(store, resolved), seen)
+
+
+def _list_store_references(store: ArtifactStore) -> Iterator[tuple[Place, Ref]]:
+    for ref in _list_artifacts(store):
+        yield from _drop_repeated(list_references(store, resolve_unlocked(store, ref)), set())
+    targets = store.settings.get("targets")
+    for target in targets.values() if isinstance(targets, dict) else ():
+        if isinstance(target, dict) and isinstance(text := target.get("dataset"), str):
+            yield Place(SETTINGS_FILE), _parse_target(text)
+
+
+def _list_artifacts(store: ArtifactStore) -> list[Ref]:
+    """Return the artifacts on disk, or in a bare repository those of HEAD."""
+    if store.root is not None:
+        return store.list_working_refs()
+    commit = resolve_head(store.git)
+    return [
+        Ref(kind, name[:-5], f"git:{commit}", PinType.REVISION, revision=commit)
+        for kind in Kind
+        for name in sorted(list_folder(store.objects, commit, store.prefix + kind.folder))
+        if name.endswith(".yaml") and is_id(name[:-5])
+    ]
+
+
+def _drop_repeated(found: Iterator[tuple[Place, Ref]], seen: set[str]) -> list[tuple[Place, Ref]]:
+    first = {str(ref): (place, ref) for place, ref in reversed(list(found)) if str(ref) not in seen}
+    return list(reversed(first.values()))
+
+
+def _parse_target(text: str) -> Ref:
+    try:
+        return parse_ref(text)
+    except RefError as error:
+        raise RefError(error.message, place=Place(SETTINGS_FILE), hint=error.hint) from None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from evalstore.regex_inclusion.alphabet import NEWLINE, NOTHING, WORD, Neighbour
-from evalstore.regex_inclusion.pattern_graph import PatternGraph, NodeKind
+from evalstore.regex_inclusion.pattern_graph import NodeKind, PatternGraph
 from evalstore.regex_inclusion.syntax_tree import AnchorKind
 
 # A literal is a node by its number; one below 0 denies a formula that the automaton keeps (`_denied[~number]`).

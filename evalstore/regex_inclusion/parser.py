@@ -12,16 +12,16 @@ import re
 from dataclasses import dataclass
 
 from evalstore.regex_inclusion.syntax_tree import (
-    Lookahead,
-    Anchor,
-    Chars,
     Alternation,
-    FoldedChar,
+    Anchor,
     AnchorKind,
-    Repetition,
-    Concatenation,
     CharClass,
+    Chars,
+    Concatenation,
+    FoldedChar,
+    Lookahead,
     RegexTree,
+    Repetition,
 )
 from evalstore.regex_inclusion.unsupported import UndecidedError
 from evalstore.text import make_excerpt
@@ -45,7 +45,12 @@ _TOKEN = re.compile(
 _LEADING_FLAGS = re.compile(r"\(\?([imsx]+)\)")
 _CONTROL_ESCAPES = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _COUNTS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-_ANCHORS = {r"\A": AnchorKind.TEXT_START, r"\Z": AnchorKind.TEXT_END, r"\b": AnchorKind.WORD_EDGE, r"\B": AnchorKind.NO_WORD_EDGE}
+_ANCHORS = {
+    r"\A": AnchorKind.TEXT_START,
+    r"\Z": AnchorKind.TEXT_END,
+    r"\b": AnchorKind.WORD_EDGE,
+    r"\B": AnchorKind.NO_WORD_EDGE,
+}
 _TEXT_END = Anchor(AnchorKind.TEXT_END)
 # The end of the text, or just before the newline that ends it.
 _LAST_LINE_END = Alternation((_TEXT_END, Lookahead(Concatenation((Chars("\n"), _TEXT_END)), positive=True)))
@@ -98,7 +103,9 @@ class _PatternReader:
             return None
         token = _TOKEN.match(self.text, self.position)
         if token is None or "[:" in (token["set"] or "") or (token[0] == "{" and "x" in flags):
-            raise UndecidedError(f"what {make_excerpt(self.text[self.position :], _EXCERPT_LENGTH)} asks for is not compared")
+            raise UndecidedError(
+                f"what {make_excerpt(self.text[self.position :], _EXCERPT_LENGTH)} asks for is not compared"
+            )
         if token["end"]:
             return None
         self.position = token.end()

@@ -13,7 +13,15 @@ from enum import IntEnum, auto
 from typing import Any, NamedTuple
 
 from evalstore.budget import SharedBudget
-from evalstore.regex_inclusion.syntax_tree import Lookahead, Anchor, Atom, Alternation, Repetition, Concatenation, RegexTree
+from evalstore.regex_inclusion.syntax_tree import (
+    Alternation,
+    Anchor,
+    Atom,
+    Concatenation,
+    Lookahead,
+    RegexTree,
+    Repetition,
+)
 from evalstore.regex_inclusion.unsupported import UndecidedError
 
 _COUNT_LIMIT = 2_000
@@ -66,7 +74,9 @@ class PatternGraph:
         """The node that any rest matches from."""
         return self.add_node(NodeKind.ALL)
 
-    def add_node(self, kind: NodeKind, argument: Any = None, following: tuple[int, ...] = (), *, rung: LadderRung | None = None) -> int:
+    def add_node(
+        self, kind: NodeKind, argument: Any = None, following: tuple[int, ...] = (), *, rung: LadderRung | None = None
+    ) -> int:
         """Return the node with this content."""
         self.budget.spend()
         key = (kind, argument, following, rung)
@@ -111,7 +121,9 @@ class PatternGraph:
     def _add_ladder(self, tree: Repetition, following: int) -> int:
         family, rung = self._number_family(("ladder", self._number_tree(tree.body), following)), following
         for rank in range(1, (tree.most or 0) - tree.least + 1):
-            rung = self.add_node(NodeKind.ANY_OF, None, (self.add_tree(tree.body, rung), following), rung=LadderRung(family, rank))
+            rung = self.add_node(
+                NodeKind.ANY_OF, None, (self.add_tree(tree.body, rung), following), rung=LadderRung(family, rank)
+            )
         return rung
 
     def _append_node(self, node: GraphNode, rung: LadderRung | None) -> int:

@@ -1,32 +1,17 @@
-"""Releases: what changed and which version it needs, and the commit and the tags that say so, all or nothing."""
+"""Releases: versions, commits and tags written, all or nothing; and accepted changes."""
 
 from evalstore.release.bump import bump
-from evalstore.release.identity import VARIABLES
-from evalstore.release.status import read_status
-from evalstore.release.values import (
-    ArtifactState,
-    ArtifactStatus,
-    PinnedVersion,
-    Push,
-    PushOutcome,
-    Released,
-    Status,
-    VersionRule,
-)
+from evalstore.release.git_state import VARIABLES
+from evalstore.release.values import PinnedVersion, Push, PushOutcome, Released
 from evalstore.transactions.journal import PinMove, ReleasedVersion
 
 __all__ = [
     "VARIABLES",
-    "ReleasedVersion",
     "PinMove",
-    "PushOutcome",
     "PinnedVersion",
-    "VersionRule",
     "Push",
+    "PushOutcome",
     "Released",
-    "ArtifactStatus",
-    "ArtifactState",
-    "Status",
+    "ReleasedVersion",
     "bump",
-    "read_status",
 ]

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evalstore.diff import AcceptedLevel, DiffFinding
+from evalstore.documents import encode, write_yaml
+from evalstore.documents.edit import put_item
 from evalstore.errors import RefError, RefusedError, UsageError
 from evalstore.files import sweep_below, write_below
-from evalstore.release.acceptances import Acceptance, insert_acceptance, read_store_terms
-from evalstore.release.identity import complete_signature as complete
-from evalstore.release.survey import survey_store
-from evalstore.release.values import ArtifactState, ArtifactStatus
+from evalstore.release.git_state import complete_signature as complete
+from evalstore.status.acceptances import Acceptance, read_accepted_file, read_store_terms
+from evalstore.status.status import survey_store
+from evalstore.status.values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore
 from evalstore.transactions.locking import lock_repository
 from evalstore.validation import ACCEPTED
-from evalstore.versions import Bump, parse_version
+from evalstore.versions import Bump, Version, parse_version
 
 _LOWER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH}
 _REASON = 1000  # characters
@@ -105,3 +107,46 @@ def _check_reason(text: str) -> str:
     if not words or len(words) > _REASON:
         raise UsageError(f"the reason has {len(words)} characters", hint=f"say in 1 to {_REASON} why it may need less")
     return words
+
+
+_HEADER = (
+    "# yaml-language-server: $schema=schema/accepted.schema.json\n# Written by evalstore accept; review it like code.\n"
+)
+
+
+def insert_acceptance(store: ArtifactStore, acceptance: Acceptance) -> bytes:
+    """Return the bytes of the file with one more entry, or with this one in place of an older one of its change.
+
+    Entries take several lines each, in order, so that two branches seldom touch the same ones; what else people have
+    written there stays as it is.
+    """
+    document, entry = read_accepted_file(store), _format_entry(acceptance)
+    if document is None:
+        return write_yaml({"accepted": [entry]}, header=_HEADER).encode()
+    orders = [_acceptance_key(one) for one in document.value["accepted"]]
+    index = sum(one < _acceptance_key(entry) for one in orders)
+    same = _acceptance_key(entry) in orders
+    return encode(
+        put_item(document, "accepted", orders.index(_acceptance_key(entry)) if same else index, entry, replace=same)
+    )
+
+
+def _acceptance_key(entry: Mapping[str, Any]) -> tuple[str, Version, str]:
+    return entry["artifact"], parse_version(entry["since"]), entry["fingerprint"]
+
+
+def _format_entry(acceptance: Acceptance) -> dict[str, str]:
+    told = acceptance.accepted
+    return {
+        "artifact": acceptance.artifact,
+        "since": str(acceptance.since),
+        "fingerprint": acceptance.fingerprint,
+        "rule": acceptance.rule,
+        "change": acceptance.change,
+        "was": str(told.was),
+        "level": str(told.level),
+        "reason": told.reason,
+        **({"until": str(told.until)} if told.until else {}),
+        "by": told.by,
+        "day": str(told.day),
+    }

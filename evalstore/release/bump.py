@@ -10,19 +10,23 @@ from evalstore.errors import RefusedError, UsageError
 from evalstore.files import open_below, write_below
 from evalstore.model import Ref
 from evalstore.references.reading import find_rows_path
-from evalstore.release.acceptances import find_uncommitted_acceptances
-from evalstore.release.checkout import find_checkout
-from evalstore.release.hooks import find_bypassed_hooks
-from evalstore.release.identity import complete_signature as complete
-from evalstore.release.messages import format_commit_message, format_tag_message
-from evalstore.release.moves import move_pins_in_rows
-from evalstore.release.parts import list_commit_files
+from evalstore.release.commit_files import list_commit_files
+from evalstore.release.git_state import complete_signature as complete
+from evalstore.release.git_state import find_bypassed_hooks, find_checkout
+from evalstore.release.pins import move_pins_in_rows
 from evalstore.release.plan import BumpPlan, choose_working_files, make_plan
-from evalstore.release.policy import check_prerelease_label
-from evalstore.release.publish import ReleaseMessages, publish_release, write_release_objects
+from evalstore.release.publish import (
+    ReleaseMessages,
+    format_commit_message,
+    format_tag_message,
+    publish_release,
+    write_release_objects,
+)
 from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
 from evalstore.release.step import BumpOptions, ReleaseStep
 from evalstore.release.values import Released
+from evalstore.release.versions import check_prerelease_label
+from evalstore.status.acceptances import find_uncommitted_acceptances
 from evalstore.store import ArtifactStore
 from evalstore.transactions.journal import PinMove, ReleasedVersion
 from evalstore.transactions.locking import LockedRepository, lock_repository

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
-from evalstore.model import Artifact, Kind, PinType, Ref, parse_ref, pins_of
+from evalstore.model import Artifact, Kind, PinType, Ref, parse_ref, find_pins
 from evalstore.references.reading import list_references
-from evalstore.release.acceptances import read_store_terms
-from evalstore.release.moves import check_pins_released, find_pin_moves
-from evalstore.release.standing import find_changed_files
+from evalstore.release.pins import check_pins_released, find_pin_moves
 from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
-from evalstore.release.validity import check_tag_name
 from evalstore.release.values import PinnedVersion
+from evalstore.status.acceptances import read_store_terms
+from evalstore.status.comparison import find_changed_files
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.releases import find_last_release, group_releases
 from evalstore.text import find_nearest
@@ -128,7 +127,7 @@ def _find_working_file(working: Mapping[str, Ref], text: str) -> Ref:
 
 def _sort_by_dependency(found: Iterable[Resolved]) -> list[Resolved]:
     def place(resolved: Resolved) -> tuple[int, bool]:
-        composite = any(pointer[-1] == "rubric_ref" for pointer, _ in pins_of(resolved.kind, resolved.artifact.value))
+        composite = any(pointer[-1] == "rubric_ref" for pointer, _ in find_pins(resolved.kind, resolved.artifact.value))
         return _ORDER.index(resolved.kind), composite
 
     return sorted(found, key=place)
@@ -177,3 +176,15 @@ def make_draft_loader(store: ArtifactStore, drafts: Mapping[str, Artifact]) -> C
             return draft
 
     return load
+
+
+_NAME_LIMIT = 200
+
+
+def check_tag_name(tag: str) -> None:
+    """Refuse the name of a tag that is a version to SemVer, and none to git."""
+    if tag.endswith(".lock") or len(tag) > _NAME_LIMIT:
+        why = (
+            "git makes no tag that ends in .lock" if tag.endswith(".lock") else f"a tag has at most {_NAME_LIMIT} bytes"
+        )
+        raise RefusedError(f"{tag[:_NAME_LIMIT]} cannot be tagged: {why}", hint="choose another version")

@@ -12,9 +12,10 @@ from typing import BinaryIO, NamedTuple
 
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.files import open_below
-from evalstore.release.checkout import Checkout
-from evalstore.release.moves import move_pins_in_rows
-from evalstore.release.parts import CommitFile
+from evalstore.release.commit_files import CommitFile
+from evalstore.release.git_state import Checkout
+from evalstore.release.pins import move_pins_in_rows
+from evalstore.release.step import ReleaseStep
 from evalstore.store import ArtifactStore
 from evalstore.store.git import CommandError
 from evalstore.store.index import find_staged_blobs
@@ -23,7 +24,7 @@ from evalstore.store.scratch import open_scratch_repository
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.working_files import normalize_line_ends, normalize_pieces
 from evalstore.store.writing import (
-    REGULAR,
+    REGULAR_MODE,
     IndexEntry,
     RefUpdate,
     find_file_modes,
@@ -69,7 +70,7 @@ def write_release_objects(
     modes = find_file_modes(repository.git, checkout.tip, paths)
     worked = _write_blobs(repository, store, files)
     blobs = _write_lf_blobs(repository, worked, files)
-    entries = {path: IndexEntry(modes.get(path, REGULAR), blob) for path, blob in zip(paths, blobs, strict=True)}
+    entries = {path: IndexEntry(modes.get(path, REGULAR_MODE), blob) for path, blob in zip(paths, blobs, strict=True)}
     tree = write_tree(repository.git, checkout.tip, entries)
     commit, made = _write_commit_and_tags(repository, tree, [checkout.tip] if checkout.tip else [], messages)
     held = find_staged_blobs(repository.git, paths)
@@ -163,3 +164,23 @@ def _open_file(root: Path, file: CommitFile) -> Iterator[BinaryIO]:
             moved.writelines(move_pins_in_rows(source, file.moves))
             moved.seek(0)
         yield moved if file.moves else source
+
+
+def format_commit_message(steps: Sequence[ReleaseStep], text: str | None, *, tagged: bool) -> str:
+    """Return the commit's message: what the user said or a summary, and a line an artifact where there are several."""
+    verb = "Release" if tagged else "Set the version of"
+    summary = f"{verb} {steps[0].ref}" if len(steps) == 1 else f"{verb} {len(steps)} artifacts"
+    lines = "".join(f"\n- {step.words}" for step in steps) if len(steps) > 1 else ""
+    return (text or summary) + (f"\n{lines}" if lines else "") + "\n"
+
+
+def format_tag_message(step: ReleaseStep, text: str | None) -> str:
+    """Return a tag's message: one line, then the trailers that `log` and `verify` read."""
+    summary = text.partition("\n")[0] if text else step.words
+    trailers = {
+        "Evalstore-Digest": step.artifact.digest,
+        "Evalstore-Bump": str(step.bump),
+        "Evalstore-Previous": step.previous or "none",
+    }
+    lines = "".join(f"{key}: {value}\n" for key, value in trailers.items())
+    return f"{summary}\n\n{lines}"

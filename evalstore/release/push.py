@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from evalstore.errors import GitError, RefusedError
 from evalstore.model import parse_ref
-from evalstore.release.checkout import find_branch
+from evalstore.release.git_state import find_branch
 from evalstore.release.values import Push, PushOutcome, Released
 from evalstore.store import ArtifactStore, Release, remote
 from evalstore.store.git import CommandError, Git

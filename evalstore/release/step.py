@@ -9,11 +9,11 @@ from typing import NamedTuple
 from evalstore.documents import encode, replace_scalar
 from evalstore.errors import RefusedError
 from evalstore.model import Artifact
-from evalstore.release.acceptances import StoreTerms
-from evalstore.release.moves import PinMoves, move_artifact_pins, move_row_pin
-from evalstore.release.policy import choose_prerelease, choose_version
-from evalstore.release.standing import Load, compute_required_bump, find_base_release
-from evalstore.release.validity import check_shape, require_version
+from evalstore.release.pins import PinMoves, move_artifact_pins, move_row_pin
+from evalstore.release.versions import choose_prerelease, choose_version
+from evalstore.status.acceptances import StoreTerms
+from evalstore.status.comparison import Load, compute_required_bump, find_base_release
+from evalstore.status.validity import check_shape, require_version
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.versions import Bump, Version
 

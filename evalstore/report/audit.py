@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.audits import Audit, Cause, Factor, Origin, RunSide
-from evalstore.audits.words import points
+from evalstore.audits.wording import points
 from evalstore.report.columns import columns
 from evalstore.report.numbers import number
 from evalstore.report.words import counted, wrapped

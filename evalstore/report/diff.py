@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from evalstore.diff.plain import describe_value as written
+from evalstore.diff.plain_data import describe_value as written
 from evalstore.documents import canonical
 from evalstore.errors import Place
-from evalstore.model import decimal
+from evalstore.model import format_decimal
 from evalstore.report.measured import measured_document, measured_text
 from evalstore.report.numbers import number
 from evalstore.report.screen import PAPER, Part, Screen
@@ -277,7 +277,7 @@ def _name(ref: str | None, word: str) -> str:
 
 
 def _points(score: Fraction) -> str:
-    shown = decimal(score)
+    shown = format_decimal(score)
     return shown if Fraction(shown) == score else str(score)
 
 

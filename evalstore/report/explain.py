@@ -10,7 +10,7 @@ from evalstore.report.words import wrapped
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.catalogue import Explained, Explanation
+    from evalstore.catalogue import ExplainedRule, Explanation
     from evalstore.diff.change import ChangeRule
 
 _LABEL = 10
@@ -30,30 +30,30 @@ def document(explanation: Explanation) -> Any:
     return {"rule": explanation.rule, "explained": [_entry(one) for one in explanation.explained]}
 
 
-def _entry(one: Explained) -> dict[str, Any]:
+def _entry(one: ExplainedRule) -> dict[str, Any]:
     return {
         "id": one.id,
-        "of": str(one.of),
+        "of": str(one.subject),
         "level": one.level,
-        "says": one.says,
+        "says": one.message,
         "why": one.why,
-        "instead": one.todo or None,
+        "instead": one.hint or None,
         "accept": _accept(one) or None,
         "setting": _setting(one),
         "row": entry(one.row) if one.row else None,
     }
 
 
-def _block(one: Explained) -> Iterator[str]:
-    yield f"{one.id}, a rule of evalstore {_COMMANDS[one.of]}"
+def _block(one: ExplainedRule) -> Iterator[str]:
+    yield f"{one.id}, a rule of evalstore {_COMMANDS[one.subject]}"
     for label, sentence in _lines(one):
         if sentence:
             lead = f"  {label.ljust(_LABEL)}"
             yield from wrapped(sentence, lead=lead, inner=" " * len(lead))
 
 
-def _lines(one: Explained) -> Iterator[tuple[str, str]]:
-    yield "says", one.says
+def _lines(one: ExplainedRule) -> Iterator[tuple[str, str]]:
+    yield "says", one.message
     yield "why", one.why
     if row := one.row:
         yield from _row_lines(row)
@@ -62,7 +62,7 @@ def _lines(one: Explained) -> Iterator[tuple[str, str]]:
         yield "accept", _accept(one)
     else:
         yield "level", one.level
-        yield "do", one.todo
+        yield "do", one.hint
     yield "setting", _setting(one)
 
 
@@ -84,18 +84,18 @@ def _claim(decider: Callable[..., Any]) -> str:
     return said.removeprefix("Prove that ").removeprefix("Show that ").rstrip(".")
 
 
-def _accept(one: Explained) -> str:
+def _accept(one: ExplainedRule) -> str:
     row = one.row
     if row is None or (row.level is Bump.PATCH and row.headline is None):
         return ""
     return 'evalstore diff REF shows the fingerprint; then evalstore accept FINGERPRINT --reason "…"'
 
 
-def _setting(one: Explained) -> str:
+def _setting(one: ExplainedRule) -> str:
     if one.row:
         other = _OTHER[one.row.level]
         some = "" if one.row.direction.words == "none" else f"; with :stricter, :looser or :either behind {one.id} for some"
         return f"rules: {{{one.id}: {other}}} in evalstore.yaml overrides the level{some}; every report shows it"
-    if one.fixed:
+    if one.is_fixed:
         return "no setting changes it"
     return f'rules: {{{one.id}: "off"}} in evalstore.yaml silences it; info, warning or error set how severe it is'

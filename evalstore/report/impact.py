@@ -12,7 +12,7 @@ from evalstore.report.screen import PAPER, Screen
 from evalstore.report.words import counted, listed, wrapped
 
 if TYPE_CHECKING:
-    from evalstore.impact import Dependent, ReferencePin, Impact
+    from evalstore.references import Dependent, Impact, ReferencePin
 
 _RELEASES = 6
 _PLACE = 2  # from the right: the column that a narrow screen does without

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.agreement import Agreement, Case, Rate
-from evalstore.model import decimal
+from evalstore.model import format_decimal
 from evalstore.report.columns import columns
 from evalstore.report.numbers import number
 from evalstore.report.words import counted
@@ -105,7 +105,7 @@ def _head(found: Agreement) -> Iterator[str]:
     against = f", of {make_printable(found.against.ref)}" if found.against else ""
     yield f"{make_printable(found.judge.ref)}   {counted(found.confusion.rows, 'row')} of {make_printable(found.labels)}{against}"
     read, asked = found.read, found.confusion.rows - found.read
-    by = f" by {make_excerpt(', '.join(found.engines), 60)}, a pass from {decimal(found.threshold)} on" if asked else ""
+    by = f" by {make_excerpt(', '.join(found.engines), 60)}, a pass from {format_decimal(found.threshold)} on" if asked else ""
     yield f"verdicts: {read:,} read from the labels, {asked:,} given{by}"
 
 
@@ -146,7 +146,7 @@ def _listed(what: str, count: int, rows: Sequence[Sequence[str]]) -> Iterator[st
 
 def _apart(found: Agreement, case: Case) -> Sequence[str]:
     name = f"{found.judge.ref.partition('@')[0]}@{found.judge.version}"  # which the reason says first
-    reason = case.reason if case.score is None else case.reason.removeprefix(f"{name} {decimal(case.score)}: ")
+    reason = case.reason if case.score is None else case.reason.removeprefix(f"{name} {format_decimal(case.score)}: ")
     return (
         f"  line {case.line}",
         make_excerpt(case.id, 30),
@@ -161,7 +161,7 @@ def _left_out(case: Case) -> Sequence[str]:
 
 
 def _said(case: Case) -> str:
-    return str(case.verdict) if case.score is None else f"{case.verdict} {decimal(case.score)}"
+    return str(case.verdict) if case.score is None else f"{case.verdict} {format_decimal(case.score)}"
 
 
 def _file(found: Agreement) -> Iterator[str]:

@@ -10,7 +10,7 @@ from evalstore.report.words import counted
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
-    from evalstore.integrity import LockResult, LockedRef
+    from evalstore.integrity import LockedRef, LockResult
 
 
 def text(locked: LockResult, screen: Screen = PAPER) -> str:

@@ -12,7 +12,7 @@ from evalstore.report.words import counted, listed, wrapped
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
-    from evalstore.release.track import ReleaseLog, ReleaseLogEntry
+    from evalstore.status.release_log import ReleaseLog, ReleaseLogEntry
     from evalstore.store.listing import ReleaseRecord
 
 _DAY = 10  # characters of an ISO date
@@ -66,7 +66,13 @@ def _entry(one: ReleaseLogEntry) -> dict[str, Any]:
 def _row(track: ReleaseLog, one: ReleaseRecord) -> tuple[str, ...]:
     # A message of our own says no more than the line already does.
     own = one.summary.startswith((f"{track.name} ", f"{track.name}@"))
-    return (f"  {one.version}", one.date[:_DAY], _step(one), one.author, "" if own else make_excerpt(one.summary, _SUMMARY))
+    return (
+        f"  {one.version}",
+        one.date[:_DAY],
+        _step(one),
+        one.author,
+        "" if own else make_excerpt(one.summary, _SUMMARY),
+    )
 
 
 def _step(one: ReleaseRecord) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from evalstore.model import Verdict, decimal
+from evalstore.model import Verdict, format_decimal
 from evalstore.report.columns import columns
 from evalstore.report.numbers import number
 from evalstore.report.words import counted, wrapped
@@ -108,4 +108,4 @@ def _score(score: Fraction | None) -> str:
 
 def _shown(value: Fraction, places: int) -> str:
     rounded = round(value, places)
-    return decimal(rounded) if rounded or not value else f"less than {decimal(Fraction(1, 10**places))}"
+    return format_decimal(rounded) if rounded or not value else f"less than {format_decimal(Fraction(1, 10**places))}"

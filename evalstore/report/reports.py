@@ -21,8 +21,8 @@ from evalstore.versions import Bump
 if TYPE_CHECKING:
     from evalstore.diff import Diff, DiffFinding
     from evalstore.integrity import Verification
-    from evalstore.release import ArtifactStatus, Status
-    from evalstore.release.values import MovedReference
+    from evalstore.status import ArtifactStatus, Status
+    from evalstore.status.values import MovedReference
 
 _SEVERITIES = {Bump.MAJOR: Severity.WARNING}  # every other change is a note
 _WORKING = "@worktree"

@@ -8,7 +8,7 @@ from evalstore.report.columns import columns
 from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
-    from evalstore.catalogue import Catalogue
+    from evalstore.catalogue import RuleCatalogue
     from evalstore.diff.change import ChangeRule
 
 _ONE_WAY = frozenset({"none", "stricter", "looser", "either"})
@@ -16,14 +16,14 @@ _SHORT = 35  # characters of a message, so that a line has no more than 100
 _HEAD = ("", "RULE", "OF", "NEEDS", "MOVES", "")
 
 
-def text(catalogue: Catalogue) -> str:
+def text(catalogue: RuleCatalogue) -> str:
     """Return a line a rule, and the number of the set."""
     rows = [_HEAD, *map(_row, catalogue.rules)]
     count = f"{len(catalogue.rules)} rules, set {catalogue.rule_set}; * less where a decider proves it"
     return f"{columns(rows)}\n\n{count}; evalstore explain RULE tells all of one"
 
 
-def document(catalogue: Catalogue) -> Any:
+def document(catalogue: RuleCatalogue) -> Any:
     """Return the JSON document."""
     return {"rule_set": catalogue.rule_set, "rules": [entry(rule) for rule in catalogue.rules]}
 
@@ -50,8 +50,8 @@ def entry(rule: ChangeRule) -> dict[str, Any]:
 
 
 def _row(rule: ChangeRule) -> tuple[str, ...]:
-    from evalstore.catalogue import shown
+    from evalstore.catalogue import render_template
 
     level = f"{rule.level}*" if rule.deciders else str(rule.level)
     moves = rule.direction.words if rule.direction.words in _ONE_WAY else "as told"
-    return (rule.number, rule.id, rule.artifact, level, moves, make_excerpt(shown(rule.message), _SHORT))
+    return (rule.number, rule.id, rule.artifact, level, moves, make_excerpt(render_template(rule.message), _SHORT))

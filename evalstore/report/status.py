@@ -15,7 +15,7 @@ from evalstore.text import make_printable
 
 if TYPE_CHECKING:
     from evalstore.diff import DiffFinding
-    from evalstore.release import ArtifactStatus, Status
+    from evalstore.status import ArtifactStatus, Status
 
 _NAMED = 3
 _MARGIN = " " * 4

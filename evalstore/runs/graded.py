@@ -21,19 +21,19 @@ def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
     recorded = recorded_of(value, place)
     if recorded is None:
         return None
-    details, (asked, reference) = value.get("metadata") or {}, _asked(value)
-    score, verdict = _grade(value, details)
+    details, (prompt, reference) = value.get("metadata") or {}, _input_and_reference(value)
+    score, verdict = _score_and_verdict(value, details)
     checks = read_row(text_or(details, "evalstore_checks", "[]").encode(), place.file, place.line or 0)
     return GradedRow(
         id=recorded.id,
-        input=asked,
+        input=prompt,
         reference=reference,
         output=recorded.output,
         score=score,
         verdict=verdict,
         rubric=text_or(details, "evalstore_rubric"),
         rubric_digest=text_or(details, "evalstore_rubric_digest"),
-        checks=tuple(_check(check) for check in checks),
+        checks=tuple(_read_check(check) for check in checks),
         reason=text_or(details, "evalstore_reason", text_or(value, "error")),
         input_digest=text_or(details, "evalstore_input_digest"),
         reference_digest=text_or(details, "evalstore_reference_digest"),
@@ -41,19 +41,19 @@ def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
     )
 
 
-def _asked(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+def _input_and_reference(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     """Return what the model was asked, and the expected answers; the samples of the first aggregates are flat."""
-    flat, given = "response" in row, row["input"]
-    reference = row.get("ground_truth") if flat else given.get("reference")
+    flat, input_ = "response" in row, row["input"]
+    reference = row.get("ground_truth") if flat else input_.get("reference")
     several = reference if isinstance(reference, list) else [] if reference is None else [reference]
     if not all(isinstance(text, str) for text in several):
         raise ValueError("its reference is no text")
-    return text_of(row, "input") if flat else text_of(given, "raw"), tuple(several)
+    return text_of(row, "input") if flat else text_of(input_, "raw"), tuple(several)
 
 
-def _grade(row: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[Fraction | None, Verdict]:
+def _score_and_verdict(row: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[Fraction | None, Verdict]:
     if "evalstore_score" in details:
-        return _agreed(details["evalstore_score"], details["evalstore_verdict"])
+        return _consistent_grade(details["evalstore_score"], details["evalstore_verdict"])
     if "response" in row:
         return None, Verdict.UNSCORED
     evaluation = row["metrics"] if "metrics" in row and "evaluation" not in row else row["evaluation"]
@@ -65,15 +65,15 @@ def _grade(row: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[Fraction
     raise ValueError("its `is_correct` is neither true nor false")
 
 
-def _agreed(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
+def _consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
     grade = exact_score(score), Verdict(verdict)
     if (grade[0] is None) == (grade[1] is Verdict.UNSCORED):
         return grade
     raise ValueError(f"the verdict '{verdict}' contradicts the score '{make_excerpt(score, 40)}'")
 
 
-def _check(check: Mapping[str, Any]) -> CheckResult:
-    score, verdict = _agreed(check["score"], check["verdict"])
+def _read_check(check: Mapping[str, Any]) -> CheckResult:
+    score, verdict = _consistent_grade(check["score"], check["verdict"])
     return CheckResult(
         id=text_of(check, "id"),
         kind=text_of(check, "kind"),

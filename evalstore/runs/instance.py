@@ -20,11 +20,11 @@ from evalstore.text import make_excerpt, find_nearest
 Turns = Sequence[Mapping[str, Any]]
 
 
-def recorded_instance(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
+def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
     """Return what one row records; None when its model gave no output."""
     id_, model = _sample_id(row, place), row.get("model_id")
-    turns = _turns(row, place)
-    text = _response(row, place) if turns is None else _answer(row, turns, place)
+    turns = _transcript(row, place)
+    text = _raw_output(row, place) if turns is None else _final_answer(row, turns, place)
     if text is None:
         return None
     return StoredOutput(
@@ -49,7 +49,7 @@ def _sample_id(row: Mapping[str, Any], place: Place) -> str:
     raise LoadError(f"this row of Every Eval Ever{label} cannot be read: {wrong}", place=place, hint=hint)
 
 
-def _turns(row: Mapping[str, Any], place: Place) -> Turns | None:
+def _transcript(row: Mapping[str, Any], place: Place) -> Turns | None:
     turns = row.get("messages")
     turns = row.get("interactions") if turns is None else turns
     if turns is None:
@@ -59,7 +59,7 @@ def _turns(row: Mapping[str, Any], place: Place) -> Turns | None:
     return turns
 
 
-def _response(row: Mapping[str, Any], place: Place) -> str | None:
+def _raw_output(row: Mapping[str, Any], place: Place) -> str | None:
     output = row.get("output", row.get("response"))
     if isinstance(output, dict):
         if "raw" not in output:
@@ -76,14 +76,14 @@ def _response(row: Mapping[str, Any], place: Place) -> str | None:
     return texts[0]
 
 
-def _answer(row: Mapping[str, Any], turns: Turns, place: Place) -> str | None:
+def _final_answer(row: Mapping[str, Any], turns: Turns, place: Place) -> str | None:
     """Return what the assistant said where the row says that the answer stands, else what it said last."""
-    said = [turn for turn in turns if turn.get("role") == "assistant" and turn.get("content") is not None]
-    if not all(isinstance(turn["content"], str) for turn in said):
+    spoken_turns = [turn for turn in turns if turn.get("role") == "assistant" and turn.get("content") is not None]
+    if not all(isinstance(turn["content"], str) for turn in spoken_turns):
         raise LoadError("the `content` of a message is no text", place=place)
     final = _final_turn(row.get("answer_attribution"))
-    named = [turn for turn in said if final is not None and turn.get("turn_idx") == final]
-    return next((turn["content"] for turn in reversed(named or said)), None)
+    named = [turn for turn in spoken_turns if final is not None and turn.get("turn_idx") == final]
+    return next((turn["content"] for turn in reversed(named or spoken_turns)), None)
 
 
 def _final_turn(attribution: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.errors import LoadError, Place
 from evalstore.model import Output
 from evalstore.runs.calls import read_calls
-from evalstore.runs.instance import recorded_instance
+from evalstore.runs.instance import read_eee_output
 from evalstore.runs.values import StoredOutput
 
 _SHAPES = 'a line is {"id": "…", "output": "…"}, or a row of Every Eval Ever with its `sample_id`'
@@ -17,7 +17,7 @@ _SHAPES = 'a line is {"id": "…", "output": "…"}, or a row of Every Eval Ever
 def recorded_of(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
     """Return what one line records; None when its model gave no output."""
     if "sample_id" in row or "schema_version" in row:
-        return recorded_instance(row, place)
+        return read_eee_output(row, place)
     for key in ("id", "output"):
         if not isinstance(row.get(key), str):
             wrong = f"its `{key}` is no text" if key in row else f"it has no `{key}`"

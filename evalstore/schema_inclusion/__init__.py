@@ -1,6 +1,20 @@
-"""Compares two JSON Schemas: which lets more JSON through, with JSON that shows it, or why that is not known."""
+"""TODO."""
 
-from evalstore.schema_inclusion.compare import TOTAL_STEPS, Comparison, Relation, compare_schemas, instances_of
-from evalstore.schema_inclusion.normalization import ANNOTATIONS, dialect
+from evalstore.schema_inclusion.compare import (
+    TOTAL_STEPS,
+    SchemaComparison,
+    SchemaRelation,
+    compare_schemas,
+    find_instances,
+)
+from evalstore.schema_inclusion.normalization import ANNOTATIONS, find_dialect
 
-__all__ = ["ANNOTATIONS", "TOTAL_STEPS", "Comparison", "Relation", "compare_schemas", "dialect", "instances_of"]
+__all__ = [
+    "ANNOTATIONS",
+    "TOTAL_STEPS",
+    "SchemaComparison",
+    "SchemaRelation",
+    "compare_schemas",
+    "find_dialect",
+    "find_instances",
+]

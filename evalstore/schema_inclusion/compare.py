@@ -1,4 +1,4 @@
-"""TODO: one sentence."""
+"""Compares two schemas: normal forms, a proof in each direction, and examples that the real check has confirmed."""
 
 from __future__ import annotations
 
@@ -10,39 +10,40 @@ from itertools import islice
 from typing import Any
 
 from evalstore.budget import OutOfStepsError, SharedBudget
-from evalstore.checks.strangers import compile_untrusted
+from evalstore.checks.untrusted_schemas import compile_untrusted
 from evalstore.documents import canonical, read_value
 from evalstore.errors import EvalstoreError, SchemaError
-from evalstore.schema_inclusion.constraints import domain
-from evalstore.schema_inclusion.examples import examples
-from evalstore.schema_inclusion.normalization import Reading, UnreadError, View, check_readable, dialect, read_view
+from evalstore.schema_inclusion.constraints import intersect_schemas
+from evalstore.schema_inclusion.examples import generate_examples
+from evalstore.schema_inclusion.normalization import (
+    NormalForm,
+    NormalSchema,
+    UnsupportedSchemaError,
+    check_supported,
+    find_dialect,
+    normalize_schema,
+)
 from evalstore.schema_inclusion.prover import Prover
 from evalstore.schemas import Schema
 from evalstore.text import make_excerpt
 
-_TRIED = 24
-
-
-# All schemas of two rubrics together; the largest two that are compared take about half of it.
+# Steps of some ten microseconds. What the schemas that belong together may take: the largest two that are compared
+# take about half of it.
 TOTAL_STEPS = 100_000
-_PROOF_STEPS = 20_000
-_BUILDING = 8_000
-_TOO_MANY = "it takes too many steps to compare"
+# What one proof, and the search for examples in one direction, may take of them.
+_PROOF_STEPS, _EXAMPLE_STEPS = 20_000, 8_000
+# What compiling takes, for each value that a schema is written with.
+_COMPILE_STEPS = 6
+# Examples that are tried in one direction, and how many are returned.
+_CANDIDATE_LIMIT, _EXAMPLE_LIMIT = 24, 3
+_OUT_OF_STEPS = "it takes too many steps to compare"
+_UNPROVED = "neither was proved to let through all that the other does"
 
 
-_COMPILING = 6  # steps a value of a schema
+class SchemaRelation(StrEnum):
+    """What the JSON that is valid by the new schema is to what is valid by the old one."""
 
-
-_KEPT = 3
-
-
-_UNSURE = "neither was proved to let through all that the other does"
-
-
-class Relation(StrEnum):
-    """How the JSON that is valid by the new schema stands to what is valid by the old one."""
-
-    SAME_VIEW = "same view"
+    SAME_NORMAL_FORM = "same normal form"
     EQUIVALENT = "equivalent"
     TIGHTENED = "tightened"
     LOOSENED = "loosened"
@@ -51,86 +52,101 @@ class Relation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """The answer; `shown` are instances, the shortest first, that are valid by one schema only; `why` it is assumed.
+class SchemaComparison:
+    """The answer; the examples, shortest first, are valid by one schema only; `why` it is only assumed.
 
     It holds for JSON that keeps within the limits of the check: what outruns them is unscored.
     """
 
-    relation: Relation
-    shown: tuple[Any, ...] = ()
+    relation: SchemaRelation
+    examples: tuple[Any, ...] = ()
     why: str = ""
 
 
-def compare_schemas(old: Any, new: Any, allowance: SharedBudget | None = None) -> Comparison:
-    """Compare two schemas, plain data, as the check applies them; what it costs is taken from the allowance."""
-    if dialect(old) != dialect(new):
-        return Comparison(Relation.ASSUMED, why="they are of two dialects")
-    purse = allowance or SharedBudget(TOTAL_STEPS)
+def compare_schemas(old: Any, new: Any, budget: SharedBudget | None = None) -> SchemaComparison:
+    """Return what the JSON that is valid by `new` is to what is valid by `old`, both plain data; it never raises."""
+    if find_dialect(old) != find_dialect(new):
+        return SchemaComparison(SchemaRelation.ASSUMED, why="they are of two dialects")
+    steps = budget or SharedBudget(TOTAL_STEPS)
     try:
-        purse.spend(_COMPILING * (check_readable(old) + check_readable(new)))
+        steps.spend(_COMPILE_STEPS * (check_supported(old) + check_supported(new)))
         compiled = compile_untrusted(old), compile_untrusted(new)
-        return compare_views((read_view(old), read_view(new)), compiled, purse)
-    except UnreadError as unread:
-        return Comparison(Relation.ASSUMED, why=str(unread))
+        return compare_normal_forms((normalize_schema(old), normalize_schema(new)), compiled, steps)
+    except UnsupportedSchemaError as error:
+        return SchemaComparison(SchemaRelation.ASSUMED, why=str(error))
     except OutOfStepsError:
-        return Comparison(Relation.ASSUMED, why=_TOO_MANY)
-    except SchemaError as flaw:
-        return Comparison(Relation.ASSUMED, why=f"one cannot be applied: {make_excerpt(flaw.message)}")
+        return SchemaComparison(SchemaRelation.ASSUMED, why=_OUT_OF_STEPS)
+    except SchemaError as error:
+        return SchemaComparison(SchemaRelation.ASSUMED, why=f"one cannot be applied: {make_excerpt(error.message)}")
 
 
-def compare_views(
-    readings: tuple[Reading, Reading], compiled: tuple[Schema, Schema], allowance: SharedBudget
-) -> Comparison:
-    """Compare two views; what is shown was held against the compiled schemas."""
-    old, new = (reading.view for reading in readings)
+def compare_normal_forms(
+    forms: tuple[NormalForm, NormalForm], compiled: tuple[Schema, Schema], budget: SharedBudget
+) -> SchemaComparison:
+    """Compare two normal forms; each example was held against the compiled schemas."""
+    old, new = (form.schema for form in forms)
     if canonical(old) == canonical(new):
-        return Comparison(Relation.SAME_VIEW)
-    strange = next((reading.strange for reading in readings if reading.strange), "")
-    (tighter, why), (looser, _) = (
-        ((False, strange),) * 2 if strange else (_proved(new, old, allowance), _proved(old, new, allowance))
+        return SchemaComparison(SchemaRelation.SAME_NORMAL_FORM)
+    obstacle = next((form.obstacle for form in forms if form.obstacle), "")
+    (is_tighter, why), (is_looser, _) = (
+        ((False, obstacle),) * 2
+        if obstacle
+        else (_prove_inclusion(new, old, budget), _prove_inclusion(old, new, budget))
     )
-    if tighter and looser:
-        return Comparison(Relation.EQUIVALENT)
-    lost = [] if looser else _between(old, new, compiled, allowance)
-    gained = [] if tighter else _between(new, old, compiled[::-1], allowance)
-    if tighter or looser:
-        return Comparison(Relation.TIGHTENED if tighter else Relation.LOOSENED, tuple(lost or gained))
-    shown = tuple(sorted((*lost, *gained), key=lambda value: len(canonical(value))))
+    if is_tighter and is_looser:
+        return SchemaComparison(SchemaRelation.EQUIVALENT)
+    # Where an inclusion is proved, there is nothing to be found in that direction.
+    lost = [] if is_looser else _find_examples(old, new, compiled, budget)
+    gained = [] if is_tighter else _find_examples(new, old, compiled[::-1], budget)
+    if is_tighter or is_looser:
+        relation = SchemaRelation.TIGHTENED if is_tighter else SchemaRelation.LOOSENED
+        return SchemaComparison(relation, tuple(lost or gained))
+    examples = tuple(sorted((*lost, *gained), key=lambda value: len(canonical(value))))
     if lost and gained:
-        return Comparison(Relation.INCOMPARABLE, shown)
-    return Comparison(Relation.ASSUMED, shown, why or _UNSURE)
+        return SchemaComparison(SchemaRelation.INCOMPARABLE, examples)
+    return SchemaComparison(SchemaRelation.ASSUMED, examples, why or _UNPROVED)
 
 
-def _proved(narrow: View, wide: View, allowance: SharedBudget) -> tuple[bool, str]:
+def _prove_inclusion(narrow: NormalSchema, wide: NormalSchema, budget: SharedBudget) -> tuple[bool, str]:
+    """Return whether all values of one schema are proved to meet another, and why that cannot be known."""
+    prover = Prover(SharedBudget(_PROOF_STEPS, budget))
     try:
-        return Prover(SharedBudget(_PROOF_STEPS, allowance)).within(domain([narrow]), wide), ""
-    except UnreadError as unread:
-        return False, str(unread)
+        return prover.entails_schema(intersect_schemas([narrow]), wide), ""
+    except UnsupportedSchemaError as error:
+        return False, str(error)
     except OutOfStepsError:
-        return False, _TOO_MANY
+        return False, _OUT_OF_STEPS
     except RecursionError:
         return False, "they nest too deep to be compared"
 
 
-def _between(wide: View, narrow: View, compiled: tuple[Schema, Schema], allowance: SharedBudget) -> list[Any]:
-    """Return instances that the check finds valid by the first schema only, the shortest first."""
+def _find_examples(
+    wide: NormalSchema, narrow: NormalSchema, compiled: tuple[Schema, Schema], budget: SharedBudget
+) -> list[Any]:
+    """Return values that the check finds valid by the first schema only, the shortest first."""
     found: dict[str, Any] = {}
-    with suppress(OutOfStepsError, RecursionError, SchemaError, UnreadError):  # what was found before it ended is kept
-        for value in islice(examples(Prover(SharedBudget(_BUILDING, allowance)), domain([wide, {"not": narrow}])), _TRIED):
+    prover = Prover(SharedBudget(_EXAMPLE_STEPS, budget))
+    # What was found before the search broke off is kept.
+    with suppress(OutOfStepsError, RecursionError, SchemaError, UnsupportedSchemaError):
+        candidates = generate_examples(prover, intersect_schemas([wide, {"not": narrow}]))
+        for value in islice(candidates, _CANDIDATE_LIMIT):
             if compiled[0].accepts(value) and not compiled[1].accepts(value):
                 found[canonical(value)] = value
-    return [found[text] for text in sorted(found, key=lambda text: (len(text), text))[:_KEPT]]
+    return [found[text] for text in sorted(found, key=lambda text: (len(text), text))[:_EXAMPLE_LIMIT]]
 
 
 @lru_cache(maxsize=256)
-def instances_of(text: str) -> tuple[Any, ...]:
+def find_instances(text: str) -> tuple[Any, ...]:
     """Return some small instances of a schema, canonical JSON, and some that are none, as far as they can be built."""
-    with suppress(EvalstoreError, OutOfStepsError, RecursionError, UnreadError):
+    with suppress(EvalstoreError, OutOfStepsError, RecursionError, UnsupportedSchemaError):
         schema = read_value(text, "schema")
-        check_readable(schema)
+        check_supported(schema)
         compile_untrusted(schema)
-        view = read_view(schema).view
-        wanted = (domain([one]) for one in (view, {"not": view}))
-        return tuple(value for one in wanted for value in islice(examples(Prover(SharedBudget(_BUILDING)), one), _KEPT))
+        normal = normalize_schema(schema).schema
+        value_sets = (intersect_schemas([one]) for one in (normal, {"not": normal}))
+        return tuple(
+            value
+            for value_set in value_sets
+            for value in islice(generate_examples(Prover(SharedBudget(_EXAMPLE_STEPS)), value_set), _EXAMPLE_LIMIT)
+        )
     return ()

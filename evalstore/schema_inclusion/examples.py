@@ -14,7 +14,7 @@ from typing import Any
 from evalstore.documents import canonical, convert_fraction
 from evalstore.schema_inclusion import arrays, numbers, objects, strings
 from evalstore.schema_inclusion.constraints import NUMBERS, Constraint, ValueSet, list_constraints, make_type_constraint
-from evalstore.schema_inclusion.evaluation import evaluate_schema, conjoin_answers, evaluate_constraint
+from evalstore.schema_inclusion.evaluation import conjoin_answers, evaluate_constraint, evaluate_schema
 from evalstore.schema_inclusion.negation import EQUAL_ITEMS, iterate_violations
 from evalstore.schema_inclusion.prover import Prover
 from evalstore.schema_inclusion.strings import find_matching_texts

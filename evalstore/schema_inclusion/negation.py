@@ -7,10 +7,18 @@ from itertools import combinations, islice
 from typing import Any
 
 from evalstore.schema_inclusion import arrays, objects
-from evalstore.schema_inclusion.constraints import NUMBERS, TYPES, Constraint, ValueSet, list_constraints, intersect_schemas, make_type_constraint
+from evalstore.schema_inclusion.constraints import (
+    NUMBERS,
+    TYPES,
+    Constraint,
+    ValueSet,
+    intersect_schemas,
+    list_constraints,
+    make_type_constraint,
+)
 from evalstore.schema_inclusion.evaluation import select_item_schema
 from evalstore.schema_inclusion.normalization import NormalSchema
-from evalstore.schema_inclusion.strings import is_pattern_found, find_unmatched_texts, find_matching_texts
+from evalstore.schema_inclusion.strings import find_matching_texts, find_unmatched_texts, is_pattern_found
 
 Constraints = tuple[Constraint, ...]
 Alternatives = Iterator[Constraints]

@@ -1,4 +1,7 @@
-"""The validation view of a schema: references resolved, notes and order gone; what is not read exactly is refused."""
+"""Normalizes a schema: the words of the latest dialect, references resolved, annotations and order gone.
+
+Two schemas of one normal form let the same JSON through. What is not read exactly is refused, with the reason.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ from urllib.parse import unquote
 
 from evalstore.checks.patterns import count_items
 from evalstore.documents import canonical
+from evalstore.schemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
 from evalstore.text import make_excerpt
 
-# What a dialect does not know yet, of what the latest one does.
+# Keywords of the latest dialect that an older one does not know yet.
 _SINCE_2020 = frozenset({"prefixItems"})
 _SINCE_2019 = _SINCE_2020 | {
     "minContains",
@@ -27,190 +31,195 @@ _LACKS: Mapping[str, frozenset[str]] = {
     "http://json-schema.org/draft-07/schema": _SINCE_2019,
     "http://json-schema.org/draft-06/schema": _SINCE_2019 | {"if", "then", "else"},
 }
-_LATEST, *_WITH_LISTS = _LACKS
-_BEFORE_2019 = frozenset(_WITH_LISTS[1:])
+# Before 2020, `items` may be a list, and `additionalItems` is about what follows it.
+_LATEST, *_BEFORE_2020 = _LACKS
+_BEFORE_2019 = frozenset(_BEFORE_2020[1:])
 
 
-def dialect(schema: Any) -> str:
+def find_dialect(schema: Any) -> str:
     """Return the dialect that a schema names, the latest where it names none."""
     named = schema.get("$schema") if isinstance(schema, dict) else None
     return named.removesuffix("#") if isinstance(named, str) else _LATEST
 
 
-def is_compared(name: str) -> bool:
+def is_dialect_supported(name: str) -> bool:
     """Whether schemas of a dialect are compared."""
     return name in _LACKS
 
 
-def modern(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Say one schema, without those within it, in the words of the latest dialect.
+def modernize_keywords(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return one schema, without those within it, in the words of the latest dialect; `name` is its own.
 
-    What its own does not know yet goes by a name that nobody knows.
+    What its own dialect does not know yet goes by a name that nobody knows.
     """
     if name in _BEFORE_2019 and "$ref" in schema:
         return {"$ref": schema["$ref"]}  # nothing beside it is read
-    said = {f"{word} (of a later dialect)" if word in _LACKS[name] else word: schema[word] for word in schema}
-    if name in _WITH_LISTS:
-        rest = said.pop("additionalItems", True)
-        if isinstance(said.get("items"), list):
-            said |= {"prefixItems": said["items"], "items": rest}
+    keywords = {f"{word} (of a later dialect)" if word in _LACKS[name] else word: schema[word] for word in schema}
+    if name in _BEFORE_2020:
+        rest = keywords.pop("additionalItems", True)
+        if isinstance(keywords.get("items"), list):
+            keywords |= {"prefixItems": keywords["items"], "items": rest}
     if name in _BEFORE_2019:
-        said |= _of_dependencies(said.pop("dependencies", {}))
-    return said
+        keywords |= _split_dependencies(keywords.pop("dependencies", {}))
+    return keywords
 
 
-def _of_dependencies(value: Mapping[str, Any]) -> dict[str, Any]:
+def _split_dependencies(value: Mapping[str, Any]) -> dict[str, Any]:
     names = {key: item for key, item in value.items() if isinstance(item, list)}
     schemas = {key: item for key, item in value.items() if key not in names}
     return {word: item for word, item in (("dependentRequired", names), ("dependentSchemas", schemas)) if item}
 
 
-class Part(dict[str, Any]):
-    """A view with keywords; their clauses are kept with it (see `clauses`)."""
+class SchemaObject(dict[str, Any]):
+    """A normal schema with keywords; its constraints are kept with it once they are known (see `constraints`)."""
 
-    __slots__ = ("clauses",)
-    clauses: tuple[Any, ...] | None
+    __slots__ = ("constraints",)
+    constraints: tuple[Any, ...] | None
 
     def __init__(self, keywords: dict[str, Any]) -> None:
         super().__init__(keywords)
-        self.clauses = None
+        self.constraints = None
 
 
-View = bool | dict[str, Any]
+NormalSchema = bool | dict[str, Any]
 
 ANNOTATIONS = frozenset(
     {"title", "description", "$comment", "examples", "default", "deprecated", "readOnly", "writeOnly", "format"}
 )
-_UNREAD = ANNOTATIONS | {"$schema", "$id", "$defs", "definitions"}
-# They go by the name that a part has, or give it one, which the whole may have.
-_LEADING = frozenset({"$dynamicRef", "$recursiveRef"})
-_NAMING = _LEADING | {"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"}
+_WITHOUT_EFFECT = ANNOTATIONS | {"$schema", "$id", "$defs", "definitions"}
+# References by a name, and keywords that give a name: only the whole schema may have one.
+_NAME_REFERENCES = frozenset({"$dynamicRef", "$recursiveRef"})
+_NAMING = _NAME_REFERENCES | {"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"}
 
-ONE = frozenset(
-    {"additionalProperties", "items", "contains", "propertyNames", "not", "if", "then", "else"}
-    | {"unevaluatedItems", "unevaluatedProperties"}
-)
-LISTED = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
+# What modernizing leaves of the keywords that hold schemas.
+_SINGLE = frozenset(SINGLE_SCHEMA_KEYWORDS) - {"additionalItems"}
+_LISTED = frozenset(SCHEMA_LIST_KEYWORDS) - {"items"}
+_NAMED = frozenset(SCHEMA_MAP_KEYWORDS) - {"$defs", "definitions", "dependencies"}
 _VALUES = frozenset(
     {"const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
     | {"minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minContains", "maxContains"}
     | {"minProperties", "maxProperties"}
 )
 
-# Values as written, and parts in a view: an honest schema has some hundreds.
-WRITTEN, SEEN = 1_500, 3_000
-_ITEMS = 5_000  # of all patterns, repeats written out
-_DEEPEST = 40
-_LARGE = "it is too large to be compared"
-_BACK = "a reference back"
+# Values as written, and schemas with listed values in a normal form: an honest schema has some hundreds.
+_WRITTEN_LIMIT, _NORMAL_LIMIT = 1_500, 3_000
+# Items of all patterns, with counted repeats written out.
+_PATTERN_ITEM_LIMIT = 5_000
+_DEPTH_LIMIT = 40
+_TOO_LARGE = "it is too large to be compared"
+_BACK_REFERENCE = "a reference back"
 
 
-class UnreadError(Exception):
+class UnsupportedSchemaError(Exception):
     """A schema that is not compared; the text says why, as a sentence without its end."""
 
 
-class Reading(NamedTuple):
-    """A view; `strange` says why it can only be told to be the same as another one, "" where more is known."""
+class NormalForm(NamedTuple):
+    """A normal schema; with an obstacle nothing can be proved but that another one is the same, "" is none."""
 
-    view: View
-    strange: str
-
-
-def check_readable(schema: Any) -> int:
-    """Return how many values a schema has; `UnreadError` for one that is not compared, whatever it says."""
-    if not is_compared(dialect(schema)):
-        raise UnreadError(f"schemas of {make_excerpt(dialect(schema))} are not compared")
-    nodes = written = 0
-    for node in _nodes(schema):
-        nodes, written = nodes + 1, written + sum(map(count_items, _patterns(node)))
-        if nodes > WRITTEN or written > _ITEMS:
-            raise UnreadError(_LARGE)
-        if isinstance(node, dict):
-            for name in sorted((_LEADING if node is schema else _NAMING).intersection(node)):
-                if isinstance(node[name], str | bool):
-                    raise UnreadError(f"{name} gives a part of it a name of its own, or goes by one")
-    return nodes
+    schema: NormalSchema
+    obstacle: str
 
 
-def read_view(schema: Any) -> Reading:
-    """Return what decides in a schema that is readable and can be compiled.
+def check_supported(schema: Any) -> int:
+    """Return how many values a schema has; raises `UnsupportedSchemaError` for one that is not compared."""
+    if not is_dialect_supported(find_dialect(schema)):
+        raise UnsupportedSchemaError(f"schemas of {make_excerpt(find_dialect(schema))} are not compared")
+    values = pattern_items = 0
+    for value in _iterate_values(schema):
+        values, pattern_items = values + 1, pattern_items + sum(map(count_items, _iterate_patterns(value)))
+        if values > _WRITTEN_LIMIT or pattern_items > _PATTERN_ITEM_LIMIT:
+            raise UnsupportedSchemaError(_TOO_LARGE)
+        if isinstance(value, dict):
+            for name in sorted((_NAME_REFERENCES if value is schema else _NAMING).intersection(value)):
+                if isinstance(value[name], str | bool):
+                    raise UnsupportedSchemaError(f"{name} gives a part of it a name of its own, or goes by one")
+    return values
 
-    A reference stands as the view of what it leads to, under its keyword; one that leads back is a mark.
+
+def normalize_schema(schema: Any) -> NormalForm:
+    """Return the normal form of a schema that is supported and can be compiled.
+
+    A reference is replaced by the normal form of what it leads to, under its keyword; one that leads back by a mark.
     """
-    reader = _Reader(schema, dialect(schema))
-    view = reader.view(schema, ())
-    return Reading(view, reader.strange)
+    normalizer = _Normalizer(schema, find_dialect(schema))
+    normal = normalizer.normalize(schema, ())
+    return NormalForm(normal, normalizer.obstacle)
 
 
 @dataclass(slots=True)
-class _Reader:
+class _Normalizer:
     root: Any
     dialect: str
-    left: int = SEEN
+    left: int = _NORMAL_LIMIT
     depth: int = 0
-    strange: str = ""
+    obstacle: str = ""
 
-    def view(self, schema: Any, through: tuple[str, ...]) -> View:
-        """Return the view of one part; `through` are the references that led here."""
+    def normalize(self, schema: Any, references: tuple[str, ...]) -> NormalSchema:
+        """Return the normal form of one part; `references` are those that led here."""
         self.left -= 1
-        if self.left < 0 or self.depth > _DEEPEST:
-            raise UnreadError(_LARGE)
+        if self.left < 0 or self.depth > _DEPTH_LIMIT:
+            raise UnsupportedSchemaError(_TOO_LARGE)
         if isinstance(schema, bool):
             return schema
         self.depth += 1
-        said = modern(schema, self.dialect)
-        view = Part({name: self._value(name, value, through) for name, value in said.items() if name not in _UNREAD})
+        keywords = modernize_keywords(schema, self.dialect).items()
+        normal = {name: self._normalize_value(name, value, references) for name, value in keywords if _decides(name)}
         self.depth -= 1
-        return view
+        return SchemaObject(normal)
 
-    def _value(self, name: str, value: Any, through: tuple[str, ...]) -> Any:
+    def _normalize_value(self, name: str, value: Any, references: tuple[str, ...]) -> Any:
         if name == "$ref":
-            return self._target(value, through)
-        if name in ONE:
-            return self.view(value, through)
-        if name in LISTED:
-            return [self.view(item, through) for item in value]
-        if name in NAMED:
-            return {key: self.view(item, through) for key, item in value.items()}
+            return self._resolve_reference(value, references)
+        if name in _SINGLE:
+            return self.normalize(value, references)
+        if name in _LISTED:
+            return [self.normalize(item, references) for item in value]
+        if name in _NAMED:
+            return {key: self.normalize(item, references) for key, item in value.items()}
         if name == "dependentRequired":
-            return {key: self._set(names) for key, names in value.items()}
+            return {key: self._sort_distinct(names) for key, names in value.items()}
         if name in {"type", "enum", "required"}:
-            return self._set([value] if isinstance(value, str) else value)
+            return self._sort_distinct([value] if isinstance(value, str) else value)
         if name not in _VALUES:
-            self.strange = f"the keyword {make_excerpt(name, 40)} is not known"
+            self.obstacle = f"the keyword {make_excerpt(name, 40)} is not known"
         return value
 
-    def _set(self, values: list[Any]) -> list[Any]:
+    def _sort_distinct(self, values: list[Any]) -> list[Any]:
         self.left -= len(values)
-        return [one for _, one in sorted({canonical(one): one for one in values}.items())]
+        return [value for _, value in sorted({canonical(value): value for value in values}.items())]
 
-    def _target(self, ref: str, through: tuple[str, ...]) -> View:
-        if ref in through:
-            self.strange = "a reference leads back to itself"
-            return {_BACK: len(through) - through.index(ref)}
+    def _resolve_reference(self, ref: str, references: tuple[str, ...]) -> NormalSchema:
+        if ref in references:
+            self.obstacle = "a reference leads back to itself"
+            return {_BACK_REFERENCE: len(references) - references.index(ref)}
         if ref != "#" and not ref.startswith("#/"):
-            raise UnreadError(f"it refers to {make_excerpt(ref)}")
+            raise UnsupportedSchemaError(f"it refers to {make_excerpt(ref)}")
+        # A JSON Pointer in a fragment (RFC 6901, section 6).
         node = self.root
         for step in unquote(ref).split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
             if isinstance(node, list) and key != str(int(key)):
-                raise UnreadError(f"it refers to {make_excerpt(ref)}")
+                raise UnsupportedSchemaError(f"it refers to {make_excerpt(ref)}")
             node = node[int(key)] if isinstance(node, list) else node[key]
-        return self.view(node, (*through, ref))
+        return self.normalize(node, (*references, ref))
 
 
-def _patterns(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        named = node.get("patternProperties")
+def _decides(keyword: str) -> bool:
+    return keyword not in _WITHOUT_EFFECT
+
+
+def _iterate_patterns(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        named = value.get("patternProperties")
         yield from named if isinstance(named, dict) else ()
-        yield from (pattern for pattern in [node.get("pattern")] if isinstance(pattern, str))
+        yield from (pattern for pattern in [value.get("pattern")] if isinstance(pattern, str))
 
 
-def _nodes(value: Any) -> Iterator[Any]:
+def _iterate_values(value: Any) -> Iterator[Any]:
     waiting = [value]
     while waiting:
-        node = waiting.pop()
-        yield node
-        if isinstance(node, dict | list):
-            waiting.extend(node.values() if isinstance(node, dict) else node)
+        inner = waiting.pop()
+        yield inner
+        if isinstance(inner, dict | list):
+            waiting.extend(inner.values() if isinstance(inner, dict) else inner)

@@ -87,7 +87,9 @@ def _entails_lower_bound(value_set: ValueSet, wanted: Bound, types_: frozenset[s
 
 def _entails_upper_bound(value_set: ValueSet, wanted: Bound, types_: frozenset[str]) -> bool:
     found = (find_upper_bound(value_set, type_) for type_ in types_ & NUMBERS)
-    return all(bound is not None and (-bound.value, bound.is_open) >= (-wanted.value, wanted.is_open) for bound in found)
+    return all(
+        bound is not None and (-bound.value, bound.is_open) >= (-wanted.value, wanted.is_open) for bound in found
+    )
 
 
 def _entails_multiple(value_set: ValueSet, wanted: Any, types_: frozenset[str]) -> bool:

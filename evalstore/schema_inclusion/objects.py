@@ -109,7 +109,9 @@ def _entails_other_names(prover: Prover, value_set: ValueSet, wanted: list[Any])
     implied = {pattern: {other for other in patterns if prover.implies_pattern(pattern, other)} for pattern in patterns}
     # Each subset of the patterns stands for the names that match just these; a subset that cannot be is left out.
     return all(
-        prover.entails_schema(intersect_schemas(own for shape in shapes for own in _select_schemas(shape, matched)), schema)
+        prover.entails_schema(
+            intersect_schemas(own for shape in shapes for own in _select_schemas(shape, matched)), schema
+        )
         for matched in _iterate_subsets(patterns)
         if always.union(*(implied[pattern] for pattern in matched)).issubset(matched)
         for schema in _select_schemas(wanted, matched)

@@ -2,10 +2,14 @@
 
 from evalstore.schemas.compiled import Schema, compile_schema, engine, find_flaws
 from evalstore.schemas.guard import DEPTH, TRUSTED, Guard, Patterns
+from evalstore.schemas.parts import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
 from evalstore.schemas.result import Flaw, Violation
 
 __all__ = [
     "DEPTH",
+    "SCHEMA_LIST_KEYWORDS",
+    "SCHEMA_MAP_KEYWORDS",
+    "SINGLE_SCHEMA_KEYWORDS",
     "TRUSTED",
     "Flaw",
     "Guard",

@@ -102,7 +102,7 @@ def _compiled(schema: Any, guard: Guard) -> Schema | list[Flaw]:
     unread = [(pointer, patterns.problems[pattern]) for pointer, pattern in written if pattern in patterns.problems]
     flaws = [*broken, *parts.flaws, *_mixed(parts, dialect), *(Flaw(*problem, _PATTERN) for problem in unread)]
     validator = None if flaws else _validator(dialect, copy, literal=guard.literal)
-    return flaws or Schema(validator, lambda: Run(guard.steps, patterns.begin(), parts.targets))
+    return flaws or Schema(validator, lambda: Run(guard.steps, patterns.start_search(), parts.targets))
 
 
 def _dialect(schema: Any) -> str:
@@ -112,7 +112,7 @@ def _dialect(schema: Any) -> str:
 
 def _broken(schema: Any, dialect: str, guard: Guard) -> list[Flaw]:
     """Return what the dialect's own schema has against a schema."""
-    meta = Schema(_meta(dialect), lambda: Run(guard.steps, TRUSTED.patterns(()).begin()))
+    meta = Schema(_meta(dialect), lambda: Run(guard.steps, TRUSTED.patterns(()).start_search()))
     told = [Flaw(one.pointer, f"the schema is broken: {one.message}", "mend it") for one in meta.violations(schema)]
     return [*dict.fromkeys(told)]  # several parts of a dialect may say the same
 

@@ -23,7 +23,7 @@ class Patterns(Protocol):
     def problems(self) -> Mapping[str, str]:
         """Pattern to the sentence that says why it cannot be searched."""
 
-    def begin(self) -> Search:
+    def start_search(self) -> Search:
         """Return what searches (pattern, text) for one instance; it raises `SchemaError` where it cannot decide."""
 
 
@@ -84,7 +84,7 @@ class _Trusted:
     problems: Mapping[str, str] = {}
 
     @staticmethod
-    def begin() -> Search:
+    def start_search() -> Search:
         return lambda pattern, text: re.search(pattern, text) is not None
 
 

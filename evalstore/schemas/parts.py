@@ -13,7 +13,7 @@ from evalstore.schemas.result import Flaw, Pointer
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 # Keywords whose value is a schema, a list of schemas, or a mapping of names to schemas.
-_ONE = (
+SINGLE_SCHEMA_KEYWORDS = (
     "additionalItems",
     "additionalProperties",
     "contains",
@@ -26,8 +26,8 @@ _ONE = (
     "unevaluatedItems",
     "unevaluatedProperties",
 )
-_LISTED = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
-_NAMED = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
+SCHEMA_LIST_KEYWORDS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
+SCHEMA_MAP_KEYWORDS = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 
 # Those that look at the same value again.
 _IN_PLACE = frozenset(("allOf", "anyOf", "dependencies", "dependentSchemas", "else", "if", "not", "oneOf", "then"))
@@ -77,13 +77,13 @@ def take_apart(schema: Any, id_key: str) -> Parts:
 
 def children(schema: Mapping[str, Any]) -> Iterator[tuple[Pointer, Any]]:
     """Yield the schemas that the keywords of a schema hold, each with the way to it."""
-    for name in _ONE:
+    for name in SINGLE_SCHEMA_KEYWORDS:
         if name in schema:
             yield (name,), schema[name]
-    for name in _LISTED:
+    for name in SCHEMA_LIST_KEYWORDS:
         if isinstance(schema.get(name), list):
             yield from (((name, index), item) for index, item in enumerate(schema[name]))
-    for name in _NAMED:
+    for name in SCHEMA_MAP_KEYWORDS:
         if isinstance(schema.get(name), dict):
             yield from (((name, inner), item) for inner, item in schema[name].items())
 

@@ -1,6 +1,5 @@
 """Stored outputs under the rubrics of a dataset: graded, summed up exactly, kept as a run."""
 
-from evalstore.scoring.job import begun
-from evalstore.scoring.score import score
+from evalstore.scoring.job import begun, score
 
 __all__ = ["begun", "score"]

@@ -1,6 +1,7 @@
-"""What git is told and given: sealed, so that nothing of a repository runs, or as its user has it, in our own folder.
+"""The two environments that git is started in: sealed, so that nothing of a repository runs, or as its user has it.
 
-A repository of our own making has no config: only the user's global settings choose programs and keys there.
+The second is only for scratch repositories, which have no config of their own: there the user's global config chooses
+programs and keys.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 # A repository's config names programs in dozens of places. These settings and the short list of subcommands that
 # evalstore uses leave it none to run (git(1), SECURITY; filters and drivers have no override and are never reached).
-_CONFIG = (
+_SEALED_CONFIG = (
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.sshCommand=false",
@@ -40,7 +41,7 @@ _CONFIG = (
     "i18n.commitEncoding=UTF-8",
     "color.ui=false",
 )
-_ENVIRONMENT = {
+_SEALED_VARIABLES = {
     "LC_ALL": "C.UTF-8",
     "LANGUAGE": "C",
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -58,9 +59,9 @@ _ENVIRONMENT = {
     "GIT_ASKPASS": "",
     "SSH_ASKPASS": "",
 }
-_KEPT = ("PATH", "HOME", "XDG_CONFIG_HOME")
+_SEALED_INHERITED = ("PATH", "HOME", "XDG_CONFIG_HOME")
 
-_OWN_CONFIG = (
+_USER_CONFIG = (
     "core.hooksPath=/dev/null",
     "core.fsync=all",
     "gc.auto=0",
@@ -71,7 +72,7 @@ _OWN_CONFIG = (
     "i18n.commitEncoding=UTF-8",
     "color.ui=false",
 )
-_OWN_ENVIRONMENT = {
+_USER_VARIABLES = {
     "LC_ALL": "C.UTF-8",
     "LANGUAGE": "C",
     "GIT_NO_REPLACE_OBJECTS": "1",
@@ -80,9 +81,9 @@ _OWN_ENVIRONMENT = {
     "GIT_PAGER": "cat",
     "GIT_EDITOR": "false",
 }
-# What the agents of keys and passwords, proxies and certificates are found by.
-_OWN_KEPT = (
-    *_KEPT,
+# The variables by which the agents of keys and passwords, proxies and certificates are found by.
+_USER_INHERITED = (
+    *_SEALED_INHERITED,
     *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_TERMINAL_PROMPT"),
     *("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH"),
     *("SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "SSL_CERT_FILE", "SSL_CERT_DIR"),
@@ -94,27 +95,29 @@ _OWN_KEPT = (
 
 @dataclass(frozen=True, slots=True)
 class GitEnvironment:
-    """One way to start git: its settings, its environment, and what of ours is handed on."""
+    """One way to start git: its `-c` settings, its variables, and the names of ours that it inherits."""
 
-    settings: Sequence[str]
-    environment: Mapping[str, str]
-    kept: Sequence[str]
+    config: Sequence[str]
+    variables: Mapping[str, str]
+    inherited: Sequence[str]
 
-    def command(self, executable: str, argv: Sequence[str], env: Mapping[str, str | None]) -> list[str]:
-        """Return the whole command; `env` adds to the environment, None takes a name out of it."""
-        # GitPython hands its own environment on, and it can only add to it: `env -i` starts git from nothing, so that
+    def build_command(self, executable: str, argv: Sequence[str], env: Mapping[str, str | None]) -> list[str]:
+        """Return the whole command line; `env` adds variables, and None removes one."""
+        # GitPython hands its own environment on and can only add to it: `env -i` starts git from nothing, so that
         # no GIT_DIR, GIT_TRACE or GIT_CONFIG_COUNT of a surrounding hook reaches it.
-        kept = {name: _kept(name) for name in self.kept if name in os.environ}
-        pairs = [f"{name}={value}" for name, value in {**kept, **self.environment, **env}.items() if value is not None]
-        words = (word for setting in self.settings for word in ("-c", setting))
+        inherited = {name: _read_variable(name) for name in self.inherited if name in os.environ}
+        pairs = [
+            f"{name}={value}" for name, value in {**inherited, **self.variables, **env}.items() if value is not None
+        ]
+        words = (word for setting in self.config for word in ("-c", setting))
         return ["/usr/bin/env", "-i", *pairs, executable, "--no-pager", *words, *argv]
 
 
-SEALED = GitEnvironment(_CONFIG, _ENVIRONMENT, _KEPT)
-USER = GitEnvironment(_OWN_CONFIG, _OWN_ENVIRONMENT, _OWN_KEPT)
+SEALED = GitEnvironment(_SEALED_CONFIG, _SEALED_VARIABLES, _SEALED_INHERITED)
+USER = GitEnvironment(_USER_CONFIG, _USER_VARIABLES, _USER_INHERITED)
 
 
-def _kept(name: str) -> str:
+def _read_variable(name: str) -> str:
     value = os.environ[name]
     if name != "PATH":
         return value

@@ -1,4 +1,4 @@
-"""The one door to git: GitPython's `execute` with argument lists of ours, a scrubbed environment and a time limit."""
+"""The one environment to git: GitPython's `execute` with argument lists of ours, a scrubbed environment and a time limit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ USER_CONFIG = {"GIT_CONFIG_GLOBAL": None, "GIT_CONFIG_NOSYSTEM": None}  # lets t
 MISSING_HINT = "a shallow or partial clone lacks history: git fetch --unshallow --tags, or clone again in full"
 
 # What git says on stderr -> what happened, and what to do next.
-_WORDED = (
+_EXPLANATIONS = (
     (
         "dubious ownership",
         "git does not trust this repository, because it belongs to another user",
@@ -49,7 +49,7 @@ class CommandError(GitError):
     """A git command that answered with an error; `status`, `stderr` and `stdout` are as git gave them."""
 
     def __init__(self, command: str, status: int, stderr: str, stdout: bytes = b"") -> None:
-        message, hint = _word(command, status, stderr)
+        message, hint = _explain_failure(command, status, stderr)
         super().__init__(message, hint=hint)
         self.status = status
         self.stderr = stderr
@@ -60,7 +60,7 @@ class CommandError(GitError):
 class Git:
     """Git for one repository, named by its git directory and never searched for.
 
-    `held` are descriptors that git inherits: a lock on one of them lasts as long as the last command of a killed bump.
+    `inherited_fds` are descriptors that git inherits: a lock on one of them lasts as long as the last command of a killed bump.
     """
 
     directory: Path
@@ -72,7 +72,12 @@ class Git:
         """Run one git subcommand and return its stdout; raises `CommandError`, or `GitError` when git is missing."""
         words = (f"--git-dir={self.directory}", *argv)
         return run_git(
-            words, stdin=stdin, env=env, held=self.inherited_fds, timeout=self.timeout, door=self.environment
+            words,
+            stdin=stdin,
+            env=env,
+            inherited_fds=self.inherited_fds,
+            timeout=self.timeout,
+            environment=self.environment,
         )
 
     def run_or_none(self, *argv: str) -> bytes | None:
@@ -91,8 +96,8 @@ class Git:
 
     def start(self, *argv: str, stdin: IO[bytes] | int) -> Any:
         """Start a subcommand that stays; GitPython's wrapper ends the process when it is dropped."""
-        command = self.environment.command(executable(), (f"--git-dir={self.directory}", *argv), {})
-        return _gitpython().execute(command, istream=stdin, as_process=True, shell=False)
+        command = self.environment.command(find_executable(), (f"--git-dir={self.directory}", *argv), {})
+        return _load_gitpython().execute(command, istream=stdin, as_process=True, shell=False)
 
 
 def run_git(  # noqa: PLR0913  # how a process is started, each by its name
@@ -100,16 +105,16 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
     *,
     stdin: bytes = b"",
     env: Mapping[str, str | None] | None = None,
-    held: Sequence[int] = (),
+    inherited_fds: Sequence[int] = (),
     timeout: float | None = None,
-    door: GitEnvironment = SEALED,
+    environment: GitEnvironment = SEALED,
 ) -> bytes:
     """Run git outside any named repository; `env` adds to the sealed environment, None takes a name out of it."""
-    with tempfile.TemporaryFile() as file, _no_watchdog_left():
+    with tempfile.TemporaryFile() as file, _cancelling_watchdogs():
         file.write(stdin)
         file.seek(0)
-        status, stdout, stderr = _gitpython().execute(
-            door.command(executable(), argv, env or {}),
+        status, stdout, stderr = _load_gitpython().execute(
+            environment.command(find_executable(), argv, env or {}),
             istream=file,
             with_extended_output=True,
             with_exceptions=False,
@@ -117,21 +122,21 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
             strip_newline_in_stdout=False,
             kill_after_timeout=timeout or TIMEOUT,
             shell=False,
-            pass_fds=held,
+            pass_fds=inherited_fds,
         )
     if status:
-        raise CommandError(_subcommand(argv), status, stderr, stdout)
+        raise CommandError(_find_subcommand(argv), status, stderr, stdout)
     output: bytes = stdout
     return output
 
 
-def _subcommand(argv: Sequence[str]) -> str:
+def _find_subcommand(argv: Sequence[str]) -> str:
     pairs = pairwise(("", *argv))
     return next((word for flag, word in pairs if not word.startswith("-") and flag not in {"-C", "-c"}), "git")
 
 
 @contextmanager
-def _no_watchdog_left() -> Iterator[None]:
+def _cancelling_watchdogs() -> Iterator[None]:
     # GitPython's timer outlives a command that Ctrl-C ends: the process would wait for it, minutes in a bump.
     before = set(threading.enumerate())
     try:
@@ -144,9 +149,9 @@ def _no_watchdog_left() -> Iterator[None]:
 
 
 @cache
-def _gitpython() -> Any:
+def _load_gitpython() -> Any:
     # At import GitPython runs `git version`, found through PATH with its relative entries, and raises when it fails.
-    os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = executable()
+    os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = find_executable()
     os.environ["GIT_PYTHON_REFRESH"] = "quiet"
     try:
         from git.cmd import Git as GitPython
@@ -156,7 +161,7 @@ def _gitpython() -> Any:
 
 
 @cache
-def executable() -> str:
+def find_executable() -> str:
     """Return git's absolute path; relative entries of PATH are not searched."""
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = Path(folder, "git")
@@ -165,14 +170,14 @@ def executable() -> str:
     raise GitError("git is not installed", hint="install git 2.31 or newer, and see that it is on PATH")
 
 
-def _word(command: str, status: int, stderr: str) -> tuple[str, str | None]:
+def _explain_failure(command: str, status: int, stderr: str) -> tuple[str, str | None]:
     if stderr.startswith("Timeout:"):
         seconds = stderr.split()[-2]
         return (
             f"git {command} did not answer within {seconds} seconds",
             "look for a FIFO or a huge file in .git, or as .gitattributes",
         )
-    for said, message, hint in _WORDED:
+    for said, message, hint in _EXPLANATIONS:
         if said in stderr:
             return message, hint
     lines = [line for line in stderr.splitlines() if line.strip()]

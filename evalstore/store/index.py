@@ -34,7 +34,7 @@ def find_unmerged(git: Git) -> str | None:
 def stage_files(git: Git, files: Mapping[str, IndexEntry]) -> None:
     """Replace index entries; what else is staged stays as it is."""
     index, copy = git.directory / "index", git.directory / "index.evalstore.new"
-    _lock(git.directory)
+    _acquire_lock(git.directory)
     try:
         stamp = index.stat() if index.exists() else None
         if stamp:
@@ -58,7 +58,7 @@ def wait_for_index(directory: Path) -> None:
         if not (directory / "index.lock").exists():
             return
         time.sleep(_PAUSE)
-    raise _busy(directory)
+    raise _build_busy_error(directory)
 
 
 def release_index_lock(directory: Path) -> None:
@@ -71,7 +71,7 @@ def release_index_lock(directory: Path) -> None:
         (directory / leftover).unlink(missing_ok=True)
 
 
-def _lock(directory: Path) -> None:
+def _acquire_lock(directory: Path) -> None:
     # The lock is a hard link to a file of ours: whoever comes after a crash can tell whose lock it was.
     token, lock = directory / "index.evalstore", directory / "index.lock"
     token.touch(exist_ok=False)
@@ -81,10 +81,10 @@ def _lock(directory: Path) -> None:
             return
         time.sleep(_PAUSE)
     token.unlink()
-    raise _busy(directory)
+    raise _build_busy_error(directory)
 
 
-def _busy(directory: Path) -> ConflictError:
+def _build_busy_error(directory: Path) -> ConflictError:
     lock = directory / "index.lock"
     return ConflictError(
         "the index is locked by another git process",

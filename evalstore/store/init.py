@@ -79,7 +79,7 @@ class CreatedStore:
 
 def create_store(path: Path) -> CreatedStore:
     """Make `path` a store; what is there already stays, so that a second time changes nothing."""
-    root = _folder(path)
+    root = _make_folder(path)
     fresh = find_top(root) is None
     if is_git_directory(root):
         raise RefusedError(f"{path} is a bare repository, without a working tree", hint="clone it, and init the clone")
@@ -87,13 +87,13 @@ def create_store(path: Path) -> CreatedStore:
         run_git(("init", "--quiet", "--template=", "--initial-branch=main", "--", str(root)))
     find_repository(root)
     for kind in Kind:
-        _folder(root / kind.folder)
-    done = {name: _put(root, name, data) for name, data in _files().items()}
+        _make_folder(root / kind.folder)
+    done = {name: _write_if_absent(root, name, data) for name, data in _build_files().items()}
     written = tuple(name for name, outcome in done.items() if outcome == "written")
     return CreatedStore(root, fresh, written, tuple(name for name, outcome in done.items() if outcome == "kept"))
 
 
-def _folder(path: Path) -> Path:
+def _make_folder(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
         return path.resolve(strict=True)
@@ -102,7 +102,7 @@ def _folder(path: Path) -> Path:
         raise GitError(f"the folder {path} cannot be made: {reason.lower()}") from None
 
 
-def _put(root: Path, name: str, data: bytes) -> str:
+def _write_if_absent(root: Path, name: str, data: bytes) -> str:
     try:
         (root / name).lstat()
     except FileNotFoundError:
@@ -114,21 +114,21 @@ def _put(root: Path, name: str, data: bytes) -> str:
         return "kept"
 
 
-def _files() -> Mapping[str, bytes]:
+def _build_files() -> Mapping[str, bytes]:
     schemas = {
         f"{SCHEMAS}/{name}.schema.json": (find_resource_folder("schema") / f"{name}.schema.json") for name in _WRITTEN
     }
     return {
         SETTINGS_FILE: _SETTINGS.encode(),
         **{name: path.read_bytes() for name, path in schemas.items()},
-        ".vscode/settings.json": (json.dumps({"yaml.schemas": _vscode()}, indent=2) + "\n").encode(),
-        ".idea/jsonSchemas.xml": _JETBRAINS.format(entries="".join(map(_jetbrains, _MAPPED))).encode(),
+        ".vscode/settings.json": (json.dumps({"yaml.schemas": _map_schemas()}, indent=2) + "\n").encode(),
+        ".idea/jsonSchemas.xml": _JETBRAINS.format(entries="".join(map(_format_jetbrains_entry, _MAPPED))).encode(),
     }
 
 
-def _vscode() -> dict[str, str]:
+def _map_schemas() -> dict[str, str]:
     return {f"./{SCHEMAS}/{name}.schema.json": files for name, files in _MAPPED.items()}
 
 
-def _jetbrains(name: str) -> str:
+def _format_jetbrains_entry(name: str) -> str:
     return _JETBRAINS_ENTRY.format(name=name, schema=f"{SCHEMAS}/{name}.schema.json", files=_MAPPED[name])

@@ -49,13 +49,13 @@ class Ledgers:
     git: Git
     batch: ObjectReader
     prefix: str
-    _tip: str | None = None
+    _commit: str | None = None
     _read: dict[str, Ledger] = field(default_factory=dict)
 
     def read(self, name: str) -> Ledger:
         """Return the ledger of `<kind>/<id>`; empty where there is none, refused where a link stands in its place."""
         if name not in self._read:
-            self._read[name] = self.read_at(self._head(), name)
+            self._read[name] = self.read_at(self._find_head(), name)
         return self._read[name]
 
     def read_at(self, commit: str, name: str) -> Ledger:
@@ -65,7 +65,7 @@ class Ledgers:
 
     def list_names(self) -> list[str]:
         """Return the `<kind>/<id>` of every ledger at HEAD."""
-        if not (tip := self._head()):
+        if not (tip := self._find_head()):
             return []
         listed = ((kind, list_folder(self.batch, tip, f"{self.prefix}{LEDGER_FOLDER}/{kind}")) for kind in Kind)
         return sorted(f"{kind}/{id_}" for kind, entries in listed for id_ in entries if is_id(id_))
@@ -76,16 +76,16 @@ class Ledgers:
 
     def forget(self) -> None:
         """Look again at the next question: HEAD has moved."""
-        self._tip = None
+        self._commit = None
         self._read.clear()
 
-    def _head(self) -> str:
-        if self._tip is None:
+    def _find_head(self) -> str:
+        if self._commit is None:
             try:
-                self._tip = resolve_head(self.git)
+                self._commit = resolve_head(self.git)
             except RefError:
-                self._tip = ""
-        return self._tip
+                self._commit = ""
+        return self._commit
 
 
 def locate_ledger(name: str) -> str:
@@ -96,13 +96,13 @@ def locate_ledger(name: str) -> str:
 def parse_ledger(data: bytes) -> Ledger:
     """Read a ledger's bytes; where a version stands twice, the first line is what was released."""
     raw = tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()
-    found = [(number, _line(number, text)) for number, text in enumerate(raw, start=1)]
+    found = [(number, _parse_line(number, text)) for number, text in enumerate(raw, start=1)]
     lines = tuple(line for _, line in found if line)
     by_version = {str(line.version): line for line in reversed(lines)}
     return Ledger(raw, lines, by_version, tuple(number for number, line in found if line is None))
 
 
-def _line(number: int, raw: bytes) -> LedgerLine | None:
+def _parse_line(number: int, raw: bytes) -> LedgerLine | None:
     match = _LINE.fullmatch(raw)
     text = match[1].decode("utf-8", "replace") if match else ""
     version = find_version(text)

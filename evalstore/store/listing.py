@@ -50,9 +50,9 @@ def list_artifacts(store: ArtifactStore) -> StoreListing:
         for key, group in groupby(store.list_releases(), key=lambda release: (release.kind, release.id))
     }
     files = {(ref.kind, ref.id): ref for ref in store.list_working_refs()}
-    blobs = _blobs(store, {key: group[-1] for key, group in released.items() if key in files})
+    blobs = _find_released_blobs(store, {key: group[-1] for key, group in released.items() if key in files})
     artifacts = (
-        _listed(store, key, released.get(key, []), ref=files.get(key), blob=blobs.get(key))
+        _summarize_artifact(store, key, released.get(key, []), ref=files.get(key), blob=blobs.get(key))
         for key in sorted(released.keys() | files.keys())
     )
     return StoreListing(tuple(artifacts), tuple(store.tags.list_ignored()))
@@ -61,13 +61,13 @@ def list_artifacts(store: ArtifactStore) -> StoreListing:
 _Key = tuple[Kind, str]
 
 
-def _blobs(store: ArtifactStore, newest: Mapping[_Key, Release]) -> dict[_Key, str | None]:
+def _find_released_blobs(store: ArtifactStore, newest: Mapping[_Key, Release]) -> dict[_Key, str | None]:
     """Return the blob of each artifact at its newest release, by one call to git."""
     files = ((one.commit, store.prefix + one.path) for one in newest.values())
     return dict(zip(newest, find_committed_blobs(store.git, files), strict=True))
 
 
-def _listed(
+def _summarize_artifact(
     store: ArtifactStore, key: _Key, releases: Sequence[Release], *, ref: Ref | None, blob: str | None
 ) -> ArtifactSummary:
     finals = [release for release in releases if not release.version.prerelease] or releases
@@ -77,13 +77,13 @@ def _listed(
         try:
             same = blob is not None and is_blob(store.root, ref.path, blob, limit=ARTIFACT_LIMIT)
             changed = not same if releases else None
-            working = str(releases[-1].version) if same else _version(store.root, ref)
+            working = str(releases[-1].version) if same else _read_version(store.root, ref)
         except EvalstoreError as error:
             changed, problem = (True if releases else None), str(error)
     return ArtifactSummary(*key, latest, len(releases), working, changed, problem)
 
 
-def _version(root: Path, ref: Ref) -> str:
+def _read_version(root: Path, ref: Ref) -> str:
     return read_artifact(ref, read_below(root, ref.path, ARTIFACT_LIMIT), ref.path).version
 
 
@@ -102,7 +102,7 @@ def read_artifact_file(store: ArtifactStore, ref: str) -> ArtifactFile:
     return ArtifactFile(resolved, store.prefix + resolved.path, encode(resolved.artifact.document))
 
 
-_TOLD = (
+_LOG_FIELDS = (
     "taggername",
     "taggerdate:iso-strict",
     "authorname",
@@ -111,7 +111,7 @@ _TOLD = (
     "contents:body",
 )
 # Each field ends with a NUL, because a message has line feeds of its own.
-_FORMAT = "--format=" + "".join(f"%({field})%00" for field in (*TAG_FIELDS, *_TOLD))
+_FORMAT = "--format=" + "".join(f"%({field})%00" for field in (*TAG_FIELDS, *_LOG_FIELDS))
 _TRAILER = re.compile(r"Evalstore-(Digest|Bump|Previous): *(\S+)")
 
 
@@ -143,28 +143,28 @@ def read_history(store: ArtifactStore, ref: Ref) -> ReleaseHistory:
     if not ref.names_release:
         raise RefError(f"{ref} names no releases", hint=f"evalstore log {ref.name}")
     listed = store.git.run("for-each-ref", _FORMAT, "--", *list_patterns(store.tags.grammar, ref.kind, ref.id))
-    logged = [one for one in _logged(store, listed) if _covers(ref, one.version)]
+    logged = [one for one in _parse_records(store, listed) if _is_covered(ref, one.version)]
     if not logged:
         raise build_unknown_error(store, ref)
     return ReleaseHistory(ref.name, tuple(sorted(logged, key=lambda one: one.version, reverse=True)))
 
 
-def _covers(ref: Ref, version: Version) -> bool:
+def _is_covered(ref: Ref, version: Version) -> bool:
     if ref.version is not None:
         return version == ref.version
     return ref.range is None or version in ref.range
 
 
-def _logged(store: ArtifactStore, listed: bytes) -> list[ReleaseRecord]:
+def _parse_records(store: ArtifactStore, listed: bytes) -> list[ReleaseRecord]:
     fields = listed.decode("utf-8", "surrogateescape").split("\0")
-    width = len(TAG_FIELDS) + len(_TOLD)
+    width = len(TAG_FIELDS) + len(_LOG_FIELDS)
     if len(fields) % width != 1:
         raise GitError("git listed a tag in a form that cannot be read")
     records = [fields[start : start + width] for start in range(0, len(fields) - 1, width)]
-    return [one for record in records if (one := _read(store, record)) is not None]
+    return [one for record in records if (one := _parse_record(store, record)) is not None]
 
 
-def _read(store: ArtifactStore, record: list[str]) -> ReleaseRecord | None:
+def _parse_record(store: ArtifactStore, record: list[str]) -> ReleaseRecord | None:
     tag = GitTag(record[0].lstrip("\n").removeprefix(TAG_REFS), *record[1 : len(TAG_FIELDS)])
     release = store.tags.grammar.read_release(tag)
     if release is None:

@@ -10,7 +10,7 @@ from evalstore.errors import GitError
 from evalstore.store.git import USER_CONFIG, CommandError, Git, run_git
 
 SETTINGS_FILE = "evalstore.yaml"
-_QUESTIONS = ("--is-shallow-repository", "--show-object-format", "--absolute-git-dir")
+_REV_PARSE_FLAGS = ("--is-shallow-repository", "--show-object-format", "--absolute-git-dir")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Repository:
 def find_repository(start: Path) -> Repository:
     """Find the repository of an existing folder: a working tree around it, or a bare repository that it is."""
     if is_git_directory(start):
-        return _asked(start, None)
+        return _query_repository(start, None)
     if top := find_top(start):
-        return _asked(top, top)
+        return _query_repository(top, top)
     raise GitError(f"{start} is not in a git repository", hint=f"evalstore init {start}")
 
 
@@ -72,10 +72,10 @@ def resolve_folder(path: Path | str) -> Path:
     return folder
 
 
-def _asked(folder: Path, top: Path | None) -> Repository:
+def _query_repository(folder: Path, top: Path | None) -> Repository:
     # git looks in this folder only: an embedded repository or a parent's is never taken by accident, and git itself
     # refuses a repository of another user. The user's own exceptions to that stand in the config that is sealed off.
-    argv = ("-C", str(folder), "-c", "safe.bareRepository=all", "rev-parse", *_QUESTIONS)
+    argv = ("-C", str(folder), "-c", "safe.bareRepository=all", "rev-parse", *_REV_PARSE_FLAGS)
     env = {"GIT_CEILING_DIRECTORIES": str(folder.parent)}
     try:
         answers = run_git(argv, env=env)

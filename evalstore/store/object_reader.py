@@ -17,8 +17,8 @@ from evalstore.errors import GitError, LoadError
 from evalstore.store.git import MISSING_HINT, TIMEOUT, Git
 
 LIMIT = 4 << 20  # one object; larger ones are streamed or refused
-_KEPT_TYPES = frozenset({"commit", "tree"})  # what many files are found through
-_KEPT, _KEPT_SIZE = 64, 256 << 10  # objects, and bytes of one: 16 MiB at most
+_CACHED_TYPES = frozenset({"commit", "tree"})  # what many files are found through
+_CACHE_COUNT, _CACHE_SIZE = 64, 256 << 10  # objects, and bytes of one: 16 MiB at most
 _CHUNK = 1 << 16
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HEADER = re.compile(rb"([0-9a-f]+) (blob|tree|commit|tag) ([0-9]+)\n")
@@ -62,35 +62,35 @@ class ObjectReader:
     _process: Any = None
     _pid: int = 0
     _buffer: bytearray = field(default_factory=bytearray)
-    _kept: dict[str, GitObject] = field(default_factory=dict)
+    _cache: dict[str, GitObject] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def read(self, oid: str) -> GitObject:
         """Return one object; missing, too large or not what its id says is a `GitError`."""
         with self._lock:
-            if oid in self._kept:
-                return self._kept[oid]
+            if oid in self._cache:
+                return self._cache[oid]
             try:
-                type_, size = self._ask(oid, LIMIT)
-                data = self._take(size + 1, oid)[:-1]
+                type_, size = self._request(oid, LIMIT)
+                data = self._read_bytes(size + 1, oid)[:-1]
             except BaseException:
                 self.close()  # what is left in the pipe belongs to nobody
                 raise
-        _check(oid, start_object_hash(type_, size, len(oid)), data)
-        return self._keep(oid, GitObject(type_, data))
+        _verify_hash(oid, start_object_hash(type_, size, len(oid)), data)
+        return self._cache_object(oid, GitObject(type_, data))
 
     def stream(self, oid: str) -> Iterator[bytes]:
         """Yield a blob of any size in pieces, by a process of its own; raises after the last when the hash differs."""
         own = ObjectReader(self.git)
         try:
-            type_, left = own._ask(oid, sys.maxsize)
+            type_, left = own._request(oid, sys.maxsize)
             hash_ = start_object_hash(type_, left, len(oid))
             while left:
-                piece = own._take(min(left, _CHUNK), oid)
+                piece = own._read_bytes(min(left, _CHUNK), oid)
                 left -= len(piece)
                 hash_.update(piece)
                 yield piece
-            _check(oid, hash_)
+            _verify_hash(oid, hash_)
         finally:
             own.close()
 
@@ -107,26 +107,26 @@ class ObjectReader:
             process.kill()
             process.wait()
 
-    def _keep(self, oid: str, found: GitObject) -> GitObject:
-        if found.type in _KEPT_TYPES and len(found.data) <= _KEPT_SIZE:
+    def _cache_object(self, oid: str, found: GitObject) -> GitObject:
+        if found.type in _CACHED_TYPES and len(found.data) <= _CACHE_SIZE:
             with self._lock:
-                self._kept[oid] = found
-                if len(self._kept) > _KEPT:
-                    del self._kept[next(iter(self._kept))]
+                self._cache[oid] = found
+                if len(self._cache) > _CACHE_COUNT:
+                    del self._cache[next(iter(self._cache))]
         return found
 
-    def _ask(self, oid: str, limit: int) -> tuple[str, int]:
+    def _request(self, oid: str, limit: int) -> tuple[str, int]:
         if not is_oid(oid):
             raise GitError(f"{oid!r} is no object id")
-        process = self._running()
+        process = self._ensure_process()
         try:
             process.stdin.write(oid.encode("ascii") + b"\n")
             process.stdin.flush()
         except OSError:
-            raise self._ended(oid) from None
-        line = self._line(oid)
+            raise self._explain_exit(oid) from None
+        line = self._read_line(oid)
         if line == f"{oid} missing\n".encode("ascii"):
-            raise _missing(oid)
+            raise _build_missing_error(oid)
         header = _HEADER.fullmatch(line)
         if header is None or header[1].decode("ascii") != oid:
             raise GitError(f"git answered with another object than {oid[:12]}")
@@ -134,7 +134,7 @@ class ObjectReader:
             raise LoadError(f"object {oid[:12]} is larger than {limit:,} bytes, the limit for one file")
         return header[2].decode("ascii"), int(header[3])
 
-    def _running(self) -> Any:
+    def _ensure_process(self) -> Any:
         if self._process is not None and self._pid != os.getpid():
             self.close()
         if self._process is None:
@@ -142,22 +142,22 @@ class ObjectReader:
             self._pid = os.getpid()
         return self._process.proc
 
-    def _line(self, oid: str) -> bytes:
+    def _read_line(self, oid: str) -> bytes:
         while (end := self._buffer.find(b"\n")) < 0:
-            self._fill(oid)
-        return self._cut(end + 1)
+            self._fill_buffer(oid)
+        return self._split_buffer(end + 1)
 
-    def _take(self, size: int, oid: str) -> bytes:
+    def _read_bytes(self, size: int, oid: str) -> bytes:
         while len(self._buffer) < size:
-            self._fill(oid)
-        return self._cut(size)
+            self._fill_buffer(oid)
+        return self._split_buffer(size)
 
-    def _cut(self, size: int) -> bytes:
+    def _split_buffer(self, size: int) -> bytes:
         piece = bytes(self._buffer[:size])
         del self._buffer[:size]
         return piece
 
-    def _fill(self, oid: str) -> None:
+    def _fill_buffer(self, oid: str) -> None:
         pipe = self._process.proc.stdout.fileno()
         poll = select.poll()
         poll.register(pipe, select.POLLIN)
@@ -165,22 +165,22 @@ class ObjectReader:
             raise GitError(f"git cat-file did not answer within {TIMEOUT:g} seconds")
         piece = os.read(pipe, _CHUNK)
         if not piece:
-            raise self._ended(oid)
+            raise self._explain_exit(oid)
         self._buffer += piece
 
-    def _ended(self, oid: str) -> GitError:
+    def _explain_exit(self, oid: str) -> GitError:
         # In a partial clone git dies of an object that it may not fetch.
         if b"promisor" in os.read(self._process.proc.stderr.fileno(), _CHUNK):
-            return _missing(oid)
+            return _build_missing_error(oid)
         hint = "the repository is damaged: git fsck says where"
         return GitError(f"git cannot read object {oid[:12]}", hint=hint)
 
 
-def _missing(oid: str) -> GitError:
+def _build_missing_error(oid: str) -> GitError:
     return MissingObjectError(f"object {oid[:12]} is missing from this clone", hint=MISSING_HINT)
 
 
-def _check(oid: str, hash_: Any, data: bytes = b"") -> None:
+def _verify_hash(oid: str, hash_: Any, data: bytes = b"") -> None:
     hash_.update(data)
     if hash_.hexdigest() != oid:
         raise GitError(

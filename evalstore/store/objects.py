@@ -16,7 +16,7 @@ _PERSON = re.compile(rb"(.*?) ?<([^<>\n]*)>(?: (-?[0-9]{1,12}) ([+-])([0-9]{2})(
 _ENTRIES = {size: rb"(?:[0-7]{5,6} [^\0]++\0.{%d})*+" % size for size in (20, 32)}
 _MODE = {size: re.compile(entries + rb"([0-7]{5,6})", re.DOTALL) for size, entries in _ENTRIES.items()}
 _ENTRY = {size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % size, re.DOTALL) for size in _ENTRIES}
-_STANDS = {"40000": "a folder", "120000": "a symbolic link", "160000": "a submodule"}
+_MODE_NAMES = {"40000": "a folder", "120000": "a symbolic link", "160000": "a submodule"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,44 +47,44 @@ class TreeEntry(NamedTuple):
 
 def read_commit(batch: ObjectReader, oid: str) -> Commit:
     """Return a commit; an odd author or date is no reason to fail."""
-    headers, message = _split(_expect(batch, oid, "commit"))
-    author, email, date = _person(headers.get(b"author", b""))
-    return Commit(oid, author, email, date, _text(message.strip().partition(b"\n")[0]))
+    headers, message = _split_headers(_read_object(batch, oid, "commit"))
+    author, email, date = _parse_person(headers.get(b"author", b""))
+    return Commit(oid, author, email, date, _decode(message.strip().partition(b"\n")[0]))
 
 
 def read_tag(batch: ObjectReader, oid: str) -> TagObject:
     """Return the three headers of a tag object that say what it names."""
-    return parse_tag(_expect(batch, oid, "tag"))
+    return parse_tag(_read_object(batch, oid, "tag"))
 
 
 def parse_tag(data: bytes) -> TagObject:
     """Return the three headers of a tag object from its bytes."""
-    headers, _ = _split(data)
-    return TagObject(*(_text(headers.get(key, b"")) for key in (b"object", b"type", b"tag")))
+    headers, _ = _split_headers(data)
+    return TagObject(*(_decode(headers.get(key, b"")) for key in (b"object", b"type", b"tag")))
 
 
 def find_file(batch: ObjectReader, commit: str, path: str) -> str | None:
     """Return the blob of a regular file at a commit; None when it is not there, refused when it is something else."""
-    entry = _find(batch, commit, path)
+    entry = _find_entry_at(batch, commit, path)
     if entry is not None and not entry.mode.startswith("100"):
-        raise _odd(path, entry.mode, commit, "a file")
+        raise _build_type_error(path, entry.mode, commit, "a file")
     return entry.oid if entry else None
 
 
 def list_folder(batch: ObjectReader, commit: str, path: str) -> dict[str, TreeEntry]:
     """Return the entries of a folder at a commit by name; none when it is not there."""
-    folder = _find(batch, commit, path)
+    folder = _find_entry_at(batch, commit, path)
     if folder is None:
         return {}
     if folder.mode != "40000":
-        raise _odd(path, folder.mode, commit, "a folder")
-    entries = _ENTRY[len(folder.oid) // 2].finditer(_expect(batch, folder.oid, "tree"))
-    return {_text(one[2]): TreeEntry(one[1].decode("ascii"), one[3].hex()) for one in entries}
+        raise _build_type_error(path, folder.mode, commit, "a folder")
+    entries = _ENTRY[len(folder.oid) // 2].finditer(_read_object(batch, folder.oid, "tree"))
+    return {_decode(one[2]): TreeEntry(one[1].decode("ascii"), one[3].hex()) for one in entries}
 
 
 def find_entry(batch: ObjectReader, tree: str, name: str) -> TreeEntry | None:
     """Return the entry of a tree with exactly this name."""
-    data, size = _expect(batch, tree, "tree"), len(tree) // 2
+    data, size = _read_object(batch, tree, "tree"), len(tree) // 2
     needle = b" %s\0" % os.fsencode(name)
     at = data.find(needle)
     while at >= 0:
@@ -95,35 +95,35 @@ def find_entry(batch: ObjectReader, tree: str, name: str) -> TreeEntry | None:
     return None
 
 
-def _find(batch: ObjectReader, commit: str, path: str) -> TreeEntry | None:
-    headers, _ = _split(_expect(batch, commit, "commit"))
-    tree = _text(headers.get(b"tree", b""))
+def _find_entry_at(batch: ObjectReader, commit: str, path: str) -> TreeEntry | None:
+    headers, _ = _split_headers(_read_object(batch, commit, "commit"))
+    tree = _decode(headers.get(b"tree", b""))
     *folders, name = path.split("/")
     for folder in folders:
         entry = find_entry(batch, tree, folder)
         if entry is None:
             return None
         if entry.mode != "40000":
-            raise _odd(folder, entry.mode, commit, "a folder")
+            raise _build_type_error(folder, entry.mode, commit, "a folder")
         tree = entry.oid
     return find_entry(batch, tree, name)
 
 
-def _expect(batch: ObjectReader, oid: str, type_: str) -> bytes:
+def _read_object(batch: ObjectReader, oid: str, type_: str) -> bytes:
     found = batch.read(oid)
     if found.type != type_:
         raise GitError(f"object {oid[:12]} is a {found.type}, where a {type_} should be")
     return found.data
 
 
-def _odd(path: str, mode: str, commit: str, wanted: str) -> RefusedError:
+def _build_type_error(path: str, mode: str, commit: str, wanted: str) -> RefusedError:
     return RefusedError(
-        f"{path} at {commit[:12]} is {_STANDS.get(mode, 'a file')}, where {wanted} should be",
+        f"{path} at {commit[:12]} is {_MODE_NAMES.get(mode, 'a file')}, where {wanted} should be",
         hint="evalstore follows no link and no submodule; commit the file itself",
     )
 
 
-def _split(data: bytes) -> tuple[dict[bytes, bytes], bytes]:
+def _split_headers(data: bytes) -> tuple[dict[bytes, bytes], bytes]:
     head, _, message = data.partition(b"\n\n")
     headers: dict[bytes, bytes] = {}
     for line in head.split(b"\n"):
@@ -132,12 +132,12 @@ def _split(data: bytes) -> tuple[dict[bytes, bytes], bytes]:
     return headers, message
 
 
-def _person(line: bytes) -> tuple[str, str, str]:
+def _parse_person(line: bytes) -> tuple[str, str, str]:
     match = _PERSON.fullmatch(line)
     if match is None:
         return "(unreadable)", "", ""
     name, email, seconds, sign, hours, minutes = match.groups()
-    return _text(name), _text(email), iso_date(seconds, sign, hours, minutes) if seconds else ""
+    return _decode(name), _decode(email), iso_date(seconds, sign, hours, minutes) if seconds else ""
 
 
 def iso_date(seconds: bytes, sign: bytes, hours: bytes, minutes: bytes) -> str:
@@ -150,5 +150,5 @@ def iso_date(seconds: bytes, sign: bytes, hours: bytes, minutes: bytes) -> str:
         return ""
 
 
-def _text(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     return data.decode("utf-8", "replace")

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from evalstore.errors import GitError
 from evalstore.store.git import Git
-from evalstore.store.git_config import ConfigSetting, find_config
+from evalstore.store.git_config import find_extra_headers, find_remote_settings
 from evalstore.store.locate import Repository
 from evalstore.store.revisions import BRANCH_REFS
 from evalstore.store.scratch import open_scratch_repository
 
-_PATIENCE = 600.0  # seconds: a slow line, or somebody who is asked for a password
+_PUSH_TIMEOUT = 600.0  # seconds: a slow line, or somebody who is asked for a password
 _HOST = re.compile(r"[^/:]+:")  # of an address as ssh has it; anything with a slash before its colon is a folder
 
 
@@ -53,14 +53,14 @@ class PushAnswer(NamedTuple):
 
 def find_remotes(git: Git) -> Remotes:
     """Return the remotes of a repository."""
-    settings = find_config(git, "--get-regexp", r"^(branch|remote)\.")
+    settings = find_remote_settings(git)
     values: dict[str, dict[str, list[str]]] = {}
     for key, value in settings:
         section, _, rest = key.partition(".")
         name, dot, variable = rest.rpartition(".")
         if section == "remote" and dot:
             values.setdefault(name, {}).setdefault(variable, []).append(value)
-    remotes = {name: _remote(name, parts) for name, parts in values.items() if "url" in parts}
+    remotes = {name: _build_remote(name, parts) for name, parts in values.items() if "url" in parts}
     return Remotes(remotes, dict(settings))
 
 
@@ -69,7 +69,9 @@ def push_refs(git: Git, repository: Repository, remote: Remote, refs: Mapping[st
     (url,) = remote.urls
     address = url if "://" in url or _HOST.match(url) else str((repository.top or git.directory) / url)
     refspecs = [f"{oid}:{name}" for name, oid in refs.items()]
-    with open_scratch_repository(replace(git, timeout=_PATIENCE), repository.hex_digits, _headers(git)) as own:
+    with open_scratch_repository(
+        replace(git, timeout=_PUSH_TIMEOUT), repository.hex_digits, find_extra_headers(git)
+    ) as own:
         out = own.run("push", "--atomic", "--porcelain", "--no-verify", "--", address, *refspecs)
     return parse_push_answers(out)
 
@@ -89,11 +91,6 @@ def record_push(git: Git, remote: Remote, refs: Mapping[str, str]) -> None:
                 git.run("update-ref", f"refs/remotes/{remote.name}/{name.removeprefix(BRANCH_REFS)}", oid)
 
 
-def _headers(git: Git) -> list[ConfigSetting]:
-    # So a build server hands its token to the clone that it makes; like an address it is data, and it runs nothing.
-    return find_config(git, "--local", "--get-regexp", r"^http\..+\.extraheader$")
-
-
-def _remote(name: str, parts: Mapping[str, list[str]]) -> Remote:
+def _build_remote(name: str, parts: Mapping[str, list[str]]) -> Remote:
     tracked = f"+{BRANCH_REFS}*:refs/remotes/{name}/*" in parts.get("fetch", ())
     return Remote(name, tuple(parts.get("pushurl") or parts["url"]), tracked)

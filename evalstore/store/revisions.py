@@ -16,7 +16,7 @@ from evalstore.store.writing import NAME_ENCODING
 _REVISION = re.compile(r"([0-9A-Za-z][0-9A-Za-z._/@+-]*?)((?:[~^][0-9]{0,6}|\^\{commit\})*)")
 _ABBREVIATED = re.compile(r"[0-9a-f]{4,64}")
 BRANCH_REFS = "refs/heads/"
-_SPACES = (BRANCH_REFS, TAG_REFS, "refs/remotes/")
+_NAMESPACES = (BRANCH_REFS, TAG_REFS, "refs/remotes/")
 _NESTED_LIMIT = 5
 
 
@@ -25,17 +25,17 @@ def resolve_revision(git: Git, batch: ObjectReader, revision: str) -> str:
     match = _REVISION.fullmatch(revision)
     if match is None:
         raise RefError(f"{revision!r} is not a revision that evalstore reads", hint=_HINT)
-    commit = _base(git, batch, match[1])
-    return _walked(git, commit, match[2], revision) if match[2] else commit
+    commit = _resolve_name(git, batch, match[1])
+    return _walk_ancestors(git, commit, match[2], revision) if match[2] else commit
 
 
 _HINT = "name a branch, a tag, a commit or HEAD; ~2 and ^ may follow"
 
 
-def _base(git: Git, batch: ObjectReader, name: str) -> str:
+def _resolve_name(git: Git, batch: ObjectReader, name: str) -> str:
     if name == "HEAD":
         return resolve_head(git)
-    commits = _commits(git, batch, [*_refs(git, name), *_objects(git, name)])
+    commits = _peel_to_commits(git, batch, [*_find_exact_refs(git, name), *_find_abbreviated(git, name)])
     if not commits:
         raise RefError(f"no branch, tag or commit is named {name!r}", hint=_HINT)
     if len(commits) > 1:
@@ -51,20 +51,20 @@ def resolve_head(git: Git) -> str:
         raise RefError("HEAD names no commit yet", hint="commit something first") from None
 
 
-def _refs(git: Git, name: str) -> list[str]:
-    full = [name] if name.startswith("refs/") else [space + name for space in _SPACES]
+def _find_exact_refs(git: Git, name: str) -> list[str]:
+    full = [name] if name.startswith("refs/") else [space + name for space in _NAMESPACES]
     lines = git.run("for-each-ref", "--format=%(refname)%00%(objectname)", "--", *full).split(b"\n")[:-1]
     pairs = (line.decode("utf-8", "surrogateescape").split("\0") for line in lines)
     return [oid for ref, oid in pairs if ref in full]
 
 
-def _objects(git: Git, name: str) -> list[str]:
+def _find_abbreviated(git: Git, name: str) -> list[str]:
     if not _ABBREVIATED.fullmatch(name):
         return []
     return git.run("rev-parse", f"--disambiguate={name}").decode("ascii").split()
 
 
-def _commits(git: Git, batch: ObjectReader, oids: list[str]) -> set[str]:
+def _peel_to_commits(git: Git, batch: ObjectReader, oids: list[str]) -> set[str]:
     """Return the commits among objects and behind tag objects."""
     commits: set[str] = set()
     for _ in range(_NESTED_LIMIT):
@@ -77,7 +77,7 @@ def _commits(git: Git, batch: ObjectReader, oids: list[str]) -> set[str]:
     return commits
 
 
-def _walked(git: Git, commit: str, steps: str, revision: str) -> str:
+def _walk_ancestors(git: Git, commit: str, steps: str, revision: str) -> str:
     try:
         return git.run("rev-parse", "--verify", "--end-of-options", f"{commit}{steps}").decode("ascii").strip()
     except GitError:

@@ -1,4 +1,7 @@
-"""A repository of our own that borrows the objects of another: there only the user's own settings choose what runs."""
+"""Scratch repositories: they share the objects of a store, and only the user's own config chooses what runs there.
+
+Where git has to run programs (signing, pushing), it runs there, because the repository's own config may be hostile.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,8 @@ from pathlib import Path
 
 from evalstore.errors import GitError
 from evalstore.store.environment import USER
-from evalstore.store.git import CommandError, Git, run_git
-from evalstore.store.git_config import ConfigSetting, find_config
+from evalstore.store.git import Git, run_git
+from evalstore.store.git_config import ConfigSetting, find_global_settings
 
 _FORMATS = {40: "sha1", 64: "sha256"}  # digits of an object's id
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
@@ -21,41 +24,32 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
 @contextmanager
 def open_scratch_repository(git: Git, hex_digits: int, settings: Iterable[ConfigSetting] = ()) -> Iterator[Git]:
-    """Make an empty repository without hooks or refs; objects are read from, and written to, those of `git`.
+    """Make an empty repository without hooks or refs, which reads and writes the objects of `git`'s repository.
 
-    Its config is what the user's global one says of the repository of `git` in particular (includeIf), and `settings`.
+    Its config holds what the user's global config has for the repository of `git` alone (`includeIf`), and `settings`.
     """
     common = git.find_common_directory()
     with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
         run_git(("init", "--quiet", "--bare", "--template=", f"--object-format={_FORMATS[hex_digits]}", "--", folder))
         with suppress(FileNotFoundError):  # where a shallow clone's history ends
             shutil.copyfile(common / "shallow", Path(folder, "shallow"))
-        own = replace(git, directory=Path(folder))
-        # What holds of every repository is read from the global config as it stands.
-        particular = Counter(_global(git)) - Counter(_global(own))
+        scratch = replace(git, directory=Path(folder))
+        # What the global config sets for every repository holds there anyhow.
+        conditional = Counter(find_global_settings(git)) - Counter(find_global_settings(scratch))
         with Path(folder, "config").open("a", encoding="utf-8", errors="surrogateescape") as config:
-            config.writelines(_line(setting) for setting in (*particular.elements(), *settings))
-        door = replace(USER, environment={**USER.environment, "GIT_OBJECT_DIRECTORY": str(common / "objects")})
-        yield replace(own, environment=door)
+            config.writelines(_format_setting(setting) for setting in (*conditional.elements(), *settings))
+        variables = {**USER.variables, "GIT_OBJECT_DIRECTORY": str(common / "objects")}
+        yield replace(scratch, environment=replace(USER, variables=variables))
 
 
-def _global(git: Git) -> list[ConfigSetting]:
-    try:
-        return find_config(git, "--global", "--list")
-    except CommandError as failure:
-        if "unable to read config file" in failure.stderr:  # there is none
-            return []
-        raise
-
-
-def _line(setting: ConfigSetting) -> str:
+def _format_setting(setting: ConfigSetting) -> str:
     section, _, rest = setting.key.partition(".")
     name, dot, variable = rest.rpartition(".")
-    head = f'{section} "{_escaped(name)}"' if dot else section
-    return f'[{head}]\n\t{variable} = "{_escaped(setting.value)}"\n'
+    head = f'{section} "{_escape_value(name)}"' if dot else section
+    return f'[{head}]\n\t{variable} = "{_escape_value(setting.value)}"\n'
 
 
-def _escaped(text: str) -> str:
+def _escape_value(text: str) -> str:
     escaped = "".join(_ESCAPES.get(character, character) for character in text)
     if any(ord(character) < ord(" ") for character in escaped):
         raise GitError("git's config holds a control character, which is not handed on", hint="git config --list")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.model import Artifact, Question, Ref, parse_ref, questions_of
+from evalstore.model import Artifact, Question, Ref, parse_ref, iterate_questions
 from evalstore.store.artifacts import read_rows
 from evalstore.store.contents import StoreContents
 from evalstore.store.resolve import Resolved, resolve_ref
@@ -36,4 +36,4 @@ class ArtifactStore(StoreContents):
         """Yield the questions of a dataset, from its file or from the rows beside it."""
         resolved = dataset if isinstance(dataset, Resolved) else self.resolve(dataset)
         value = resolved.artifact.value
-        return questions_of(value, self.read_rows(resolved) if "rows" in value else None)
+        return iterate_questions(value, self.read_rows(resolved) if "rows" in value else None)

@@ -14,7 +14,7 @@ from evalstore.store.git import Git
 from evalstore.versions import VERSION_PATTERN, Version, find_version
 
 TAG_REFS = "refs/tags/"
-_ONE_BY_ONE = 8  # questions of 2 ms each, before one listing of everything is cheaper
+_SINGLE_LOOKUPS = 8  # questions of 2 ms each, before one listing of everything is cheaper
 _KINDS = {str(kind): kind for kind in Kind}
 # Of a tag object: what it names, of which type, and the name that it was made under. git reads no commit for these.
 TAG_FIELDS = ("refname", "objecttype", "objectname", "symref", "object", "type", "tag")
@@ -93,7 +93,7 @@ class TagGrammar:
     def parse_name(self, name: str) -> tuple[Kind, str, Version] | None:
         """Read the name of a tag; None when it is outside the grammar."""
         match = self.pattern.fullmatch(name)
-        return (_KINDS[match[1]], match[2], _version(match)) if match else None
+        return (_KINDS[match[1]], match[2], _read_version(match)) if match else None
 
     def read_release(self, tag: GitTag) -> Release | None:
         """Read a tag as a release; None when its name is outside the grammar or it is no version."""
@@ -119,35 +119,35 @@ class Tags:
     git: Git
     grammar: TagGrammar
     _all: TagIndex | None = None
-    _asked: int = 0
+    _question_count: int = 0
 
     def find(self, name: str) -> GitTag | None:
         """Return the tag of exactly this name; a branch, a remote branch or a file of that name is none."""
-        return self._listed(TAG_REFS + name).tags.get(name)
+        return self._list_matching(TAG_REFS + name).tags.get(name)
 
     def list_releases(self, kind: Kind | None = None, id_: str | None = None) -> list[Release]:
         """Return the releases of one artifact, one kind or all, ascending."""
-        listed = self._listed(*list_patterns(self.grammar, kind, id_)).releases
+        listed = self._list_matching(*list_patterns(self.grammar, kind, id_)).releases
         if kind and id_:
             return list(listed.get((kind, id_), ()))
         return [one for key in sorted(listed) if kind in {None, key[0]} for one in listed[key]]
 
     def list_ignored(self) -> Sequence[tuple[str, str]]:
         """Return (name, why) of every tag that stands among the releases and is none."""
-        return self._listed(*list_patterns(self.grammar)).ignored
+        return self._list_matching(*list_patterns(self.grammar)).ignored
 
     def forget(self) -> None:
         """Look again at the next question: somebody made or moved a tag."""
-        self._all, self._asked = None, 0
+        self._all, self._question_count = None, 0
 
-    def _listed(self, *refs: str) -> TagIndex:
-        self._asked += 1
-        if self._all is None and (self._asked > _ONE_BY_ONE or len(refs) > 1):
-            self._all = _sorted(self.grammar, _list(self.git, *list_patterns(self.grammar)))
-        return self._all or _sorted(self.grammar, _list(self.git, *refs))
+    def _list_matching(self, *refs: str) -> TagIndex:
+        self._question_count += 1
+        if self._all is None and (self._question_count > _SINGLE_LOOKUPS or len(refs) > 1):
+            self._all = _sort_tags(self.grammar, _list_tags(self.git, *list_patterns(self.grammar)))
+        return self._all or _sort_tags(self.grammar, _list_tags(self.git, *refs))
 
 
-def _sorted(grammar: TagGrammar, tags: Iterable[GitTag]) -> TagIndex:
+def _sort_tags(grammar: TagGrammar, tags: Iterable[GitTag]) -> TagIndex:
     by_name = {tag.name: tag for tag in tags}
     releases: dict[tuple[Kind, str], list[Release]] = {}
     ignored: list[tuple[str, str]] = []
@@ -157,7 +157,7 @@ def _sorted(grammar: TagGrammar, tags: Iterable[GitTag]) -> TagIndex:
         else:
             ignored.append((tag.name, tag.flaw or "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"))
     for group in releases.values():
-        group.sort(key=_order)
+        group.sort(key=_find_sort_key)
     return TagIndex(by_name, releases, ignored)
 
 
@@ -168,7 +168,7 @@ def list_patterns(grammar: TagGrammar, kind: Kind | None = None, id_: str | None
     return [f"{TAG_REFS}{grammar.prefix}{kind}/" for kind in ([kind] if kind else Kind)]
 
 
-def _list(git: Git, *refs: str) -> Iterator[GitTag]:
+def _list_tags(git: Git, *refs: str) -> Iterator[GitTag]:
     # Split on line feeds only: U+2028 in a name would make two refs of one for str.splitlines.
     for line in git.run("for-each-ref", _FORMAT, "--", *refs).split(b"\n")[:-1]:
         fields = line.decode("utf-8", "surrogateescape").split("\0")
@@ -177,11 +177,11 @@ def _list(git: Git, *refs: str) -> Iterator[GitTag]:
         yield GitTag(fields[0].removeprefix(TAG_REFS), *fields[1:])
 
 
-def _version(match: re.Match[str]) -> Version:
+def _read_version(match: re.Match[str]) -> Version:
     if match[7] or match[8]:
         return find_version(match[3]) or Version(0, 0, 0)
     return Version(int(match[4]), int(match[5]), int(match[6]))
 
 
-def _order(release: Release) -> tuple[object, ...]:
+def _find_sort_key(release: Release) -> tuple[object, ...]:
     return release.version.key

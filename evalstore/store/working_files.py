@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from evalstore.files import iterate_pieces, open_below
-from evalstore.store.git_config import find_config
+from evalstore.store.git_config import is_autocrlf_on
 from evalstore.store.index import find_staged_blobs
 from evalstore.store.object_reader import start_object_hash
 from evalstore.store.store import ArtifactStore
@@ -23,21 +23,21 @@ def is_blob(root: Path, path: str, blob: str, *, limit: int | None = None) -> bo
         size = os.fstat(file.fileno()).st_size
         if limit is not None and size > limit:
             return False
-        if _hashed(iterate_pieces(file), size, len(blob)) == blob:
+        if _hash_pieces(iterate_pieces(file), size, len(blob)) == blob:
             return True
         file.seek(0)
         cleaned = sum(map(len, normalize_pieces(iterate_pieces(file))))
         file.seek(0)
-        return cleaned != size and _hashed(normalize_pieces(iterate_pieces(file)), cleaned, len(blob)) == blob
+        return cleaned != size and _hash_pieces(normalize_pieces(iterate_pieces(file)), cleaned, len(blob)) == blob
 
 
 def hash_working_file(root: Path, path: str, hex_digits: int) -> str:
     """Return the blob id that a file on disk would have, streamed; `LoadError` when it cannot be read."""
     with open_below(root, path) as file:
-        return _hashed(iterate_pieces(file), os.fstat(file.fileno()).st_size, hex_digits)
+        return _hash_pieces(iterate_pieces(file), os.fstat(file.fileno()).st_size, hex_digits)
 
 
-def _hashed(data: Iterable[bytes], size: int, hex_digits: int) -> str:
+def _hash_pieces(data: Iterable[bytes], size: int, hex_digits: int) -> str:
     hash_ = start_object_hash("blob", size, hex_digits)
     for piece in data:
         hash_.update(piece)
@@ -47,9 +47,8 @@ def _hashed(data: Iterable[bytes], size: int, hex_digits: int) -> str:
 
 _AUTO = "auto"
 # What `text` says, or `crlf`, its name of old; else `eol` does.
-_TEXTS = {"set": "always", "input": "always", "unset": "never", _AUTO: _AUTO}
+_CONVERSIONS = {"set": "always", "input": "always", "unset": "never", _AUTO: _AUTO}
 _ATTRIBUTES = ("text", "crlf", "eol")
-_ON = frozenset({"true", "yes", "on", "1", "input"})  # values of core.autocrlf
 
 
 def find_normalized(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str]:
@@ -60,10 +59,10 @@ def find_normalized(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str
     asked = "".join(f"{path}\0" for path in paths).encode(*NAME_ENCODING)
     words = ("-C", str(top), f"--work-tree={top}", "check-attr", "--stdin", "-z", *_ATTRIBUTES)
     said = store.git.run(*words, stdin=asked).decode(*NAME_ENCODING).split("\0")
-    default = _AUTO if _autocrlf(store) else "never"
+    default = _AUTO if is_autocrlf_on(store.git) else "never"
     # Three fields an attribute, and three attributes a path: its name, "text", a value, its name, "crlf", a value …
     values = zip(said[0::9], said[2::9], said[5::9], said[8::9], strict=False)
-    how = {path: _how(text, crlf, eol, default) for path, text, crlf, eol in values}
+    how = {path: _choose_conversion(text, crlf, eol, default) for path, text, crlf, eol in values}
     # What git holds with a CR already it takes for a wish, and a CR alone for no text, unless an attribute says so.
     auto = [path for path in how if how[path] == _AUTO]
     kept = {
@@ -95,15 +94,10 @@ def normalize_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield carry
 
 
-def _how(text: str, crlf: str, eol: str, default: str) -> str:
-    return _TEXTS.get(text) or _TEXTS.get(crlf) or ("always" if eol in {"lf", "crlf"} else default)
+def _choose_conversion(text: str, crlf: str, eol: str, default: str) -> str:
+    return _CONVERSIONS.get(text) or _CONVERSIONS.get(crlf) or ("always" if eol in {"lf", "crlf"} else default)
 
 
 def _has_lone_cr(top: Path, path: str) -> bool:
     with open_below(top, path) as file:
         return has_carriage_return(normalize_pieces(iterate_pieces(file)))
-
-
-def _autocrlf(store: ArtifactStore) -> bool:
-    found = find_config(store.git, "--get-regexp", r"^core\.autocrlf$")
-    return bool(found) and found[-1].value.lower() in _ON

@@ -13,9 +13,9 @@ from evalstore.errors import RefusedError
 from evalstore.store.git import CommandError, Git
 from evalstore.text import make_excerpt
 
-REGULAR = "100644"
+REGULAR_MODE = "100644"
 NAME_ENCODING = ("utf-8", "surrogateescape")  # git's names are bytes
-_AT_ONCE = 1000  # objects a process: each is synced to disk, and a command has a time limit
+_BATCH_SIZE = 1000  # objects a process: each is synced to disk, and a command has a time limit
 
 
 class IndexEntry(NamedTuple):
@@ -36,8 +36,8 @@ class RefUpdate(NamedTuple):
 def write_objects(git: Git, type_: str, contents: Sequence[bytes | BinaryIO]) -> list[str]:
     """Write objects and return their ids in order; few processes, however many they are and however large."""
     oids: list[str] = []
-    for start in range(0, len(contents), _AT_ONCE):
-        oids += _write(git, type_, contents[start : start + _AT_ONCE])
+    for start in range(0, len(contents), _BATCH_SIZE):
+        oids += _write_batch(git, type_, contents[start : start + _BATCH_SIZE])
     return oids
 
 
@@ -76,7 +76,7 @@ def read_committer(git: Git, commit: str) -> bytes:
 
 def update_refs(git: Git, updates: Iterable[RefUpdate], *, reason: str, signature: Mapping[str, str]) -> None:
     """Move refs in one transaction, in the order given; any ref that is not at its old value fails them all."""
-    lines = ["start", *(_command(update) for update in updates), "prepare", "commit"]
+    lines = ["start", *(_format_update(update) for update in updates), "prepare", "commit"]
     git.run(
         "update-ref", "-m", reason, "--stdin", stdin=("\n".join(lines) + "\n").encode(*NAME_ENCODING), env=signature
     )
@@ -97,24 +97,24 @@ def format_index_info(files: Mapping[str, IndexEntry]) -> bytes:
     return "".join(f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items()).encode(*NAME_ENCODING)
 
 
-def _write(git: Git, type_: str, contents: Sequence[bytes | BinaryIO]) -> list[str]:
+def _write_batch(git: Git, type_: str, contents: Sequence[bytes | BinaryIO]) -> list[str]:
     # `--no-filters` hashes the bytes as they are: no attribute is looked up and no filter runs.
     with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
         paths = [Path(folder, str(index)) for index in range(len(contents))]
         for path, content in zip(paths, contents, strict=True):
-            _spill(path, content)
+            _write_temporary(path, content)
         lines = b"".join(os.fsencode(path) + b"\n" for path in paths)
         return git.run("hash-object", "-w", "-t", type_, "--no-filters", "--stdin-paths", stdin=lines).decode().split()
 
 
-def _command(update: RefUpdate) -> str:
+def _format_update(update: RefUpdate) -> str:
     name, new, old = update
     if new is None:
         return f"delete {name} {old}"
     return f"create {name} {new}" if old is None else f"update {name} {new} {old}"
 
 
-def _spill(path: Path, content: bytes | BinaryIO) -> None:
+def _write_temporary(path: Path, content: bytes | BinaryIO) -> None:
     with path.open("wb") as file:
         if isinstance(content, bytes):
             file.write(content)
@@ -122,10 +122,14 @@ def _spill(path: Path, content: bytes | BinaryIO) -> None:
             shutil.copyfileobj(content, file)
 
 
-_MARKS = (b"-----BEGIN SSH SIGNATURE-----", b"-----BEGIN PGP SIGNATURE-----", b"-----BEGIN SIGNED MESSAGE-----")
+_SIGNATURE_MARKS = (
+    b"-----BEGIN SSH SIGNATURE-----",
+    b"-----BEGIN PGP SIGNATURE-----",
+    b"-----BEGIN SIGNED MESSAGE-----",
+)
 _CHOOSE = "git config --global gpg.format ssh, and git config --global user.signingKey ~/.ssh/<your key>.pub"
-# What git or its program says -> what is amiss, and what to do. Git hands on no more of what gpg said.
-_WORDED = (
+# What git or its program says -> what is amiss, and what to do. Git hands on no more of what gpg message.
+_SIGNING_FAILURES = (
     ("needs to be configured", "git's global config names no key", _CHOOSE),
     ("needs to be set", "git's global config names no key", _CHOOSE),
     (
@@ -147,8 +151,8 @@ def sign_commit(git: Git, tree: str, parents: Sequence[str], *, message: str, si
     try:
         oid = git.run("commit-tree", "-S", tree, *words, stdin=message.encode(), env=signature).decode().strip()
     except CommandError as failure:
-        raise _refused(failure) from None
-    _check(git, "commit", oid)
+        raise _explain_signing_failure(failure) from None
+    _verify_signature(git, "commit", oid)
     return oid
 
 
@@ -166,22 +170,22 @@ def _sign_tag(git: Git, commit: str, name: str, message: str) -> str:
         # The ref is one of our own repository, which goes with it; the object stays.
         git.run("tag", "-s", "--cleanup=verbatim", "-F", "-", "--", name, commit, stdin=message.encode(), env=env)
     except CommandError as failure:
-        raise _refused(failure) from None
+        raise _explain_signing_failure(failure) from None
     oid = git.run("rev-parse", "--verify", f"refs/tags/{name}").decode().strip()
-    _check(git, "tag", oid)
+    _verify_signature(git, "tag", oid)
     return oid
 
 
-def _check(git: Git, type_: str, oid: str) -> None:
+def _verify_signature(git: Git, type_: str, oid: str) -> None:
     # git 2.39 answers "done" when the program of an SSH key failed, and leaves the signature out.
-    if not any(mark in git.run("cat-file", type_, oid) for mark in _MARKS):
+    if not any(mark in git.run("cat-file", type_, oid) for mark in _SIGNATURE_MARKS):
         raise RefusedError(f"the release cannot be signed: git made a {type_} without a signature", hint=_CHOOSE)
 
 
-def _refused(failure: CommandError) -> RefusedError:
-    for said, what, hint in _WORDED:
-        if said in failure.stderr:
+def _explain_signing_failure(failure: CommandError) -> RefusedError:
+    for message, what, hint in _SIGNING_FAILURES:
+        if message in failure.stderr:
             return RefusedError(f"the release cannot be signed: {what}", hint=hint)
     lines = [line for line in failure.stderr.splitlines() if line.strip()]
-    said = make_excerpt(lines[0].removeprefix("fatal: ").removeprefix("error: ")) if lines else failure.message
-    return RefusedError(f"the release cannot be signed: {said}", hint="git tag -s says more")
+    message = make_excerpt(lines[0].removeprefix("fatal: ").removeprefix("error: ")) if lines else failure.message
+    return RefusedError(f"the release cannot be signed: {message}", hint="git tag -s says more")

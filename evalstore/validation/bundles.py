@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalstore.checks.strangers import compile_untrusted
+from evalstore.checks.untrusted_schemas import compile_untrusted
 from evalstore.documents import read_json
 from evalstore.errors import EvalstoreError, LoadError, Place
 from evalstore.files import read_below

@@ -9,10 +9,10 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from evalstore.checks.juror import BUILTIN_VARIABLES
+from evalstore.checks.judges import BUILTIN_VARIABLES
 from evalstore.checks.patterns import find_dialect_difference
-from evalstore.checks.reply import pattern_problem
-from evalstore.checks.template import starts, tags_of
+from evalstore.checks.reply import find_pattern_problem
+from evalstore.checks.template import find_tag_starts, find_tags
 from evalstore.documents import Document, Pointer
 from evalstore.errors import Place
 from evalstore.model import Artifact
@@ -39,7 +39,7 @@ def _template(document: Document) -> Iterator[Note]:
         return
     filled = [*BUILTIN_VARIABLES, *(name for _, name in texts(document.value, "variables"))]
     told, place_of = set[str](), _places(document)
-    for tag in tags_of(template):
+    for tag in find_tags(template):
         place = place_of(tag.number)
         if tag.problem:
             yield note("template-malformed", ("template",), place=place, message=tag.problem, hint=_KNOWN_TAGS)
@@ -53,9 +53,9 @@ def _places(document: Document) -> Callable[[int], Place]:
     """Return a function from a tag's number to its place; where YAML has other words for it, the template's."""
     begin, (_, _, start, end) = document.place(("template",)), document.marks["template",]
     text = document.text[:end]
-    offsets = [start + offset for offset in starts(text[start:])]
+    offsets = [start + offset for offset in find_tag_starts(text[start:])]
     lines = [0, *(match.end() for match in re.finditer("\n", text))]
-    if len(offsets) != sum(1 for _ in starts(document.value["template"])):
+    if len(offsets) != sum(1 for _ in find_tag_starts(document.value["template"])):
         return lambda _: begin
 
     def place(number: int) -> Place:
@@ -68,7 +68,7 @@ def _places(document: Document) -> Callable[[int], Place]:
 def _pattern(value: dict[str, Any]) -> Iterator[Note]:
     if not isinstance(pattern := value.get("reply_pattern"), str):
         return
-    if broken := pattern_problem(pattern):
+    if broken := find_pattern_problem(pattern):
         hint = "write it in the syntax of Python's re, with the answer in its first group"
         yield note("check-problem", ("reply_pattern",), message=broken, hint=hint)
     elif other := find_dialect_difference(pattern, ""):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.errors import RefError
-from evalstore.model import Artifact, Kind, Severity, parse_ref, pins_of
+from evalstore.model import Artifact, Kind, Severity, parse_ref, find_pins
 from evalstore.validation.lookup import Files
 from evalstore.validation.parts import mapping
 from evalstore.validation.rules import RULES
@@ -91,5 +91,5 @@ def _reached(dataset: Any, files: Files) -> Iterable[Artifact]:
         for artifact in files.named(ref.kind, ref.id):
             if (artifact.kind, artifact.id) not in reached:
                 reached[artifact.kind, artifact.id] = artifact
-                open_ += [text for _, text in pins_of(artifact.kind, artifact.document.value)]
+                open_ += [text for _, text in find_pins(artifact.kind, artifact.document.value)]
     return reached.values()

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError, RefError
-from evalstore.model import Artifact, Kind, PinType, parse_ref, pins_of
+from evalstore.model import Artifact, Kind, PinType, parse_ref, find_pins
 from evalstore.validation.lookup import Lookup
 from evalstore.validation.notes import Note, failure, note
 from evalstore.validation.parts import mapping, mappings
@@ -25,7 +25,7 @@ _WANTED = {
 
 def reference_notes(artifact: Artifact, lookup: Lookup) -> Iterator[Note]:
     """Yield the findings of every reference that an artifact holds."""
-    for pointer, text in pins_of(artifact.kind, artifact.document.value):
+    for pointer, text in find_pins(artifact.kind, artifact.document.value):
         yield from pin_notes(pointer, text, lookup)
     if artifact.kind is Kind.RUBRIC:
         yield from _composites(artifact, lookup)

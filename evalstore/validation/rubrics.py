@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.checks import KINDS
-from evalstore.checks.juror import FACT_VARIABLE, BUILTIN_VARIABLES
+from evalstore.checks.judges import BUILTIN_VARIABLES, FACT_VARIABLE
 from evalstore.documents import Pointer
-from evalstore.model import Artifact, check_ids, is_id
+from evalstore.model import Artifact, is_id, list_check_ids
 from evalstore.validation.lookup import Lookup
 from evalstore.validation.notes import Note, guessed, listed, note, shown
 from evalstore.validation.parts import items, mapping, mappings, texts
@@ -48,7 +48,7 @@ def _names(value: Any) -> Iterator[Note]:
         return
     if not all(isinstance(check.get("id", ""), str) for check in checks):
         return
-    ids, weights = dict.fromkeys(check_ids(checks)), mapping(scoring, "weights")
+    ids, weights = dict.fromkeys(list_check_ids(checks)), mapping(scoring, "weights")
     for id_ in weights:
         if id_ not in ids:
             yield note(
@@ -73,7 +73,7 @@ def _problems(check: dict[str, Any], pointer: Pointer) -> Iterator[Note]:
     kind = check.get("kind")
     # A kind may rely on its schema; one that has no module yet has no problems either.
     if kind in kinds() and kind in KINDS and accepts(f"checks/{kind}", check):
-        for inner, message, hint in KINDS[kind].problems(check):
+        for inner, message, hint in KINDS[kind].find_problems(check):
             yield note("check-problem", (*pointer, *inner), message=message, hint=hint)
 
 
@@ -94,7 +94,9 @@ def _variables(check: dict[str, Any], pointer: Pointer, lookup: Lookup) -> Itera
 
 def _fact(judge: Artifact | None, where: Pointer) -> Iterator[Note]:
     """Yield what a judge of facts needs besides the fact, and that it does not ask for the fact at all."""
-    yield from _unfilled([judge], (FACT_VARIABLE,), where, f"besides the question and the output it is given `{FACT_VARIABLE}` only")
+    yield from _unfilled(
+        [judge], (FACT_VARIABLE,), where, f"besides the question and the output it is given `{FACT_VARIABLE}` only"
+    )
     if judge and FACT_VARIABLE not in _wanted(judge):
         hint = f"list it under the judge's `variables:`, and ask about {{{{ {FACT_VARIABLE} }}}} in its template"
         yield note("variable-unknown", where, found=FACT_VARIABLE, hint=hint)

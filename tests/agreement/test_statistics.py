@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstore.agreement import Confusion, Rate
-from evalstore.agreement.record import rounded
+from evalstore.agreement.validation_block import rounded
 from evalstore.model import Verdict
 
 Z = NormalDist().inv_cdf(0.975)

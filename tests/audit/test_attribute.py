@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from evalstore.audits.attribute import Attribution, Cell, attribute
-from evalstore.audits.edits import track
-from evalstore.audits.plan import HybridRubrics
+from evalstore.audits.attribution import Attribution, Cell, attribute
+from evalstore.audits.question_grid import HybridRubrics
+from evalstore.audits.rubric_edits import track
 from evalstore.checks import evaluate, prepare_check
 from evalstore.diff import Certainty, Direction, compare
 from evalstore.model import Combine, Output, Sample, rubric_of

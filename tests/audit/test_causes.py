@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalstore.audits import Origin
-from evalstore.audits.questions import QuestionHistory, find_repin
-from evalstore.audits.stored import QuestionVersion, asked_of
+from evalstore.audits.stored_run import QuestionHistory, QuestionVersion, asked_of, find_repin
 from evalstore.model import Question
 from tests.audit.conftest import factor
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.audits.edits import RubricPart, RubricEdits, swap, track
+from evalstore.audits.rubric_edits import RubricEdits, RubricPart, swap, track
 from evalstore.audits.shapley import EXACT_PLAYERS
 from evalstore.checks import evaluate
 from evalstore.model import Rubric, rubric_of

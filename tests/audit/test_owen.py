@@ -10,7 +10,7 @@ from itertools import permutations, product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.audits.attribute import Cell, Cells, attribute
+from evalstore.audits.attribution import Cell, Cells, attribute
 
 levels = st.tuples(*[st.sampled_from([(), (1,), (1, 1), (2,), (1, 2)])] * 3)
 seeds = st.integers(0, 2**32)

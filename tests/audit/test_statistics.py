@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 
 import pytest
 
-from evalstore.audits.statistics import NORMAL_FROM, detectable, interval, mid_p
+from evalstore.statistics import NORMAL_FROM, detectable, interval, mid_p
 
 ALTERNATING = [Fraction(index % 3, 2) for index in range(60)]
 

@@ -130,7 +130,9 @@ def test_zero_counts_an_unscored_check_as_failed_and_leaves_its_own_result_unsco
 def test_each_policy_reads_its_own_reason_only() -> None:
     assert combine_results(scoring(missing="zero"), [*graded(1), unscored("b", UnscoredReason.ERROR)]).score == 1
     assert combine_results(scoring(errors="zero"), [*graded(1), unscored("b")]).score == 1
-    assert combine_results(scoring(errors="zero"), [*graded(1), unscored("b", UnscoredReason.ERROR)]).score == Fraction(1, 2)
+    assert combine_results(scoring(errors="zero"), [*graded(1), unscored("b", UnscoredReason.ERROR)]).score == Fraction(
+        1, 2
+    )
 
 
 def test_errors_fail_makes_the_whole_rubric_zero() -> None:
@@ -235,4 +237,6 @@ def test_modes_that_coincide_on_binary_checks(holds: list[bool]) -> None:
     for verdicts, values in (("all_pass", "min"), ("any_pass", "max")):
         assert combine_results(scoring(verdicts), results).score == combine_results(scoring(values), results).score
     if len(results) <= 2:
-        assert combine_results(scoring("median"), results).score == combine_results(scoring("weighted_avg"), results).score
+        assert (
+            combine_results(scoring("median"), results).score == combine_results(scoring("weighted_avg"), results).score
+        )

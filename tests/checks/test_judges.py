@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from evalstore.checks import CheckContext, evaluate
 from evalstore.checks.jury import AGGREGATES, JudgeVote
-from evalstore.checks.patterns import find_captures, compile_pattern
+from evalstore.checks.patterns import compile_pattern, find_captures
 from evalstore.documents import Document, digest
 from evalstore.errors import RefError, SchemaError
-from evalstore.model import Artifact, JudgeCall, CheckResult, JudgeReply, Verdict, parse_ref
+from evalstore.model import Artifact, CheckResult, JudgeCall, JudgeReply, Verdict, parse_ref
 
 REF = "judge/j@1.0.0"
 JUDGE: Mapping[str, Any] = {"template": "{{ output }}", "model": {"id": "m"}}
@@ -94,7 +94,8 @@ def test_the_replies_are_recorded_as_one_hash_of_all_in_their_order() -> None:
     texts = [FULL, '{"score": 0}', "none"]
     replies = iter(texts)
     found = answer(
-        {**ONE, "samples": 3}, CheckContext(shelf(judge_j=JUDGE), lambda _: JudgeReply(next(replies), served="s, t\x1b"))
+        {**ONE, "samples": 3},
+        CheckContext(shelf(judge_j=JUDGE), lambda _: JudgeReply(next(replies), served="s, t\x1b")),
     )
     assert (found.score, found.replies, found.engine) == (None, digest(texts), "s, t\\x1b")
 

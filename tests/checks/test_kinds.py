@@ -52,7 +52,7 @@ def test_every_kind_has_cases_that_pass_and_fail(kind: str) -> None:
 def test_the_examples_of_the_schemas_are_without_problems(kind: str) -> None:
     schema = json.loads((find_resource_folder("schema") / "checks" / f"{kind}.schema.json").read_text("utf-8"))
     for example in schema["examples"]:
-        assert list(KINDS[kind].problems(example)) == []
+        assert list(KINDS[kind].find_problems(example)) == []
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_the_examples_of_the_schemas_are_without_problems(kind: str) -> None:
 def test_problems_point_at_what_a_schema_cannot_see(
     kind: str, params: dict[str, Any], pointer: tuple[str | int, ...], said: str
 ) -> None:
-    ((at, message, hint),) = KINDS[kind].problems({"kind": kind, **params})
+    ((at, message, hint),) = KINDS[kind].find_problems({"kind": kind, **params})
     assert at == pointer
     assert said in message
     assert hint
@@ -184,7 +184,7 @@ def test_problems_point_at_what_a_schema_cannot_see(
     ],
 )
 def test_problems_leave_sound_checks_alone(kind: str, params: dict[str, Any]) -> None:
-    assert list(KINDS[kind].problems({"kind": kind, **params})) == []
+    assert list(KINDS[kind].find_problems({"kind": kind, **params})) == []
 
 
 def test_a_name_that_is_no_kind_is_not_in_the_table() -> None:

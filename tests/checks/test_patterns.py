@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstore.checks import KINDS
-from evalstore.checks.patterns import LENGTH_LIMIT, compile_pattern, find_dialect_difference, name_engine, match_in_time
-from evalstore.checks.reach import NO_CONTEXT
+from evalstore.checks.context import NO_CONTEXT
+from evalstore.checks.patterns import LENGTH_LIMIT, compile_pattern, find_dialect_difference, match_in_time, name_engine
 from evalstore.model import Output, Sample
 
 MODES = ("search", "match", "fullmatch")

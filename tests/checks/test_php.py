@@ -24,11 +24,11 @@ BROKEN = "```php\necho (;\n```"
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     """Forget the engine of earlier tests, and of this one afterwards."""
-    php.find_engine.cache_clear()
-    php.lint.cache_clear()
+    php.find_php_engine.cache_clear()
+    php.lint_block.cache_clear()
     yield
-    php.find_engine.cache_clear()
-    php.lint.cache_clear()
+    php.find_php_engine.cache_clear()
+    php.lint_block.cache_clear()
 
 
 @pytest.fixture
@@ -40,9 +40,9 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def write(program: Path, lint: str) -> None:
+def write(program: Path, lint_block: str) -> None:
     program.write_text(
-        f'#!/bin/sh\nfor last; do :; done\nif [ "$last" = -v ]; then echo "PHP 9.9.9 (cli)"; exit; fi\n{lint}\n'
+        f'#!/bin/sh\nfor last; do :; done\nif [ "$last" = -v ]; then echo "PHP 9.9.9 (cli)"; exit; fi\n{lint_block}\n'
     )
     program.chmod(0o755)
 
@@ -138,7 +138,7 @@ def test_what_php_could_not_tell_is_no_verdict(
 
 def test_a_php_that_vanishes_is_no_verdict(program: Path) -> None:
     write(program, "exit 0")
-    assert php.find_engine() == php.PhpEngine("php 9.9.9", str(program))
+    assert php.find_php_engine() == php.PhpEngine("php 9.9.9", str(program))
     program.unlink()
     verdict, _, reason, unscored = answer("```php\n$a = 1;\n```")
     assert (verdict, unscored) == (Verdict.UNSCORED, UnscoredReason.ERROR)

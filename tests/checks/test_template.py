@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.checks.template import PROMPT_LIMIT, Template, compile_template, render, tags_of
+from evalstore.checks.template import PROMPT_LIMIT, Template, compile_template, fill_template, find_tags
 from evalstore.errors import LimitError
 
 VALUES = {"a": "A", "b": "B", "code": '<?php & "q" {{ a }} {{! x }} {{# a }}', "none": "", "long_name": "L"}
@@ -17,7 +17,7 @@ VALUES = {"a": "A", "b": "B", "code": '<?php & "q" {{ a }} {{! x }} {{# a }}', "
 def filled(template: str) -> str:
     compiled = compile_template(template)
     assert isinstance(compiled, Template), compiled
-    return render(compiled, VALUES)
+    return fill_template(compiled, VALUES)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_the_names_are_those_that_are_read_each_once() -> None:
 
 def test_tags_say_where_they_stand() -> None:
     template = "x {{ a }} {{! n }} {{{ b }}}"
-    assert [template[tag.start :].startswith(tag.written) for tag in tags_of(template)] == [True] * 3
+    assert [template[tag.start :].startswith(tag.written) for tag in find_tags(template)] == [True] * 3
 
 
 TEXTS = st.text(st.sampled_from('ab{}#^/! \n\r\t.&>=\\"<é'), max_size=12)
@@ -131,7 +131,7 @@ def test_the_prompt_is_the_texts_one_after_the_other(
     )
     compiled = compile_template(template)
     assert isinstance(compiled, Template)
-    assert render(compiled, values) == "".join(literal + values[name] for literal, name, _ in pieces)
+    assert fill_template(compiled, values) == "".join(literal + values[name] for literal, name, _ in pieces)
 
 
 TREES = st.recursive(
@@ -170,7 +170,7 @@ def test_sections_show_what_they_hold_or_nothing(trees: list[Any]) -> None:
 def test_any_text_is_a_template_or_a_sentence(text: str) -> None:
     compiled = compile_template(text)
     if isinstance(compiled, Template):
-        shown = render(compiled, dict.fromkeys(compiled.names, "{{ a }}"))
+        shown = fill_template(compiled, dict.fromkeys(compiled.names, "{{ a }}"))
         assert shown == text or "{{" in text
     else:
         assert compiled
@@ -187,4 +187,4 @@ def test_a_prompt_has_a_limit_that_is_met_before_it_is_built() -> None:
     compiled = compile_template("{{ output }}" * 50_000)
     assert isinstance(compiled, Template)
     with pytest.raises(LimitError, match="longer than 8,388,608 characters"):
-        render(compiled, {"output": "x" * (PROMPT_LIMIT // 2)})
+        fill_template(compiled, {"output": "x" * (PROMPT_LIMIT // 2)})

@@ -9,29 +9,35 @@ from itertools import product
 
 import pytest
 
-from evalstore.checks.tools import MANY, Demands, Tool, answer
+from evalstore.checks.tools import TOOL_LIMIT, ToolDemands, ToolEntry, grade_calls
 from evalstore.model import ToolCall, UnscoredReason
 
-Tools = tuple[Tool, ...]
-Pair = tuple[Demands, Demands]
+Tools = tuple[ToolEntry, ...]
+Pair = tuple[ToolDemands, ToolDemands]
 
 MODES = ("any_order", "in_order", "exact")
 _CALLS = (ToolCall("a", {}), ToolCall("a", {"n": 1}), ToolCall("a", {"n": 1, "m": 2}), ToolCall("b", {}))
 RECORDS = [record for length in range(4) for record in product(_CALLS, repeat=length)]
 LIMITS = ((1, None), (2, None), (0, None), (0, 1), (1, 1), (1, 2), (0, 0))
 ARGS = ((None, False), ({"n": 1}, False), ({"n": 1}, True))
-ENTRIES = [Tool("a", args, exact, *limits) for (args, exact), limits in product(ARGS, LIMITS)] + [
-    Tool("b", None, False, *limits) for limits in LIMITS
+ENTRIES = [ToolEntry("a", args, exact, *limits) for (args, exact), limits in product(ARGS, LIMITS)] + [
+    ToolEntry("b", None, False, *limits) for limits in LIMITS
 ]
-PLAIN = [Tool("a"), Tool("a", {"n": 1}), Tool("b"), Tool("b", None, False, 0, 1), Tool("a", None, False, 1, 2)]
+PLAIN = [
+    ToolEntry("a"),
+    ToolEntry("a", {"n": 1}),
+    ToolEntry("b"),
+    ToolEntry("b", None, False, 0, 1),
+    ToolEntry("a", None, False, 1, 2),
+]
 _KNOWN: dict[str, tuple[Fraction | None, ...]] = {}
 LISTS: list[Tools] = [(), *product(ENTRIES), *product(ENTRIES, PLAIN), *product(PLAIN, PLAIN[:3], PLAIN[:4])]
 
 
-def scores(demands: Demands) -> tuple[Fraction | None, ...]:
+def scores(demands: ToolDemands) -> tuple[Fraction | None, ...]:
     key = repr(demands)  # a mapping of arguments has no hash
     if key not in _KNOWN:
-        _KNOWN[key] = tuple(answer(demands, record).score for record in RECORDS)
+        _KNOWN[key] = tuple(grade_calls(demands, record).score for record in RECORDS)
     return _KNOWN[key]
 
 
@@ -42,17 +48,17 @@ def stricter(pair: Pair) -> bool:
     )
 
 
-def demanded(*, partial: bool | None = None, modes: tuple[str, ...] = MODES) -> Iterator[Demands]:
+def demanded(*, partial: bool | None = None, modes: tuple[str, ...] = MODES) -> Iterator[ToolDemands]:
     for tools, mode in product(LISTS, modes):
         for part in (False, True) if partial is None else (partial,):
-            yield Demands(tools, frozenset(), mode, part)
+            yield ToolDemands(tools, frozenset(), mode, part)
 
 
-def required(demands: Demands) -> int:
+def required(demands: ToolDemands) -> int:
     return sum(tool.least > 0 for tool in demands.tools)
 
 
-def edited(demands: Demands, edit: Callable[[Tool], Tool | None]) -> Iterator[Pair]:
+def edited(demands: ToolDemands, edit: Callable[[ToolEntry], ToolEntry | None]) -> Iterator[Pair]:
     for place, tool in enumerate(demands.tools):
         if (other := edit(tool)) is not None:
             yield demands, replace(demands, tools=(*demands.tools[:place], other, *demands.tools[place + 1 :]))
@@ -95,7 +101,7 @@ def by_narrower_args() -> Iterator[Pair]:
         yield from edited(demands, lambda tool: narrower(tool) if tool.most is None else None)
 
 
-def narrower(tool: Tool) -> Tool | None:
+def narrower(tool: ToolEntry) -> ToolEntry | None:
     return replace(tool, args={"n": 1}) if tool.args is None else None if tool.exact else replace(tool, exact=True)
 
 
@@ -165,7 +171,7 @@ def test_the_new_check_is_the_old_one(pairs: Callable[[], Iterator[Pair]]) -> No
     assert found > 20
 
 
-ONE, TWO = Tool("a"), (Tool("a"), Tool("b"))
+ONE, TWO = ToolEntry("a"), (ToolEntry("a"), ToolEntry("b"))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +183,9 @@ ONE, TWO = Tool("a"), (Tool("a"), Tool("b"))
             ((ONE,), "exact", False), ((replace(ONE, least=2),), "exact", False), id="a higher min without max in exact"
         ),
         pytest.param(
-            ((ONE, Tool("b", least=0)), "any_order", True), (TWO, "any_order", True), id="a tool required under partial"
+            ((ONE, ToolEntry("b", least=0)), "any_order", True),
+            (TWO, "any_order", True),
+            id="a tool required under partial",
         ),
         pytest.param(
             ((replace(ONE, most=1),), "any_order", False),
@@ -187,20 +195,25 @@ ONE, TWO = Tool("a"), (Tool("a"), Tool("b"))
     ],
 )
 def test_these_edits_go_both_ways(old: tuple[Tools, str, bool], new: tuple[Tools, str, bool]) -> None:
-    before, after = (Demands(tools, frozenset(), mode, partial) for tools, mode, partial in (old, new))
+    before, after = (ToolDemands(tools, frozenset(), mode, partial) for tools, mode, partial in (old, new))
     assert not stricter((before, after))
     assert not stricter((after, before))
 
 
 def test_no_number_of_calls_stops_a_check_of_few_tools_and_many_of_both_do() -> None:
     calls = [ToolCall("f", {"n": 1})] * 120_000
-    few = Demands([Tool("f", {"n": 1})] * 2 + [Tool("g")] * (MANY - 2), frozenset(), "any_order", False)
-    assert answer(few, calls).score == 0
-    found = answer(replace(few, tools=[*few.tools, Tool("g")]), calls)
+    few = ToolDemands(
+        [ToolEntry("f", {"n": 1})] * 2 + [ToolEntry("g")] * (TOOL_LIMIT - 2), frozenset(), "any_order", False
+    )
+    assert grade_calls(few, calls).score == 0
+    found = grade_calls(replace(few, tools=[*few.tools, ToolEntry("g")]), calls)
     assert (found.score, found.unscored) == (None, UnscoredReason.ERROR)
     assert "101 tools and 120,000 calls" in found.reason
 
 
 def test_a_long_list_of_tools_alone_is_bounded_too() -> None:
-    tools = [Tool("f")] * 4_000
-    assert answer(Demands(tools, frozenset(), "in_order", True), [ToolCall("f", {})] * 9).unscored is UnscoredReason.ERROR
+    tools = [ToolEntry("f")] * 4_000
+    assert (
+        grade_calls(ToolDemands(tools, frozenset(), "in_order", True), [ToolCall("f", {})] * 9).unscored
+        is UnscoredReason.ERROR
+    )

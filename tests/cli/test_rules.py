@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from evalstore.catalogue import CHANGES, FILES, RELEASES, VERSIONS, Of, explain, shown
+from evalstore.catalogue import CHANGES, FILES, RELEASES, VERSIONS, RuleSubject, explain_rule, render_template
 from evalstore.diff.rules import RULE_SETS
 from evalstore.errors import RefError
-from evalstore.release import VersionRule
 from evalstore.report.explain import document, text
+from evalstore.status import VersionRule
 
 Cli = Callable[..., Any]
-TABLES = {Of.CHANGE: CHANGES, Of.FILE: FILES, Of.RELEASE: RELEASES, Of.VERSION: VERSIONS}
+TABLES = {RuleSubject.CHANGE: CHANGES, RuleSubject.FILE: FILES, RuleSubject.RELEASE: RELEASES, RuleSubject.VERSION: VERSIONS}
 EVERY = sorted({id_ for table in TABLES.values() for id_ in table})
 
 
@@ -53,14 +53,14 @@ def test_a_rule_of_changes_is_explained_with_examples_and_what_to_do(cli: Cli, t
 
 @pytest.mark.parametrize("id_", EVERY)
 def test_every_rule_of_every_table_is_explained(id_: str) -> None:
-    explanation = explain(id_)
-    assert [one.of for one in explanation.explained] == [of for of, table in TABLES.items() if id_ in table]
+    explanation = explain_rule(id_)
+    assert [one.subject for one in explanation.explained] == [of for of, table in TABLES.items() if id_ in table]
     told = text(explanation)
     assert max(map(len, told.splitlines())) <= 100
     assert not any(re.search(r"\{\w", one["says"]) for one in document(explanation)["explained"])
     for one in explanation.explained:
         assert one.why
-        assert one.says or one.of in {Of.FILE, Of.RELEASE}
+        assert one.message or one.subject in {RuleSubject.FILE, RuleSubject.RELEASE}
 
 
 def test_the_rules_on_versions_are_all_in_words() -> None:
@@ -68,7 +68,7 @@ def test_the_rules_on_versions_are_all_in_words() -> None:
 
 
 def test_what_no_setting_changes_says_so() -> None:
-    settings = {id_: document(explain(id_))["explained"][0]["setting"] for id_ in EVERY}
+    settings = {id_: document(explain_rule(id_))["explained"][0]["setting"] for id_ in EVERY}
     assert settings["document-malformed"] == settings["tag-remade"] == settings["version-decreased"]
     assert settings["document-malformed"] == "no setting changes it"
     assert 'rules: {weights-zero: "off"}' in settings["weights-zero"]
@@ -76,8 +76,8 @@ def test_what_no_setting_changes_says_so() -> None:
 
 
 def test_a_rule_goes_by_its_number_and_with_a_direction_too() -> None:
-    assert explain("21b").rule == "scoring-errors-policy-changed"
-    assert explain("ban-phrase-added:stricter").rule == "ban-phrase-added"
+    assert explain_rule("21b").rule == "scoring-errors-policy-changed"
+    assert explain_rule("ban-phrase-added:stricter").rule == "ban-phrase-added"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_rule_goes_by_its_number_and_with_a_direction_too() -> None:
 )
 def test_a_name_that_is_near_is_told(name: str, hint: str) -> None:
     with pytest.raises(RefError, match="there is no rule") as raised:
-        explain(name)
+        explain_rule(name)
     assert raised.value.hint == hint
 
 
@@ -104,6 +104,6 @@ def test_an_unknown_rule_answers_3(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_facts_stand_in_their_sentences_by_name() -> None:
-    assert shown("{check} also bans {item!r}") == "<check> also bans <item>"
-    assert shown("nobody fills {{{{ {found} }}}}") == "nobody fills {{ <found> }}"
-    assert shown("{message}") == ""
+    assert render_template("{check} also bans {item!r}") == "<check> also bans <item>"
+    assert render_template("nobody fills {{{{ {found} }}}}") == "nobody fills {{ <found> }}"
+    assert render_template("{message}") == ""

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from evalstore.checks import prepare
+from evalstore.checks import prepare_rubric
 from evalstore.diff import Direction, compare
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import Classification, classify
-from evalstore.diff.plain import make_plain
-from evalstore.diff.state import RubricState, read_rubric
+from evalstore.diff.plain_data import make_plain
+from evalstore.diff.rubric_state import RubricState, read_rubric
 from evalstore.model import Output, RubricResult, Sample, Verdict
 from evalstore.versions import Bump
 
@@ -61,7 +61,7 @@ def edited(random: Random, old: Mapping) -> Mapping:
 
 
 def results(state: RubricState) -> list[RubricResult]:
-    grade = prepare(state.to_rubric())
+    grade = prepare_rubric(state.to_rubric())
     return [grade(sample) for sample in OUTPUTS]
 
 

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from evalstore.checks.strangers import compile_untrusted
+from evalstore.checks.untrusted_schemas import compile_untrusted
 from evalstore.diff import DiffFinding, compare
 from evalstore.documents import read_yaml
 from evalstore.errors import SchemaError
 from evalstore.model import Artifact, Kind
-from evalstore.schema_inclusion.compare import Relation, compare_schemas
+from evalstore.schema_inclusion import SchemaRelation, compare_schemas
 
 TABLE = Path(__file__).with_name("schema_pairs.yaml")
 PAIRS = [tuple(row) for row in read_yaml(TABLE.read_bytes(), TABLE.name).value]
-MIRRORED = {Relation.TIGHTENED: Relation.LOOSENED, Relation.LOOSENED: Relation.TIGHTENED}
-SURE = frozenset({Relation.TIGHTENED, Relation.LOOSENED, Relation.INCOMPARABLE})
+MIRRORED = {SchemaRelation.TIGHTENED: SchemaRelation.LOOSENED, SchemaRelation.LOOSENED: SchemaRelation.TIGHTENED}
+SURE = frozenset({SchemaRelation.TIGHTENED, SchemaRelation.LOOSENED, SchemaRelation.INCOMPARABLE})
 
 
 @pytest.mark.parametrize(("old", "new", "answer"), [row[1:] for row in PAIRS], ids=[row[0] for row in PAIRS])
@@ -27,9 +27,9 @@ def test_what_the_new_schema_is_to_the_old_one(old: Any, new: Any, answer: str) 
     found, back = compare_schemas(old, new), compare_schemas(new, old)
     assert found.relation == answer
     assert back.relation is MIRRORED.get(found.relation, found.relation)
-    assert bool(found.why) is (found.relation is Relation.ASSUMED)
-    assert found.shown or found.relation not in SURE
-    for value in (*found.shown, *back.shown):
+    assert bool(found.why) is (found.relation is SchemaRelation.ASSUMED)
+    assert found.examples or found.relation not in SURE
+    for value in (*found.examples, *back.examples):
         assert compile_untrusted(old).accepts(value) is not compile_untrusted(new).accepts(value)
 
 
@@ -40,7 +40,7 @@ def test_a_schema_is_what_it_is(schema: Any) -> None:
     except SchemaError:
         return
     compared = compare_schemas(schema, schema)
-    assert compared.relation in {Relation.SAME_VIEW, Relation.ASSUMED}
+    assert compared.relation in {SchemaRelation.SAME_NORMAL_FORM, SchemaRelation.ASSUMED}
 
 
 RUBRIC = """\
@@ -168,4 +168,4 @@ def test_any_input_is_answered_in_a_second(name: str) -> None:
     found, back = compare_schemas(old, new), compare_schemas(new, old)
     assert (time.process_time() - began) / 2 < 1
     assert back.relation is MIRRORED.get(found.relation, found.relation)
-    assert compare_schemas(old, old).relation in {Relation.SAME_VIEW, Relation.ASSUMED}
+    assert compare_schemas(old, old).relation in {SchemaRelation.SAME_NORMAL_FORM, SchemaRelation.ASSUMED}

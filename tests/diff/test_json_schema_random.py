@@ -13,22 +13,28 @@ from typing import Any
 import pytest
 
 from evalstore.budget import OutOfStepsError, SharedBudget
-from evalstore.checks.strangers import compile_untrusted
+from evalstore.checks.untrusted_schemas import compile_untrusted
 from evalstore.errors import SchemaError
-from evalstore.schema_inclusion.compare import TOTAL_STEPS, Relation, compare_views
-from evalstore.schema_inclusion.constraints import domain
-from evalstore.schema_inclusion.evaluation import accepts
-from evalstore.schema_inclusion.examples import examples
-from evalstore.schema_inclusion.normalization import UnreadError, View, check_readable, read_view
+from evalstore.schema_inclusion import TOTAL_STEPS, SchemaRelation
+from evalstore.schema_inclusion.compare import compare_normal_forms
+from evalstore.schema_inclusion.constraints import intersect_schemas
+from evalstore.schema_inclusion.evaluation import evaluate_schema
+from evalstore.schema_inclusion.examples import generate_examples
+from evalstore.schema_inclusion.normalization import (
+    NormalSchema,
+    UnsupportedSchemaError,
+    check_supported,
+    normalize_schema,
+)
 from evalstore.schema_inclusion.prover import Prover
 from tests.diff.fuzz.schemas import DRAFT_07, edited, instance, schema
 
 
-def told(old: View, new: View) -> Iterator[Any]:
+def told(old: NormalSchema, new: NormalSchema) -> Iterator[Any]:
     """Yield what the builder makes of both views and of what is between them, whatever was proved."""
-    for views in ([old], [new], [old, {"not": new}], [new, {"not": old}]):
-        with suppress(OutOfStepsError, UnreadError, RecursionError):
-            yield from islice(examples(Prover(SharedBudget(2_000)), domain(views)), 8)
+    for schemas in ([old], [new], [old, {"not": new}], [new, {"not": old}]):
+        with suppress(OutOfStepsError, UnsupportedSchemaError, RecursionError):
+            yield from islice(generate_examples(Prover(SharedBudget(2_000)), intersect_schemas(schemas)), 8)
 
 
 def held(random: Random) -> str:
@@ -40,37 +46,37 @@ def held(random: Random) -> str:
     if isinstance(old, dict) and isinstance(new, dict) and random.random() < 0.15:
         old, new = {**old, "$schema": DRAFT_07}, {**new, "$schema": DRAFT_07}
     try:
-        check_readable(old)
-        check_readable(new)
+        check_supported(old)
+        check_supported(new)
         compiled = compile_untrusted(old), compile_untrusted(new)
-        views = read_view(old), read_view(new)
-    except (SchemaError, UnreadError):
+        forms = normalize_schema(old), normalize_schema(new)
+    except (SchemaError, UnsupportedSchemaError):
         return "unread"
-    found = compare_views(views, compiled, SharedBudget(TOTAL_STEPS))
-    strange = any(view.strange for view in views)
-    for value in (*told(views[0].view, views[1].view), *(instance(random) for _ in range(25))):
+    found = compare_normal_forms(forms, compiled, SharedBudget(TOTAL_STEPS))
+    has_obstacle = any(form.obstacle for form in forms)
+    for value in (*told(forms[0].schema, forms[1].schema), *(instance(random) for _ in range(25))):
         with suppress(SchemaError):
             before, after = (one.accepts(value) for one in compiled)
             assert allows(found.relation, before=before, after=after), (found, old, new, value)
-            own = [accepts(view.view, value) for view in views]
-            assert strange or own[0] in {None, before}, (old, value)
-            assert strange or own[1] in {None, after}, (new, value)
-    for value in found.shown:
+            own = [evaluate_schema(form.schema, value) for form in forms]
+            assert has_obstacle or own[0] in {None, before}, (old, value)
+            assert has_obstacle or own[1] in {None, after}, (new, value)
+    for value in found.examples:
         assert compiled[0].accepts(value) is not compiled[1].accepts(value)
     return found.relation
 
 
-def allows(relation: Relation, *, before: bool, after: bool) -> bool:
-    if relation in {Relation.SAME_VIEW, Relation.EQUIVALENT}:
+def allows(relation: SchemaRelation, *, before: bool, after: bool) -> bool:
+    if relation in {SchemaRelation.SAME_NORMAL_FORM, SchemaRelation.EQUIVALENT}:
         return before is after
-    return before is after or relation is not (Relation.TIGHTENED if after else Relation.LOOSENED)
+    return before is after or relation is not (SchemaRelation.TIGHTENED if after else SchemaRelation.LOOSENED)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_said_of_random_pairs_holds_for_random_json(seed: int) -> None:
     random = Random(seed)  # noqa: S311  # not for secrets
     said = {held(random) for _ in range(60)}
-    assert said >= {Relation.EQUIVALENT, Relation.TIGHTENED, Relation.LOOSENED}
+    assert said >= {SchemaRelation.EQUIVALENT, SchemaRelation.TIGHTENED, SchemaRelation.LOOSENED}
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from evalstore.checks import CheckContext, evaluate
 from evalstore.diff import Direction, compare
 from evalstore.diff.direction import join_directions
 from evalstore.documents import read_yaml
-from evalstore.model import Artifact, JudgeCall, Kind, JudgeReply, RubricResult, UnscoredReason
+from evalstore.model import Artifact, JudgeCall, JudgeReply, Kind, RubricResult, UnscoredReason
 from evalstore.versions import Bump
 
 Mapping = dict[str, Any]

@@ -22,12 +22,12 @@ from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.deciders.juries import Panel, order_of_ways, other_weights, panel_of, panel_shift, same_voice
 from evalstore.diff.direction import join_directions
-from evalstore.diff.plain import make_plain
-from evalstore.diff.refs import ArtifactLoader
-from evalstore.diff.state import read_rubric
+from evalstore.diff.plain_data import make_plain
+from evalstore.diff.references import ArtifactLoader
+from evalstore.diff.rubric_state import read_rubric
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
-from evalstore.model import Artifact, JudgeCall, Kind, JudgeReply, RubricResult, UnscoredReason, parse_ref
+from evalstore.model import Artifact, JudgeCall, JudgeReply, Kind, RubricResult, UnscoredReason, parse_ref
 from evalstore.versions import Bump
 
 Mapping = dict[str, Any]
@@ -71,7 +71,9 @@ def asked(salt: int, replies: list[str]) -> Callable[[JudgeCall], JudgeReply]:
 
 def answers(rubric: Any, find: ArtifactLoader = load) -> list[RubricResult]:
     """Return what a rubric makes of every output under every model, those that never fail first."""
-    reaches = [CheckContext(find, asked(salt, replies), {"id": "m"}) for replies in (ALL_SCORED, SOME_LOST) for salt in _SALTS]
+    reaches = [
+        CheckContext(find, asked(salt, replies), {"id": "m"}) for replies in (ALL_SCORED, SOME_LOST) for salt in _SALTS
+    ]
     return [evaluate(rubric, output, reach=reach) for reach in reaches for output in OUTPUTS]
 
 

@@ -13,8 +13,8 @@ from evalstore.checks import evaluate
 from evalstore.diff import Direction
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import Classification, classify
-from evalstore.diff.plain import make_plain
-from evalstore.diff.state import read_rubric
+from evalstore.diff.plain_data import make_plain
+from evalstore.diff.rubric_state import read_rubric
 from evalstore.model import Verdict
 from evalstore.versions import Bump
 

@@ -15,23 +15,23 @@ from evalstore.checks.patterns import WORK_LIMIT, compile_pattern, match_in_time
 from evalstore.diff import compare
 from evalstore.regex_inclusion import (
     QUESTION_STEPS,
-    Comparison,
     Expression,
-    Relation,
+    LanguageComparison,
+    LanguageRelation,
     Side,
     UndecidedError,
+    build_pattern_language,
+    build_phrase_language,
     compare_patterns,
     compare_sides,
-    contains_any,
-    language,
 )
-from evalstore.regex_inclusion.alphabet import NOTHING, alphabet_of, members
-from evalstore.regex_inclusion.automaton import Automaton, literal
-from evalstore.regex_inclusion.backtracking import may_explode
-from evalstore.regex_inclusion.state_graph import Graph
-from evalstore.regex_inclusion.syntax_tree import Chars, Folded, Set, Tree
+from evalstore.regex_inclusion.alphabet import NOTHING, build_alphabet, find_ranges
+from evalstore.regex_inclusion.automaton import AlternatingAutomaton, make_literal
+from evalstore.regex_inclusion.backtracking import may_backtrack_exponentially
+from evalstore.regex_inclusion.pattern_graph import PatternGraph
+from evalstore.regex_inclusion.syntax_tree import CharClass, Chars, FoldedChar, RegexTree
 
-EQUAL, NARROWER, WIDER, APART, OPEN = Relation
+EQUAL, NARROWER, WIDER, INCOMPARABLE, UNDECIDED = LanguageRelation
 
 # Letters with odd relatives: both Turkish i, the long s, the kelvin sign, both sharp s, sigma in three forms; a combining
 # mark, which is part of a word; a superscript, which is no digit; a separator that is a blank for some.
@@ -59,14 +59,14 @@ EQUALS: list[tuple[Any, Any]] = [
     ("a(?!b)", r"a(?:\Z|[^b])"), (r"a\b", r"a(?!\w)"), (r"\Ba", r"(?:\A(?!a)|\w)a"), ("(?=a)a", "a"), ("(?!)|a", "a"),
     (("a", "s"), ("a", "m")), ("x(?:ab|ac)", "xa[bc]"), ("(a|ab)(c|bcd)", "ac|abcd|abc|abbcd"), ("[]a]", r"[a\]]"), ('{"a', r'\{"a'),
 ]  # fmt: skip
-DIFFERENT: list[tuple[Any, Any, Relation, str | None, str | None]] = [
+DIFFERENT: list[tuple[Any, Any, LanguageRelation, str | None, str | None]] = [
     ("cim", "cim|deploy", WIDER, None, "deploy"),
     ("cache tag", "cache tags", NARROWER, "cache tag", None),
     (r"\d", "[0-9]", NARROWER, "\u0669", None),
     ("^x$", ("x", "", "fullmatch"), NARROWER, "x\n", None),
     (("a", ""), ("a", "i"), WIDER, None, "A"),
     (("[^a]", ""), ("[^a]", "i"), NARROWER, "A", None),
-    (("a(?!b)", ""), ("a(?!b)", "i"), APART, "aB", "A"),
+    (("a(?!b)", ""), ("a(?!b)", "i"), INCOMPARABLE, "aB", "A"),
     (("a.b", ""), ("a.b", "s"), WIDER, None, "a\nb"),
     (("^a", ""), ("^a", "m"), WIDER, None, "\na"),
     ("a$", r"a\Z", NARROWER, "a\n", None),
@@ -78,7 +78,7 @@ DIFFERENT: list[tuple[Any, Any, Relation, str | None, str | None]] = [
     ("foo.{0,40}bar", "foo.{0,60}bar", WIDER, None, "foo" + "a" * 41 + "bar"),
     ("a{2,4}", "a{3}", NARROWER, "aa", None),
     ("(a*)b", "(a+)b", NARROWER, "b", None),
-    ("a.*b", "b.*a", APART, "ab", "ba"),
+    ("a.*b", "b.*a", INCOMPARABLE, "ab", "ba"),
 ]
 REFUSED = [
     r"(a)\1", "(?P<n>a)(?P=n)", "(?<=a)b", "(?<!a)b", "a++", "(?>a)", "(a)?(?(1)b|c)", "a{e<=1}", r"\p{L}", "[[:alpha:]]",
@@ -112,23 +112,23 @@ CALM = [
 
 @pytest.mark.parametrize(("old", "new"), EQUALS)
 def test_equal_languages_are_found_equal(old: Any, new: Any) -> None:
-    assert compare_patterns(expression(old), expression(new)) == Comparison(EQUAL)
+    assert compare_patterns(expression(old), expression(new)) == LanguageComparison(EQUAL)
 
 
 @pytest.mark.parametrize(("old", "new", "relation", "only_old", "only_new"), DIFFERENT)
 def test_the_shortest_texts_show_what_differs(
-    old: Any, new: Any, relation: Relation, only_old: str | None, only_new: str | None
+    old: Any, new: Any, relation: LanguageRelation, only_old: str | None, only_new: str | None
 ) -> None:
-    assert compare_patterns(expression(old), expression(new)) == Comparison(relation, only_old, only_new)
+    assert compare_patterns(expression(old), expression(new)) == LanguageComparison(relation, only_old, only_new)
     mirror = {NARROWER: WIDER, WIDER: NARROWER}.get(relation, relation)
-    assert compare_patterns(expression(new), expression(old)) == Comparison(mirror, only_new, only_old)
+    assert compare_patterns(expression(new), expression(old)) == LanguageComparison(mirror, only_new, only_old)
 
 
 @pytest.mark.parametrize("pattern", REFUSED)
 def test_what_is_not_known_for_sure_is_left_open(pattern: str) -> None:
     for old, new in ((pattern, "a"), ("a", pattern)):
         answer = compare_patterns(Expression(old), Expression(new))
-        assert answer.relation is OPEN
+        assert answer.relation is UNDECIDED
         assert answer.why
 
 
@@ -137,27 +137,27 @@ def test_what_is_not_known_for_sure_is_left_open(pattern: str) -> None:
 )
 def test_what_the_engine_gets_wrong_is_not_equal_to_what_it_says(pattern: str, tree: str) -> None:
     for old, new in ((pattern, tree), (tree, pattern)):
-        assert compare_patterns(Expression(old), Expression(new)).relation is OPEN
+        assert compare_patterns(Expression(old), Expression(new)).relation is UNDECIDED
 
 
 @pytest.mark.parametrize("pattern", SLOW)
 def test_what_may_take_exponential_time_is_left_open_and_still_shown(pattern: str) -> None:
-    tree = language(Expression(pattern))
-    assert may_explode(tree, alphabet_of([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS))
+    tree = build_pattern_language(Expression(pattern))
+    assert may_backtrack_exponentially(tree, build_alphabet([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS))
     answer = compare_patterns(Expression(pattern), Expression("zz"))
-    assert answer.relation is OPEN
+    assert answer.relation is UNDECIDED
     assert "time" in answer.why
     assert answer.only_old is not None
 
 
 @pytest.mark.parametrize("pattern", CALM)
 def test_ordinary_repeats_are_not_taken_for_slow_ones(pattern: str) -> None:
-    tree = language(Expression(pattern))
-    assert not may_explode(tree, alphabet_of([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS))
+    tree = build_pattern_language(Expression(pattern))
+    assert not may_backtrack_exponentially(tree, build_alphabet([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS))
 
 
 def test_flags_that_no_check_has_are_left_open() -> None:
-    assert compare_patterns(Expression("a", "q"), Expression("a")).relation is OPEN
+    assert compare_patterns(Expression("a", "q"), Expression("a")).relation is UNDECIDED
 
 
 def test_a_slow_pattern_that_is_read_alike_is_equal() -> None:
@@ -172,34 +172,34 @@ def test_the_budget_ends_what_explodes_at_the_same_step_every_time(old: str, new
     for _ in range(2):
         budget = SharedBudget(20_000)
         answer = compare_patterns(Expression(old), Expression(new), budget)
-        assert answer.relation is OPEN
+        assert answer.relation is UNDECIDED
         assert "steps" in answer.why
         answers.add(budget.left)
     assert len(answers) == 1
 
 
 def test_a_replay_that_disagrees_leaves_the_question_open() -> None:
-    liar = Side(lambda: language(Expression("a")), lambda _: False)
-    honest = Side(lambda: language(Expression("b")), lambda text: "b" in text)
-    assert compare_sides(liar, honest, SharedBudget(QUESTION_STEPS)).relation is OPEN
-    assert compare_sides(honest, liar, SharedBudget(QUESTION_STEPS)).relation is OPEN
+    liar = Side(lambda: build_pattern_language(Expression("a")), lambda _: False)
+    honest = Side(lambda: build_pattern_language(Expression("b")), lambda text: "b" in text)
+    assert compare_sides(liar, honest, SharedBudget(QUESTION_STEPS)).relation is UNDECIDED
+    assert compare_sides(honest, liar, SharedBudget(QUESTION_STEPS)).relation is UNDECIDED
 
 
 @pytest.mark.parametrize(
     ("atom", "source", "flags"),
     [
-        *((Folded(char), char, "i") for char in "kKsiI1é" + ODD),
-        *((Set(source, ""), source, "") for source in (r"\w", r"\D", ".", "[^a-c]", r"[\s-]")),
-        (Set("[^k]", "i"), "[^k]", "i"),
-        (Set("[h-k\u0131]", "i"), "[h-k\u0131]", "i"),
-        (Set(".", "s"), ".", "s"),
+        *((FoldedChar(char), char, "i") for char in "kKsiI1é" + ODD),
+        *((CharClass(source, ""), source, "") for source in (r"\w", r"\D", ".", "[^a-c]", r"[\s-]")),
+        (CharClass("[^k]", "i"), "[^k]", "i"),
+        (CharClass("[h-k\u0131]", "i"), "[h-k\u0131]", "i"),
+        (CharClass(".", "s"), ".", "s"),
         (Chars("ab\n"), "[ab\\n]", ""),
     ],
 )
 def test_an_atom_is_what_the_engine_matches_one_by_one(atom: Any, source: str, flags: str) -> None:
     compiled = compile_pattern(source, flags)
     assert not isinstance(compiled, str)
-    ranges = members([atom], SharedBudget(QUESTION_STEPS))[atom]
+    ranges = find_ranges([atom], SharedBudget(QUESTION_STEPS))[atom]
     held = {code for start, end in ranges for code in range(start, end)}
     codes = {
         0,
@@ -273,23 +273,23 @@ def edited(draw: st.DrawFn) -> tuple[Expression, Expression]:
     return old, Expression(new, draw(st.just(flags) | FLAGS), draw(st.just(mode) | MODES))
 
 
-def reader(tree: Tree, chars: list[str]) -> Callable[[str], bool]:
+def reader(tree: RegexTree, chars: list[str]) -> Callable[[str], bool]:
     """Return a reader of texts of `chars` by the automaton of a tree."""
     budget = SharedBudget(QUESTION_STEPS)
     # Each of the characters is a letter of its own.
-    alphabet = alphabet_of([tree, *map(Chars, chars)], budget)
-    graph = Graph(alphabet.masks, budget)
-    start, automaton = literal(graph.build(tree, graph.all)), Automaton(graph)
+    alphabet = build_alphabet([tree, *map(Chars, chars)], budget)
+    graph = PatternGraph(alphabet.masks, budget)
+    start, automaton = make_literal(graph.add_tree(tree, graph.any_rest)), AlternatingAutomaton(graph)
     numbers = {char: alphabet.masks[Chars(char)].bit_length() - 1 for char in chars}
-    sorts = {char: next(sort for sort, mask in alphabet.beside.items() if mask >> numbers[char] & 1) for char in chars}
+    neighbours = {char: next(sort for sort, mask in alphabet.by_neighbour.items() if mask >> numbers[char] & 1) for char in chars}
 
     def read(text: str) -> bool:
         state, before = start, NOTHING
         for char in text:
-            beside = sorts[char]
-            state = automaton.read(automaton.open(state, before, beside), numbers[char])
-            before = beside
-        return automaton.accepts(state, before)
+            neighbour = neighbours[char]
+            state = automaton.read_letter(automaton.expand(state, before, neighbour), numbers[char])
+            before = neighbour
+        return automaton.accepts_end(state, before)
 
     return read
 
@@ -300,7 +300,7 @@ LONG = settings(QUICK, max_examples=20_000)
 
 def holds_as_the_engine_does(one: Expression, texts: list[str]) -> None:
     try:
-        read = reader(language(one), CHARS)
+        read = reader(build_pattern_language(one), CHARS)
         for text in texts:
             assert read(text) is found(one, text), (one, text)
     except (OutOfStepsError, UndecidedError):
@@ -315,7 +315,7 @@ def holds_for_all_texts(old: Expression, new: Expression, texts: list[str]) -> N
         assert (found(old, answer.only_old), found(new, answer.only_old)) == (True, False)
     if answer.only_new is not None:
         assert (found(old, answer.only_new), found(new, answer.only_new)) == (False, True)
-    if answer.relation in {OPEN, APART}:
+    if answer.relation in {UNDECIDED, INCOMPARABLE}:
         return
     assert (answer.only_old is not None) is (answer.relation is NARROWER)
     assert (answer.only_new is not None) is (answer.relation is WIDER)
@@ -362,8 +362,8 @@ def test_a_pattern_that_is_not_slow_by_the_test_is_not_slow(parts: list[str], da
     counts = st.sampled_from(["*", "+", "?", "{1,20}", "{0,30}", "{3}", ""])
     pattern = "".join(f"(?:{part}){data.draw(counts)}" for part in parts)
     pattern = f"(?:{pattern}){data.draw(counts)}{data.draw(st.sampled_from(['c', '$', 'b', 'c$']))}"
-    tree = language(Expression(pattern))
-    assume(not may_explode(tree, alphabet_of([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS)))
+    tree = build_pattern_language(Expression(pattern))
+    assume(not may_backtrack_exponentially(tree, build_alphabet([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS)))
     for text in ("a" * 60, "ab" * 30, "a" * 60 + "d", "ab" * 30 + "d", "aab" * 20 + "d"):
         assert found(Expression(pattern), text) is not None, pattern
 
@@ -382,7 +382,7 @@ def test_phrases_are_found_as_the_check_finds_them(values: list[str], case_sensi
     check = {"kind": "must_not_contain", "values": values, "case_sensitive": case_sensitive}
     rubric = {"checks": [check], "scoring": {"combine": "all_pass"}}
     try:
-        read = reader(contains_any(values, case_sensitive=case_sensitive), [*CHARS, "\u0307"])
+        read = reader(build_phrase_language(values, case_sensitive=case_sensitive), [*CHARS, "\u0307"])
     except (OutOfStepsError, UndecidedError):
         assume(False)
     for text in texts:
@@ -392,8 +392,8 @@ def test_phrases_are_found_as_the_check_finds_them(values: list[str], case_sensi
 @pytest.mark.parametrize("phrase", ["Σ", "ΑΣ", "ς", "a\u0307", "\u0130"])
 def test_a_phrase_whose_lower_case_looks_around_is_left_open(phrase: str) -> None:
     with pytest.raises(UndecidedError):
-        contains_any([phrase], case_sensitive=False)
-    assert contains_any([phrase], case_sensitive=True)
+        build_phrase_language([phrase], case_sensitive=False)
+    assert build_phrase_language([phrase], case_sensitive=True)
 
 
 @pytest.mark.parametrize(("length", "rule"), [(256, "regex-pattern-equivalent"), (257, "regex-pattern-changed")])

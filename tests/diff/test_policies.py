@@ -12,8 +12,8 @@ import pytest
 from evalstore.checks import combine_results
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import Classification, classify
-from evalstore.diff.plain import make_plain
-from evalstore.diff.state import CheckState, read_rubric
+from evalstore.diff.plain_data import make_plain
+from evalstore.diff.rubric_state import CheckState, read_rubric
 from evalstore.model import CheckResult, Combine, RubricResult, UnscoredReason, Verdict
 from evalstore.versions import Bump
 from tests.diff.fuzz.claims import allows, went

@@ -13,7 +13,7 @@ import pytest
 from evalstore.checks import CheckContext, evaluate
 from evalstore.diff import Diff, Direction, compare
 from evalstore.diff.direction import join_directions
-from evalstore.diff.readers import fill_from_question
+from evalstore.diff.question_references import fill_from_question
 from evalstore.documents import canonical, digest, read_json
 from evalstore.errors import RefError
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Verdict, parse_ref

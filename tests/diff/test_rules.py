@@ -11,7 +11,7 @@ import pytest
 from evalstore.diff import Diff, DiffFinding, Direction, compare
 from evalstore.diff.direction import flip_direction
 from evalstore.diff.kinds import KINDS
-from evalstore.diff.plain import list_differences
+from evalstore.diff.plain_data import list_differences
 from evalstore.diff.rules import RULES
 from evalstore.documents import convert_fraction, read_yaml
 from evalstore.errors import RefError
@@ -68,7 +68,10 @@ def test_the_findings_are_exactly_those_expected(name: str) -> None:
 def test_the_edit_taken_back_is_found_by_the_mirror(name: str) -> None:
     expected = read(CASES / name / "expect.yaml")
     wanted = expected.get("back") or [
-        {"rule": RULES[one["rule"]].mirror, **{key: str(flip_direction(Direction(one[key]))) for key in ("direction", "verdict")}}
+        {
+            "rule": RULES[one["rule"]].mirror,
+            **{key: str(flip_direction(Direction(one[key]))) for key in ("direction", "verdict")},
+        }
         for one in expected["findings"]
     ]
     found = [told(finding, ["rule", "direction", "verdict"]) for finding in difference(name, back=True).findings]

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.checks import prepare
+from evalstore.checks import prepare_rubric
 from evalstore.diff import Direction, compare
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import Classification, classify
-from evalstore.diff.plain import make_plain
-from evalstore.diff.state import RubricState, read_rubric
+from evalstore.diff.plain_data import make_plain
+from evalstore.diff.rubric_state import RubricState, read_rubric
 from evalstore.model import Output, RubricResult, Sample, Verdict
 from evalstore.resources import find_resource_folder
 from evalstore.versions import Bump
@@ -95,7 +95,7 @@ def edited(random: Random, old: Mapping) -> Mapping:
 
 
 def results(state: RubricState) -> list[RubricResult]:
-    grade = prepare(state.to_rubric())
+    grade = prepare_rubric(state.to_rubric())
     return [grade(Sample(output)) for output in RECORDS]
 
 
@@ -138,7 +138,7 @@ def prove(old: Mapping, new: Mapping) -> list[Classification]:
     assert (diff.required_bump < Bump.MAJOR) is all(claim.level < Bump.MAJOR for claim in claims)
     for witness in (finding.witness for finding in diff.findings if finding.witness):
         shown = Sample(Output(witness.output, witness.tool_calls))
-        played = [prepare(state.to_rubric())(shown) for state in (before, after)]
+        played = [prepare_rubric(state.to_rubric())(shown) for state in (before, after)]
         assert [one.score for one in played] == [witness.old_score, witness.new_score]
         assert [one.verdict for one in played] == [witness.old_verdict, witness.new_verdict]
         assert (played[0].score, played[0].verdict) != (played[1].score, played[1].verdict)

@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 
 from evalstore.documents import read_legacy_yaml, read_yaml, write_legacy_yaml, write_yaml
 from evalstore.errors import LoadError
-from evalstore.migration.fold import is_same_data
+from evalstore.migration.remainder import is_same_data
 
 
 def value(text: str) -> Any:

@@ -8,7 +8,7 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
-from evalstore.model import Artifact, Kind, PinType, check_ids, decimal, is_id, parse_ref, rubric_of
+from evalstore.model import Artifact, Kind, PinType, list_check_ids, format_decimal, is_id, parse_ref, rubric_of
 
 RUBRIC = """id: a
 version: 1.0.0
@@ -90,7 +90,7 @@ def test_ids_are_file_names_everywhere() -> None:
 
 def test_checks_without_ids_get_theirs_from_the_kind() -> None:
     checks = [{"kind": "regex"}, {"kind": "regex"}, {"kind": "format", "id": "regex_2"}, {"kind": "regex"}]
-    assert check_ids(checks) == ["regex", "regex_3", "regex_2", "regex_4"]
+    assert list_check_ids(checks) == ["regex", "regex_3", "regex_2", "regex_4"]
 
 
 def test_numbers_are_exact() -> None:
@@ -98,7 +98,7 @@ def test_numbers_are_exact() -> None:
         {"checks": [{"kind": "regex", "threshold": 0.1}], "scoring": {"combine": "min", "threshold": 0.3}}
     )
     assert (rubric.checks[0].threshold, rubric.scoring.threshold) == (Fraction(1, 10), Fraction(3, 10))
-    assert (decimal(Fraction(2, 3)), decimal(Fraction(3, 4)), decimal(Fraction(0)), decimal(Fraction(-1, 8))) == (
+    assert (format_decimal(Fraction(2, 3)), format_decimal(Fraction(3, 4)), format_decimal(Fraction(0)), format_decimal(Fraction(-1, 8))) == (
         "0.666666666667",
         "0.75",
         "0",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.impact import Impact, find_impact
+from evalstore.references import Impact, find_impact
 from evalstore.store import ArtifactStore
 
 

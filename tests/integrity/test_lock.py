@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
-from evalstore.model.lock import LockEntry, Lock, LockedLedger, read_lock, write_lock
+from evalstore.model.lock import Lock, LockedLedger, LockEntry, read_lock, write_lock
 from evalstore.resources import find_resource_folder
 from evalstore.store import ArtifactStore
 from evalstore.validation import store_sources, validate

@@ -373,7 +373,8 @@ def test_the_command_answers_in_text_and_in_its_schema(cli: Callable[..., Any], 
     assert ran.out.startswith(f"{SUMS}:1  error    tag-moved\n    rubric/tone@1.0.0 is not what was released")
     assert ran.out.endswith("6 releases, 4 ledgers and 3 locked references: 2 findings (2 errors)\n")
     schema = {
-        name: json.loads((find_resource_folder("schema") / f"output/{name}.schema.json").read_text()) for name in ("verify", "lock")
+        name: json.loads((find_resource_folder("schema") / f"output/{name}.schema.json").read_text())
+        for name in ("verify", "lock")
     }
     ran = cli("-C", world.path, "verify", "--format", "json")
     Draft202012Validator(schema["verify"]).validate(json.loads(ran.out))

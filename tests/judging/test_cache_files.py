@@ -14,7 +14,7 @@ import pytest
 
 from evalstore.errors import RefusedError
 from evalstore.judging import ReplyCache
-from evalstore.judging.database import _TABLE
+from evalstore.judging.reply_database import _TABLE
 from evalstore.model import JudgeCall, JudgeReply
 from tests.judging.conftest import CALL, At, sql
 
@@ -206,7 +206,7 @@ with Cache(pathlib.Path(sys.argv[1])) as cache:
 
 
 def test_a_file_that_others_keep_locked_is_one_sentence(at: At, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evalstore.judging.database._PATIENCE", 0.05)
+    monkeypatch.setattr("evalstore.judging.reply_database._PATIENCE", 0.05)
     cache = at()
     cache.put(CALL, REPLY)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:

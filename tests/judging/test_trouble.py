@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalstore.judging import Endpoint
-from evalstore.judging.asking import pause
+from evalstore.judging.dispatch import pause
 from evalstore.judging.response import FailureEffect, read_failure, read_retry_after
 
 DATE = "Mon, 05 Oct 2026 10:00:00 GMT"

@@ -26,7 +26,7 @@ from evalstore.migration import MigrationOutcome
 from evalstore.migration.detect import detect_format
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.migration.readers import run_reader
-from evalstore.migration.readers.agentevals.ecmascript import translated
+from evalstore.migration.readers.agentevals.ecmascript import translate_pattern
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Kind
 from evalstore.resources import find_resource_folder
@@ -695,7 +695,7 @@ def test_translated_patterns_match_what_javascript_matches() -> None:
         )
         for _ in range(6000)
     )
-    said = [(*row, words) for row in drawn if (words := translated(row[0], row[1]))]
+    said = [(*row, words) for row in drawn if (words := translate_pattern(row[0], row[1]))]
     assert len(said) > 1000
     asked = json.dumps([row[:3] for row in said])
     done = subprocess.run(["node", "-e", IN_NODE], input=asked, text=True, capture_output=True, check=True, timeout=60)

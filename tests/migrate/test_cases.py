@@ -11,9 +11,9 @@ import pytest
 
 from evalstore.documents import write_yaml
 from evalstore.migration import FileState, MigrationOutcome, export, list_formats, migrate
-from evalstore.migration.fold import is_same_data
-from evalstore.migration.opened import parse_whole
+from evalstore.migration.legacy_files import parse_whole
 from evalstore.migration.planned_writes import render_text
+from evalstore.migration.remainder import is_same_data
 from evalstore.model import parse_ref
 from evalstore.report.migrate import document
 

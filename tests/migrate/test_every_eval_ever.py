@@ -20,7 +20,8 @@ from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import read_json, read_yaml, write_json
 from evalstore.errors import RefusedError
 from evalstore.files import move_below
-from evalstore.migration import MigrationOutcome, export, migrate, write
+from evalstore.migration import MigrationOutcome, export, migrate
+from evalstore.migration import staging as write
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySource
 from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables

@@ -14,11 +14,11 @@ from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
-from evalstore.migration.fold import is_same_data
-from evalstore.migration.opened import parse_legacy, parse_whole, render_legacy
+from evalstore.migration.legacy_files import parse_legacy, parse_whole, render_legacy
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.plan import SourcePlan, plan_source
 from evalstore.migration.readers import restore_companions, restore_source
+from evalstore.migration.remainder import is_same_data
 from evalstore.migration.sources import find_sources
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Kind

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evalstore.documents import read_json, read_row, read_yaml, write_json
 from evalstore.migration import MigrationOutcome, export, migrate
-from evalstore.migration.fold import is_same_data
+from evalstore.migration.remainder import is_same_data
 
 KNOWN = [
     "skill_name", "skill_file", "evals", "behavioral_cases", "id", "prompt", "expected_output", "teaching",

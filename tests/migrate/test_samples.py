@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from evalstore.migration import MigrationOutcome, export, list_formats, migrate
-from evalstore.migration.fold import is_same_data
-from evalstore.migration.opened import parse_whole
+from evalstore.migration.legacy_files import parse_whole
+from evalstore.migration.remainder import is_same_data
 
 SAMPLES = Path(__file__).resolve().parents[3] / "shared/samples"
 HERE = [name for name in list_formats() if (SAMPLES / name).is_dir()]

@@ -19,7 +19,7 @@ from evalstore.errors import ConflictError, LoadError, RefusedError
 from evalstore.migration import migrate
 from evalstore.migration.planned_writes import render_text
 from evalstore.migration.sources import LegacyFile
-from evalstore.migration.write import STAGE, open_stage
+from evalstore.migration.staging import STAGE, open_stage
 
 Suite = Callable[..., Path]
 ROOT = Path(__file__).resolve().parents[2]

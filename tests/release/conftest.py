@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from evalstore.documents import read_yaml
-from evalstore.release import Released, Status, bump, read_status
+from evalstore.release import Released, bump
+from evalstore.status import Status, read_status
 from evalstore.store import ArtifactStore
 
 JUDGE = """\

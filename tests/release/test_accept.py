@@ -17,10 +17,11 @@ from jsonschema import Draft202012Validator
 
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError
-from evalstore.release import bump, read_status
+from evalstore.release import bump
 from evalstore.release.accept import AcceptOptions, accept
 from evalstore.report.status import document
 from evalstore.resources import find_resource_folder
+from evalstore.status import read_status
 from evalstore.store import ArtifactStore
 
 FILE = ".evalstore/accepted.yaml"
@@ -88,7 +89,9 @@ class Shop:
         """Accept the one change of an artifact without a process of its own."""
         (print_,) = self.prints(ref)
         with ArtifactStore.open(self.root) as store:
-            accept(store, print_, AcceptOptions("200 replies are the same"), today=datetime.now(UTC).date(), signature={})
+            accept(
+                store, print_, AcceptOptions("200 replies are the same"), today=datetime.now(UTC).date(), signature={}
+            )
 
     def standing(self, ref: str = "judge/accuracy") -> Any:
         return next(one for one in self.status()["artifacts"] if one["ref"] == ref)

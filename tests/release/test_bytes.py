@@ -10,7 +10,7 @@ import pytest
 
 from evalstore.documents import encode, read_row, read_yaml
 from evalstore.model import Artifact, Kind
-from evalstore.release.moves import move_pins_in_rows, move_artifact_pins, move_row_pin
+from evalstore.release.pins import move_artifact_pins, move_pins_in_rows, move_row_pin
 from evalstore.release.step import _set_version
 from evalstore.versions import parse_version
 

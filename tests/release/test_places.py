@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import ConflictError, GitError, RefusedError
-from evalstore.release import ArtifactState, VersionRule, bump, web
+from evalstore.references import graph as web
+from evalstore.release import bump
+from evalstore.status import ArtifactState, VersionRule
 from evalstore.store import ArtifactStore, index
 from evalstore.store import working_files as blobs
 from evalstore.store.artifacts import ARTIFACT_LIMIT

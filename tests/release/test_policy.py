@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.release.ledger import check_ledger_complete, extend_ledger, list_ledger_versions
-from evalstore.release.policy import choose_version, judge_version
-from evalstore.release.values import VersionRule
+from evalstore.release.commit_files import extend_ledger
+from evalstore.release.versions import choose_version
+from evalstore.status.validity import check_ledger_complete, list_ledger_versions
+from evalstore.status.version_rules import VersionRule, judge_version
 from evalstore.versions import Bump, parse_version
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.release import ArtifactState, VersionRule, read_status
+from evalstore.status import ArtifactState, VersionRule, read_status
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, judged, rubric
@@ -25,7 +25,13 @@ def test_what_is_as_released_is_not_even_parsed(released: Shop, monkeypatch: pyt
 def test_what_was_never_released_is_new_and_no_fault(shop: Shop) -> None:
     found = shop.status()
     (one,) = found.artifacts
-    assert (one.ref, one.state, one.released, one.working, one.ok) == ("rubric/tone", ArtifactState.NEW, None, "1.0.0", True)
+    assert (one.ref, one.state, one.released, one.working, one.ok) == (
+        "rubric/tone",
+        ArtifactState.NEW,
+        None,
+        "1.0.0",
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +99,13 @@ def test_what_stands_in_the_place_of_a_released_file_is_no_removal(released: Sho
     path.symlink_to(released.top / "elsewhere.yaml")
     found = released.status()
     (one,) = found.artifacts
-    assert (one.ref, one.state, one.ok, one.released, found.total) == ("rubric/tone", ArtifactState.BROKEN, False, "1.0.0", 1)
+    assert (one.ref, one.state, one.ok, one.released, found.total) == (
+        "rubric/tone",
+        ArtifactState.BROKEN,
+        False,
+        "1.0.0",
+        1,
+    )
 
 
 def test_a_removed_file_is_named_until_its_removal_is_committed(released: Shop) -> None:

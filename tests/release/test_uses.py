@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalstore.documents import read_yaml
-from evalstore.model import Kind, parse_ref, pins_of
+from evalstore.model import Kind, parse_ref, find_pins
 from evalstore.references.mentions import scan_mentions
 
 RUBRIC = (
@@ -28,7 +28,7 @@ SPELLINGS = [
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_whatever_a_file_refers_to_is_mentioned(spelling: str) -> None:
     data = RUBRIC.format(spelling).encode()
-    refs = [parse_ref(text) for _, text in pins_of(Kind.RUBRIC, read_yaml(data, "x.yaml").value)]
+    refs = [parse_ref(text) for _, text in find_pins(Kind.RUBRIC, read_yaml(data, "x.yaml").value)]
     assert [ref.name for ref in refs] == ["rubric/answer_style", "judge/tone"]
     mentions = scan_mentions([data])
     assert mentions.hidden or {ref.name for ref in refs} <= mentions.names

@@ -8,10 +8,10 @@ from typing import Any
 from evalstore.diff import compare
 from evalstore.errors import Place
 from evalstore.model import Finding, Findings, Severity
-from evalstore.release.values import ArtifactState, ArtifactStatus, MovedReference, Status
 from evalstore.report import render
 from evalstore.report.diff import text
 from evalstore.report.screen import Screen
+from evalstore.status.values import ArtifactState, ArtifactStatus, MovedReference, Status
 from evalstore.versions import Bump, parse_version
 
 
@@ -36,7 +36,9 @@ def test_what_a_finding_brings_along_is_whole_if_asked_for() -> None:
 
 
 def test_of_many_references_that_moved_the_rest_is_counted() -> None:
-    moved = MovedReference("judge/a@^1", parse_version("1.0.0"), parse_version("1.1.0"), Bump.MAJOR, Place("rubrics/r.yaml", 5))
+    moved = MovedReference(
+        "judge/a@^1", parse_version("1.0.0"), parse_version("1.1.0"), Bump.MAJOR, Place("rubrics/r.yaml", 5)
+    )
     standing = ArtifactStatus(
         "rubric/r", ArtifactState.MOVED, True, "unchanged", released="1.0.0", working="1.0.0", moved=(moved,) * 5
     )

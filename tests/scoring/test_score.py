@@ -12,7 +12,7 @@ from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
 from evalstore.model import JudgeReply, Verdict
 from evalstore.runs import CheckSummary, Run, read_rows, read_run
 from evalstore.scoring import score
-from evalstore.scoring.used import Used
+from evalstore.scoring.grading import Used
 from evalstore.store import ArtifactStore
 
 Scored = Callable[..., Run]
@@ -175,7 +175,9 @@ def test_the_settings_say_what_floating_means(
             assert score("dataset/small@latest", write(), store=strict, out=tmp_path / "runs", at=at).notes == ()
 
 
-def test_a_partial_rubric_is_noted(release: Callable[..., Path], scored: Scored, write: Write, store: ArtifactStore) -> None:
+def test_a_partial_rubric_is_noted(
+    release: Callable[..., Path], scored: Scored, write: Write, store: ArtifactStore
+) -> None:
     text = (store.root or Path()).joinpath("rubrics/tone.yaml").read_text("utf-8")
     release({"rubrics/partial.yaml": text.replace("tone", "partial") + "x_unmapped: [{kind: telepathy}]\n"})
     store.forget()

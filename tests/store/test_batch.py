@@ -131,7 +131,7 @@ def test_answer_for_another_id_is_refused(
     def line(self: ObjectReader, oid: str) -> bytes:
         return f"{other} blob 5\n".encode()
 
-    monkeypatch.setattr(ObjectReader, "_line", line)
+    monkeypatch.setattr(ObjectReader, "_read_line", line)
     with pytest.raises(GitError, match="another object"):
         batch.read(asked)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import GitError
-from evalstore.store import git as door
+from evalstore.store import git as git_module
 from evalstore.store.git import CommandError, Git
 
 
@@ -69,7 +69,7 @@ def test_named_variables_can_be_added_and_taken_out(here: Git, tmp_path: Path) -
 
 
 def test_slow_git_is_ended_and_said(here: Git, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "TIMEOUT", 0.3)
+    monkeypatch.setattr(git_module, "TIMEOUT", 0.3)
     os.mkfifo(here.directory / "refs/heads/pipe")
     with pytest.raises(GitError, match=r"did not answer within 0\.3 seconds"):
         here.run("for-each-ref")
@@ -78,7 +78,7 @@ def test_slow_git_is_ended_and_said(here: Git, monkeypatch: pytest.MonkeyPatch) 
 def test_missing_git_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", f"bin:.:{tmp_path}")
     with pytest.raises(GitError, match="git is not installed"):
-        door.executable.__wrapped__()
+        git_module.find_executable.__wrapped__()
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_an_interrupt_leaves_no_timer_that_the_process_would_wait_for(
 
 
 def test_a_folder_of_the_path_that_cannot_be_searched_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = door.executable()
+    found = git_module.find_executable()
 
     def refused(path: Path) -> bool:
         if path.parent == Path("/closed"):
@@ -126,4 +126,4 @@ def test_a_folder_of_the_path_that_cannot_be_searched_is_passed_over(monkeypatch
 
     monkeypatch.setattr(Path, "is_file", refused)
     monkeypatch.setenv("PATH", f"/closed:{Path(found).parent}")
-    assert door.executable.__wrapped__() == found
+    assert git_module.find_executable.__wrapped__() == found

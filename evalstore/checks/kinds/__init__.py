@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Protocol, TypeVar, cast
 
-from evalstore.checks.reach import GradeFunction, CheckContext
+from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.documents import Pointer
 
 Entry = TypeVar("Entry")
@@ -20,7 +20,7 @@ class KindModule(Protocol):
     def prepare(self, params: Mapping[str, Any], reach: CheckContext, /) -> GradeFunction:
         """Return the check as a function of samples, before `negate` and `threshold`; what can be done once is done."""
 
-    def problems(self, params: Mapping[str, Any], /) -> Iterator[tuple[Pointer, str, str]]:
+    def find_problems(self, params: Mapping[str, Any], /) -> Iterator[tuple[Pointer, str, str]]:
         """Yield (pointer within the check, message, hint) for what a schema cannot see."""
 
 

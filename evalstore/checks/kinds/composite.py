@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalstore.checks.evaluate import prepare as prepare_rubric
-from evalstore.checks.reach import GradeFunction, CheckContext
+from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.evaluate import prepare_rubric
 from evalstore.documents import Pointer, digest
 from evalstore.errors import SchemaError
 from evalstore.model import (
@@ -34,7 +34,7 @@ def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
     An inner rubric without a score is missing where nothing but missing kept it from one, else an error.
     """
     ref = params["rubric_ref"]
-    rubric = _rubric(ref, reach)
+    rubric = _load_rubric(ref, reach)
     deeper = next((check for check in rubric.checks if check.kind == _KIND), None)
     if deeper is not None:
         problem = error(f"{ref} holds the composite {make_excerpt(deeper.id)}, and composites go one level deep")
@@ -43,19 +43,19 @@ def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
 
     def grade(sample: Sample) -> Grade:
         try:
-            return _graded(ref, rubric, inner(sample))
+            return _grade_result(ref, rubric, inner(sample))
         except SchemaError as broken:
             raise SchemaError(f"{ref}: {broken.message}", hint=broken.hint) from None
 
     return grade
 
 
-def problems(_: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(_: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     """Yield nothing: what the reference names is looked at where references are."""
     yield from ()
 
 
-def _rubric(ref: str, reach: CheckContext) -> Rubric:
+def _load_rubric(ref: str, reach: CheckContext) -> Rubric:
     artifact = reach.load_artifact(ref, Kind.RUBRIC)
     try:
         return rubric_of(artifact.value)
@@ -64,19 +64,19 @@ def _rubric(ref: str, reach: CheckContext) -> Rubric:
         raise SchemaError(f"{ref} is no rubric: {said}", hint="`evalstore validate` shows the place") from None
 
 
-def _graded(ref: str, rubric: Rubric, result: RubricResult) -> Grade:
+def _grade_result(ref: str, rubric: Rubric, result: RubricResult) -> Grade:
     replies = [check.replies for check in result.checks if check.replies]
     graded = Grade(
         score=result.score,
-        reason=f"{ref}: {_told(result)}",
-        engine=_engine(result.checks),
+        reason=f"{ref}: {_describe_result(result)}",
+        engine=_name_engines(result.checks),
         replies=digest(replies) if replies else "",
         bar=rubric.scoring.threshold,
     )
-    return graded if result.score is not None else graded._replace(unscored=_why(rubric, result))
+    return graded if result.score is not None else graded._replace(unscored=_find_unscored_reason(rubric, result))
 
 
-def _why(rubric: Rubric, result: RubricResult) -> UnscoredReason:
+def _find_unscored_reason(rubric: Rubric, result: RubricResult) -> UnscoredReason:
     """Return why the rubric has no score; a check that its average does not weigh is no part of it."""
     weighs = rubric.scoring.combine is Combine.WEIGHTED_AVG
     idle = {id_ for id_, weight in rubric.scoring.weights.items() if weighs and not weight}
@@ -84,7 +84,7 @@ def _why(rubric: Rubric, result: RubricResult) -> UnscoredReason:
     return UnscoredReason.MISSING if kept == {UnscoredReason.MISSING} else UnscoredReason.ERROR
 
 
-def _told(result: RubricResult) -> str:
+def _describe_result(result: RubricResult) -> str:
     passed = sum(check.verdict is Verdict.PASS for check in result.checks)
     unscored = [check for check in result.checks if check.score is None]
     first = f"; {unscored[0].id} is unscored: {unscored[0].reason}" if unscored else ""
@@ -92,7 +92,7 @@ def _told(result: RubricResult) -> str:
     return f"{passed} of {len(result.checks)} checks pass{reason}{first}"
 
 
-def _engine(checks: Sequence[CheckResult]) -> str:
+def _name_engines(checks: Sequence[CheckResult]) -> str:
     """Return the engines that the score rests on, one that only comes close last, where it is seen."""
     counted = [check for check in checks if check.score is not None] or checks
     names = {name for check in counted for name in check.engine.split(", ")}

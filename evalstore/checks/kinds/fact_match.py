@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.juror import CALL_LIMIT, FACT_VARIABLE, grade_answers, ask_judge, prepare_judge
+from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.judges import CALL_LIMIT, FACT_VARIABLE, ask_judge, grade_answers, prepare_judge
 from evalstore.checks.jury import average_scores
-from evalstore.checks.reach import GradeFunction, CheckContext
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import error, missing
 from evalstore.text import make_excerpt
 
 # A fact as written and as it is looked for.
-_Fact = tuple[str, str]
+_SpelledFact = tuple[str, str]
 
 
 def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
@@ -24,24 +24,28 @@ def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
     As text, a fact is found where it stands in the output, both with every run of white space (as Unicode has it) made
     one blank and trimmed. With a judge, every fact is one question to it. Without facts: unscored (missing).
     """
-    spell = _spelling(params)
-    state = _judged(params["judge_prompt_ref"], reach) if "judge_prompt_ref" in params else _found(params, spell)
-    own = _facts(params["facts"], spell) if "facts" in params else None
+    spell = _choose_spelling(params)
+    grade_facts = (
+        _ask_about_facts(params["judge_prompt_ref"], reach)
+        if "judge_prompt_ref" in params
+        else _search_facts(params, spell)
+    )
+    own = _read_facts(params["facts"], spell) if "facts" in params else None
 
     def grade(sample: Sample) -> Grade:
         try:
-            facts = _facts(_asked(sample), spell) if own is None else own
+            facts = _read_facts(_find_expected_facts(sample), spell) if own is None else own
         except TypeError as misfit:
             return error(f"the question's expected_facts cannot be read: {misfit}")
-        return state(sample, facts) if facts else missing("neither the check nor the question lists a fact")
+        return grade_facts(sample, facts) if facts else missing("neither the check nor the question lists a fact")
 
     return grade
 
 
-def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     """Yield facts that every output states, and facts that count twice."""
     seen: dict[str, int] = {}
-    for index, (written, wanted) in enumerate(_facts(params.get("facts", []), _spelling(params))):
+    for index, (written, wanted) in enumerate(_read_facts(params.get("facts", []), _choose_spelling(params))):
         if not wanted.strip():
             message = "nothing is left of this fact without its white space, so every output states it"
             yield ("facts", index), message, "write the fact, or remove it"
@@ -51,23 +55,25 @@ def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
         seen.setdefault(wanted, index)
 
 
-def _found(params: Mapping[str, Any], spell: Callable[[str], str]) -> Callable[[Sample, list[_Fact]], Grade]:
+def _search_facts(
+    params: Mapping[str, Any], spell: Callable[[str], str]
+) -> Callable[[Sample, list[_SpelledFact]], Grade]:
     exact = params.get("case_sensitive", False)
 
-    def state(sample: Sample, facts: list[_Fact]) -> Grade:
+    def grade_facts(sample: Sample, facts: list[_SpelledFact]) -> Grade:
         text = spell(sample.text if exact else sample.lowered)
         absent = [written for written, wanted in facts if wanted not in text]
         found = len(facts) - len(absent)
         reason = f"{found} of {len(facts)} facts found" + (f", not '{make_excerpt(absent[0])}'" if absent else "")
         return Grade(Fraction(found, len(facts)), reason)
 
-    return state
+    return grade_facts
 
 
-def _judged(ref: str, reach: CheckContext) -> Callable[[Sample, list[_Fact]], Grade]:
+def _ask_about_facts(ref: str, reach: CheckContext) -> Callable[[Sample, list[_SpelledFact]], Grade]:
     juror = prepare_judge(ref, reach, model={}, given=(FACT_VARIABLE,))
 
-    def state(sample: Sample, facts: list[_Fact]) -> Grade:
+    def grade_facts(sample: Sample, facts: list[_SpelledFact]) -> Grade:
         if isinstance(juror, str):
             return error(juror)
         if FACT_VARIABLE not in juror.template.names:
@@ -77,10 +83,10 @@ def _judged(ref: str, reach: CheckContext) -> Callable[[Sample, list[_Fact]], Gr
         heard = [one for written, _ in facts for one in ask_judge(juror, sample, {FACT_VARIABLE: written}, reach)]
         return grade_answers(heard, average_scores)
 
-    return state
+    return grade_facts
 
 
-def _spelling(params: Mapping[str, Any]) -> Callable[[str], str]:
+def _choose_spelling(params: Mapping[str, Any]) -> Callable[[str], str]:
     """Return what makes two spellings of a fact one; a judge reads them as written."""
     if "judge_prompt_ref" in params:
         return str
@@ -88,12 +94,12 @@ def _spelling(params: Mapping[str, Any]) -> Callable[[str], str]:
     return lambda text: " ".join((text.lower() if lower else text).split())
 
 
-def _asked(sample: Sample) -> Any:
+def _find_expected_facts(sample: Sample) -> Any:
     listed = sample.question.row.get("expected_facts") if sample.question else None
     return [] if listed is None else listed
 
 
-def _facts(listed: Any, spell: Callable[[str], str]) -> list[_Fact]:
+def _read_facts(listed: Any, spell: Callable[[str], str]) -> list[_SpelledFact]:
     """Return facts as written and as they are looked for; `TypeError` for a list that holds other things."""
     if not isinstance(listed, list | tuple):
         raise TypeError("it is no list")

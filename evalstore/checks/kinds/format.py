@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.reach import GradeFunction, CheckContext
-from evalstore.checks.strict import grade_json
+from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.output_json import grade_json
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import binary, missing
@@ -20,10 +20,10 @@ def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     With neither a format nor a limit the check is unscored (missing); JSON deeper or larger than evalstore reads leaves
     it unscored (error).
     """
-    return lambda sample: _grade(params, sample)
+    return lambda sample: _grade_text(params, sample)
 
 
-def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     """Yield limits that no output meets."""
     least, most = params.get("min_chars", 0), params.get("max_chars")
     if most is not None and least > most:
@@ -32,9 +32,9 @@ def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
         yield ("max_chars",), f"max_chars 0 allows no {params['format']}, so nothing passes", "raise it"
 
 
-def _grade(params: Mapping[str, Any], sample: Sample) -> Grade:
+def _grade_text(params: Mapping[str, Any], sample: Sample) -> Grade:
     text = sample.text.strip()
-    wanted = params.get("format") or _asked(sample.question)
+    wanted = params.get("format") or _find_expected_format(sample.question)
     least, most = params.get("min_chars", 0), params.get("max_chars")
     if wanted is None and "min_chars" not in params and most is None:
         return missing("neither the check nor the question's expected.format says json or text")
@@ -47,7 +47,7 @@ def _grade(params: Mapping[str, Any], sample: Sample) -> Grade:
     return binary(bool(text) or wanted is None, f"{len(text):,} characters" if text else "the output is empty")
 
 
-def _asked(question: Question | None) -> str | None:
+def _find_expected_format(question: Question | None) -> str | None:
     expected = question.row.get("expected") if question else None
     asked = expected.get("format") if isinstance(expected, Mapping) else None
     return asked if isinstance(asked, str) and asked in _FORMATS else None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.reach import GradeFunction, CheckContext
-from evalstore.checks.shape import fences
-from evalstore.checks.strangers import compile_untrusted, find_untrusted_flaws
-from evalstore.checks.strict import grade_json
+from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.markdown import find_fenced_blocks
+from evalstore.checks.output_json import grade_json
+from evalstore.checks.untrusted_schemas import compile_untrusted, find_untrusted_flaws
 from evalstore.documents import Pointer, canonical, json_pointer
 from evalstore.errors import LimitError, SchemaError
 from evalstore.model import Grade, Question, Sample
@@ -27,18 +27,18 @@ def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     else the first fenced block, as CommonMark sees them; `auto`, the fenced block if there is one, else the whole (no
     JSON has a fence in it). No JSON there is a fail; JSON larger or deeper than evalstore reads is unscored (error).
 
-    A schema with a flaw, or one that takes too many steps on this JSON, leaves it unscored (error): `checks.strangers`.
+    A schema with a flaw, or one that takes too many steps on this JSON, leaves it unscored (error): `checks.untrusted_schemas`.
     Expected fields are keys of the outermost object, equal as JSON (1 is 1.0, true is not 1) to the question's
     `expected[field]` or to one of its `also_valid[field]`. A question that says nothing of a field leaves the check
     unscored (missing), whatever the output; a field that the output lacks is a fail.
     """
     extract = params.get("extract", "auto")
     if "expected_fields" in params:
-        return _by_fields(params["expected_fields"], extract)
-    return _by_schema(params["schema"], extract)
+        return _grade_by_fields(params["expected_fields"], extract)
+    return _grade_by_schema(params["schema"], extract)
 
 
-def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     """Yield what keeps the schema from being applied or makes it mean another thing, and fields named twice."""
     if params.get("schema") is False:
         yield ("schema",), "the schema false allows nothing, so nothing passes", "write what is allowed"
@@ -51,64 +51,68 @@ def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
             yield ("expected_fields", index), f"the field {name!r} stands twice", "keep one of the two"
 
 
-def _by_schema(wanted: Any, extract: str) -> GradeFunction:
+def _grade_by_schema(wanted: Any, extract: str) -> GradeFunction:
     try:
         schema = compile_untrusted(wanted)
     except SchemaError as flaw:
         unread = error(flaw.message)
         return lambda _: unread
 
-    def hold(value: Any) -> Grade:
+    def grade_value(value: Any) -> Grade:
         violation = schema.first(value)
-        return binary(violation is None, "valid" if violation is None else _worded(violation), engine())
+        return binary(violation is None, "valid" if violation is None else _word_violation(violation), engine())
 
-    return lambda sample: _held(sample.text, extract, hold)
+    return lambda sample: _grade_json_part(sample.text, extract, grade_value)
 
 
-def _by_fields(names: list[str], extract: str) -> GradeFunction:
+def _grade_by_fields(names: list[str], extract: str) -> GradeFunction:
     def grade(sample: Sample) -> Grade:
-        wanted = _expected(names, sample.question)
+        wanted = _find_allowed_values(names, sample.question)
         if isinstance(wanted, Grade):
             return wanted
-        return _held(sample.text, extract, lambda value: _compared(wanted, value))
+        return _grade_json_part(sample.text, extract, lambda value: _compare_fields(wanted, value))
 
     return grade
 
 
-def _held(text: str, extract: str, hold: Callable[[Any], Grade]) -> Grade:
+def _grade_json_part(text: str, extract: str, grade_value: Callable[[Any], Grade]) -> Grade:
     try:
-        found = _extracted(text, extract)
-        return binary(False, "there is no fenced block") if found is None else grade_json(found, hold)
+        found = _extract_json(text, extract)
+        return binary(False, "there is no fenced block") if found is None else grade_json(found, grade_value)
     except LimitError as limit:
         return error(limit.message)
     except SchemaError as stopped:
         return error(stopped.message, engine())
 
 
-def _extracted(text: str, extract: str) -> str | None:
+def _extract_json(text: str, extract: str) -> str | None:
     fenced = extract != "whole" and any(mark in text for mark in _MARKS)
-    blocks = fences(text) if fenced else []
+    blocks = find_fenced_blocks(text) if fenced else []
     if not blocks:
         return None if extract == "fence" else text.strip()
     return next((content for info, content in blocks if info.lower().split()[:1] == ["json"]), blocks[0][1])
 
 
-def _worded(violation: Violation) -> str:
+def _word_violation(violation: Violation) -> str:
     where = make_excerpt(json_pointer(violation.pointer), _SHOWN) or "the JSON"
     wanted = violation.expected
     if violation.keyword == "None":  # the schema `false`
         return f"{where} is not allowed"
     if violation.keyword == "required":
         wanted = [name for name in wanted if name not in violation.instance]
-    told = "" if any(isinstance(part, dict | list) for part in _parts(wanted)) else make_excerpt(canonical(wanted), _SHOWN)
+    told = (
+        ""
+        if any(isinstance(part, dict | list) for part in _list_parts(wanted))
+        else make_excerpt(canonical(wanted), _SHOWN)
+    )
     return f"{where} does not meet {violation.keyword} {told}".rstrip()
 
 
-def _parts(wanted: Any) -> Iterable[Any]:
+def _list_parts(wanted: Any) -> Iterable[Any]:
     return wanted if isinstance(wanted, list) else [wanted]
 
 
-def _expected(names: list[str], question: Question | None) -> Mapping[str, list[str]] | Grade:
+def _find_allowed_values(names: list[str], question: Question | None) -> Mapping[str, list[str]] | Grade:
     """Return the canonical JSON of the values that each field may have, or why there is nothing to compare with."""
     row = question.row if question else {}
     expected, others = row.get("expected"), row.get("also_valid")
@@ -128,7 +132,7 @@ def _expected(names: list[str], question: Question | None) -> Mapping[str, list[
     return wanted
 
 
-def _compared(wanted: Mapping[str, list[str]], value: Any) -> Grade:
+def _compare_fields(wanted: Mapping[str, list[str]], value: Any) -> Grade:
     if not isinstance(value, dict):
         return binary(False, "the JSON is no object")
     for name, allowed in wanted.items():
@@ -136,5 +140,7 @@ def _compared(wanted: Mapping[str, list[str]], value: Any) -> Grade:
         if name not in value:
             return binary(False, f"there is no field {shown!r}")
         if (found := canonical(value[name])) not in allowed:
-            return binary(False, f"{shown} is {make_excerpt(found, _SHOWN)}, {make_excerpt(allowed[0], _SHOWN)} was expected")
+            return binary(
+                False, f"{shown} is {make_excerpt(found, _SHOWN)}, {make_excerpt(allowed[0], _SHOWN)} was expected"
+            )
     return binary(True, "every field is as expected")

@@ -6,9 +6,16 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.juror import CALL_LIMIT, BUILTIN_VARIABLES, PreparedJudge, grade_answers, ask_judge, prepare_judge
+from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.judges import (
+    BUILTIN_VARIABLES,
+    CALL_LIMIT,
+    PreparedJudge,
+    ask_judge,
+    grade_answers,
+    prepare_judge,
+)
 from evalstore.checks.jury import AGGREGATES, WEIGHTED_AGGREGATES, JudgeVote, average_scores
-from evalstore.checks.reach import GradeFunction, CheckContext
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample, fraction
 from evalstore.model.outcome import error
@@ -21,32 +28,35 @@ def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
     All are asked whatever one of them answers, and one reply that cannot be read leaves the check unscored (error).
     For `majority` a member passes the output when its score is at least the check's threshold.
     """
-    variables, samples, weights = params.get("variables", {}), _samples(params), _weights(params)
-    aggregate = _aggregate(params)
+    variables, samples, weights = params.get("variables", {}), _read_sample_count(params), _read_weights(params)
+    aggregate = _read_aggregate(params)
     combine, bar = AGGREGATES[aggregate], fraction(params.get("threshold", JUDGED_THRESHOLD))
     jurors: list[PreparedJudge] = []
-    for ref in _refs(params):
+    for ref in _list_judge_refs(params):
         juror = prepare_judge(ref, reach, model=params.get("model", {}), given=variables)
         if isinstance(juror, str):
-            return _never(juror)
+            return _answer_error(juror)
         jurors.append(juror)
-    if problem := _unanswerable(aggregate, samples, weights):
-        return _never(problem)
+    if problem := _find_obstacle(aggregate, samples, weights):
+        return _answer_error(problem)
 
-    def scored(scores: list[Fraction]) -> Fraction:
+    def combine_replies(scores: list[Fraction]) -> Fraction:
         means = (average_scores(scores[start : start + samples]) for start in range(0, len(scores), samples))
         return combine([JudgeVote(score, weight) for score, weight in zip(means, weights, strict=True)], bar)
 
     def grade(sample: Sample) -> Grade:
-        return grade_answers([one for juror in jurors for one in ask_judge(juror, sample, variables, reach, times=samples)], scored)
+        return grade_answers(
+            [one for juror in jurors for one in ask_judge(juror, sample, variables, reach, times=samples)],
+            combine_replies,
+        )
 
     return grade
 
 
-def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     """Yield what keeps the judges from being asked, members that are one, and variables that nothing reads."""
-    samples, weights, refs = _samples(params), _weights(params), _refs(params)
-    if problem := _unanswerable(_aggregate(params), samples, weights):
+    samples, weights, refs = _read_sample_count(params), _read_weights(params), _list_judge_refs(params)
+    if problem := _find_obstacle(_read_aggregate(params), samples, weights):
         too_many = len(weights) * samples > CALL_LIMIT
         pointer: Pointer = ("samples",) if too_many else ("jury", "members")
         yield pointer, problem, "lower `samples`" if too_many else "give at least one member a weight above 0"
@@ -62,11 +72,11 @@ def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
             yield ("variables", name), message, "give the variable another name, in the judge too"
 
 
-def _never(problem: str) -> GradeFunction:
+def _answer_error(problem: str) -> GradeFunction:
     return lambda _: error(problem)
 
 
-def _unanswerable(aggregate: str, samples: int, weights: list[Fraction]) -> str:
+def _find_obstacle(aggregate: str, samples: int, weights: list[Fraction]) -> str:
     """Return why no reply could make a score; empty when one can."""
     if (calls := len(weights) * samples) > CALL_LIMIT:
         return f"it asks {calls:,} times about one output, and {CALL_LIMIT:,} is the limit"
@@ -75,31 +85,31 @@ def _unanswerable(aggregate: str, samples: int, weights: list[Fraction]) -> str:
     return ""
 
 
-def _refs(params: Mapping[str, Any]) -> list[str]:
+def _list_judge_refs(params: Mapping[str, Any]) -> list[str]:
     if ("jury" in params) is ("judge_prompt_ref" in params):
         raise ValueError("either one judge or a jury")
-    return [member["judge_prompt_ref"] for member in _members(params)]
+    return [member["judge_prompt_ref"] for member in _list_members(params)]
 
 
-def _members(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _list_members(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     members: list[Mapping[str, Any]] = params["jury"]["members"] if "jury" in params else [params]
     return members
 
 
-def _aggregate(params: Mapping[str, Any]) -> str:
+def _read_aggregate(params: Mapping[str, Any]) -> str:
     return str(params["jury"]["aggregate"]) if "jury" in params else "mean"
 
 
-def _weights(params: Mapping[str, Any]) -> list[Fraction]:
+def _read_weights(params: Mapping[str, Any]) -> list[Fraction]:
     if "jury" not in params:
         return [Fraction(1)]
-    written = [member.get("weight", 1) for member in _members(params)]
+    written = [member.get("weight", 1) for member in _list_members(params)]
     if any(isinstance(weight, bool | str) or weight < 0 for weight in written):
         raise ValueError("a weight is no number from 0 up")
     return [fraction(weight) for weight in written]
 
 
-def _samples(params: Mapping[str, Any]) -> int:
+def _read_sample_count(params: Mapping[str, Any]) -> int:
     samples = params.get("samples", 1)
     if isinstance(samples, bool | str) or samples < 1 or samples != int(samples):
         raise ValueError("samples is no whole number from 1 up")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.reach import GradeFunction, CheckContext
-from evalstore.checks.shape import DIALECTS, Shape
+from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.markdown import DIALECTS, MarkdownShape
 from evalstore.documents import Pointer
 from evalstore.errors import LimitError
 from evalstore.model import Grade, Sample
@@ -34,13 +34,13 @@ def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
             shape = read(sample.text)
         except LimitError as limit:
             return error(limit.message)
-        unmet = next(_unmet(params, shape, sample.text), None)
+        unmet = next(_find_unmet(params, shape, sample.text), None)
         return binary(unmet is None, unmet or "every demand holds", shape.engine)
 
     return grade
 
 
-def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     """Yield demands that are missing altogether, and demands that no output meets."""
     if not any(demand in params for demand in _DEMANDS):
         yield (), "no demand is given, so every output passes", f"give one of {', '.join(_DEMANDS)}"
@@ -53,7 +53,7 @@ def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
         yield ("max_heading_level",), message, "raise it to 1 or more"
 
 
-def _unmet(params: Mapping[str, Any], shape: Shape, text: str) -> Iterator[str]:
+def _find_unmet(params: Mapping[str, Any], shape: MarkdownShape, text: str) -> Iterator[str]:
     for demand, count in (
         ("min_headings", len(shape.headings)),
         ("min_code_blocks", shape.code_blocks),

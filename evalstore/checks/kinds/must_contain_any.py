@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from evalstore.checks.reach import GradeFunction, CheckContext
+from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import binary
@@ -29,7 +29,7 @@ def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     return grade
 
 
-def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     """Yield what makes the check impossible to pass."""
     different, needed = len(set(params["values"])), params.get("min_matches", 1)
     if needed > different:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.reach import GradeFunction, CheckContext
+from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import binary
@@ -28,7 +28,7 @@ def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     return grade
 
 
-def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     """Yield the values that every output holds."""
     for index, value in enumerate(params["values"]):
         if value == "":

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.php import find_php_blocks, find_engine, lint
-from evalstore.checks.reach import GradeFunction, CheckContext
+from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.php import find_php_blocks, find_php_engine, lint_block
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import binary, error, missing
@@ -24,25 +24,25 @@ def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
 
     def grade(sample: Sample) -> Grade:
         code = find_php_blocks(sample.text)
-        return _linted(code) if code else without
+        return _lint_blocks(code) if code else without
 
     return grade
 
 
-def problems(_: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(_: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     """Yield nothing: the schema sees all that can be wrong."""
     yield from ()
 
 
-def _linted(code: list[str]) -> Grade:
-    engine = find_engine()
+def _lint_blocks(code: list[str]) -> Grade:
+    engine = find_php_engine()
     if engine is None:
         return error(
             "there is neither php nor tree-sitter-php here; install PHP, or evalstore[php] for an approximation"
         )
     unclear = ""
     for number, block in enumerate(code, 1):
-        answer = lint(engine, block)
+        answer = lint_block(engine, block)
         if answer.valid is False:
             return binary(False, f"php block {number}: {answer.message}", engine.name)
         if answer.valid is None:

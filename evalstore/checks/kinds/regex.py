@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.patterns import SECONDS, compile_pattern, find_dialect_difference, name_engine, match_in_time
-from evalstore.checks.reach import GradeFunction, CheckContext
+from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.patterns import SECONDS, compile_pattern, find_dialect_difference, match_in_time, name_engine
 from evalstore.documents import Pointer
 from evalstore.model.outcome import binary, error
 
 
 def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Look for a match where `mode` allows one; a pattern that does not compile is unscored, too."""
-    compiled, mode = compile_pattern(params["pattern"], _flags(params)), params.get("mode", "search")
+    compiled, mode = compile_pattern(params["pattern"], _read_flags(params)), params.get("mode", "search")
 
     if isinstance(compiled, str):
         broken = error(compiled)
@@ -26,14 +26,14 @@ def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     return lambda sample: answers[match_in_time(compiled, mode, sample.text)]
 
 
-def problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
+def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     """Yield why the pattern does not compile, or where it means another thing than in Python's `re`."""
-    compiled = compile_pattern(params["pattern"], _flags(params))
+    compiled = compile_pattern(params["pattern"], _read_flags(params))
     if isinstance(compiled, str):
         yield ("pattern",), compiled, "write it in the syntax of Python's re"
-    elif other := find_dialect_difference(params["pattern"], _flags(params)):
+    elif other := find_dialect_difference(params["pattern"], _read_flags(params)):
         yield ("pattern",), other, "write it so that both read it alike"
 
 
-def _flags(params: Mapping[str, Any]) -> str:
+def _read_flags(params: Mapping[str, Any]) -> str:
     return "".join(sorted(set("".join(params.get("flags", "")))))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalstore.checks.reach import GradeFunction, CheckContext
-from evalstore.checks.tools import Demands, Tool, answer
+from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.tools import ToolDemands, ToolEntry, grade_calls
 from evalstore.documents import Pointer, canonical
 from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import error, missing
@@ -41,22 +41,22 @@ def prepare(params: Params, _: CheckContext) -> GradeFunction:
     """
     forbidden, mode = frozenset(params.get("forbidden", ())), params.get("mode", "any_order")
     listed = params.get("tools")
-    tools = None if listed is None else [_tool(entry) for entry in listed]
+    tools = None if listed is None else [_read_entry(entry) for entry in listed]
 
     def grade(sample: Sample) -> Grade:
-        wanted = _expected(sample.question) if tools is None else tools
+        wanted = _find_expected_tools(sample.question) if tools is None else tools
         if isinstance(wanted, str):
             return error(wanted)
         if wanted is None and not forbidden:
             return missing("no tools are asked for, by the check or the question's expected_tools, and none forbidden")
         if sample.calls is None:
             return missing("no record of tool calls")
-        return answer(Demands(wanted or (), forbidden, mode, params.get("partial", False)), sample.calls)
+        return grade_calls(ToolDemands(wanted or (), forbidden, mode, params.get("partial", False)), sample.calls)
 
     return grade
 
 
-def problems(params: Params) -> Iterator[Problem]:
+def find_problems(params: Params) -> Iterator[Problem]:
     """Yield demands that no calls meet, and words that ask for nothing."""
     entries, mode = params.get("tools", ()), params.get("mode", "any_order")
     required = {entry["name"] for entry in entries if entry.get("min", 1) > 0}
@@ -65,12 +65,12 @@ def problems(params: Params) -> Iterator[Problem]:
             message = f"{make_excerpt(name, _SHOWN)} is required and forbidden, so nothing passes"
             yield ("forbidden", index), message, "remove one of the two"
     for index, entry in enumerate(entries):
-        for key, message, hint in _entry_problems(entry, mode):
+        for key, message, hint in _find_entry_problems(entry, mode):
             yield ("tools", index, key), message, hint
-    yield from _repeated(entries, mode)
+    yield from _find_repeated_entries(entries, mode)
 
 
-def _entry_problems(entry: Params, mode: str) -> Iterator[tuple[str, str, str]]:
+def _find_entry_problems(entry: Params, mode: str) -> Iterator[tuple[str, str, str]]:
     least, most = entry.get("min", 1), entry.get("max")
     if most is not None and most < least:
         yield "max", f"min is {least} and max {most}, so nothing passes", "swap or mend them"
@@ -81,7 +81,7 @@ def _entry_problems(entry: Params, mode: str) -> Iterator[tuple[str, str, str]]:
         yield "args_match", "args_match without args compares nothing", "add the args, or remove it"
 
 
-def _repeated(entries: Sequence[Params], mode: str) -> Iterator[Problem]:
+def _find_repeated_entries(entries: Sequence[Params], mode: str) -> Iterator[Problem]:
     asked: dict[str, int] = {}
     for index, entry in enumerate(entries):
         key, name = canonical([entry["name"], entry.get("args")]), make_excerpt(entry["name"], _SHOWN)
@@ -92,13 +92,15 @@ def _repeated(entries: Sequence[Params], mode: str) -> Iterator[Problem]:
     for index, entry in enumerate(entries):
         most, total = entry.get("max"), asked[canonical([entry["name"], entry.get("args")])]
         if mode != "any_order" and most is not None and entry.get("min", 1) <= most < total:
-            message = f"max {most} counts all the calls, and the entries for {make_excerpt(entry['name'], _SHOWN)} ask for"
+            message = (
+                f"max {most} counts all the calls, and the entries for {make_excerpt(entry['name'], _SHOWN)} ask for"
+            )
             yield ("tools", index, "max"), f"{message} {total}, so nothing passes", f"raise it to {total}"
 
 
-def _tool(entry: Params) -> Tool:
+def _read_entry(entry: Params) -> ToolEntry:
     most = entry.get("max")
-    return Tool(
+    return ToolEntry(
         name=entry["name"],
         args=entry.get("args"),
         exact=entry.get("args_match", "subset") == "exact",
@@ -107,19 +109,19 @@ def _tool(entry: Params) -> Tool:
     )
 
 
-def _expected(question: Question | None) -> Sequence[Tool] | str | None:
+def _find_expected_tools(question: Question | None) -> Sequence[ToolEntry] | str | None:
     """Return the question's expected tools, None where it has none, or a sentence where they are no tools."""
     listed = question.row.get("expected_tools") if question else None
     if not isinstance(listed, list | tuple | None):
         return _NO_TOOLS
-    tools = [_named(entry) for entry in listed or ()]
+    tools = [_read_expected_tool(entry) for entry in listed or ()]
     return _NO_TOOLS if None in tools else None if listed is None else [tool for tool in tools if tool]
 
 
-def _named(entry: Any) -> Tool | None:
+def _read_expected_tool(entry: Any) -> ToolEntry | None:
     """Return the tool that a question expects by its name, or with arguments; None where it is neither."""
     if isinstance(entry, str):
-        return Tool(entry)
+        return ToolEntry(entry)
     if not isinstance(entry, Mapping) or not isinstance(entry.get("args", {}), Mapping):
         return None
-    return Tool(entry["name"], entry.get("args")) if isinstance(entry.get("name"), str) else None
+    return ToolEntry(entry["name"], entry.get("args")) if isinstance(entry.get("name"), str) else None

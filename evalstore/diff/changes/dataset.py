@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.changes.loose import find_key_changes, find_extra_key_changes
+from evalstore.diff.changes.keys import find_extra_key_changes, find_key_changes
 from evalstore.documents import Pointer, canonical
 
 Row = Mapping[str, Any]
 # What is asked and what grades it, in the order in which a question changes.
-_OWN = {
+_OWN_RULES = {
     "input": "question-input-changed",
     "messages": "question-input-changed",
     "criteria": "question-reference-changed",
@@ -24,7 +24,7 @@ _OWN = {
     "format": "question-reference-changed",
 }
 # What a question has from the defaults where it says nothing.
-_INHERITED = {"rubric_ref": "question-rubric-ref-changed", "bundle": "question-bundle-changed"}
+_INHERITED_RULES = {"rubric_ref": "question-rubric-ref-changed", "bundle": "question-bundle-changed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def read_question_set(value: Row) -> QuestionSet | None:
     ids = [row.get("id") for row in items]
     if len(set(map(canonical, ids))) < len(ids) or not all(isinstance(id_, str) for id_ in ids):
         return None
-    inherited = {key: item for key, item in defaults.items() if key in _INHERITED}
+    inherited = {key: item for key, item in defaults.items() if key in _INHERITED_RULES}
     return QuestionSet(
         own=dict(zip(ids, items, strict=True)),
         rows={row["id"]: {**inherited, **row} for row in items},
@@ -59,23 +59,23 @@ def read_question_set(value: Row) -> QuestionSet | None:
 
 def find_question_changes(old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]) -> Iterator[Change]:
     """Yield the edits between two sides' questions; `renames` are the names that are declared to be one question's."""
-    renamed = _declared(old, new, renames)
-    yield from _default_changes(old, new, {**{id_: id_ for id_ in _common(old, new)}, **renamed})
+    renamed = _match_declared_renames(old, new, renames)
+    yield from _find_default_changes(old, new, {**{id_: id_ for id_ in _list_common_ids(old, new)}, **renamed})
     for before, after in renamed.items():
-        yield from _row_changes(old, new, (before, after))
-    renamed |= _renamed(old, new, renamed)
+        yield from _find_row_changes(old, new, (before, after))
+    renamed |= _match_equal_content(old, new, renamed)
     for id_ in old.rows:
         if id_ not in new.rows and id_ not in renamed:
             yield Change("question-removed", dict(old.own[id_]), None, old.places[id_], None, words={"question": id_})
     for id_ in new.rows:
         if id_ in old.rows:
-            yield from _row_changes(old, new, (id_, id_))
+            yield from _find_row_changes(old, new, (id_, id_))
         elif id_ not in renamed.values():
             yield Change("question-added", None, dict(new.own[id_]), None, new.places[id_], words={"question": id_})
     for before, after in renamed.items():
         at = ((*old.places[before], "id"), (*new.places[after], "id"))
         yield Change("question-id-renamed", before, after, *at, words={"question": after})
-    yield from _order_changes(old, new)
+    yield from _find_order_changes(old, new)
 
 
 def follow_renames(renames: Mapping[str, str], id_: str) -> list[str]:
@@ -86,7 +86,7 @@ def follow_renames(renames: Mapping[str, str], id_: str) -> list[str]:
     return names[1:]
 
 
-def _declared(old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]) -> dict[str, str]:
+def _match_declared_renames(old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for id_ in (id_ for id_ in old.rows if id_ not in new.rows):
         free = (name for name in follow_renames(renames, id_) if name in new.rows and name not in old.rows)
@@ -95,70 +95,78 @@ def _declared(old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]) ->
     return found
 
 
-def _renamed(old: QuestionSet, new: QuestionSet, known: Mapping[str, str]) -> dict[str, str]:
-    gone = {_content(row): id_ for id_, row in old.rows.items() if id_ not in new.rows and id_ not in known}
-    come = {_content(row): id_ for id_, row in new.rows.items() if id_ not in old.rows and id_ not in known.values()}
-    return {gone[content]: come[content] for content in gone if content in come}
+def _match_equal_content(old: QuestionSet, new: QuestionSet, known: Mapping[str, str]) -> dict[str, str]:
+    removed = {
+        _canonicalise_content(row): id_ for id_, row in old.rows.items() if id_ not in new.rows and id_ not in known
+    }
+    added = {
+        _canonicalise_content(row): id_
+        for id_, row in new.rows.items()
+        if id_ not in old.rows and id_ not in known.values()
+    }
+    return {removed[content]: added[content] for content in removed if content in added}
 
 
-def _content(row: Row) -> str:
+def _canonicalise_content(row: Row) -> str:
     return canonical({key: item for key, item in row.items() if key != "id"})
 
 
-def _default_changes(old: QuestionSet, new: QuestionSet, pairs: Mapping[str, str]) -> Iterator[Change]:
+def _find_default_changes(old: QuestionSet, new: QuestionSet, pairs: Mapping[str, str]) -> Iterator[Change]:
     for key, before, after in find_key_changes(old.defaults, new.defaults):
         at: Pointer = ("defaults", key)
         users = [id_ for id_, now in pairs.items() if key not in old.own[id_] and key not in new.own[now]]
-        rule = _INHERITED.get(key, "unclassified-change")
+        rule = _INHERITED_RULES.get(key, "unclassified-change")
         many = f"{len(users)} question{'' if len(users) == 1 else 's'}"
         words = {"question": f"the default of {many}", "users": str(len(users))}
         yield Change(rule, before, after, at, at, name=key, words=words)
 
 
-def _row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
+def _find_row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
     at = (old.places[ids[0]], new.places[ids[1]])
     mine, theirs = old.own[ids[0]], new.own[ids[1]]
-    yield from _own_changes(old, new, ids)
+    yield from _find_own_changes(old, new, ids)
     differ = {key: (before, after) for key, before, after in find_key_changes(old.rows[ids[0]], new.rows[ids[1]])}
-    for key, rule in _INHERITED.items():
+    for key, rule in _INHERITED_RULES.items():
         if key in differ and (key in mine or key in theirs):
             words = {"question": ids[1], "key": key}
             yield Change(rule, *differ[key], (*at[0], key), (*at[1], key), name=key, words=words)
-    for change in find_extra_key_changes(mine, theirs, at=at, known={*_OWN, *_INHERITED, "id"}):
+    for change in find_extra_key_changes(mine, theirs, at=at, known={*_OWN_RULES, *_INHERITED_RULES, "id"}):
         yield replace(change, words={"question": ids[1]})
 
 
-def _own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
+def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
     """Yield the edits of what a question itself says, each with the question just before and just after it."""
     at = (old.places[ids[0]], new.places[ids[1]])
     mine, theirs = old.own[ids[0]], new.own[ids[1]]
     differ = {key: (before, after) for key, before, after in find_key_changes(mine, theirs)}
-    here = {key: item for key, item in mine.items() if key not in _INHERITED}
-    for key in filter(differ.__contains__, _OWN):
-        there = {name: item for name, item in {**here, key: theirs.get(key)}.items() if name != key or key in theirs}
+    current = {key: item for key, item in mine.items() if key not in _INHERITED_RULES}
+    for key in filter(differ.__contains__, _OWN_RULES):
+        edited = {
+            name: item for name, item in {**current, key: theirs.get(key)}.items() if name != key or key in theirs
+        }
         yield Change(
-            _OWN[key],
+            _OWN_RULES[key],
             *differ[key],
             (*at[0], key),
             (*at[1], key),
             name=key,
             words={"question": ids[1], "key": key},
-            question=(_graded(old, ids[0], here), _graded(new, ids[1], there)),
+            question=(_add_graders(old, ids[0], current), _add_graders(new, ids[1], edited)),
         )
-        here = there
+        current = edited
 
 
-def _graded(side: QuestionSet, id_: str, row: Row) -> Row:
+def _add_graders(side: QuestionSet, id_: str, row: Row) -> Row:
     """Return a row on the way from old to new with what grades it on this side."""
-    return {**row, **{key: item for key, item in side.rows[id_].items() if key in _INHERITED}}
+    return {**row, **{key: item for key, item in side.rows[id_].items() if key in _INHERITED_RULES}}
 
 
-def _order_changes(old: QuestionSet, new: QuestionSet) -> Iterator[Change]:
-    common = _common(old, new)
+def _find_order_changes(old: QuestionSet, new: QuestionSet) -> Iterator[Change]:
+    common = _list_common_ids(old, new)
     before, after = ([id_ for id_ in side.rows if id_ in common] for side in (old, new))
     if before != after:
         yield Change("list-reordered", before, after, ("questions",), ("questions",), name="questions")
 
 
-def _common(old: QuestionSet, new: QuestionSet) -> frozenset[str]:
+def _list_common_ids(old: QuestionSet, new: QuestionSet) -> frozenset[str]:
     return frozenset(old.rows) & frozenset(new.rows)

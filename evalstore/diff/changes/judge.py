@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.changes.judged import list_model_edits
-from evalstore.diff.changes.loose import find_key_changes, find_extra_key_changes
+from evalstore.diff.changes.check_judging import list_model_edits
+from evalstore.diff.changes.keys import find_extra_key_changes, find_key_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.findings import Direction
-from evalstore.diff.plain import is_same, describe_value
+from evalstore.diff.plain_data import describe_value, is_same
 
 KEY_RULES = {
     "id": "judge-id-changed",
@@ -22,7 +22,7 @@ KEY_RULES = {
     "level_scores": "judge-level-value-changed",
     "reply_pattern": "judge-reply-pattern-changed",
 }
-_LEVELS = ("level_names", "level_scores")
+_LEVEL_KEYS = ("level_names", "level_scores")
 _DEFAULTS: Mapping[str, Any] = {
     "variables": [],
     "score_type": "continuous",
@@ -30,54 +30,56 @@ _DEFAULTS: Mapping[str, Any] = {
     "model": {},
     "applicable_to": None,
 }
-_MEASURED = frozenset({"tpr", "tnr", "validated_against", "validated_at", "sample_size"})
+_MEASURED_KEYS = frozenset({"tpr", "tnr", "validated_against", "validated_at", "sample_size"})
 
 
 def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     """Yield the edits between two judges' mappings."""
     before, after = {**_DEFAULTS, **old}, {**_DEFAULTS, **new}
-    edits = [*_key_changes(before, after), *_model_changes(before["model"], after["model"])]
+    edits = [*_find_ruled_key_changes(before, after), *_find_judge_model_changes(before["model"], after["model"])]
     yield from edits
-    yield from _validation_changes(old.get("validation"), new.get("validation"), edits)
-    yield from _domain_changes(before, after)
+    yield from _find_validation_changes(old.get("validation"), new.get("validation"), edits)
+    yield from _find_domain_changes(before, after)
     known = {*KEY_RULES, "model", "validation", "applicable_to", "version"}
     yield from find_extra_key_changes(old, new, known=known)
 
 
-def _key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+def _find_ruled_key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     differ = {key: (mine, theirs) for key, mine, theirs in find_key_changes(old, new) if key in KEY_RULES}
-    if differ.keys() >= set(_LEVELS):
+    if differ.keys() >= set(_LEVEL_KEYS):
         # Names and values are one edit.
-        mine, theirs = ({key: side.get(key) for key in _LEVELS} for side in (old, new))
-        differ = {key: values for key, values in differ.items() if key not in _LEVELS} | {"level_names": (mine, theirs)}
+        mine, theirs = ({key: side.get(key) for key in _LEVEL_KEYS} for side in (old, new))
+        differ = {key: values for key, values in differ.items() if key not in _LEVEL_KEYS} | {
+            "level_names": (mine, theirs)
+        }
     for key, (mine, theirs) in differ.items():
-        set_of_names = key == "variables" and _as_set(mine) == _as_set(theirs)
+        set_of_names = key == "variables" and _sort_names(mine) == _sort_names(theirs)
         rule = "list-reordered" if set_of_names else KEY_RULES[key]
         yield Change(rule, mine, theirs, (key,), (key,), name=key, judges=(old, new))
 
 
-def _as_set(names: Any) -> Any:
+def _sort_names(names: Any) -> Any:
     return sorted(names) if isinstance(names, list) and all(isinstance(name, str) for name in names) else object()
 
 
-def _model_changes(old: Any, new: Any) -> Iterator[Change]:
+def _find_judge_model_changes(old: Any, new: Any) -> Iterator[Change]:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         old, new = {"id": old}, {"id": new}
     for rule, key, mine, theirs in list_model_edits(old, new):
         yield Change(rule, mine, theirs, ("model", key), ("model", key), name=f"model/{key}")
 
 
-def _validation_changes(old: Any, new: Any, edits: list[Change]) -> Iterator[Change]:
+def _find_validation_changes(old: Any, new: Any, edits: list[Change]) -> Iterator[Change]:
     at = ("validation",)
     mine, theirs = (side if isinstance(side, dict) else {} for side in (old, new))
     if not is_same(old, new):
-        said = [
+        texts = [
             f"{key} {describe_value(one)} to {describe_value(other)}"
             for key, one, other in find_key_changes(mine, theirs)
         ]
-        words = {"changes": ", ".join(said)} if mine and theirs else {"changes": "it is gone" if mine else "it is new"}
+        words = {"changes": ", ".join(texts)} if mine and theirs else {"changes": "it is gone" if mine else "it is new"}
         yield Change("judge-validation-changed", old, new, at, at, name="validation", words=words)
-    measured = [{key: side[key] for key in _MEASURED if key in side} for side in (mine, theirs)]
+    measured = [{key: side[key] for key in _MEASURED_KEYS if key in side} for side in (mine, theirs)]
     moved = [edit.name.partition("/")[0] for edit in edits if _can_move(edit)]
     if measured[1] and is_same(*measured) and moved:
         words = {"moved": " and ".join(dict.fromkeys(moved))}
@@ -88,7 +90,7 @@ def _can_move(edit: Change) -> bool:
     return classify(edit).directions[0] is not Direction.NONE
 
 
-def _domain_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+def _find_domain_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     at = ("applicable_to",)
     before, after = old["applicable_to"], new["applicable_to"]
     if is_same(before, after):
@@ -96,13 +98,13 @@ def _domain_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[
     if not (isinstance(before, list) and isinstance(after, list)):
         yield Change("judge-applicable-to-narrowed", before, after, at, at)
         return
-    gone, come = ([item for item in one if item not in other] for one, other in ((before, after), (after, before)))
-    if gone:
-        yield Change("judge-applicable-to-narrowed", gone, None, at, at)
-    if come:
+    removed, added = ([item for item in one if item not in other] for one, other in ((before, after), (after, before)))
+    if removed:
+        yield Change("judge-applicable-to-narrowed", removed, None, at, at)
+    if added:
         validation = new.get("validation")
         backed = isinstance(validation, dict) and validation.get("validated_against")
         words = {"backing": "" if backed else "; no `validated_against` backs the claim"}
-        yield Change("judge-applicable-to-widened", None, come, at, at, words=words)
-    if not (gone or come):
+        yield Change("judge-applicable-to-widened", None, added, at, at, words=words)
+    if not (removed or added):
         yield Change("list-reordered", before, after, at, at, name="applicable_to")

@@ -8,19 +8,19 @@ from typing import Any
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.checks import find_check_changes
-from evalstore.diff.changes.inlined import reverse_edits, inline_composites
-from evalstore.diff.changes.loose import find_key_changes
-from evalstore.diff.changes.walk import EditScript, pointer_of
+from evalstore.diff.changes.composites import inline_composites, reverse_edits
+from evalstore.diff.changes.edit_script import EditScript, point_into_check
+from evalstore.diff.changes.keys import find_key_changes
 from evalstore.diff.direction import LOWEST, VERDICT_MODES
-from evalstore.diff.pair import canonicalise_demand, list_demand, pair_checks
-from evalstore.diff.plain import is_same
-from evalstore.diff.refs import ArtifactLoader
-from evalstore.diff.state import CheckState, RubricState
+from evalstore.diff.pairing import canonicalise_demand, list_demand, pair_checks
+from evalstore.diff.plain_data import is_same
+from evalstore.diff.references import ArtifactLoader
+from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer, convert_fraction
 from evalstore.model import Combine
 
 Edits = Iterator[Change]
-_NOBODYS = Proof("no check has this id, so nothing reads it")
+_NO_SUCH_CHECK = Proof("no check has this id, so nothing reads it")
 
 
 def find_rubric_changes(old: RubricState, new: RubricState, load: ArtifactLoader | None = None) -> Edits:
@@ -28,18 +28,20 @@ def find_rubric_changes(old: RubricState, new: RubricState, load: ArtifactLoader
     apart, together = list(inline_composites(old, new, load)), list(inline_composites(new, old, load))
     yield from apart
     start, end = (changes[-1].states[1] if changes else side for changes, side in ((apart, old), (together, new)))
-    yield from _walked(EditScript(start, pair_checks(start, end), load=load))
+    yield from _apply_stages(EditScript(start, pair_checks(start, end), load=load))
     yield from reverse_edits(together)
 
 
-def _walked(walk: EditScript) -> Edits:
+def _apply_stages(script: EditScript) -> Edits:
     for stage in _STAGES:
-        yield from stage(walk)
-    if not is_same(_facts(walk.current), _facts(walk.goal)):
-        yield walk.edit_rubric("unclassified-change", walk.goal, old=_facts(walk.current), new=_facts(walk.goal))
+        yield from stage(script)
+    if not is_same(_list_facts(script.current), _list_facts(script.goal)):
+        yield script.edit_rubric(
+            "unclassified-change", script.goal, old=_list_facts(script.current), new=_list_facts(script.goal)
+        )
 
 
-def _facts(rubric: RubricState) -> list[Any]:
+def _list_facts(rubric: RubricState) -> list[Any]:
     scoring = [str(rubric.combine), str(rubric.threshold), rubric.missing, rubric.errors, dict(rubric.extras)]
     checks = [
         [check.token, check.id, list_demand(check), str(check.weight), check.is_gate, dict(check.extras)]
@@ -48,69 +50,69 @@ def _facts(rubric: RubricState) -> list[Any]:
     return [scoring, checks]
 
 
-def _removed(walk: EditScript) -> Edits:
-    for check in walk.current.checks:
-        if check.token not in walk.goal.tokens:
-            left = tuple(other for other in walk.current.checks if other.token != check.token)
-            yield _whole_check(walk, "check-removed", replace(walk.current, checks=left), check)
+def _remove_checks(script: EditScript) -> Edits:
+    for check in script.current.checks:
+        if check.token not in script.goal.tokens:
+            left = tuple(other for other in script.current.checks if other.token != check.token)
+            yield _edit_whole_check(script, "check-removed", replace(script.current, checks=left), check)
 
 
-def _renamed(walk: EditScript) -> Edits:
-    for check in walk.current.checks:
-        goal = walk.goal[check.token]
+def _rename_checks(script: EditScript) -> Edits:
+    for check in script.current.checks:
+        goal = script.goal[check.token]
         follows_kind = check.kind != goal.kind and not (check.has_id or goal.has_id)
         if check.id != goal.id and not follows_kind:
-            done = replace(check, id=goal.id, named=goal.has_id)
-            yield walk.edit_check("check-renamed", "id", done, old=check.id, new=goal.id)
+            edited = replace(check, id=goal.id, has_id=goal.has_id)
+            yield script.edit_check("check-renamed", "id", edited, old=check.id, new=goal.id)
 
 
-def _reordered(walk: EditScript) -> Edits:
-    order = [token for token in walk.goal.tokens if token in walk.current.tokens]
-    if walk.current.tokens != order:
-        ids = [check.id for check in walk.current.checks]
-        after = replace(walk.current, checks=tuple(walk.current[token] for token in order))
+def _reorder_checks(script: EditScript) -> Edits:
+    order = [token for token in script.goal.tokens if token in script.current.tokens]
+    if script.current.tokens != order:
+        ids = [check.id for check in script.current.checks]
+        after = replace(script.current, checks=tuple(script.current[token] for token in order))
         new = [check.id for check in after.checks]
         at: Pointer = ("checks",)
-        yield walk.edit_rubric("check-reordered", after, old=ids, new=new, old_pointer=at, new_pointer=at)
+        yield script.edit_rubric("check-reordered", after, old=ids, new=new, old_pointer=at, new_pointer=at)
 
 
-def _edited(walk: EditScript) -> Edits:
-    for token in walk.current.tokens:
-        yield from find_check_changes(walk, token)
+def _edit_checks(script: EditScript) -> Edits:
+    for token in script.current.tokens:
+        yield from find_check_changes(script, token)
 
 
-def _before_combine(walk: EditScript) -> Edits:
+def _edit_before_combine(script: EditScript) -> Edits:
     # Where one of the two modes does not read a part, that part is changed under that mode.
-    if walk.current.combine is not Combine.WEIGHTED_AVG:
-        yield from _weights(walk)
-    if walk.current.combine not in VERDICT_MODES:
-        yield from _bars(walk)
-    if walk.current.combine in LOWEST:
-        yield from _gates(walk)
+    if script.current.combine is not Combine.WEIGHTED_AVG:
+        yield from _change_weights(script)
+    if script.current.combine not in VERDICT_MODES:
+        yield from _change_thresholds(script)
+    if script.current.combine in LOWEST:
+        yield from _change_gates(script)
 
 
-def _combine(walk: EditScript) -> Edits:
-    old, new = walk.current.combine, walk.goal.combine
+def _change_combine(script: EditScript) -> Edits:
+    old, new = script.current.combine, script.goal.combine
     if old is not new:
-        yield _setting(walk, "scoring-combine-changed", "combine", old=str(old), new=str(new))
+        yield _edit_scoring(script, "scoring-combine-changed", "combine", old=str(old), new=str(new))
 
 
-def _after_combine(walk: EditScript) -> Edits:
-    yield from _weights(walk)
-    yield from _bars(walk)
-    yield from _gates(walk)
+def _edit_after_combine(script: EditScript) -> Edits:
+    yield from _change_weights(script)
+    yield from _change_thresholds(script)
+    yield from _change_gates(script)
 
 
-def _weights(walk: EditScript) -> Edits:
-    moved = [check for check in walk.current.checks if check.weight != walk.goal[check.token].weight]
+def _change_weights(script: EditScript) -> Edits:
+    moved = [check for check in script.current.checks if check.weight != script.goal[check.token].weight]
     if not moved:
         return
-    weights = {check.token: walk.goal[check.token].weight for check in moved}
-    after = tuple(replace(check, weight=weights.get(check.token, check.weight)) for check in walk.current.checks)
+    weights = {check.token: script.goal[check.token].weight for check in moved}
+    after = tuple(replace(check, weight=weights.get(check.token, check.weight)) for check in script.current.checks)
     at: Pointer = ("scoring", "weights", *((moved[0].id,) if len(moved) == 1 else ()))
-    yield walk.edit_rubric(
+    yield script.edit_rubric(
         "check-weight-changed",
-        replace(walk.current, checks=after),
+        replace(script.current, checks=after),
         old={check.id: convert_fraction(check.weight) for check in moved},
         new={check.id: convert_fraction(weights[check.token]) for check in moved},
         old_pointer=at,
@@ -119,12 +121,12 @@ def _weights(walk: EditScript) -> Edits:
     )
 
 
-def _bars(walk: EditScript) -> Edits:
-    for check in walk.current.checks:
-        old, new = check.threshold, walk.goal[check.token].threshold
+def _change_thresholds(script: EditScript) -> Edits:
+    for check in script.current.checks:
+        old, new = check.threshold, script.goal[check.token].threshold
         if old != new:
-            yield walk.edit_check(
-                _bar_rule(old, new),
+            yield script.edit_check(
+                _choose_threshold_rule(old, new),
                 "threshold",
                 replace(check, threshold=new),
                 old=None if old is None else convert_fraction(old),
@@ -132,102 +134,102 @@ def _bars(walk: EditScript) -> Edits:
             )
 
 
-def _bar_rule(old: Any, new: Any) -> str:
+def _choose_threshold_rule(old: Any, new: Any) -> str:
     if old is None or new is None:
         return "unclassified-change"
     return "check-threshold-raised" if new > old else "check-threshold-lowered"
 
 
-def _gates(walk: EditScript) -> Edits:
-    for check in walk.current.checks:
-        gated = walk.goal[check.token].is_gate
+def _change_gates(script: EditScript) -> Edits:
+    for check in script.current.checks:
+        gated = script.goal[check.token].is_gate
         if check.is_gate is not gated:
-            yield walk.edit_rubric(
+            yield script.edit_rubric(
                 "scoring-required-changed",
-                walk.current.replace_check(replace(check, gated=gated)),
+                script.current.replace_check(replace(check, is_gate=gated)),
                 old=check.is_gate,
                 new=gated,
-                old_pointer=_gate(walk.current, check.id),
-                new_pointer=_gate(walk.goal, check.id),
+                old_pointer=_point_to_gate(script.current, check.id),
+                new_pointer=_point_to_gate(script.goal, check.id),
                 token=check.token,
                 words={"check": check.id, "gate": "becomes" if gated else "is no longer"},
             )
 
 
-def _gate(rubric: RubricState, id_: str) -> Pointer:
+def _point_to_gate(rubric: RubricState, id_: str) -> Pointer:
     at: Pointer = ("scoring", "required")
     return (*at, rubric.gates.index(id_)) if id_ in rubric.gates else at
 
 
-def _policies(walk: EditScript) -> Edits:
+def _change_policies(script: EditScript) -> Edits:
     for rule, name in (("scoring-missing-policy-changed", "missing"), ("scoring-errors-policy-changed", "errors")):
-        old, new = getattr(walk.current, name), getattr(walk.goal, name)
+        old, new = getattr(script.current, name), getattr(script.goal, name)
         if old != new:
-            yield _setting(walk, rule, name, old=old, new=new)
+            yield _edit_scoring(script, rule, name, old=old, new=new)
 
 
-def _threshold(walk: EditScript) -> Edits:
-    old, new = walk.current.threshold, walk.goal.threshold
+def _change_rubric_threshold(script: EditScript) -> Edits:
+    old, new = script.current.threshold, script.goal.threshold
     if old != new:
-        yield _setting(
-            walk, "scoring-threshold-changed", "threshold", old=convert_fraction(old), new=convert_fraction(new)
+        yield _edit_scoring(
+            script, "scoring-threshold-changed", "threshold", old=convert_fraction(old), new=convert_fraction(new)
         )
 
 
-def _added(walk: EditScript) -> Edits:
-    for check in walk.goal.checks:
-        if check.token not in walk.current.tokens:
-            present = {*walk.current.tokens, check.token}
+def _add_checks(script: EditScript) -> Edits:
+    for check in script.goal.checks:
+        if check.token not in script.current.tokens:
+            present = {*script.current.tokens, check.token}
             checks = tuple(
-                check if goal.token == check.token else walk.current[goal.token]
-                for goal in walk.goal.checks
+                check if goal.token == check.token else script.current[goal.token]
+                for goal in script.goal.checks
                 if goal.token in present
             )
-            yield _whole_check(walk, "check-added", replace(walk.current, checks=checks), check)
+            yield _edit_whole_check(script, "check-added", replace(script.current, checks=checks), check)
 
 
-def _rest(walk: EditScript) -> Edits:
-    for key, old, new in find_key_changes(walk.current.extras, walk.goal.extras):
+def _change_extras(script: EditScript) -> Edits:
+    for key, old, new in find_key_changes(script.current.extras, script.goal.extras):
         at: Pointer = ("scoring", *key.split("/"))
         rule = "metadata-changed" if key.startswith("x_") else "unclassified-change"
-        proof = _NOBODYS if key.startswith(("weights/", "required/")) else None
-        yield walk.edit_rubric(
-            rule, walk.current, old=old, new=new, old_pointer=at, new_pointer=at, name=key, proof=proof
+        proof = _NO_SUCH_CHECK if key.startswith(("weights/", "required/")) else None
+        yield script.edit_rubric(
+            rule, script.current, old=old, new=new, old_pointer=at, new_pointer=at, name=key, proof=proof
         )
-    walk.current = replace(walk.current, rest=walk.goal.extras)
+    script.current = replace(script.current, extras=script.goal.extras)
 
 
 _STAGES: tuple[Callable[[EditScript], Edits], ...] = (
-    _removed,
-    _renamed,
-    _reordered,
-    _edited,
-    _before_combine,
-    _combine,
-    _after_combine,
-    _policies,
-    _threshold,
-    _added,
-    _rest,
+    _remove_checks,
+    _rename_checks,
+    _reorder_checks,
+    _edit_checks,
+    _edit_before_combine,
+    _change_combine,
+    _edit_after_combine,
+    _change_policies,
+    _change_rubric_threshold,
+    _add_checks,
+    _change_extras,
 )
 
 
-def _setting(walk: EditScript, rule: str, name: str, *, old: Any, new: Any) -> Change:
+def _edit_scoring(script: EditScript, rule: str, name: str, *, old: Any, new: Any) -> Change:
     at: Pointer = ("scoring", name)
-    after = replace(walk.current, **{name: getattr(walk.goal, name)})
-    return walk.edit_rubric(rule, after, old=old, new=new, old_pointer=at, new_pointer=at, name=name)
+    after = replace(script.current, **{name: getattr(script.goal, name)})
+    return script.edit_rubric(rule, after, old=old, new=new, old_pointer=at, new_pointer=at, name=name)
 
 
-def _whole_check(walk: EditScript, rule: str, after: RubricState, check: CheckState) -> Change:
+def _edit_whole_check(script: EditScript, rule: str, after: RubricState, check: CheckState) -> Change:
     added = rule == "check-added"
     whole = [check.id, canonicalise_demand(check), str(check.weight), check.is_gate, dict(check.extras)]
-    return walk.edit_rubric(
+    return script.edit_rubric(
         rule,
         after,
         old=None if added else whole,
         new=whole if added else None,
-        old_pointer=None if added else pointer_of(check),
-        new_pointer=pointer_of(check) if added else None,
+        old_pointer=None if added else point_into_check(check),
+        new_pointer=point_into_check(check) if added else None,
         token=check.token,
         words={"check": check.id, "kind": check.kind},
     )

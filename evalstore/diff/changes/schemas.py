@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from evalstore.diff.change import Change, Decision, Proof
-from evalstore.diff.changes.walk import EditScript
-from evalstore.diff.deciders.schema_edits import edits, outputs_of
+from evalstore.diff.changes.edit_script import EditScript
+from evalstore.diff.deciders.schema_edits import find_schema_edits, list_outputs
 from evalstore.diff.findings import Certainty
-from evalstore.diff.plain import is_same
-from evalstore.diff.state import CheckState
+from evalstore.diff.plain_data import is_same
+from evalstore.diff.rubric_state import CheckState
 from evalstore.documents import Pointer, json_pointer
-from evalstore.schema_inclusion.compare import Comparison, Relation, compare_schemas
-from evalstore.schema_inclusion.normalization import dialect
+from evalstore.schema_inclusion import SchemaRelation, compare_schemas, find_dialect
 
 _SCHEMA, _FIELDS = "schema", "expected_fields"
 _LISTED = 2
@@ -30,86 +29,93 @@ class _SchemaRule(NamedTuple):
     proof: Proof | None = None
 
 
-_DECISIONS = {
-    Relation.SAME_VIEW: _SchemaRule("json-schema-annotation-changed", proof=_SAME_VIEW),
-    Relation.EQUIVALENT: _SchemaRule("json-schema-changed", proof=_EQUIVALENT),
-    Relation.TIGHTENED: _SchemaRule("json-schema-tightened", "all JSON that passes now passed before"),
-    Relation.LOOSENED: _SchemaRule("json-schema-loosened", "all JSON that passed before passes now"),
-    Relation.INCOMPARABLE: _SchemaRule("json-schema-changed", "some JSON passes before only, and other JSON now only"),
-    Relation.ASSUMED: _SchemaRule("json-schema-changed", "the two could not be compared", Certainty.ASSUMED),
+_RELATION_RULES = {
+    SchemaRelation.SAME_NORMAL_FORM: _SchemaRule("json-schema-annotation-changed", proof=_SAME_VIEW),
+    SchemaRelation.EQUIVALENT: _SchemaRule("json-schema-changed", proof=_EQUIVALENT),
+    SchemaRelation.TIGHTENED: _SchemaRule("json-schema-tightened", "all JSON that passes now passed before"),
+    SchemaRelation.LOOSENED: _SchemaRule("json-schema-loosened", "all JSON that passed before passes now"),
+    SchemaRelation.INCOMPARABLE: _SchemaRule(
+        "json-schema-changed", "some JSON passes before only, and other JSON now only"
+    ),
+    SchemaRelation.ASSUMED: _SchemaRule("json-schema-changed", "the two could not be compared", Certainty.ASSUMED),
 }
 
 
-def find_schema_changes(walk: EditScript, token: str) -> Iterator[Change]:
+def find_schema_changes(script: EditScript, token: str) -> Iterator[Change]:
     """Yield the edit of what a check asks of JSON; its schema and its fields change together, as one takes turns."""
-    check, goal = walk.current[token], walk.goal[token]
+    check, goal = script.current[token], script.goal[token]
     if all(is_same(check.params[name], goal.params[name]) for name in (_SCHEMA, _FIELDS)):
         return
-    asks = {_asks(check), _asks(goal)}
+    asks = {_find_demand_param(check), _find_demand_param(goal)}
     if asks == {_SCHEMA}:
-        yield _of_schemas(walk, check, goal)
+        yield _edit_schema(script, check, goal)
     elif asks == {_FIELDS}:
-        yield _of_fields(walk, check, goal)
+        yield _edit_fields(script, check, goal)
     else:
         old, new = ({name: one.params[name] for name in (_SCHEMA, _FIELDS)} for one in (check, goal))
         name = _SCHEMA if goal.params[_FIELDS] is None else _FIELDS
         before = _SCHEMA if check.params[_FIELDS] is None else _FIELDS
-        yield _edit(walk, goal, "json-schema-changed", name, old=old, new=new, at=((before,), (name,)))
+        yield _edit_demand(script, goal, "json-schema-changed", name, old=old, new=new, at=((before,), (name,)))
 
 
-def _asks(check: CheckState) -> str:
+def _find_demand_param(check: CheckState) -> str:
     # The check's own schema refuses both together, and neither.
     if check.params[_FIELDS] is None:
         return _SCHEMA
     return _FIELDS if check.params[_SCHEMA] is None else ""
 
 
-def _of_schemas(walk: EditScript, check: CheckState, goal: CheckState) -> Change:
+def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Change:
     old, new = check.params[_SCHEMA], goal.params[_SCHEMA]
-    if dialect(old) != dialect(new):
+    if find_dialect(old) != find_dialect(new):
         at: Pointer = (_SCHEMA, "$schema")
-        facts: dict[str, Any] = {"old": dialect(old), "new": dialect(new), "at": (at, at), "discriminator": [old, new]}
-        return _edit(walk, goal, "check-engine-changed", _SCHEMA, **facts)
-    compared = compare_schemas(old, new, walk.schema_budget)
-    decision = _DECISIONS[compared.relation]
-    told = edits(old, new)
-    at = (_SCHEMA, *told[0])
+        facts: dict[str, Any] = {
+            "old": find_dialect(old),
+            "new": find_dialect(new),
+            "at": (at, at),
+            "discriminator": [old, new],
+        }
+        return _edit_demand(script, goal, "check-engine-changed", _SCHEMA, **facts)
+    comparison = compare_schemas(old, new, script.schema_budget)
+    known = _RELATION_RULES[comparison.relation]
+    pointers = find_schema_edits(old, new)
+    at = (_SCHEMA, *pointers[0])
     ways = dict.fromkeys((check.params["extract"], goal.params["extract"]))
-    outputs = tuple(text for value in compared.shown for way in ways for text in outputs_of(value, way))
-    decided = Decision(decision.certainty, _reason(decision, compared), tuple(dict.fromkeys(outputs)))
-    facts = {"old": old, "new": new, "at": (at, at), "proof": decision.proof, "decision": decided}
-    return _edit(walk, goal, decision.rule, _SCHEMA, keywords=_listed(told), **facts)
+    outputs = tuple(text for value in comparison.shown for way in ways for text in list_outputs(value, way))
+    decision = Decision(known.certainty, _explain_relation(known, comparison), tuple(dict.fromkeys(outputs)))
+    facts = {"old": old, "new": new, "at": (at, at), "proof": known.proof, "decision": decision}
+    return _edit_demand(script, goal, known.rule, _SCHEMA, keywords=_list_pointers(pointers), **facts)
 
 
-def _reason(decision: _SchemaRule, compared: Comparison) -> str:
-    why = f": {compared.why}" if compared.why else ""
-    return f"{decision.reason}{why}{'' if compared.shown else _UNSHOWN}"
+def _explain_relation(known: _SchemaRule, comparison: Comparison) -> str:
+    why = f": {comparison.why}" if comparison.why else ""
+    return f"{known.reason}{why}{'' if comparison.shown else _UNSHOWN}"
 
 
-def _listed(pointers: list[Pointer]) -> str:
+def _list_pointers(pointers: list[Pointer]) -> str:
     more = len(pointers) - _LISTED
-    told = ", ".join(json_pointer(pointer) or "all of it" for pointer in pointers[:_LISTED])
-    return f"{told} and {more} more" if more > 0 else told
+    text = ", ".join(json_pointer(pointer) or "all of it" for pointer in pointers[:_LISTED])
+    return f"{text} and {more} more" if more > 0 else text
 
 
-def _of_fields(walk: EditScript, check: CheckState, goal: CheckState) -> Change:
+def _edit_fields(script: EditScript, check: CheckState, goal: CheckState) -> Change:
     old, new = check.params[_FIELDS], goal.params[_FIELDS]
     more, less = ([name for name in one if name not in other] for one, other in ((new, old), (old, new)))
     if not (more or less):
-        return _edit(walk, goal, "list-reordered", _FIELDS, old=old, new=new)
+        return _edit_demand(script, goal, "list-reordered", _FIELDS, old=old, new=new)
     rule = "json-schema-changed"
     if not (more and less):
         rule = "json-schema-tightened" if more else "json-schema-loosened"
     at = ((_FIELDS, *([old.index(less[0])] if less else [])), (_FIELDS, *([new.index(more[0])] if more else [])))
     keywords = ", ".join([*(f"+{name}" for name in more), *(f"-{name}" for name in less)])
-    decided = Decision(Certainty.BY_DEFINITION, "each named field has to be as the question expects it")
-    return _edit(walk, goal, rule, _FIELDS, keywords=keywords, old=old, new=new, at=at, decision=decided)
+    decision = Decision(Certainty.BY_DEFINITION, "each named field has to be as the question expects it")
+    return _edit_demand(script, goal, rule, _FIELDS, keywords=keywords, old=old, new=new, at=at, decision=decision)
 
 
-def _edit(
-    walk: EditScript, goal: CheckState, rule: str, name: str, *, keywords: str = "a schema, or fields", **facts: Any
+def _edit_demand(
+    script: EditScript, goal: CheckState, rule: str, name: str, *, keywords: str = "a schema, or fields", **facts: Any
 ) -> Change:
-    check = walk.current[goal.token]
-    asked = {name: goal.params[name] for name in (_SCHEMA, _FIELDS)}
-    done = replace(check, params={**check.params, **asked})
-    return walk.edit_check(rule, name, done, words={"keywords": keywords}, **facts)
+    check = script.current[goal.token]
+    demand = {name: goal.params[name] for name in (_SCHEMA, _FIELDS)}
+    edited = replace(check, params={**check.params, **demand})
+    return script.edit_check(rule, name, edited, words={"keywords": keywords}, **facts)

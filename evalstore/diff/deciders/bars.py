@@ -7,7 +7,7 @@ from fractions import Fraction
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.lattice import scores_of
 from evalstore.diff.direction import VERDICT_MODES
-from evalstore.diff.state import CheckState, RubricState
+from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
 
 _CHECKS, _SUMS = 16, 1 << 14

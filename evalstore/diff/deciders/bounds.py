@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.kinds import KINDS, Limit
-from evalstore.diff.state import CheckState
+from evalstore.diff.rubric_state import CheckState
 from evalstore.text import make_excerpt
 
 

@@ -7,7 +7,7 @@ from functools import cache
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.findings import Direction
-from evalstore.diff.state import CheckState
+from evalstore.diff.rubric_state import CheckState
 
 # The one letter whose lower case depends on its neighbours: it has another form at the end of a word.
 CAPITAL_SIGMA = "\N{GREEK CAPITAL LETTER SIGMA}"

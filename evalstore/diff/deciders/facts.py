@@ -11,7 +11,7 @@ from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.bars import full_only
 from evalstore.diff.direction import EITHER, NONE, VERDICT_MODES, bound_direction
 from evalstore.diff.findings import Direction
-from evalstore.diff.state import CheckState
+from evalstore.diff.rubric_state import CheckState
 from evalstore.versions import Bump
 
 # More facts than these, or longer ones, are not weighed against each other one by one.

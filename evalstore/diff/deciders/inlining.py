@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from evalstore.diff.direction import HIGHEST, LOWEST, VERDICT_MODES
-from evalstore.diff.state import CheckState, RubricState
+from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
 
 _KIND = "composite"

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.juror import BUILTIN_VARIABLES
+from evalstore.checks.judges import BUILTIN_VARIABLES
 from evalstore.checks.patterns import find_dialect_difference
-from evalstore.checks.reply import pattern_problem
+from evalstore.checks.reply import find_pattern_problem
 from evalstore.checks.template import Template, compile_template
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join_directions
 from evalstore.diff.findings import Direction
-from evalstore.model import Judge, ScoreType, judge_of
+from evalstore.model import Judge, ScoreType, read_judge
 from evalstore.regex_inclusion import Expression, UndecidedError, build_pattern_language
 from evalstore.versions import Bump
 
@@ -70,7 +70,9 @@ def way_of_levels(change: Change) -> Direction:
     old, new = levels_of(change)
     if not old or not new or set(old) != set(new):
         return EITHER
-    return join_directions(*(LOOSER if new[name] > value else STRICTER for name, value in old.items() if new[name] != value))
+    return join_directions(
+        *(LOOSER if new[name] > value else STRICTER for name, value in old.items() if new[name] != value)
+    )
 
 
 def farthest_level(change: Change) -> Fraction | None:
@@ -118,7 +120,12 @@ def _rendered(template: Any) -> list[tuple[str, str]] | None:
 
 def _read(pattern: Any) -> tuple[str, int] | None:
     """Return how a pattern is read, groups and all; None for one that two engines could read otherwise."""
-    if not isinstance(pattern, str) or len(pattern) > _PATTERN or pattern_problem(pattern) or find_dialect_difference(pattern, ""):
+    if (
+        not isinstance(pattern, str)
+        or len(pattern) > _PATTERN
+        or find_pattern_problem(pattern)
+        or find_dialect_difference(pattern, "")
+    ):
         return None
     try:
         build_pattern_language(Expression(pattern, "", "search"))
@@ -143,6 +150,6 @@ def _judges(change: Change) -> tuple[Judge | None, Judge | None]:
 
 def _judge(value: Mapping[str, Any]) -> Judge | None:
     try:
-        return judge_of(value)
+        return read_judge(value)
     except _MISFITS:
         return None

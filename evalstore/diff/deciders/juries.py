@@ -9,12 +9,22 @@ from itertools import combinations
 from math import lcm
 from typing import Any, NamedTuple
 
-from evalstore.checks.juror import CALL_LIMIT
+from evalstore.checks.judges import CALL_LIMIT
 from evalstore.checks.jury import WEIGHTED_AGGREGATES
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.direction import EITHER, LOOSER, STRICTER, bound_direction, measure_weight_distance, flip_direction, join_directions, direct_unscored, normalise_weights
+from evalstore.diff.direction import (
+    EITHER,
+    LOOSER,
+    STRICTER,
+    bound_direction,
+    direct_unscored,
+    flip_direction,
+    join_directions,
+    measure_weight_distance,
+    normalise_weights,
+)
 from evalstore.diff.findings import Direction
-from evalstore.diff.refs import bound_imported_shift
+from evalstore.diff.references import bound_imported_shift
 from evalstore.model import fraction
 
 # How the scores of one judge alone are joined, too.
@@ -100,7 +110,9 @@ def one_more_judge(change: Change) -> Direction:
         return EITHER
     more = len(panels[1].members) > len(panels[0].members)
     said = _ONE_MORE.get(panels[1].aggregate, EITHER)
-    total = join_directions(flip_direction(said) if check.negate else said, direct_unscored(check, rubric, rubric.errors))
+    total = join_directions(
+        flip_direction(said) if check.negate else said, direct_unscored(check, rubric, rubric.errors)
+    )
     return total if more is not check.negate else flip_direction(total)
 
 

@@ -9,9 +9,9 @@ from math import prod
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.kinds import KINDS
-from evalstore.diff.pair import list_demand
-from evalstore.diff.plain import is_same
-from evalstore.diff.state import CheckState, RubricState
+from evalstore.diff.pairing import list_demand
+from evalstore.diff.plain_data import is_same
+from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import CheckResult, RubricResult, UnscoredReason, Verdict
 from evalstore.versions import Bump
 
@@ -51,7 +51,9 @@ def _groups(before: RubricState, after: RubricState) -> list[list[CheckState]] |
     """Return the checks of both sides, those that always answer alike together; None where one is another check."""
     groups: list[dict[str, CheckState]] = []
     for check in (*before.checks, *after.checks):
-        known = next((group for group in groups if is_same(list_demand(next(iter(group.values()))), list_demand(check))), None)
+        known = next(
+            (group for group in groups if is_same(list_demand(next(iter(group.values()))), list_demand(check))), None
+        )
         if known is None:
             groups.append(known := {})
         known[check.token] = check

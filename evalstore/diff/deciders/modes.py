@@ -5,7 +5,7 @@ from __future__ import annotations
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.direction import LOOSER, STRICTER, bound_direction
 from evalstore.diff.findings import Direction
-from evalstore.diff.state import RubricState
+from evalstore.diff.rubric_state import RubricState
 from evalstore.model import Combine
 
 _ALL, _ANY, _AVG = Combine.ALL_PASS, Combine.ANY_PASS, Combine.WEIGHTED_AVG

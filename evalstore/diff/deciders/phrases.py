@@ -5,7 +5,7 @@ from __future__ import annotations
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.direction import NONE, bound_direction, flip_direction
 from evalstore.diff.findings import Direction
-from evalstore.diff.state import CheckState
+from evalstore.diff.rubric_state import CheckState
 from evalstore.text import make_excerpt
 
 

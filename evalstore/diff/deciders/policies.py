@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.direction import HIGHEST, LOWEST, is_counted
-from evalstore.diff.state import CheckState, RubricState
+from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
 
 

@@ -1,32 +1,30 @@
-"""Where two schemas differ as written: the keywords by name, with the way to each; notes apart from what decides."""
+"""Finds where two schemas differ as written, keyword by keyword, and the outputs that hold a JSON value."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from evalstore.diff.plain import is_same
+from evalstore.diff.plain_data import is_same
 from evalstore.documents import Pointer, canonical
-from evalstore.schema_inclusion.normalization import ANNOTATIONS, LISTED, NAMED, ONE
+from evalstore.schema_inclusion import ANNOTATIONS
+from evalstore.schemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
 
-_SCHEMAS = ONE | {"additionalItems"}
-_LISTS = LISTED | {"items"}
-_NAMES = NAMED | {"$defs", "definitions", "dependencies"}
 _NOTES = ANNOTATIONS | {"$schema", "$id"}
 
 
-def edits(old: Any, new: Any) -> list[Pointer]:
-    """Return the ways to the keywords that differ; those of notes where there are no others."""
-    found = list(_edits(old, new, ()))
+def find_schema_edits(old: Any, new: Any) -> list[Pointer]:
+    """Return where the keywords are that differ; those of annotations only where there are no others."""
+    found = list(_iterate_edits(old, new, ()))
     return [pointer for pointer in found if not _is_note(pointer)] or found
 
 
 def _is_note(pointer: Pointer) -> bool:
-    named = len(pointer) > 1 and pointer[-2] in _NAMES
-    return bool(pointer) and pointer[-1] in _NOTES and not named
+    is_name = len(pointer) > 1 and pointer[-2] in SCHEMA_MAP_KEYWORDS
+    return bool(pointer) and pointer[-1] in _NOTES and not is_name
 
 
-def _edits(old: Any, new: Any, at: Pointer) -> Iterator[Pointer]:
+def _iterate_edits(old: Any, new: Any, at: Pointer) -> Iterator[Pointer]:
     """Yield the edits between two schemas."""
     if is_same(old, new):
         return
@@ -34,30 +32,35 @@ def _edits(old: Any, new: Any, at: Pointer) -> Iterator[Pointer]:
         yield at
         return
     for key in sorted({*new, *old}):
-        mine, theirs = old.get(key), new.get(key)
+        before, after = old.get(key), new.get(key)
         if (key in old) != (key in new):
             yield (*at, key)
-        elif key in _NAMES and isinstance(mine, dict) and isinstance(theirs, dict):
-            yield from _names(mine, theirs, (*at, key))
-        elif key in _LISTS and isinstance(mine, list) and isinstance(theirs, list) and len(mine) == len(theirs):
-            for index, pair in enumerate(zip(mine, theirs, strict=True)):
-                yield from _edits(*pair, (*at, key, index))
-        elif key in _SCHEMAS:
-            yield from _edits(mine, theirs, (*at, key))
-        elif not is_same(mine, theirs):
+        elif key in SCHEMA_MAP_KEYWORDS and isinstance(before, dict) and isinstance(after, dict):
+            yield from _iterate_named_edits(before, after, (*at, key))
+        elif (
+            key in SCHEMA_LIST_KEYWORDS
+            and isinstance(before, list)
+            and isinstance(after, list)
+            and len(before) == len(after)
+        ):
+            for index, pair in enumerate(zip(before, after, strict=True)):
+                yield from _iterate_edits(*pair, (*at, key, index))
+        elif key in SINGLE_SCHEMA_KEYWORDS:
+            yield from _iterate_edits(before, after, (*at, key))
+        elif not is_same(before, after):
             yield (*at, key)
 
 
-def _names(old: dict[str, Any], new: dict[str, Any], at: Pointer) -> Iterator[Pointer]:
+def _iterate_named_edits(old: dict[str, Any], new: dict[str, Any], at: Pointer) -> Iterator[Pointer]:
     for name in sorted({*new, *old}):
         if (name in old) != (name in new):
             yield (*at, name)
         else:
-            yield from _edits(old[name], new[name], (*at, name))
+            yield from _iterate_edits(old[name], new[name], (*at, name))
 
 
-def outputs_of(value: Any, extract: str) -> tuple[str, ...]:
-    """Return texts from which a check that extracts in this way reads the value; the shortest first."""
+def list_outputs(value: Any, extract: str) -> tuple[str, ...]:
+    """Return outputs from which a check that extracts in this way reads the value; the shortest first."""
     text = canonical(value)
     fenced = f"```json\n{text}\n```"
     return {"whole": (text,), "fence": (fenced,)}.get(extract, (text, fenced))

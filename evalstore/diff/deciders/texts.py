@@ -8,7 +8,7 @@ from functools import partial
 from evalstore.budget import SharedBudget
 from evalstore.checks.patterns import compile_pattern, limit_text_length
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.state import CheckState
+from evalstore.diff.rubric_state import CheckState
 from evalstore.model import Output, Sample
 from evalstore.regex_inclusion import (
     QUESTION_STEPS,

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalstore.checks.tools import MANY, Tool
+from evalstore.checks.tools import TOOL_LIMIT, ToolEntry
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.bars import full_only
 from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds.tool_usage import count_required_tools
-from evalstore.diff.state import CheckState
+from evalstore.diff.rubric_state import CheckState
 from evalstore.model import ToolCall
 from evalstore.versions import Bump
 
@@ -23,7 +23,7 @@ _EXACT, _ANY_ORDER = "exact", "any_order"
 class _Around:
     """What stands around an entry that changes: the other entries, the mode, and whether a share of them counts."""
 
-    others: Sequence[Tool]
+    others: Sequence[ToolEntry]
     mode: str
     partial: bool
 
@@ -35,15 +35,15 @@ class _Around:
     def requires(self) -> bool:
         return any(tool.least for tool in self.others)
 
-    def alone(self, tool: Tool) -> bool:
+    def alone(self, tool: ToolEntry) -> bool:
         """Whether no other entry means calls of this name."""
         return all(other.name != tool.name for other in self.others)
 
 
-def tool_of(entry: Mapping[str, Any]) -> Tool:
+def tool_of(entry: Mapping[str, Any]) -> ToolEntry:
     """Return an entry as scoring reads it; how arguments match is nothing without arguments."""
     exact = "args" in entry and entry["args_match"] == "exact"
-    return Tool(entry["name"], entry.get("args"), exact, entry["min"], entry.get("max"))
+    return ToolEntry(entry["name"], entry.get("args"), exact, entry["min"], entry.get("max"))
 
 
 def by_demand(change: Change) -> Direction:
@@ -109,7 +109,7 @@ def _moved(change: Change, *, partial: bool) -> Direction:
     before, after = (check.params["tools"] for check in change.checks)
     if change.name == "forbidden":
         return _forbidden(change)
-    if before is None or after is None or max(len(before), len(after)) > MANY:
+    if before is None or after is None or max(len(before), len(after)) > TOOL_LIMIT:
         return EITHER
     mode = change.checks[1].params["mode"]
     # One edit leaves every other entry the very value that it was.
@@ -133,15 +133,15 @@ def _forbidden(change: Change) -> Direction:
         return NONE
     if tools is None:  # without tools and without this, there may be nothing to grade
         more = STRICTER if check.params["forbidden"] else EITHER
-    elif len(tools) > MANY:
+    elif len(tools) > TOOL_LIMIT:
         more = EITHER
     else:
         around = _Around([tool_of(entry) for entry in tools], check.params["mode"], partial=True)
-        more = NONE if _implied(Tool(name, least=0, most=0), around) else STRICTER
+        more = NONE if _implied(ToolEntry(name, least=0, most=0), around) else STRICTER
     return more if change.old is None else flip_direction(more)
 
 
-def _added(tool: Tool, around: _Around) -> Direction:
+def _added(tool: ToolEntry, around: _Around) -> Direction:
     if _implied(tool, around):
         return NONE
     shares = around.partial and bool(tool.least) and around.requires
@@ -151,7 +151,7 @@ def _added(tool: Tool, around: _Around) -> Direction:
     return LOOSER if around.exact and not tool.least and around.alone(tool) else EITHER
 
 
-def _implied(tool: Tool, around: _Around) -> bool:
+def _implied(tool: ToolEntry, around: _Around) -> bool:
     """Whether an entry asks for nothing that the others do not ask for, and lets nothing through."""
     if around.exact and _room(tool):
         return False
@@ -171,7 +171,7 @@ def _implied(tool: Tool, around: _Around) -> bool:
     return enough and few
 
 
-def _edited(old: Tool, new: Tool, around: _Around) -> Direction:
+def _edited(old: ToolEntry, new: ToolEntry, around: _Around) -> Direction:
     if _asks_nothing(old) and _asks_nothing(new):
         return NONE
     if old.least != new.least:
@@ -185,14 +185,14 @@ def _edited(old: Tool, new: Tool, around: _Around) -> Direction:
     return flip_direction(_narrowed(old, around)) if _covers(new, old) else EITHER
 
 
-def _raised(lower: Tool, higher: Tool, around: _Around) -> Direction:
+def _raised(lower: ToolEntry, higher: ToolEntry, around: _Around) -> Direction:
     """Return what a higher `min` does."""
     becomes_one_share_more = around.partial and not lower.least and around.requires
     says_how_many = around.exact and higher.most is None
     return EITHER if becomes_one_share_more or says_how_many else STRICTER
 
 
-def _limited(wider: Tool, tighter: Tool, around: _Around) -> Direction:
+def _limited(wider: ToolEntry, tighter: ToolEntry, around: _Around) -> Direction:
     """Return what a lower `max` does; in `exact`, an entry without one takes its `min`."""
     if not around.exact or wider.most is not None or tighter.most is None or tighter.most < wider.least:
         return STRICTER
@@ -201,24 +201,24 @@ def _limited(wider: Tool, tighter: Tool, around: _Around) -> Direction:
     return LOOSER if around.alone(wider) else EITHER
 
 
-def _narrowed(tool: Tool, around: _Around) -> Direction:
+def _narrowed(tool: ToolEntry, around: _Around) -> Direction:
     """Return what arguments do that fewer calls fit: those that no longer do are freed from the entry's `max`."""
     if tool.most is None or (around.exact and around.alone(tool)):
         return STRICTER
     return EITHER if tool.least or around.exact else LOOSER
 
 
-def _covers(wide: Tool, narrow: Tool) -> bool:
+def _covers(wide: ToolEntry, narrow: ToolEntry) -> bool:
     """Whether every call that the one entry means is meant by the other."""
     if wide.name != narrow.name or (narrow.args is None and wide.args is not None):
         return False
     bare = wide.args is None
-    return bare or ((narrow.exact or not wide.exact) and wide.means(ToolCall(narrow.name, narrow.args)))
+    return bare or ((narrow.exact or not wide.exact) and wide.matches_call(ToolCall(narrow.name, narrow.args)))
 
 
-def _asks_nothing(tool: Tool) -> bool:
+def _asks_nothing(tool: ToolEntry) -> bool:
     return not tool.least and tool.most is None
 
 
-def _room(tool: Tool) -> int:
+def _room(tool: ToolEntry) -> int:
     return tool.least if tool.most is None else tool.most

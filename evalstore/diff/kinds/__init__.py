@@ -18,7 +18,7 @@ from evalstore.documents import Pointer
 
 if TYPE_CHECKING:
     from evalstore.diff.change import Change
-    from evalstore.diff.changes.walk import EditScript
+    from evalstore.diff.changes.edit_script import EditScript
 
 Row = Mapping[str, Any]
 Predicate = Callable[[Params], bool]

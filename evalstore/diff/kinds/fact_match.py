@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.changes.walk import EditScript, with_param
+from evalstore.diff.changes.edit_script import EditScript, set_param
 from evalstore.diff.kinds import CheckKind, Param, Row
 from evalstore.diff.params import Params, read_switch, read_text, read_texts, read_typed
 from evalstore.documents import Pointer
@@ -33,7 +33,7 @@ def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
 def _yield_fact_changes(walk: EditScript, token: str) -> Iterator[Change]:
     old, new = (side[token].params["facts"] for side in (walk.current, walk.goal))
     turned = old is not None and new is not None and sorted(old) == sorted(new)
-    done = with_param(walk.current[token], "facts", new)
+    done = set_param(walk.current[token], "facts", new)
     yield walk.edit_check("list-reordered" if turned else "fact-changed", "facts", done, old=old, new=new)
 
 

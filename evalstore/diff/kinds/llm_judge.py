@@ -7,8 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.checks.jury import AGGREGATES
-from evalstore.diff.changes.judged import find_model_changes, find_variable_changes
-from evalstore.diff.changes.jury import find_jury_changes
+from evalstore.diff.changes.check_judging import find_jury_changes, find_model_changes, find_variable_changes
 from evalstore.diff.kinds import CheckKind, Param, always, never, read_no_question
 from evalstore.diff.params import (
     Params,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from evalstore.diff.changes.languages import find_pattern_changes
+from evalstore.diff.changes.patterns import find_pattern_changes
 from evalstore.diff.kinds import CheckKind, Param, always, never, read_no_question
 from evalstore.diff.params import REQUIRED, Params, read_one_of, read_text, read_texts
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from evalstore.checks.tools import MANY
-from evalstore.diff.changes.tools import tool_changes
+from evalstore.checks.tools import TOOL_LIMIT
+from evalstore.diff.changes.tools import find_tool_changes
 from evalstore.diff.kinds import CheckKind, Param, Row, always
 from evalstore.diff.params import Params, read_count, read_one_of, read_switch, read_text, read_texts, read_typed
 from evalstore.documents import Pointer
@@ -63,7 +63,7 @@ def _yield_texts(_: Params) -> Iterator[str]:
 KIND = CheckKind(
     params={
         # [] is not its absence: then the question's are not asked for.
-        "tools": Param(None, _read_tools, rule="tool-required-changed", edits=tool_changes),
+        "tools": Param(None, _read_tools, rule="tool-required-changed", edits=find_tool_changes),
         "forbidden": Param([], read_texts, rule=_CONSTRAINT, items=(_CONSTRAINT, _CONSTRAINT), is_set=True),
         "mode": Param(
             "any_order",
@@ -75,7 +75,7 @@ KIND = CheckKind(
     },
     is_binary=lambda params: not params["partial"] or count_required_tools(params) in {0, 1},
     may_miss=always,  # an output without a record of calls
-    may_err=lambda params: params["tools"] is None or len(params["tools"]) > MANY,
+    may_err=lambda params: params["tools"] is None or len(params["tools"]) > TOOL_LIMIT,
     question_parts=_find_question_parts,
     fill_from_question=_fill_from_question,
     sample_texts=_yield_texts,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, HeadlineLevel, Scope
+from evalstore.diff.direction_rules import NEVER, UNKNOWN
 from evalstore.diff.findings import Certainty
-from evalstore.diff.laws import NEVER, UNKNOWN
-from evalstore.diff.readers import prove_readers_unmoved
-from evalstore.diff.refs import prove_default_unused
+from evalstore.diff.question_references import prove_readers_unmoved
+from evalstore.diff.references import prove_default_unused
 from evalstore.versions import Bump
 
 ROWS = (

@@ -8,8 +8,8 @@ from evalstore.diff.change import Change, ChangeRule, HeadlineLevel, Proof, Scop
 from evalstore.diff.deciders import judges
 from evalstore.diff.deciders.rates import refreshed
 from evalstore.diff.deciders.weights import weightless
+from evalstore.diff.direction_rules import BY_LEVELS, NEVER, UNKNOWN
 from evalstore.diff.findings import Certainty
-from evalstore.diff.laws import BY_LEVELS, NEVER, UNKNOWN
 from evalstore.versions import Bump
 
 _SEED = "model/seed"

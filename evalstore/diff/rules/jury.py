@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.deciders.juries import panel_shift, same_voice
+from evalstore.diff.direction_rules import BY_PANEL, BY_VOTES, BY_WAYS, UNKNOWN
 from evalstore.diff.findings import Certainty
-from evalstore.diff.laws import BY_PANEL, BY_VOTES, BY_WAYS, UNKNOWN
 from evalstore.versions import Bump
 
 ROWS = (

@@ -6,7 +6,7 @@ from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.deciders import facts
 from evalstore.diff.deciders.bounds import demand_implied, not_binding
 from evalstore.diff.deciders.tool_calls import idle, one_order, share_unread
-from evalstore.diff.laws import BOUND, DEMAND, FACTS, FORMAT, TOOLS, rank_words
+from evalstore.diff.direction_rules import BOUND, DEMAND, FACTS, FORMAT, TOOLS, rank_words
 from evalstore.versions import Bump
 
 ROWS = (

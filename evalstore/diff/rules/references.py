@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.deciders.juries import member_shift
+from evalstore.diff.direction_rules import NEVER, UNKNOWN
 from evalstore.diff.findings import Certainty
-from evalstore.diff.laws import NEVER, UNKNOWN
-from evalstore.diff.refs import prove_default_unused, prove_harmless, prove_locked_harmless, prove_same_content
+from evalstore.diff.references import prove_default_unused, prove_harmless, prove_locked_harmless, prove_same_content
 from evalstore.versions import Bump
 
 ROWS = (

@@ -8,8 +8,7 @@ from evalstore.diff.change import Change, ChangeRule, Scope
 from evalstore.diff.deciders import bars, lattice, modes, policies, tool_calls, weights
 from evalstore.diff.deciders.texts import same_text
 from evalstore.diff.direction import LOOSER, STRICTER, bound_share, bound_weight_variation
-from evalstore.diff.findings import Certainty
-from evalstore.diff.laws import (
+from evalstore.diff.direction_rules import (
     BY_COMBINE,
     BY_MODES,
     DEMAND,
@@ -21,6 +20,7 @@ from evalstore.diff.laws import (
     fix_direction,
     rank_words,
 )
+from evalstore.diff.findings import Certainty
 from evalstore.versions import Bump
 
 

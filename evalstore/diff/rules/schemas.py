@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.direction import LOOSER, STRICTER
+from evalstore.diff.direction_rules import NEVER, UNKNOWN, direct_json_demand
 from evalstore.diff.findings import Certainty
-from evalstore.diff.laws import NEVER, UNKNOWN, direct_json_demand
 from evalstore.versions import Bump
 
 ROWS = (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Change, ChangeRule, HeadlineLevel, Proof, Scope
+from evalstore.diff.direction_rules import NEVER, UNKNOWN
 from evalstore.diff.findings import Certainty
-from evalstore.diff.laws import NEVER, UNKNOWN
 from evalstore.versions import Bump
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.deciders import case, phrases
 from evalstore.diff.direction import LOOSER, STRICTER
-from evalstore.diff.laws import BY_CASE, BY_INCLUSION, NEVER, fix_direction, compare_numbers
+from evalstore.diff.direction_rules import BY_CASE, BY_INCLUSION, NEVER, compare_numbers, fix_direction
 from evalstore.versions import Bump
 
 _LISTED = (phrases.redundant, phrases.out_of_reach, phrases.no_minimum)

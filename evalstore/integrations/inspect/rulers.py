@@ -10,9 +10,9 @@ from pathlib import Path
 
 from evalstore.errors import EvalstoreError
 from evalstore.integrations.inspect.judging import ROLE
-from evalstore.model import JudgeCall, Kind, JudgeReply, RubricResult, Sample
+from evalstore.model import JudgeCall, JudgeReply, Kind, RubricResult, Sample
 from evalstore.runs import UsedArtifact
-from evalstore.scoring.used import Ruler, Used
+from evalstore.scoring.grading import Ruler, Used
 from evalstore.store import ArtifactStore
 
 _log = getLogger(__name__)

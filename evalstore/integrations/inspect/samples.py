@@ -18,7 +18,7 @@ from evalstore.documents import canonical
 from evalstore.errors import RefusedError
 from evalstore.integrations.inspect.rulers import opened, place_of
 from evalstore.model import Kind, Output, Question
-from evalstore.scoring.used import exact_ref
+from evalstore.scoring.grading import exact_ref
 from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
 
@@ -126,5 +126,7 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, Decimal):
         return value
     if Decimal(repr(float(value))) != value:
-        raise RefusedError(f"{make_excerpt(str(value), 40)} is no float, and Inspect has no other numbers", hint="quote it")
+        raise RefusedError(
+            f"{make_excerpt(str(value), 40)} is no float, and Inspect has no other numbers", hint="quote it"
+        )
     return float(value)

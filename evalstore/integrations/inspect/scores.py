@@ -8,7 +8,7 @@ from typing import Any
 
 from inspect_ai.scorer import Metric, SampleScore, Score, metric
 
-from evalstore.model import CheckResult, Output, RubricResult, UnscoredReason, Verdict, decimal
+from evalstore.model import CheckResult, Output, RubricResult, UnscoredReason, Verdict, format_decimal
 from evalstore.runs import UsedArtifact
 from evalstore.text import make_printable
 
@@ -75,7 +75,7 @@ def _explained(result: RubricResult) -> Iterator[str]:
 
 
 def _shown(score: Fraction) -> str:
-    near = decimal(score)
+    near = format_decimal(score)
     return near if Fraction(near) == score else str(score)
 
 

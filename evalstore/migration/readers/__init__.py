@@ -15,9 +15,9 @@ from types import ModuleType
 from typing import Any
 
 from evalstore.migration.extraction import Extraction, LegacySource
-from evalstore.migration.fold import decode_keys, restore_case, restore_root
-from evalstore.migration.strangers import find_unknown_keys
+from evalstore.migration.remainder import decode_keys, restore_case, restore_root
 from evalstore.migration.table import FormatTable
+from evalstore.migration.unknown_keys import find_unknown_keys
 
 
 def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
@@ -30,7 +30,7 @@ def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
 
 def restore_source(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> Any:
     """Return the value of the source that `main` stands for; `rubrics` are those that its questions pin, by reference."""
-    reader_restore = getattr(_load_reader(table), "give", None)
+    reader_restore = getattr(_load_reader(table), "restore", None)
     return reader_restore(main, rubrics, table) if reader_restore else _restore_main(main, table)
 
 
@@ -42,17 +42,17 @@ def restore_companions(main: Mapping[str, Any], table: FormatTable) -> dict[str,
 
 def keeps_remainder(table: FormatTable) -> bool:
     """Whether the artifacts of a format store the remainder of their source, as its reader has no `restore`."""
-    return not hasattr(_load_reader(table), "give")
+    return not hasattr(_load_reader(table), "restore")
 
 
-def are_files_runs(table: FormatTable) -> bool:
+def has_run_files(table: FormatTable) -> bool:
     """Whether the files of a format are runs, which a store keeps unchanged."""
     return bool(getattr(_load_reader(table), "RUNS", False))
 
 
-def has_companions(table: FormatTable) -> bool:
+def may_have_companions(table: FormatTable) -> bool:
     """Whether a file of a format may name other files with cases."""
-    return bool(getattr(_load_reader(table), "GATHERS", False))
+    return bool(getattr(_load_reader(table), "COMPANIONS", False))
 
 
 def _restore_main(main: Mapping[str, Any], table: FormatTable) -> Any:

@@ -21,7 +21,7 @@ from evalstore.migration.extraction import (
 )
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.table import FormatTable
-from evalstore.migration.words import describe_misfits, describe_type, describe_unknown_keys
+from evalstore.migration.unknown_keys import describe_misfits, describe_type, describe_unknown_keys
 from evalstore.model import Kind, is_id
 from evalstore.text import make_excerpt
 from evalstore.validation import text_source, validate

@@ -12,7 +12,7 @@ from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, make_judge_draft
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.table import FormatTable
-from evalstore.migration.words import describe_type, describe_unknown_keys
+from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
 

@@ -9,11 +9,18 @@ from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.migration.artifact_names import make_id, make_slug
-from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
+from evalstore.migration.extraction import (
+    ArtifactDraft,
+    Extraction,
+    LegacyCase,
+    LegacySource,
+    MigrationNote,
+    escape_braces,
+    find_template_variables,
+)
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.migration.prompts import escape_braces, find_template_variables
 from evalstore.migration.table import FormatTable
-from evalstore.migration.words import describe_type
+from evalstore.migration.unknown_keys import describe_type
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
 from evalstore.versions import find_version

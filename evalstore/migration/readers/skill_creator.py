@@ -19,10 +19,10 @@ from evalstore.migration.extraction import (
     MigrationNote,
     make_judge_draft,
 )
-from evalstore.migration.fold import encode_keys, is_same_data
 from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.remainder import encode_keys, is_same_data
 from evalstore.migration.table import FormatTable
-from evalstore.migration.words import describe_misfits, describe_type, describe_unknown_keys
+from evalstore.migration.unknown_keys import describe_misfits, describe_type, describe_unknown_keys
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
 

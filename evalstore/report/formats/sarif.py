@@ -56,15 +56,15 @@ def _rule(rule: str, severity: Severity, command: str) -> dict[str, Any]:
 
 
 def _explained(rule: str, command: str) -> tuple[str, str, str]:
-    from evalstore.catalogue import explain
+    from evalstore.catalogue import explain_rule
     from evalstore.errors import RefError
 
     try:
-        found = explain(rule).explained
+        found = explain_rule(rule).explained
     except RefError:
         return "", "", ""
-    one = next((one for one in found if one.of == _ABOUT[command]), found[0])
-    return one.says, one.why, one.todo
+    one = next((one for one in found if one.subject == _ABOUT[command]), found[0])
+    return one.message, one.why, one.hint
 
 
 def _result(problem: Problem, index: Mapping[str, int]) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from evalstore.diff import AcceptedLevel, ComparisonSettings, Diff, DiffFinding,
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import Classification, classify
 from evalstore.diff.direction import join_directions
-from evalstore.diff.plain import make_plain
-from evalstore.diff.refs import import_reference
-from evalstore.diff.state import read_rubric
+from evalstore.diff.plain_data import make_plain
+from evalstore.diff.references import import_reference
+from evalstore.diff.rubric_state import read_rubric
 from evalstore.documents import canonical, read_row
 from evalstore.versions import Bump
 from tests.diff.fuzz.grading import NOWHERE, Answer, Grade, Models, grader, graders
@@ -113,7 +113,10 @@ def _broken_locked(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
     """Hold what is said where a lock holds all that floats; it means the same to who grades."""
     if not any(repr(ref) in repr(pair.new) for ref in FLOATING):
         return
-    diff, grades = compare(pair.old, pair.new, load=pair.load, terms=ComparisonSettings(locked=frozenset(FLOATING))), graders(pair)
+    diff, grades = (
+        compare(pair.old, pair.new, load=pair.load, terms=ComparisonSettings(locked=frozenset(FLOATING))),
+        graders(pair),
+    )
     for drawn in held.drawn:
         before, after = (grade(drawn) for grade in grades)
         for id_ in before.keys() & after.keys():
@@ -219,7 +222,9 @@ def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Dr
         return
     models = Models(pair, Drawn(""))
     changes = list(find_rubric_changes(sides[0], sides[1], pair.load))
-    for change in (import_reference(one, pair.load, lambda old, new: compare(old, new, load=pair.load)) for one in changes):
+    for change in (
+        import_reference(one, pair.load, lambda old, new: compare(old, new, load=pair.load)) for one in changes
+    ):
         claim = classify(change)
         grades = [grader(state.to_rubric(), models) for state in change.states]
         for one in drawn:

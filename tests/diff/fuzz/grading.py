@@ -14,14 +14,14 @@ from evalstore.errors import EvalstoreError, RefError
 from evalstore.model import (
     Artifact,
     JudgeCall,
-    Kind,
     JudgeReply,
+    Kind,
     Rubric,
     RubricResult,
     Sample,
     UnscoredReason,
     Verdict,
-    questions_of,
+    iterate_questions,
     rubric_of,
 )
 from tests.diff.fuzz import judges
@@ -142,7 +142,7 @@ def _joined(grades: list[Grade]) -> Grade:
 
 def _dataset(value: Value, models: Models) -> Grade:
     try:
-        questions = list(questions_of(value))
+        questions = list(iterate_questions(value))
     except _MISFITS:
         return lambda _: {"": REFUSED}
     rulers: dict[Any, Callable[[Sample], Answer]] = {None: lambda _: Answer(None, str(Verdict.UNSCORED), whole=False)}

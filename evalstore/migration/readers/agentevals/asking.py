@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.documents import canonical
-from evalstore.migration.fold import encode_keys, is_same_data
-from evalstore.migration.readers.agentevals.filling import VARIABLE, unfilled
+from evalstore.migration.readers.agentevals.filling import VARIABLE, describe_open_places
 from evalstore.migration.readers.agentevals.said import CaseScope
+from evalstore.migration.remainder import encode_keys, is_same_data
 
 Raw = Mapping[str, Any]
 _CRITERIA = ("criteria", "expected_outcome", "outcome")
@@ -37,7 +37,9 @@ def find_input(raw: Raw, root: Raw) -> Any:
 def find_expected(raw: Raw, root: Raw) -> Any:
     """Return what a case expects; a single message is its content."""
     keys = ("expected_output", "expected_messages")
-    given = next((raw[key] for key in keys if raw.get(key) is not None), collect_variables(raw, root).get("expected_output"))
+    given = next(
+        (raw[key] for key in keys if raw.get(key) is not None), collect_variables(raw, root).get("expected_output")
+    )
     if isinstance(given, list) and len(given) == 1 and isinstance(given[0], dict) and "role" in given[0]:
         return given[0].get("content")
     return given
@@ -73,7 +75,9 @@ def build_question(raw: Raw, scope: CaseScope, asked: Any, *, reads: set[str]) -
     lost += [_LAYOUT] if "expected" in reads and not isinstance(expected, str | None) else []
     read = [question["input"], *(question.get(name) for name in ("context", "expected") if name in reads)]
     lost += [
-        f"{open_}; it stays as it is" for text in read if isinstance(text, str) and (open_ := unfilled(text, scope))
+        f"{open_}; it stays as it is"
+        for text in read
+        if isinstance(text, str) and (open_ := describe_open_places(text, scope))
     ]
     return question | ({"metadata": metadata} if holds else {}), lost
 

@@ -32,7 +32,7 @@ _RARE = re.compile("[^\0-\ud7ff\ue000-\uffff]")
 _FOREIGN = re.compile(r"\\(?:x[89A-Fa-f]|u(?!00[0-7]))")
 
 
-def translated(pattern: str, flags: str) -> tuple[str, str] | None:
+def translate_pattern(pattern: str, flags: str) -> tuple[str, str] | None:
     """Return a pattern and its flags for `regex` checks that match what JavaScript's matches, or None."""
     if "i" in flags and (not pattern.isascii() or _FOREIGN.search(pattern)):
         return None

@@ -9,10 +9,10 @@ from typing import Any
 
 from evalstore.documents import Pointer, json_pointer
 from evalstore.migration.readers.agentevals.dialects import is_in_dialect
-from evalstore.migration.readers.agentevals.fields import fields
-from evalstore.migration.readers.agentevals.groups import assert_set, composite
-from evalstore.migration.readers.agentevals.judged import items, judged, strings, weight_of
-from evalstore.migration.readers.agentevals.keys import keys_of
+from evalstore.migration.readers.agentevals.fields import read_fields
+from evalstore.migration.readers.agentevals.groups import read_assert_set, read_composite
+from evalstore.migration.readers.agentevals.judged import read_points, read_model_grader, read_bare_texts, read_weight
+from evalstore.migration.readers.agentevals.keys import check_keys
 from evalstore.migration.readers.agentevals.said import (
     CaseScope,
     CrashError,
@@ -45,7 +45,7 @@ def read_list(raws: Any, pointer: Pointer, scope: CaseScope, *, inner: bool = Fa
     bare = [(raw, place) for raw, place in places if isinstance(raw, str)]
     read = [_one(raw, place, scope, inner=inner) for raw, place in places if not isinstance(raw, str)]
     if scope.dialect.custom and (scope.dialect.name == "D4" or not inner):  # a composite has no texts
-        return joined([*read, strings(bare, scope)])
+        return joined([*read, read_bare_texts(bare, scope)])
     return joined([*read, *(skipped(place, "it is a text, and no evaluator") for _, place in bare)])
 
 
@@ -66,7 +66,7 @@ def _one(raw: Any, pointer: Pointer, scope: CaseScope, *, inner: bool) -> Gradin
         else (_READERS[row["reads"]](raw, pointer, scope, row))
     )
     if row["reads"] != "unmapped":
-        odd = keys_of(raw, pointer, scope, "check", row["reads"])
+        odd = check_keys(raw, pointer, scope, "check", row["reads"])
         said = joined([said, odd if said.terms else replace(odd, lossy=())])
     if row.get("negate"):
         said = replace(said, terms=tuple(replace(term, negate=not term.negate) for term in said.terms))
@@ -95,7 +95,7 @@ def _as_member(said: Grading, raw: Raw, pointer: Pointer, scope: CaseScope) -> G
     own = scope.dialect.name == "D4"
     unread = ["negate", "required", *(() if own else ("weight",))]
     notes = [ignored((*pointer, key), f"{key} of a member") for key in unread if raw.get(key, False) is not False]
-    weight = weight_of(raw, pointer) if own else Fraction(1)
+    weight = read_weight(raw, pointer) if own else Fraction(1)
     old = scope.dialect.name == "D3" and "_" in raw["type"]
     unsure = bool(said.terms) and not own and (old or not isinstance(raw.get("name"), str))
     terms = tuple(replace(term, weight=weight) for term in said.terms)
@@ -103,7 +103,7 @@ def _as_member(said: Grading, raw: Raw, pointer: Pointer, scope: CaseScope) -> G
 
 
 def _weighed(said: Grading, raw: Raw, pointer: Pointer, scope: CaseScope, *, gate: Fraction | None) -> Grading:
-    weight, gates = weight_of(raw, pointer), scope.dialect.gates
+    weight, gates = read_weight(raw, pointer), scope.dialect.gates
     turned = gates and raw.get("negate") is True
     terms = tuple(replace(term, weight=weight, gate=gate, negate=term.negate is not turned) for term in said.terms)
     nameless = bool(terms) and not gates and not isinstance(raw.get("name"), str)
@@ -126,7 +126,7 @@ def _unmapped(raw: Raw, pointer: Pointer, _: CaseScope, row: Mapping[str, Any]) 
 
 
 def _goal(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
-    said = judged(raw, pointer, scope, row)
+    said = read_model_grader(raw, pointer, scope, row)
     return joined([said, Grading(lossy=("the runner's judge reads the calls of tools as well",))])
 
 
@@ -135,18 +135,18 @@ _READERS: Mapping[str, Reader] = {
     "trimmed": trimmed,
     "pattern": pattern,
     "fixed": fixed,
-    "judged": judged,
-    "items": items,
+    "judged": read_model_grader,
+    "items": read_points,
     "trajectory": trajectory,
     "used": used,
     "sequence": sequence,
     "called": called,
     "skill": skill,
     "goal": _goal,
-    "fields": fields,
+    "fields": read_fields,
     "unmapped": _unmapped,
 }
 _GROUPS: Mapping[str, Callable[[Raw, Pointer, CaseScope, Callable[[Any, Pointer], Grading]], Grading]] = {
-    "composite": composite,
-    "assert_set": assert_set,
+    "composite": read_composite,
+    "assert_set": read_assert_set,
 }

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.readers.agentevals.judged import weight_of
-from evalstore.migration.readers.agentevals.keys import keys_of
+from evalstore.migration.readers.agentevals.judged import read_weight
+from evalstore.migration.readers.agentevals.keys import check_keys
 from evalstore.migration.readers.agentevals.said import (
     CaseScope,
     Check,
@@ -36,7 +36,7 @@ _LOSSY = (
 )
 
 
-def fields(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
+def read_fields(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
     """Read a list of fields, each with its path, its way to compare, and its weight, as one group."""
     given = raw.get("fields")
     if not isinstance(given, list) or not given:
@@ -73,8 +73,8 @@ def _field(raw: Any, pointer: Pointer, scope: CaseScope) -> Grading:
     check: Check = {"kind": "json_schema", "schema": _schema(steps, value, required=required)}
     if wanted is _MISSING:
         check = {"kind": "regex", "pattern": "\\A", "description": "the test expects nothing of this field"}
-    said = Grading((Term(path, pointer, check, weight=weight_of(raw, pointer)),))
-    return joined([said, keys_of(raw, pointer, scope, "field")])
+    said = Grading((Term(path, pointer, check, weight=read_weight(raw, pointer)),))
+    return joined([said, check_keys(raw, pointer, scope, "field")])
 
 
 def _value(wanted: Any, raw: Raw) -> dict[str, Any] | None:

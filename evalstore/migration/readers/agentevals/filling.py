@@ -14,7 +14,7 @@ _FILE = "file://"
 _SHOWN = 60
 
 
-def filled(text: str, scope: CaseScope) -> str:
+def fill_variables(text: str, scope: CaseScope) -> str:
     """Return a text with the variables of the test that are texts."""
 
     def of(match: re.Match[str]) -> str:
@@ -24,7 +24,7 @@ def filled(text: str, scope: CaseScope) -> str:
     return VARIABLE.sub(of, text) if scope.variables else text
 
 
-def unfilled(text: str, scope: CaseScope) -> str:
+def describe_open_places(text: str, scope: CaseScope) -> str:
     """Say of a text that the runner puts something in its place, or in it, when it starts; empty when it does not."""
     late = scope.dialect.name == "D4"
     is_open = _ENVIRONMENT.search(text) or (late and (_TEMPLATE.search(text) or text.startswith(_FILE)))

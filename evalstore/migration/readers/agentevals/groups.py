@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.fold import encode_keys
-from evalstore.migration.readers.agentevals.judged import weight_of
-from evalstore.migration.readers.agentevals.keys import keys_of
+from evalstore.migration.readers.agentevals.judged import read_weight
+from evalstore.migration.readers.agentevals.keys import check_keys
 from evalstore.migration.readers.agentevals.said import (
     AVERAGE,
     PASSES,
@@ -24,6 +23,7 @@ from evalstore.migration.readers.agentevals.said import (
     skipped,
     unmapped,
 )
+from evalstore.migration.remainder import encode_keys
 from evalstore.text import make_excerpt
 
 Raw = Mapping[str, Any]
@@ -42,7 +42,7 @@ _SAYS = {
 _LENIENT = "whether a member between 0.6 and 0.8 counts as passed is told in two ways; here it does not"
 
 
-def composite(raw: Raw, pointer: Pointer, scope: CaseScope, members: Members) -> Grading:
+def read_composite(raw: Raw, pointer: Pointer, scope: CaseScope, members: Members) -> Grading:
     """Read a composite by its aggregator; the runner skips one whose aggregator it does not know."""
     aggregator = raw.get("aggregator")
     how = aggregator.get("type") if isinstance(aggregator, dict) else None
@@ -63,11 +63,11 @@ def composite(raw: Raw, pointer: Pointer, scope: CaseScope, members: Members) ->
     if isinstance(found, str):
         return unmapped(raw, pointer, found)
     unread = [ignored((*pointer, name), f"{key} comes first") for name in hidden]
-    odd = keys_of(aggregator, (*pointer, "aggregator"), scope, "aggregator", how)
+    odd = check_keys(aggregator, (*pointer, "aggregator"), scope, "aggregator", how)
     return joined([found, replace(said, terms=(), unmapped=()), odd, *unread])
 
 
-def assert_set(raw: Raw, pointer: Pointer, _: CaseScope, members: Members) -> Grading:
+def read_assert_set(raw: Raw, pointer: Pointer, _: CaseScope, members: Members) -> Grading:
     """Read a set: the weighted mean of its members, each with its own weight."""
     said = members(raw.get("assert"), (*pointer, "assert"))
     if not said.terms:
@@ -89,7 +89,7 @@ def _average(group: Term, aggregator: Raw, _: CaseScope) -> Grading:
     given, at = aggregator.get("weights"), (*group.pointer, "aggregator", "weights")
     weights = given if isinstance(given, dict) else {}
     members = tuple(
-        replace(member, weight=weight_of({"weight": weights.get(member.name)}, at)) for member in group.members
+        replace(member, weight=read_weight({"weight": weights.get(member.name)}, at)) for member in group.members
     )
     names = {member.name for member in members}
     unread = [ignored((*at, name), "no member that counts has this name") for name in weights if name not in names]

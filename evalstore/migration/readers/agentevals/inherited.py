@@ -11,8 +11,8 @@ from evalstore.documents import Pointer, json_pointer
 from evalstore.migration.extraction import LegacySource
 from evalstore.migration.readers.agentevals.asking import collect_variables, find_criteria, find_expected
 from evalstore.migration.readers.agentevals.evaluators import read_list
-from evalstore.migration.readers.agentevals.judged import by_criteria, items, strings
-from evalstore.migration.readers.agentevals.keys import keys_of
+from evalstore.migration.readers.agentevals.judged import grade_by_criteria, read_points, read_bare_texts
+from evalstore.migration.readers.agentevals.keys import check_keys
 from evalstore.migration.readers.agentevals.said import (
     PASSES,
     CaseScope,
@@ -42,7 +42,7 @@ class SuiteContext:
     table: FormatTable
 
 
-def scope_of(raw: Raw, suite: SuiteContext) -> CaseScope:
+def build_scope(raw: Raw, suite: SuiteContext) -> CaseScope:
     """Return what the evaluators of a case may look at."""
     return CaseScope(
         suite.table,
@@ -68,7 +68,7 @@ def _passes(raw: Raw, suite: SuiteContext) -> Fraction:
     return PASSES
 
 
-def graded_by(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope) -> Grading:
+def grade_case(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope) -> Grading:
     """Return what grades a case: its own evaluators and those of its suite, as the dialect joins them."""
     own, hidden = _list(raw, pointer, suite)
     shared, above = _list(suite.root, (), suite)
@@ -80,10 +80,10 @@ def graded_by(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope)
         lists = own or shared
     parts = [read_list(given, place, scope) for place, given in lists]
     if suite.dialect.name != "D4" and isinstance(raw.get("rubrics"), list):
-        parts.insert(0, items({"name": "rubrics", "rubrics": raw["rubrics"]}, pointer, scope, {}))
+        parts.insert(0, read_points({"name": "rubrics", "rubrics": raw["rubrics"]}, pointer, scope, {}))
     criteria = find_criteria(raw)
     if suite.dialect.name == "D4" and criteria and isinstance(suite.legacy.document.value, list):
-        parts.append(strings([(criteria, (*pointer, "criteria"))], scope))  # of rows, the runner makes it a check
+        parts.append(read_bare_texts([(criteria, (*pointer, "criteria"))], scope))  # of rows, the runner makes it a check
     alone = isinstance(execution, dict) and not suite.dialect.appends and not own and shared
     said = joined(
         [*parts, hidden, above, *_keys(raw, pointer, suite, scope), Grading(lossy=(_ALONE,) if alone else ())]
@@ -93,7 +93,7 @@ def graded_by(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope)
     grader = raw.get("evaluator", suite.root.get("evaluator"))
     other = isinstance(grader, str) and not grader.startswith("llm")
     return joined(
-        [by_criteria(scope, pointer), said, Grading(lossy=(_OTHER.format(make_excerpt(grader)),) if other else ())]
+        [grade_by_criteria(scope, pointer), said, Grading(lossy=(_OTHER.format(make_excerpt(grader)),) if other else ())]
     )
 
 
@@ -132,10 +132,10 @@ def _keys(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope) -> 
     """Yield what is to be said of the keys of a test, and of those that its suite sets for all of its tests."""
     root, default = suite.root, suite.root.get("default_test")
     here = {key: value for key, value in root.items() if key in suite.table.form["keys"]["root"]}
-    yield keys_of(raw, pointer, scope, "case")
-    yield keys_of(raw.get("execution"), (*pointer, "execution"), scope, "execution")
-    yield keys_of(here, (), scope, "root")
-    yield keys_of(root.get("execution"), ("execution",), scope, "execution")
-    yield keys_of(default, ("default_test",), scope, "default_test")
+    yield check_keys(raw, pointer, scope, "case")
+    yield check_keys(raw.get("execution"), (*pointer, "execution"), scope, "execution")
+    yield check_keys(here, (), scope, "root")
+    yield check_keys(root.get("execution"), ("execution",), scope, "execution")
+    yield check_keys(default, ("default_test",), scope, "default_test")
     if default is not None and not isinstance(default, dict):
         yield Grading(lossy=("what default_test names is not read, and may add checks",))

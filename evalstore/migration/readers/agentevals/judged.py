@@ -11,10 +11,15 @@ from typing import Any
 
 from evalstore.documents import Pointer, digest, json_pointer
 from evalstore.migration.artifact_names import make_slug
-from evalstore.migration.extraction import ArtifactDraft, make_judge_draft
-from evalstore.migration.prompts import BRACES, escape_braces, find_template_variables
-from evalstore.migration.readers.agentevals.filling import filled, unfilled
-from evalstore.migration.readers.agentevals.keys import keys_of
+from evalstore.migration.extraction import (
+    BRACES,
+    ArtifactDraft,
+    escape_braces,
+    find_template_variables,
+    make_judge_draft,
+)
+from evalstore.migration.readers.agentevals.filling import fill_variables, describe_open_places
+from evalstore.migration.readers.agentevals.keys import check_keys
 from evalstore.migration.readers.agentevals.ranges import bands_of
 from evalstore.migration.readers.agentevals.said import (
     CaseScope,
@@ -55,20 +60,20 @@ _BARE = "from 4.0 on the runner takes a prompt without file:// for the words the
 _AGENT = "the runner's grader could use tools to look around; here a model only reads"
 
 
-def judged(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
+def read_model_grader(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
     """Read a grader that has a prompt of its own, a list of points, or only the criteria of its test."""
     agent = Grading(lossy=(_AGENT,) if row.get("agent") else ())
     given, value = raw.get("prompt"), raw.get("value")
     prompted = isinstance(given, str) and given.strip()
     if any(isinstance(raw.get(key), list) for key in _LISTS):
-        return joined([items(raw, pointer, scope, row), agent, Grading(lossy=(_POINTS,) if prompted else ())])
+        return joined([read_points(raw, pointer, scope, row), agent, Grading(lossy=(_POINTS,) if prompted else ())])
     if isinstance(given, str) and prompted:
         hidden = Grading(lossy=() if value is None else (_VALUE,))
         return joined([_prompted(given, raw, pointer, scope), agent, hidden])
     if given is not None and not isinstance(given, str):
         return unmapped(raw, pointer, "a program of its own writes the prompt; it is kept as data and never run")
     if scope.dialect.name != "D4":
-        return joined([by_criteria(scope, pointer, name_of(raw)), agent])
+        return joined([grade_by_criteria(scope, pointer, name_of(raw)), agent])
     point = (
         {"outcome": value, **{key: raw[key] for key in _OF_A_POINT if key in raw}} if isinstance(value, str) else value
     )
@@ -77,14 +82,14 @@ def judged(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any])
     return joined([_points([(point, (*pointer, "value"))], raw, pointer, scope), agent])
 
 
-def by_criteria(scope: CaseScope, pointer: Pointer, name: str = "criteria") -> Grading:
+def grade_by_criteria(scope: CaseScope, pointer: Pointer, name: str = "criteria") -> Grading:
     """Return the grader of a test that says nothing but its criteria."""
     judge = _ours("agentv_criteria", scope)
     check: Check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref}
     return Grading((Term(name, pointer, check, steps=0),), (_OURS,), judges=(judge,))
 
 
-def items(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
+def read_points(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
     """Read a list of points, each a text or a mapping with its weight, as one group."""
     key = next((key for key in _LISTS if isinstance(raw.get(key), list)), None)
     if key is None:
@@ -92,20 +97,20 @@ def items(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) ->
     return _points([(item, (*pointer, key, index)) for index, item in enumerate(raw[key])], raw, pointer, scope)
 
 
-def strings(given: list[tuple[Any, Pointer]], scope: CaseScope) -> Grading:
+def read_bare_texts(given: list[tuple[Any, Pointer]], scope: CaseScope) -> Grading:
     """Return bare texts among the checks of a test: one grader that weighs as much as it has texts."""
-    said = joined(item_of(text, place, scope) for text, place in given)
+    said = joined(read_point(text, place, scope) for text, place in given)
     told = [_OURS] if said.terms else []
     if len(said.terms) > 1:
         told += [_ONE_BY_ONE, *([_ONCE] if scope.dialect.name == "D3" else [])]
     return joined([said, Grading(lossy=tuple(told))])
 
 
-def item_of(item: Any, pointer: Pointer, scope: CaseScope) -> Grading:
+def read_point(item: Any, pointer: Pointer, scope: CaseScope) -> Grading:
     """Return what one point asks."""
     raw: Raw = {"outcome": item} if isinstance(item, str) else item if isinstance(item, dict) else {}
     given = next((raw[key] for key in _OUTCOMES if isinstance(raw.get(key), str) and raw[key].strip()), "")
-    text = filled(given, scope)
+    text = fill_variables(given, scope)
     bands = bands_of(raw["score_ranges"], pointer) if raw.get("score_ranges") else ""
     if not text and not bands:
         return skipped(pointer, "it is no point that a model could be asked about")
@@ -114,13 +119,13 @@ def item_of(item: Any, pointer: Pointer, scope: CaseScope) -> Grading:
     named = raw["id"] if isinstance(raw.get("id"), str) else ""
     words = {"criterion": text or named or "see below", **({"bands": bands} if bands else {})}
     check: Check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref, "variables": words}
-    weight = weight_of(raw, pointer)
+    weight = read_weight(raw, pointer)
     term = Term(named or _word(text), pointer, check, weight=weight, steps=0 if bands else 1)
-    open_ = unfilled(text, scope)
+    open_ = describe_open_places(text, scope)
     return Grading((term,), (f"{open_}; it stays as it is",) if open_ else (), judges=(judge,))
 
 
-def weight_of(raw: Raw, pointer: Pointer) -> Fraction:
+def read_weight(raw: Raw, pointer: Pointer) -> Fraction:
     """Return an evaluator's weight, 1 where it has none; the runner stops at one that is no number from 0 up."""
     if raw.get("weight") is None:
         return Fraction(1)
@@ -133,12 +138,12 @@ def weight_of(raw: Raw, pointer: Pointer) -> Fraction:
 
 
 def _points(given: list[tuple[Any, Pointer]], raw: Raw, pointer: Pointer, scope: CaseScope) -> Grading:
-    said = joined(item_of(item, place, scope) for item, place in given)
+    said = joined(read_point(item, place, scope) for item, place in given)
     if not said.terms:
         return joined([said, skipped(pointer, "none of its points can be asked")])
     group = Term(name_of(raw), pointer, members=said.terms, steps=0)
     told = Grading((group,), (_OURS, *((_ONE_BY_ONE,) if len(said.terms) > 1 else ())))
-    odd = (keys_of(item, place, scope, "point") for item, place in given)
+    odd = (check_keys(item, place, scope, "point") for item, place in given)
     return joined([told, replace(said, terms=()), *odd])
 
 
@@ -214,8 +219,8 @@ def _pieces(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, str], 
 def _words(text: str, scope: CaseScope) -> tuple[str, dict[str, str], str]:
     words = escape_braces(text)
     if words.endswith("{"):  # which a tag behind it would take for its own
-        return f"{words[:-1]}{{{{ brace }}}}", {"brace": "{"}, unfilled(text, scope)
-    return words, {}, unfilled(text, scope)
+        return f"{words[:-1]}{{{{ brace }}}}", {"brace": "{"}, describe_open_places(text, scope)
+    return words, {}, describe_open_places(text, scope)
 
 
 def _ours(id_: str, scope: CaseScope) -> ArtifactDraft:

@@ -10,10 +10,10 @@ from evalstore.migration.extraction import MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.dialects import is_in_dialect
 from evalstore.migration.readers.agentevals.said import CaseScope, Grading, ignored, joined, share
-from evalstore.migration.words import describe_unknown_keys
+from evalstore.migration.unknown_keys import describe_unknown_keys
 
 
-def keys_of(raw: Any, pointer: Pointer, scope: CaseScope, *places: str) -> Grading:
+def check_keys(raw: Any, pointer: Pointer, scope: CaseScope, *places: str) -> Grading:
     """Return what is to be said of the keys of an object, which may be those that the table has for these places."""
     known = {key: row or {} for place in places for key, row in scope.table.form["keys"].get(place, {}).items()}
     found = [] if not isinstance(raw, dict) else [key for key, value in raw.items() if value is not None]

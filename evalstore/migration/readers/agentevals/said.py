@@ -9,8 +9,8 @@ from typing import Any
 
 from evalstore.documents import Document, Pointer
 from evalstore.migration.extraction import ArtifactDraft, MigrationNote
-from evalstore.migration.fold import encode_keys
 from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.remainder import encode_keys
 from evalstore.migration.table import FormatTable
 
 Check = dict[str, Any]

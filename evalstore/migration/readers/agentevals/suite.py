@@ -13,7 +13,7 @@ from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.asking import build_question, find_input
 from evalstore.migration.readers.agentevals.dialects import ORDER, DialectEvidence, find_dialects, load_dialect
-from evalstore.migration.readers.agentevals.inherited import SuiteContext, graded_by, scope_of
+from evalstore.migration.readers.agentevals.inherited import SuiteContext, grade_case, build_scope
 from evalstore.migration.readers.agentevals.rubric import compile_rubric
 from evalstore.migration.readers.agentevals.said import CrashError
 from evalstore.migration.table import FormatTable
@@ -192,8 +192,8 @@ def _unasked(raw: Any, suite: SuiteContext) -> str:
 
 def _read_case(place: _Place, suite: SuiteContext, *, label: str, said: tuple[str, ...]) -> _Read:
     raw, pointer = place.raw, place.pointer
-    scope = scope_of(raw, suite)
-    graded = graded_by(raw, pointer, suite, scope)
+    scope = build_scope(raw, suite)
+    graded = grade_case(raw, pointer, suite, scope)
     compiled = compile_rubric(graded.terms, graded.unmapped, scope.passes, pointer)
     used = {judge.ref: judge for judge in graded.judges}
     asked = find_input(raw, suite.root)

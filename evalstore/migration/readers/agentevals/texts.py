@@ -8,8 +8,8 @@ from typing import Any
 
 from evalstore.checks.patterns import compile_pattern, find_dialect_difference
 from evalstore.documents import Pointer
-from evalstore.migration.readers.agentevals.ecmascript import translated
-from evalstore.migration.readers.agentevals.filling import filled, unfilled
+from evalstore.migration.readers.agentevals.ecmascript import translate_pattern
+from evalstore.migration.readers.agentevals.filling import fill_variables, describe_open_places
 from evalstore.migration.readers.agentevals.said import CaseScope, Check, Grading, joined, leaf, skipped, unmapped
 from evalstore.text import make_excerpt
 
@@ -27,8 +27,8 @@ def texts(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) 
     if not given:
         return skipped((*pointer, "value"), f"its value is no {'list of texts' if several else 'text'}")
     odd = [index for index, text in enumerate(items) if not isinstance(text, str)]
-    whole = [filled(text, scope) for text in given]
-    if open_ := next(filter(None, (unfilled(text, scope) for text in whole)), None):
+    whole = [fill_variables(text, scope) for text in given]
+    if open_ := next(filter(None, (describe_open_places(text, scope) for text in whole)), None):
         return unmapped(raw, pointer, open_)
     said = leaf(raw, pointer, _contains(whole, row["check"], every=row.get("all", False)))
     return joined([said, *(skipped((*pointer, "value", index), "it is no text") for index in odd)])
@@ -49,7 +49,7 @@ def trimmed(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]
     value = raw.get("value")
     if not isinstance(value, str) or not value:
         return skipped((*pointer, "value"), "its value is no text")
-    if open_ := unfilled(whole := filled(value, scope), scope):
+    if open_ := describe_open_places(whole := fill_variables(value, scope), scope):
         return unmapped(raw, pointer, open_)
     space = scope.table.form["space"]
     bare = re.sub(rf"\A{space}+|{space}+\Z", "", whole)
@@ -63,11 +63,11 @@ def pattern(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) 
     flags = raw["flags"] if isinstance(raw.get("flags"), str) else ""
     if not isinstance(value, str) or not value:
         return skipped((*pointer, "value"), "its value is no text")
-    if open_ := unfilled(value, scope):
+    if open_ := describe_open_places(value, scope):
         return unmapped(raw, pointer, open_)
     kept = "".join(flag for flag in _FLAGS if flag in flags)
     odd = "".join(sorted({flag for flag in flags if flag not in kept or flags.count(flag) > 1}))
-    exact = None if odd else translated(value, kept)
+    exact = None if odd else translate_pattern(value, kept)
     wanted, asked = exact or (value, kept)
     if isinstance(problem := compile_pattern(wanted, asked), str):
         return unmapped(raw, pointer, f"it is no pattern that evalstore can run: {problem}")

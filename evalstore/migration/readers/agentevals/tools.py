@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.readers.agentevals.keys import keys_of
+from evalstore.migration.readers.agentevals.keys import check_keys
 from evalstore.migration.readers.agentevals.said import (
     CaseScope,
     Check,
@@ -59,7 +59,7 @@ def _calls(raw: Raw, pointer: Pointer, scope: CaseScope, mode: str) -> Grading:
     check: Check = {"kind": "tool_usage", "tools": tools, "mode": ours, "partial": True}
     said = leaf(raw, pointer, check, *lossy, *(["how long a call took is not looked at"] if slow else []), steps=0)
     places = ((item, (*pointer, "expected", index)) for index, item in enumerate(expected))
-    return joined([said, *(keys_of(item, place, scope, "call") for item, place in places)])
+    return joined([said, *(check_keys(item, place, scope, "call") for item, place in places)])
 
 
 def used(raw: Raw, pointer: Pointer, _: CaseScope, __: Mapping[str, Any]) -> Grading:

@@ -10,10 +10,7 @@ from evalstore.errors import RefusedError
 from evalstore.migration.artifact_names import SLUG_LIMIT, UniqueLabels, make_dataset_id, make_id, make_slug
 from evalstore.migration.detect import select_variant
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
-from evalstore.migration.fold import is_same_data
 from evalstore.migration.outcome import MigrationOutcome, find_worst_outcome
-from evalstore.migration.readers.ai_best_practices.readings import ValueReading
-from evalstore.migration.readers.ai_best_practices.readings import read_value as reading_of
 from evalstore.migration.readers.ai_best_practices.restore import (
     list_key_order,
     make_check,
@@ -22,8 +19,11 @@ from evalstore.migration.readers.ai_best_practices.restore import (
     restore_suite,
     restore_value,
 )
+from evalstore.migration.readers.ai_best_practices.values import ValueReading
+from evalstore.migration.readers.ai_best_practices.values import read_value as reading_of
+from evalstore.migration.remainder import is_same_data
 from evalstore.migration.table import FormatTable
-from evalstore.migration.words import describe_type, describe_unknown_keys
+from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
 from evalstore.model import Kind
 
 Checks = tuple[dict[str, Any], ...]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evalstore.errors import RefusedError
-from evalstore.migration.fold import decode_keys
-from evalstore.migration.readers.ai_best_practices.readings import read_value
+from evalstore.migration.readers.ai_best_practices.values import read_value
+from evalstore.migration.remainder import decode_keys
 from evalstore.migration.table import CheckRow, FormatTable
 from evalstore.model import is_cosmetic
 
@@ -86,7 +86,11 @@ def _group_by_key(checks: list[dict[str, Any]], table: FormatTable) -> dict[str,
     checks_by_key: dict[str, dict[str, Any]] = {}
     for check in checks:
         row = rows.get(check["kind"])
-        if row is None or row.key in checks_by_key or make_check(row, read_value(restore_value(check, row), row).value) != check:
+        if (
+            row is None
+            or row.key in checks_by_key
+            or make_check(row, read_value(restore_value(check, row), row).value) != check
+        ):
             raise RefusedError(f"{table.format} has no words for this {check['kind']} check")
         checks_by_key[row.key] = check
     return checks_by_key

@@ -10,9 +10,9 @@ from evalstore.migration.artifact_names import make_dataset_id
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.every_eval_ever.results import SAMPLES, find_result_notes, list_rubrics, pair_results
-from evalstore.migration.readers.every_eval_ever.rows import extract_questions
+from evalstore.migration.readers.every_eval_ever.samples import extract_questions
 from evalstore.migration.table import FormatTable
-from evalstore.migration.words import describe_type
+from evalstore.migration.unknown_keys import describe_type
 from evalstore.model import Kind
 from evalstore.runs.kept import stem_of
 

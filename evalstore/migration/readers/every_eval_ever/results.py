@@ -2,18 +2,202 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, TypeGuard
 
-from evalstore.documents import Pointer
-from evalstore.migration.extraction import ArtifactDraft, LegacyCase, MigrationNote
+from evalstore.documents import Pointer, digest
+from evalstore.migration.artifact_names import make_id, make_slug
+from evalstore.migration.extraction import (
+    ArtifactDraft,
+    LegacyCase,
+    MigrationNote,
+    escape_braces,
+    find_template_variables,
+)
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.migration.readers.every_eval_ever.judged import ResultRubric, build_result_rubric
-from evalstore.migration.readers.every_eval_ever.numbers import is_number
-from evalstore.migration.words import describe_type
+from evalstore.migration.unknown_keys import describe_type
+from evalstore.model import Kind
 from evalstore.runs.labels import aggregate_doubt
 from evalstore.runs.shape import within
 from evalstore.text import make_excerpt
+
+_WORDS = 40
+_FEWEST = 2  # levels
+_SENTENCE = (
+    "the prompt is kept letter by letter; it marks its places in a way of its own, so what belongs there follows it in "
+    "our words, and replies can differ from those that gave the score"
+)
+_KEPT = "it is kept in the run"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRubric:
+    """The judges of a result, the rubric that asks them, and reasons why new scores can differ from the recorded one."""
+
+    judges: tuple[ArtifactDraft, ...]
+    rubric: ArtifactDraft
+    reasons: tuple[str, ...]
+
+
+def build_result_rubric(
+    result: Mapping[str, Any], pointer: Pointer, form: Mapping[str, Any]
+) -> ResultRubric | str | None:
+    """Return the rubric of the result at `pointer`, or why it can have none; None where no model scored it."""
+    metric = within(result, "metric_config")
+    scoring = metric.get("llm_scoring")
+    if scoring is None:
+        return None
+    answer = _read_answer_form(metric, form)
+    if isinstance(answer, str):
+        return f"{answer}; {_KEPT}"
+    if problem := _find_scoring_problem(scoring):
+        return f"{problem}; {_KEPT}"
+    at = (*pointer, "metric_config", "llm_scoring", "judges")
+    drafts = (_draft_judge(scoring["input_prompt"], member, answer, form) for member in scoring["judges"])
+    judges = tuple(replace(draft, pointer=(*at, index)) for index, draft in enumerate(drafts))
+    asked = {"judge_prompt_ref": judges[0].ref} if len(judges) == 1 else _build_jury(scoring, judges, form)
+    if isinstance(asked, str):
+        return f"{asked}; {_KEPT}"
+    variables = find_template_variables(judges[0].value["template"])
+    check = asked | ({"variables": variables} if variables else {}) | _read_direction(metric)
+    return ResultRubric(
+        judges,
+        _draft_rubric(result, check),
+        (_SENTENCE, *_list_judge_losses(metric, scoring), *_list_jury_losses(scoring)),
+    )
+
+
+def _find_scoring_problem(scoring: Any) -> str:
+    if not isinstance(scoring, dict):
+        return f"llm_scoring is {describe_type(scoring)} where an object belongs"
+    if not isinstance(scoring.get("input_prompt"), str) or not scoring["input_prompt"].strip():
+        return "llm_scoring has no input_prompt"
+    members = scoring.get("judges")
+    if not isinstance(members, list) or not members or not all(isinstance(member, dict) for member in members):
+        return "llm_scoring has no list of judges"
+    return ""
+
+
+def _read_answer_form(metric: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any] | str:
+    """Return the answer form of a judge for this metric (score type, levels or scale), or why it is unknown."""
+    type_ = metric.get("score_type")
+    if type_ is None:
+        return "it has no score_type, so it is unknown what its judges answer"
+    if not isinstance(type_, str) or type_ not in form["replies"]:
+        return f"its score_type is {make_excerpt(str(type_), 40)}, so it is unknown what its judges answer"
+    if type_ == "binary":
+        return {"score_type": type_}
+    if type_ == "continuous":
+        low, high = metric.get("min_score"), metric.get("max_score")
+        if not (is_number(low) and is_number(high) and low < high):
+            return f"its bounds {make_excerpt(str(low), 40)} and {make_excerpt(str(high), 40)} are no scale"
+        return {"score_type": type_, "scale": {"min": low, "max": high}}
+    levels = metric.get("level_names")
+    names = levels if isinstance(levels, list) else []
+    if len({name for name in names if isinstance(name, str) and name}) < max(_FEWEST, len(names)):
+        return "its level_names are no list of two or more different names"
+    return {"score_type": type_, "level_names": names}
+
+
+def _draft_judge(
+    prompt: str, member: Mapping[str, Any], answer: Mapping[str, Any], form: Mapping[str, Any]
+) -> ArtifactDraft:
+    names = escape_braces(", ".join(answer.get("level_names", ())))
+    reply = form["replies"][answer["score_type"]].format(names=names, **answer.get("scale", {}))
+    template = form["judge"].format(prompt=escape_braces(prompt).rstrip("\n"), reply=reply)
+    variables = [*find_template_variables(template)]
+    model = _read_model(member)
+    value = {
+        "template": template,
+        **({"variables": variables} if variables else {}),
+        **answer,
+        **({"model": model} if model else {}),
+    }
+    word = make_slug(str(model.get("id", "")).rpartition("/")[2]) or "judge"
+    return ArtifactDraft(Kind.JUDGE, _make_digest_id(word, value), value)
+
+
+def _read_model(member: Mapping[str, Any]) -> dict[str, Any]:
+    info, temperature = within(member, "model_info"), member.get("temperature")
+    names = [info[key] for key in ("id", "name") if isinstance(info.get(key), str) and info[key]]
+    heat = {"temperature": temperature} if is_number(temperature) and temperature >= 0 else {}
+    return {**({"id": names[0]} if names else {}), **heat}
+
+
+def _build_jury(
+    scoring: Mapping[str, Any], judges: Sequence[ArtifactDraft], form: Mapping[str, Any]
+) -> dict[str, Any] | str:
+    if len({judge.ref for judge in judges}) < len(judges):
+        return "two of its judges are the same model with the same settings, which a jury asks once"
+    method = scoring.get("aggregation_method")
+    if method is not None and (not isinstance(method, str) or method not in form["aggregates"]):
+        return f"the aggregation_method {make_excerpt(str(method), 40)} is none that the format has"
+    weights = (
+        [_read_member_weight(member) for member in scoring["judges"]]
+        if method == "weighted_average"
+        else [1] * len(judges)
+    )
+    if not all(is_number(weight) and weight >= 0 for weight in weights) or not any(weights):
+        return "the weights of its judges are no numbers from 0 up with one above 0"
+    members = [
+        {"judge_prompt_ref": judge.ref, **({"weight": weight} if weight != 1 else {})}
+        for judge, weight in zip(judges, weights, strict=True)
+    ]
+    return {"jury": {"members": members, "aggregate": form["aggregates"][method or "average"]}}
+
+
+def _read_member_weight(member: Mapping[str, Any]) -> Any:
+    return 1 if member.get("weight") is None else member["weight"]
+
+
+def _list_jury_losses(scoring: Mapping[str, Any]) -> list[str]:
+    if len(scoring["judges"]) == 1:
+        return []
+    method = scoring.get("aggregation_method")
+    reasons = [] if method else ["it does not say how its judges' scores became one; here it is their mean"]
+    if method == "majority_vote":
+        reasons.append("a majority is more than half of the judges whose score reaches 0.7; the record names no bar")
+    if method != "weighted_average" and len({str(_read_member_weight(member)) for member in scoring["judges"]}) > 1:
+        reasons.append(f"its judges have weights, which {method or 'no method'} does not read")
+    return reasons
+
+
+def _list_judge_losses(metric: Mapping[str, Any], scoring: Mapping[str, Any]) -> list[str]:
+    reasons = []
+    if metric.get("has_unknown_level") is True:
+        reasons.append("a judge could answer unknown (-1); here such a reply is unscored")
+    models = [(member, _read_model(member)) for member in scoring["judges"]]
+    if not all("id" in model for _, model in models):
+        reasons.append("a judge names no model; here the model of the run that scores is asked")
+    if any(member.get("temperature") is not None and "temperature" not in model for member, model in models):
+        reasons.append("the temperature of a judge is no number from 0 up; here none is sent")
+    if scoring.get("expert_baseline") is not None:
+        reasons.append("its expert_baseline has no place in a rubric and stays in the run")
+    return reasons
+
+
+def _read_direction(metric: Mapping[str, Any]) -> dict[str, Any]:
+    return {"negate": True} if metric.get("lower_is_better") is True else {}
+
+
+def _draft_rubric(result: Mapping[str, Any], check: dict[str, Any]) -> ArtifactDraft:
+    title = result.get("evaluation_name")
+    value = {"checks": [{"id": "judged", "kind": "llm_judge", **check}], "scoring": {"combine": "weighted_avg"}}
+    name = _make_digest_id(make_slug(title) if isinstance(title, str) else "", value)
+    return ArtifactDraft(Kind.RUBRIC, name, {**({"title": title} if isinstance(title, str) and title else {}), **value})
+
+
+def _make_digest_id(word: str, value: Any) -> str:
+    name = word[:_WORDS].strip("_") or "judged"
+    return f"{make_id(name)}_{digest(value)[:8]}"
+
+
+def is_number(value: Any) -> TypeGuard[int | Decimal]:
+    """Whether a value is a number; true and false are not."""
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
 
 SAMPLES = "detailed_evaluation_results_per_samples"
 _ALONE = "a score without the rows behind it: it is kept in the run, and nothing can grade it again"

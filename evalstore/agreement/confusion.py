@@ -1,0 +1,203 @@
+"""What four counts say of a judge: rates with Wilson intervals, Cohen's kappa, and the constant answer; pure.
+
+Rates and kappa are exact fractions; an interval has a square root in it and is in floats. What a count of 0 leaves
+undefined is None, never a number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import sqrt
+
+from evalstore.agreement.labels import Label
+from evalstore.documents.edit_entries import Scalar
+from evalstore.model import CheckResult, Verdict
+from evalstore.runs import UsedArtifact
+
+Interval = tuple[float, float]
+
+_Z = 1.959963984540054  # leaves 2.5 % of a normal distribution on either side
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How many of how many."""
+
+    hits: int
+    of: int
+
+    @property
+    def value(self) -> Fraction | None:
+        """The share; None of none."""
+        return Fraction(self.hits, self.of) if self.of else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """Wilson's 95 % interval of the share, which holds for few rows and for shares near 0 and 1, too."""
+        if not self.of:
+            return None
+        n, square = self.of, _Z**2
+        middle = (self.hits + square / 2) / (n + square)
+        reach = _Z / (n + square) * sqrt(self.hits * (n - self.hits) / n + square / 4)
+        # At both ends one bound is exact, and rounding would put it a little beside.
+        return (middle - reach if self.hits else 0.0), (middle + reach if self.hits < n else 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """How often a label and a verdict met: `false_pass` counts the truly bad outputs that the judge passed."""
+
+    true_pass: int = 0
+    false_fail: int = 0
+    false_pass: int = 0
+    true_fail: int = 0
+
+    @property
+    def rows(self) -> int:
+        """How many rows have both a label and a verdict."""
+        return self.good + self.bad
+
+    @property
+    def good(self) -> int:
+        """How many outputs are truly good."""
+        return self.true_pass + self.false_fail
+
+    @property
+    def bad(self) -> int:
+        """How many outputs are truly bad."""
+        return self.true_fail + self.false_pass
+
+    @property
+    def apart(self) -> int:
+        """On how many outputs the judge and the label differ."""
+        return self.false_fail + self.false_pass
+
+    @property
+    def tpr(self) -> Rate:
+        """Of the truly good outputs, those that the judge passes."""
+        return Rate(self.true_pass, self.good)
+
+    @property
+    def tnr(self) -> Rate:
+        """Of the truly bad outputs, those that the judge fails."""
+        return Rate(self.true_fail, self.bad)
+
+    @property
+    def accuracy(self) -> Rate:
+        """Of all outputs, those on which the judge and the label agree."""
+        return Rate(self.true_pass + self.true_fail, self.rows)
+
+    @property
+    def kappa(self) -> Fraction | None:
+        """Cohen's kappa: the agreement beyond chance, as a share of what chance leaves open.
+
+        None without rows, and where chance leaves nothing open because all labels and verdicts are the same.
+        """
+        passed, failed = self.true_pass + self.false_pass, self.true_fail + self.false_fail
+        by_chance = self.good * passed + self.bad * failed  # in rows squared, like all that follows
+        open_ = self.rows**2 - by_chance
+        return Fraction(self.accuracy.hits * self.rows - by_chance, open_) if open_ else None
+
+    @property
+    def constant(self) -> Verdict:
+        """The answer that is right most often when it is always given; `pass` where both are."""
+        return Verdict.PASS if self.good >= self.bad else Verdict.FAIL
+
+    @property
+    def baseline(self) -> Rate:
+        """The accuracy of always giving that answer."""
+        return Rate(max(self.good, self.bad), self.rows)
+
+    @property
+    def beats_baseline(self) -> bool:
+        """Whether the judge is right more often than a constant answer."""
+        return self.accuracy.hits > self.baseline.hits
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One row that is worth a look: what it was labelled, what the judge said, and why."""
+
+    id: str
+    line: int
+    label: Verdict
+    verdict: Verdict
+    score: Fraction | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What labelled rows say of a judge, and what of that its file gets to hold.
+
+    `read` counts the verdicts that stood in the labels, `unjudged` the rows that no number counts, `engines` are the
+    models that answered. `apart` and `left_out` are the first rows on which judge and label differ, and the first
+    without a verdict. An entry that is None is not in the file afterwards; `written` is the file, None where nothing
+    was written.
+    """
+
+    judge: UsedArtifact
+    labels: str
+    labels_sha256: str
+    threshold: Fraction
+    confusion: Confusion
+    against: UsedArtifact | None = None
+    read: int = 0
+    unjudged: int = 0
+    engines: tuple[str, ...] = ()
+    apart: tuple[Case, ...] = ()
+    left_out: tuple[Case, ...] = ()
+    notes: tuple[str, ...] = ()
+    entries: Mapping[str, Scalar | None] = field(default_factory=dict)
+    diff: str = ""
+    written: str | None = None
+
+
+_CASE_LIMIT = 100
+_COUNT_NAMES = {
+    (Verdict.PASS, Verdict.PASS): "true_pass",
+    (Verdict.PASS, Verdict.FAIL): "false_fail",
+    (Verdict.FAIL, Verdict.PASS): "false_pass",
+    (Verdict.FAIL, Verdict.FAIL): "true_fail",
+}
+
+
+@dataclass(slots=True)
+class Tally:
+    """The rows so far."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    read: int = 0
+    unjudged: int = 0
+    engines: set[str] = field(default_factory=set)
+    apart: list[Case] = field(default_factory=list)
+    left_out: list[Case] = field(default_factory=list)
+
+    def take(self, label: Label) -> None:
+        """Count a row with the verdict that it holds."""
+        verdict = label.verdict or Verdict.UNSCORED
+        self.read += verdict is not Verdict.UNSCORED
+        self._count_case(Case(label.id, label.line, label.label, verdict, reason="so say the labels"))
+
+    def judge(self, label: Label, result: CheckResult) -> None:
+        """Count a row with the verdict that the judge gives now."""
+        if result.verdict is not Verdict.UNSCORED:
+            self.engines.add(result.engine)
+        self._count_case(Case(label.id, label.line, label.label, result.verdict, result.score, result.reason))
+
+    @property
+    def confusion(self) -> Confusion:
+        """The four counts."""
+        return Confusion(**self.counts)
+
+    def _count_case(self, case: Case) -> None:
+        if case.verdict is Verdict.UNSCORED:
+            self.unjudged += 1
+            self.left_out += [case][: _CASE_LIMIT - len(self.left_out)]
+            return
+        self.counts[_COUNT_NAMES[case.label, case.verdict]] += 1
+        if case.label is not case.verdict:
+            self.apart += [case][: _CASE_LIMIT - len(self.apart)]

@@ -1,0 +1,211 @@
+"""Judges labelled rows and counts how often judge and label agree; reads no clock and writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from evalstore.agreement.confusion import Agreement, Tally
+from evalstore.agreement.labels import ASKED, Label, read_labels
+from evalstore.checks import CheckContext, prepare_check
+from evalstore.checks.judges import prepare_judge
+from evalstore.errors import LoadError, Place, RefusedError, UsageError
+from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
+from evalstore.model import Check, CheckResult, Kind, Output, PinType, Question, Sample, Verdict, parse_ref
+from evalstore.model.rubric import JUDGED_THRESHOLD
+from evalstore.runs import sha256_of
+from evalstore.scoring.grading import Used, exact_ref, pin
+from evalstore.scoring.question_index import Questions, indexed
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.text import find_nearest, make_excerpt
+
+_CHECK_CACHE_SIZE = 64  # sets of variables that are kept ready
+_Items = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A judge: the names that its template reads, its variables and what fills them in every row, and its grade."""
+
+    ref: str
+    reads: Sequence[str]
+    variables: Sequence[str]
+    given: Mapping[str, str]
+    prepared: Callable[[_Items], Callable[[Sample], CheckResult]]
+
+    def grade(self, label: Label, question: Question, file: str) -> CheckResult:
+        """Judge one row; `LoadError` at its line when it lacks what the judge must see."""
+        given = {**self.given, **label.variables}
+        self._check_row(question, given, Place(file, label.line))
+        return self.prepared(tuple(sorted(given.items())))(Sample(Output(label.output), question))
+
+    def _check_row(self, question: Question, given: Mapping[str, str], place: Place) -> None:
+        if unknown := _find_unknown(given, self.variables):
+            raise LoadError(f"{self.ref} has no variable `{make_excerpt(unknown, 60)}`", place=place)
+        if "input" in self.reads and "input" not in question.row:
+            hint = "write it into the row, or name the dataset that the rows are of with --against"
+            raise LoadError(f"{self.ref} reads the input, and this row has none", place=place, hint=hint)
+        for name in self.variables:
+            if name in self.reads and name not in given:
+                hint = f"say --var {name}=TEXT, or write `variables` into the row"
+                raise LoadError(f"nobody fills {{{{ {name} }}}} of {self.ref}", place=place, hint=hint)
+
+
+def bench_of(ref: str, reach: CheckContext, threshold: Fraction, given: Mapping[str, str]) -> Bench:
+    """Return the judge that `ref` names, with `given` filling its variables; refuses one that cannot be asked."""
+    declared = reach.load_artifact(ref, Kind.JUDGE).value.get("variables", ())
+    juror = prepare_judge(ref, reach, model={}, given=declared)
+    if isinstance(juror, str):
+        raise RefusedError(juror)
+    if unknown := _find_unknown(given, juror.judge.variables):
+        near = find_nearest(unknown, juror.judge.variables)
+        known = f"did you mean {near}?" if near else f"its variables: {', '.join(juror.judge.variables) or 'none'}"
+        raise UsageError(f"{ref} has no variable {make_excerpt(unknown, 60)!r}", hint=known)
+
+    @lru_cache(_CHECK_CACHE_SIZE)
+    def prepared(items: _Items) -> Callable[[Sample], CheckResult]:
+        params = {"kind": "llm_judge", "judge_prompt_ref": ref, "variables": dict(items)}
+        return prepare_check(Check("judge", "llm_judge", params, threshold), reach)
+
+    return Bench(ref, juror.template.names, juror.judge.variables, given, prepared)
+
+
+def _find_unknown(given: Mapping[str, str], variables: Sequence[str]) -> str | None:
+    return next((name for name in given if name not in variables), None)
+
+
+_NO_ENDPOINT_HINT = (
+    "name an endpoint (EVALSTORE_JUDGE_URL, --judge-url), or write each row's `verdict` beside its label"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is measured: a judge, without a pin that of the working tree; labelled rows, and the dataset they are of.
+
+    The judge passes an output when its score is at least `threshold`; `variables` fill its template in every row.
+    """
+
+    judge: str
+    labels: Path
+    against: str | None = None
+    threshold: Fraction = JUDGED_THRESHOLD
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A measurement before the first row is judged: `against` and `questions` are of the dataset, if one is named."""
+
+    request: Request
+    judge: Resolved
+    against: Resolved | None
+    questions: Questions | None
+    used: Used
+    panel: JudgeSession
+
+    def plan(self) -> CallPlan:
+        """Return which calls it would take, having made none."""
+        self._count_rows()
+        return self.panel.plan()
+
+    def measure(self) -> Agreement:
+        """Judge, ask for what no reply is kept for, judge again; `RefusedError` when that leaves nothing to count."""
+        tally = self._count_rows()
+        while self.panel.waiting:
+            self.panel.gather()
+            tally = self._count_rows()
+        if self.panel.missing:
+            count = len(self.panel.missing)
+            raise RefusedError(
+                f"judge replies that are missing: {count:,}, and nobody was asked", hint=_NO_ENDPOINT_HINT
+            )
+        if not tally.confusion.rows:
+            first = tally.left_out[0]
+            raise RefusedError(
+                f"none of {tally.unjudged:,} rows could be judged; the first: {first.reason}",
+                place=Place(self._file, first.line),
+            )
+        return self._build_agreement(tally)
+
+    @property
+    def _file(self) -> str:
+        return str(self.request.labels)
+
+    @cached_property
+    def _judge_under_test(self) -> Bench:
+        reach = CheckContext(self.used.load, self.panel.ask, self.used.model, strict=self.used.store.strict)
+        return bench_of(self.judge.ref, reach, self.request.threshold, self.request.variables)
+
+    def _count_rows(self) -> Tally:
+        tally = Tally()
+        for label in read_labels(self.request.labels):
+            question = self._find_question(label)
+            if label.verdict is not None:
+                tally.take(label)
+            else:
+                tally.judge(label, self._judge_under_test.grade(label, question, self._file))
+        return tally
+
+    def _find_question(self, label: Label) -> Question:
+        """Return what the row answers: the dataset's question, which the row may repeat and not contradict."""
+        if self.questions is None or self.against is None:
+            return Question(label.id, str(label.asked.get("input", "")), label.asked)
+        name, place = exact_ref(self.against), Place(self._file, label.line)
+        found = self.questions.find(label.id)
+        if found is None:
+            message = f"there is no question '{make_excerpt(label.id, 60)}' in {name}"
+            raise LoadError(message, place=place, hint="rows and questions meet by id")
+        question = found[1]
+        for key in ASKED:
+            if key in label.asked and label.asked[key] != question.row.get(key):
+                message = f"the `{key}` of this row is another than in {name}"
+                raise LoadError(message, place=place, hint="leave it out; the dataset gives it")
+        return question
+
+    def _build_agreement(self, tally: Tally) -> Agreement:
+        return Agreement(
+            judge=pin(self.judge),
+            labels=self._file,
+            labels_sha256=sha256_of(self.request.labels),
+            threshold=self.request.threshold,
+            confusion=tally.confusion,
+            against=pin(self.against) if self.against else None,
+            read=tally.read,
+            unjudged=tally.unjudged,
+            engines=tuple(sorted(tally.engines)),
+            apart=tuple(tally.apart),
+            left_out=tuple(tally.left_out),
+            notes=(*self.used.notes, *self.panel.notes(), *self._list_notes(tally)),
+        )
+
+    def _list_notes(self, tally: Tally) -> Iterator[str]:
+        found = tally.confusion
+        if self.questions and self.against and (left := self.questions.count - found.rows - tally.unjudged):
+            yield f"questions of {exact_ref(self.against)} without a label: {left:,} of {self.questions.count:,}"
+        for rate, name, word in ((found.tpr, "TPR", Verdict.PASS), (found.tnr, "TNR", Verdict.FAIL)):
+            if not rate.of:
+                yield f"{name} is undefined: no judged row is labelled {word}"
+
+
+@contextmanager
+def begun(request: Request, *, store: ArtifactStore, judges: Judges) -> Iterator[Job]:
+    """Open a measurement: judge and dataset resolved, its questions indexed, the kept replies at hand."""
+    with open_session(judges, store.git.find_common_directory) as panel:
+        used = Used(store, panel.ask, judges.model)
+        judge = _resolve_kind(used, request.judge, Kind.JUDGE)
+        against = _resolve_kind(used, request.against, Kind.DATASET) if request.against else None
+        with indexed(against, store) if against else nullcontext() as questions:
+            yield Job(request, judge, against, questions, used, panel)
+
+
+def _resolve_kind(used: Used, ref: str, kind: Kind) -> Resolved:
+    parsed = parse_ref(ref)
+    if parsed.kind is not kind:
+        raise RefusedError(f"{ref} is a {parsed.kind}, not a {kind}", hint=f"{kind}/<id> names one")
+    working = kind is Kind.JUDGE and parsed.type is PinType.NONE
+    return used.resolve(f"{parsed.name}@worktree" if working else ref)

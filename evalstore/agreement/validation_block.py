@@ -1,0 +1,99 @@
+"""Puts what was measured into the judge's file: its `validation` block, and not a byte beside it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+
+from evalstore.agreement.confusion import Agreement, Rate
+from evalstore.agreement.measurement import Request
+from evalstore.documents import Document, encode
+from evalstore.documents.edit_entries import Scalar, set_entries
+from evalstore.errors import ConflictError, Place, RefusedError
+from evalstore.files import read_below, write_below
+from evalstore.model import Artifact, PinType, parse_ref
+from evalstore.store import ArtifactStore
+from evalstore.store.artifacts import ARTIFACT_LIMIT
+
+_BLOCK = "validation"
+_LEAST_PLACES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A judge's file before and after, and the agreement that it is about to hold."""
+
+    agreement: Agreement
+    path: str
+    before: Document
+    after: Document
+
+    def write(self, store: ArtifactStore) -> Agreement:
+        """Write the file whole; `ConflictError` when it is no longer the one that was measured."""
+        if store.root is None:
+            raise RefusedError("a bare repository has no working files to write", hint="add --no-write to measure only")
+        if read_below(store.root, self.path, ARTIFACT_LIMIT) != encode(self.before):
+            raise ConflictError(
+                "somebody changed the file while its judge was asked; nothing was written",
+                place=Place(self.path),
+                hint="run it again: replies are kept, so nothing is asked twice",
+            )
+        if self.after.text != self.before.text:
+            write_below(store.root, self.path, encode(self.after))
+        return replace(self.agreement, written=self.path)
+
+
+def check_writable(request: Request) -> None:
+    """Refuse, before anything is asked, what could not be written in the end."""
+    judge = parse_ref(request.judge)
+    if judge.type not in {PinType.NONE, PinType.WORKTREE}:
+        raise RefusedError(
+            f"{judge} stays as it is: only a working file can be written",
+            hint=f"name {judge.name} to write into its file, or add --no-write to measure only",
+        )
+    against = parse_ref(request.against) if request.against else None
+    if against and against.type is PinType.WORKTREE:
+        raise RefusedError(
+            f"{against} can be another tomorrow, so a judge's file cannot name it",
+            hint=f"evalstore bump {against.name} releases it; or add --no-write to measure only",
+        )
+
+
+def drafted(agreement: Agreement, judge: Artifact, today: date) -> Draft:
+    """Return the judge's file with what was measured in its `validation` block."""
+    before, path = judge.document, parse_ref(agreement.judge.ref).path
+    entries = _build_entries(agreement, today)
+    after = set_entries(before, _BLOCK, entries)
+    old, new = (document.text.splitlines(keepends=True) for document in (before, after))
+    diff = "".join(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", n=1))
+    notes = (*agreement.notes, *_list_lost_entries(before.value.get(_BLOCK), entries))
+    return Draft(replace(agreement, entries=entries, diff=diff, notes=notes), path, before, after)
+
+
+def _build_entries(agreement: Agreement, today: date) -> dict[str, Scalar | None]:
+    """Return the block's entries; None is what this measurement does not say, and an older one's must not stay."""
+    found = agreement.confusion
+    return {
+        "tpr": rounded(found.tpr),
+        "tnr": rounded(found.tnr),
+        "validated_against": agreement.against.ref if agreement.against else None,
+        "validated_at": today.isoformat(),
+        "sample_size": found.rows,
+    }
+
+
+def _list_lost_entries(old: object, entries: Mapping[str, Scalar | None]) -> list[str]:
+    gone = [name for name, entry in entries.items() if entry is None and isinstance(old, dict) and name in old]
+    return [f"the file's `{name}` is of an earlier validation, and goes" for name in gone]
+
+
+def rounded(rate: Rate) -> Decimal | None:
+    """Return a rate with as many places as its rows can tell apart: the count can be read back from it."""
+    if rate.value is None:
+        return None
+    places = max(_LEAST_PLACES, len(str(rate.of)))
+    digits = format(Decimal(round(rate.value * 10**places)).scaleb(-places), "f").rstrip("0")
+    return Decimal(f"{digits}0" if digits.endswith(".") else digits)

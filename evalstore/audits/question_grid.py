@@ -1,0 +1,163 @@
+"""One common question under every mix of the two runs: graded check by check, attributed once for equal results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from evalstore.audits.attribution import Attribution, Cell, attribute
+from evalstore.audits.edit_history import EditHistory, Sources, journey, repin
+from evalstore.audits.grader import Grader
+from evalstore.audits.rubric_edits import RubricEdits, content_of
+from evalstore.audits.shapley import State, visited
+from evalstore.audits.stored_run import QuestionHistory, ReferenceHistory, StoredRun, find_repin, mixed, references_of
+from evalstore.audits.values import EditSource, Origin
+from evalstore.audits.version_path import VersionFinder
+from evalstore.checks import combine_results
+from evalstore.model import Check, CheckResult, Scoring
+
+CheckNumbers = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class HybridRubrics:
+    """A track ready for many questions: `checks` are the variants by number, each with its content as one text."""
+
+    track: RubricEdits
+    checks: list[tuple[Check, str]] = field(default_factory=list)
+    _check_numbers: dict[tuple[str, str], int] = field(default_factory=dict)
+    _hybrids: dict[State, tuple[CheckNumbers, Scoring]] = field(default_factory=dict)
+    _scores: dict[tuple[State, CheckNumbers], Fraction | None] = field(default_factory=dict)
+    _outcomes: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for state in visited(self.track.levels):
+            self._get_hybrid(state)
+
+    def outcome(self, result: CheckResult) -> int:
+        """Return the number of what a result means for a score; equal results have equal numbers."""
+        return self._outcomes.setdefault((result.score, result.verdict, result.unscored), len(self._outcomes))
+
+    def score(self, state: State, results: Sequence[CheckResult], outcomes: Sequence[int]) -> Fraction | None:
+        """Return the score of the hybrid at `state`; `results` and `outcomes` are those of the variants, by number."""
+        held, scoring = self._get_hybrid(state)
+        key = state, tuple(outcomes[number] for number in held)
+        if key not in self._scores:
+            self._scores[key] = combine_results(scoring, [results[number] for number in held]).score
+        return self._scores[key]
+
+    def _get_hybrid(self, state: State) -> tuple[CheckNumbers, Scoring]:
+        if state not in self._hybrids:
+            rubric = self.track.hybrid(state)
+            self._hybrids[state] = tuple(map(self._number_check, rubric.checks)), rubric.scoring
+        return self._hybrids[state]
+
+    def _number_check(self, check: Check) -> int:
+        content = content_of(check)
+        if (check.id, content) not in self._check_numbers:
+            self._check_numbers[check.id, content] = len(self.checks)
+            self.checks.append((check, content))
+        return self._check_numbers[check.id, content]
+
+
+# By state of the reference and by whose output (0 is A, 1 is B): the results of all variants of checks, and their
+# outcomes.
+Table = Mapping[tuple[int, int], tuple[Sequence[CheckResult], Sequence[int]]]
+_EditsKey = tuple[str, str, Origin | None]
+_Signature = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CommonQuestion:
+    """One question that both runs scored: its attribution (None if inseparable), and the sources of the edits."""
+
+    id: str
+    levels: Cell
+    attribution: Attribution | None
+    sources: tuple[Sources, ...]
+    silent: tuple[EditSource, ...]
+
+
+@dataclass(slots=True)
+class QuestionAttributor:
+    """Attributes common questions; journeys and equal tables are worked out once."""
+
+    a: StoredRun
+    b: StoredRun
+    rulers: VersionFinder
+    grader: Grader
+    history: QuestionHistory
+    _edit_histories: dict[_EditsKey, tuple[EditHistory, HybridRubrics]] = field(default_factory=dict)
+    _attributions: dict[_Signature, Attribution | None] = field(default_factory=dict)
+
+    def common(self, id_: str) -> CommonQuestion:
+        """Return the attribution of one question that both runs have scored."""
+        key = self._find_edits_key(id_)
+        passed, plan = self._find_edit_history(key)
+        references = references_of(self.history, self.a.asked[id_])
+        anew = (self._make_output_source(),) if self._has_other_output(id_) else ()
+        table = self._grade_variants(id_, plan, references, sides=1 + len(anew))
+        levels: Cell = (passed.track.levels, _count_steps(references.sources), _count_steps(anew))
+        return CommonQuestion(
+            id=id_,
+            levels=levels,
+            attribution=self._find_attribution(key, plan, levels, table),
+            sources=(passed.sources, _group_sources(references.sources), _group_sources(anew)),
+            silent=passed.silent,
+        )
+
+    def _find_edits_key(self, id_: str) -> _EditsKey:
+        old, new = self.a.rows[id_].rubric, self.b.rows[id_].rubric
+        name = new.partition("@")[0]
+        return old, new, None if old.partition("@")[0] == name else find_repin(self.history, id_, name)
+
+    def _find_edit_history(self, key: _EditsKey) -> tuple[EditHistory, HybridRubrics]:
+        if key not in self._edit_histories:
+            old, new = self.a.rulers[key[0]].located, self.b.rulers[key[1]].located
+            same = old.resolved.name == new.resolved.name
+            passed = journey(self.rulers, old, new) if same else repin(old, new, key[2])
+            self._edit_histories[key] = passed, HybridRubrics(passed.track)
+        return self._edit_histories[key]
+
+    def _has_other_output(self, id_: str) -> bool:
+        """Whether the outputs differ, or what they answered."""
+        a, b = self.a.rows[id_].output_digest, self.b.rows[id_].output_digest
+        return a != b or self.a.asked[id_].input != self.b.asked[id_].input
+
+    def _make_output_source(self) -> EditSource:
+        a, b = self.a.run.model, self.b.run.model
+        what = (
+            "the same model answered again"
+            if a == b
+            else "model and its settings, which stored outputs cannot separate"
+        )
+        return EditSource(None, Origin(None, a, b), message=what)
+
+    def _grade_variants(self, id_: str, plan: HybridRubrics, references: ReferenceHistory, *, sides: int) -> Table:
+        answers = [(side.rows[id_], side.asked[id_]) for side in (self.a, self.b)[:sides]]
+        table = {}
+        for state, reference in enumerate(references.states):
+            for side, (row, asked) in enumerate(answers):
+                results = self.grader.grade(plan.checks, mixed(reference, asked), row)
+                table[state, side] = results, [plan.outcome(result) for result in results]
+        return table
+
+    def _find_attribution(self, key: _EditsKey, plan: HybridRubrics, levels: Cell, table: Table) -> Attribution | None:
+        signature = (key, levels, tuple(outcome for _, outcomes in table.values() for outcome in outcomes))
+        if signature not in self._attributions:
+
+            def score(cell: Cell) -> Fraction | None:
+                edits, reference, output = cell
+                return plan.score(edits, *table[sum(reference), sum(output)])
+
+            self._attributions[signature] = attribute(levels, score)
+        return self._attributions[signature]
+
+
+def _count_steps(steps: Sequence[EditSource]) -> State:
+    return (len(steps),) if steps else ()
+
+
+def _group_sources(steps: Sequence[EditSource]) -> Sources:
+    return (tuple(steps),) if steps else ()

@@ -1,0 +1,250 @@
+"""The versions of one rubric as edits that can be made one without the other, and the hybrid rubrics in between; pure.
+
+A rubric falls into parts: each parameter of a check (of a list without order, each item), its weight, whether it is
+required, and how checks combine. Parts that differ between the first and the last version are edits; an edit has a step
+for every version that changed it. Any choice of steps gives a hybrid that can be graded: a check that comes or goes, or
+changes its kind, is one part and takes its weight and its gate along; a renamed check stays what it was; weights that
+were only rescaled did not change. The threshold of the rubric is no part, because no score depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from evalstore.audits.shapley import EXACT_PLAYERS, State
+from evalstore.documents import canonical
+from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
+
+# A check's id in one version -> its name along the way.
+Names = Mapping[str, str]
+OWN = frozenset({"id", "threshold", "negate"})  # what a check holds besides its parameters
+
+
+def names_along(versions: Sequence[Rubric]) -> Iterator[Names]:
+    """Yield for each version its checks' ids as the names that they keep along the way."""
+    before: Names = {check.id: check.id for check in versions[0].checks}
+    yield before
+    for old, new in pairwise(versions):
+        now = {after: before[earlier] for earlier, after in _match_checks(old.checks, new.checks)}
+        for check in new.checks:
+            if check.id not in now:
+                now[check.id] = _make_fresh_name(check.id, {*before.values(), *now.values()})
+        yield now
+        before = now
+
+
+def content_of(check: Check) -> str:
+    """Return what a check demands as one text, whatever its id, title and layout."""
+    params = {key: value for key, value in check.params.items() if key not in OWN and not is_cosmetic(key)}
+    return canonical([check.kind, params, str(check.threshold), check.negate])
+
+
+def _match_checks(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[str, str]]:
+    """Yield the ids of the checks that are the same in both; ids that come from the order say less than the content."""
+    before, after = list(old), list(new)
+    for alike in _MATCHERS:
+        for check in tuple(before):
+            if (twin := next((other for other in after if alike(check, other)), None)) is not None:
+                before.remove(check)
+                after.remove(twin)
+                yield check.id, twin.id
+
+
+def _has_equal_content(old: Check, new: Check) -> bool:
+    return content_of(old) == content_of(new)
+
+
+def _has_same_id(old: Check, new: Check) -> bool:
+    return old.id == new.id
+
+
+_MATCHERS: tuple[Callable[[Check, Check], bool], ...] = (
+    lambda old, new: _has_same_id(old, new) and _has_equal_content(old, new),
+    lambda old, new: "id" not in old.params and "id" not in new.params and _has_equal_content(old, new),
+    _has_same_id,
+    _has_equal_content,
+)
+
+
+def _make_fresh_name(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name
+
+
+class RubricPart(NamedTuple):
+    """One part of a rubric; `area` is check, param, item, weight or required (of check `name`), or scoring."""
+
+    area: str
+    name: str
+    key: str = ""
+    item: str = ""
+
+
+Parts = Mapping[RubricPart, Any]
+SWAP = RubricPart("rubric", "")
+# Lists in which neither order nor repetition counts.
+SETS = frozenset({"values", "required_sections", "forbidden_patterns"})
+# Kinds whose parameters stand for each other, or whose mixes would have to be asked of judges: never taken apart.
+_WHOLE_KINDS = frozenset({"json_schema", "fact_match", "llm_judge", "composite"})
+_SCORING_KEYS = ("combine", "missing", "errors")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What changed and when: the parts before and after each step, and the numbers of those steps (from 0)."""
+
+    part: RubricPart
+    states: tuple[Parts, ...]
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RubricEdits:
+    """The way from one rubric to another: the parts that stay, the edits, and the checks' names by version."""
+
+    fixed: Parts
+    edits: tuple[Edit, ...]
+    names: tuple[Names, ...]
+
+    @property
+    def levels(self) -> State:
+        """How many steps each edit has."""
+        return tuple(len(edit.steps) for edit in self.edits)
+
+    def hybrid(self, state: State) -> Rubric:
+        """Return the rubric in which each edit has gone as far as `state` says; its checks go by their names."""
+        parts = dict(self.fixed)
+        for edit, level in zip(self.edits, state, strict=True):
+            parts |= edit.states[level]
+        held = [part.name for part, value in parts.items() if part.area == "check" and value is not None]
+        return Rubric("", "", tuple(_join_check(name, parts) for name in held), _join_scoring(parts, held))
+
+
+def track(versions: Sequence[Rubric]) -> RubricEdits:
+    """Return the way through the versions of one rubric, the first and the last included.
+
+    Checks are taken apart as long as that leaves few enough edits for exact shares; else each check is one part.
+    """
+    names = tuple(names_along(versions))
+    fine = _build_edits(versions, names, _find_separable_checks(versions, names))
+    return fine if len(fine.edits) <= EXACT_PLAYERS else _build_edits(versions, names, frozenset())
+
+
+def swap(old: Rubric, new: Rubric) -> RubricEdits:
+    """Return the way from one rubric to another one with nothing in between: a single edit."""
+    names = tuple({check.id: check.id for check in rubric.checks} for rubric in (old, new))
+    before, after = _list_version_parts((old, new), names, frozenset())
+    gone = {part: None for part in before if part not in after}
+    return RubricEdits({}, (Edit(SWAP, (before, {**gone, **after}), (0,)),), names)
+
+
+def _build_edits(versions: Sequence[Rubric], names: tuple[Names, ...], apart: frozenset[str]) -> RubricEdits:
+    rows = _list_version_parts(versions, names, apart)
+    columns = {part: _fill_gaps(part, [row.get(part) for row in rows]) for row in rows for part in row}
+    changed = {part: values for part, values in columns.items() if values[0] != values[-1]}
+    fixed = {part: values[-1] for part, values in columns.items() if part not in changed}
+    return RubricEdits(fixed, tuple(_build_edit(part, values) for part, values in sorted(changed.items())), names)
+
+
+def _build_edit(part: RubricPart, values: Sequence[Any]) -> Edit:
+    steps = tuple(step for step, (old, new) in enumerate(pairwise(values)) if old != new)
+    return Edit(part, ({part: values[0]}, *({part: values[step + 1]} for step in steps)), steps)
+
+
+def _find_separable_checks(versions: Sequence[Rubric], names: Sequence[Names]) -> frozenset[str]:
+    """Return the names of the checks that every version has, with one kind that can be taken apart."""
+    kinds = [
+        {(named[check.id], check.kind) for check in version.checks if check.kind not in _WHOLE_KINDS}
+        for version, named in zip(versions, names, strict=True)
+    ]
+    return frozenset(name for name, _ in set.intersection(*kinds))
+
+
+def _list_version_parts(
+    versions: Sequence[Rubric], names: Sequence[Names], apart: frozenset[str]
+) -> list[dict[RubricPart, Any]]:
+    weights = _list_weights(versions, names)
+    return [
+        {**_split_rubric(version, named, apart), **own}
+        for version, named, own in zip(versions, names, weights, strict=True)
+    ]
+
+
+def _split_rubric(rubric: Rubric, names: Names, apart: frozenset[str]) -> dict[RubricPart, Any]:
+    parts: dict[RubricPart, Any] = {RubricPart("scoring", key): getattr(rubric.scoring, key) for key in _SCORING_KEYS}
+    for check in rubric.checks:
+        name = names[check.id]
+        bare = {key: value for key, value in check.params.items() if key not in OWN and not is_cosmetic(key)}
+        parts[RubricPart("required", name)] = check.id in rubric.scoring.required
+        parts[RubricPart("check", name)] = check.kind if name in apart else replace(check, id=name, params=bare)
+        if name in apart:
+            parts |= {RubricPart("param", name, key): getattr(check, key) for key in ("threshold", "negate")}
+            parts |= {part: value for key, param in bare.items() for part, value in _split_param(name, key, param)}
+    return parts
+
+
+def _split_param(name: str, key: str, value: Any) -> list[tuple[RubricPart, Any]]:
+    if key in SETS:
+        return [(RubricPart("param", name, key), ()), *((RubricPart("item", name, key, item), True) for item in value)]
+    return [(RubricPart("param", name, key), value)]
+
+
+def _join_check(name: str, parts: Parts) -> Check:
+    """Put a check together again from what `_split_rubric` made of it."""
+    kind = parts[RubricPart("check", name)]
+    if isinstance(kind, Check):
+        return kind
+    own = {part.key: value for part, value in parts.items() if part.area == "param" and part.name == name}
+    threshold, negate = own.pop("threshold"), own.pop("negate")
+    params = {key: value for key, value in own.items() if value is not None and key not in SETS}
+    for key in SETS & own.keys():
+        params[key] = [part.item for part, held in parts.items() if held and part[:3] == ("item", name, key)]
+    return Check(name, kind, {"kind": kind, **params}, threshold, negate)
+
+
+def _join_scoring(parts: Parts, held: Sequence[str]) -> Scoring:
+    # A gate or a weight of a check that is not there is void.
+    return Scoring(
+        combine=Combine(parts[RubricPart("scoring", "combine")]),
+        weights={name: parts[RubricPart("weight", name)] for name in held},
+        required=frozenset(name for name in held if parts[RubricPart("required", name)]),
+        missing=parts[RubricPart("scoring", "missing")],
+        errors=parts[RubricPart("scoring", "errors")],
+    )
+
+
+def _list_weights(versions: Sequence[Rubric], names: Sequence[Names]) -> list[dict[RubricPart, Fraction]]:
+    """Return each version's weights, on the scale of the version before where they are its multiple."""
+    rows: list[dict[RubricPart, Fraction]] = []
+    for version, named in zip(versions, names, strict=True):
+        row = {RubricPart("weight", name): version.scoring.weights.get(id_, Fraction(1)) for id_, name in named.items()}
+        factor = _find_common_factor(rows[-1], row) if rows else Fraction(1)
+        rows.append({part: weight / factor for part, weight in row.items()})
+    return rows
+
+
+def _find_common_factor(old: Mapping[RubricPart, Fraction], new: Mapping[RubricPart, Fraction]) -> Fraction:
+    """Return the factor that takes the weights of the checks in both versions to the new ones; 1 when there is none."""
+    both = [(old[part], new[part]) for part in old.keys() & new.keys()]
+    factors = {after / before for before, after in both if before}
+    if len(factors) != 1 or any(bool(before) != bool(after) for before, after in both):
+        return Fraction(1)
+    return factors.pop()
+
+
+def _fill_gaps(part: RubricPart, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a part's values by version; the weight and the gate of an absent check are what they were or will be."""
+    if part.area == "param" and part.key in SETS:
+        return ((),) * len(values)  # its items say what changed
+    if part.area not in {"weight", "required"} or None not in values:
+        return tuple(values)
+    filled = list(values)
+    for index in range(1, len(filled)):
+        filled[index] = filled[index - 1] if filled[index] is None else filled[index]
+    first = next(value for value in filled if value is not None)
+    return tuple(first if value is None else value for value in filled)

@@ -1,0 +1,225 @@
+"""One side of a change at work on the rows of a run: what it was recorded with, but for the artifact that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+
+from evalstore.audits.grader import Grader, RunArtifactLoader, model_of
+from evalstore.audits.stored_run import QuestionVersion, StoredRun, asked_of, read_stored, with_contents
+from evalstore.audits.version_path import VersionFinder
+from evalstore.checks import combine_results
+from evalstore.diff import MovedOutput, RunMeasurement
+from evalstore.errors import EvalstoreError, Place, RefError, SchemaError
+from evalstore.judging import Judges, JudgeSession, open_session
+from evalstore.model import (
+    MALFORMED_ERRORS,
+    Artifact,
+    Check,
+    CheckResult,
+    Kind,
+    Question,
+    RubricResult,
+    Scoring,
+    find_check_pins,
+    parse_ref,
+    find_pins,
+    rubric_of,
+)
+from evalstore.runs import GradedRow, Run
+from evalstore.runs.lines import read_objects
+from evalstore.store import ArtifactStore
+
+_EXAMPLES = 5
+_RULE_OF_THREE = 3  # none of n moved: with 95 % confidence no larger share than 3/n does
+
+
+def measure(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactStore) -> RunMeasurement:
+    """Return how many outputs of a run that the change can reach get another score or verdict, and the mean shift.
+
+    Judges answer from the replies that the repository keeps, else as the run recorded it, where the judge is the same;
+    an output that lacks an answer is unscored. Raises `RefusedError` for a run that cannot be graded again here.
+    """
+    with open_session(Judges(), store.git.find_common_directory) as panel:
+        rulers = VersionFinder(store)
+        stored = read_stored(run, rulers)
+        pair = [SideReplay.of(side, stored, rulers, panel) for side in (old, new)]
+        found = [
+            (row, *_grade_both(row, *pair)) for row in stored.rows.values() if any(one.reaches(row) for one in pair)
+        ]
+    return _sum_impact(stored.run, found)
+
+
+def _grade_both(row: GradedRow, old: SideReplay, new: SideReplay) -> tuple[RubricResult | None, RubricResult | None]:
+    known: dict[str, CheckResult] = {}
+    before, after = old.asked.get(row.id), new.asked.get(row.id)
+    if before is None or after is None or before.input != after.input:
+        return None, None  # the output answers another question
+    first = old.grade(row, known)
+    return first, new.grade(row, known if before.reference == after.reference else {})
+
+
+def _sum_impact(
+    run: Run, found: Iterable[tuple[GradedRow, RubricResult | None, RubricResult | None]]
+) -> RunMeasurement:
+    rows = list(found)
+    pairs = [(row, old, new) for row, old, new in rows if old and new and (old.score, new.score) != (None, None)]
+    moved = [(row, old, new) for row, old, new in pairs if (old.score, old.verdict) != (new.score, new.verdict)]
+    shifts = [new.score - old.score for _, old, new in pairs if old.score is not None and new.score is not None]
+    return RunMeasurement(
+        run=str(run.path),
+        outputs=len(rows),
+        moved=len(moved),
+        verdict_moved=sum(old.verdict is not new.verdict for _, old, new in moved),
+        unscored=len(rows) - len(pairs),
+        mean_shift=sum(shifts, Fraction(0)) / len(shifts) if shifts else None,
+        bound=min(Fraction(_RULE_OF_THREE, len(pairs)), Fraction(1)) if pairs and not moved else None,
+        examples=tuple(_list_examples(run, moved[:_EXAMPLES])),
+    )
+
+
+def _list_examples(run: Run, moved: list[tuple[GradedRow, RubricResult, RubricResult]]) -> Iterator[MovedOutput]:
+    lines = _find_lines(run, {row.id for row, _, _ in moved})
+    for row, old, new in moved:
+        place = Place(str(run.samples), lines.get(row.id))
+        yield MovedOutput(row.id, place, old.score, new.score, old.verdict, new.verdict)
+
+
+def _find_lines(run: Run, ids: set[str]) -> dict[str, int]:
+    """Return the lines of rows by id; a run that holds its rows in itself has none."""
+    if not ids or run.samples == run.path:
+        return {}
+    return {row["sample_id"]: line for line, row in read_objects(run.samples) if row.get("sample_id") in ids}
+
+
+Load = Callable[[str], Artifact]
+# How the checks of a rubric are combined, and the checks, each with its content as one text.
+_GradingRule = tuple[Scoring, tuple[tuple[Check, str], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSide:
+    """One side of a change: the artifact, how what it refers to is loaded, and a dataset's questions."""
+
+    artifact: Artifact
+    load: Load
+    questions: Callable[[], Iterable[Question]] = tuple
+
+    @property
+    def name(self) -> str:
+        """`<kind>/<id>`."""
+        return self.artifact.name
+
+
+@dataclass(slots=True)
+class SideReplay:
+    """One side, ready to grade the rows of a run; rubrics are read once."""
+
+    side: ChangeSide
+    stored: StoredRun
+    grader: Grader
+    asked: Mapping[str, QuestionVersion]
+    _parsed_rubrics: dict[str, _GradingRule] = field(default_factory=dict)
+    _affected_rubrics: dict[str, bool] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, side: ChangeSide, stored: StoredRun, rulers: VersionFinder, panel: JudgeSession) -> SideReplay:
+        """Set one side up."""
+        recorded = (*stored.run.judges, *stored.run.rubrics)
+        load = _build_loader(side, RunArtifactLoader(rulers, recorded))
+        grader = Grader(load, panel, model_of(stored.run, stored.run), strict=rulers.store.strict)
+        is_dataset = side.artifact.kind is Kind.DATASET
+        asked = {one.id: asked_of(one) for one in side.questions() if one.id in stored.rows} if is_dataset else None
+        bench = cls(side, stored, grader, stored.asked if asked is None else asked)
+        same = {one.digest for one in recorded if parse_ref(one.ref).name == side.name} == {side.artifact.digest}
+        grader.learn(stored if same else bench.unreached())
+        return bench
+
+    def unreached(self) -> StoredRun:
+        """Return the run without the checks that grade otherwise now: what it recorded of those is no answer."""
+        rulers = {
+            ref: replace(ruler, checks=tuple(one for one in ruler.checks if not self._refers_to_subject(one[0])))
+            for ref, ruler in self.stored.rulers.items()
+        }
+        return replace(self.stored, rulers=rulers)
+
+    def reaches(self, row: GradedRow) -> bool:
+        """Whether the changed artifact has a say in the score of a row."""
+        if self.side.artifact.kind is Kind.DATASET:
+            return self.stored.dataset.resolved.name == self.side.name
+        if row.rubric not in self._affected_rubrics:
+            own = row.rubric.partition("@")[0] == self.side.name
+            ruler = self.stored.rulers.get(row.rubric)
+            self._affected_rubrics[row.rubric] = own or any(
+                self._refers_to_subject(check) for check, _ in (ruler.checks if ruler else ())
+            )
+        return self._affected_rubrics[row.rubric]
+
+    def grade(self, row: GradedRow, known: dict[str, CheckResult]) -> RubricResult | None:
+        """Return the result of a row, or None where something is missing; `known` are results of checks by content."""
+        asked, before = self.asked.get(row.id), self.grader.unanswered
+        try:
+            graded_by = self._find_grading(row, asked) if asked else None
+            if asked is None or graded_by is None:
+                return None
+            scoring, checks = graded_by
+            fresh = [(check, content) for check, content in checks if content not in known]
+            results = self.grader.grade(fresh, asked, row)
+        except RefError:  # what is referred to is not there (yet)
+            return None
+        found = {content: result for (_, content), result in zip(fresh, results, strict=True)}
+        known |= {content: found[content] for check, content in fresh if not any(find_check_pins((), check.params))}
+        if self.grader.unanswered > before:
+            return None
+        by_content = {**known, **found}
+        return combine_results(scoring, [by_content[content]._replace(id=check.id) for check, content in checks])
+
+    def _find_grading(self, row: GradedRow, asked: QuestionVersion) -> _GradingRule | None:
+        """Return what grades a row on this side: the changed rubric, what its question names now, else as recorded."""
+        if row.rubric.partition("@")[0] == self.side.name:
+            return self._parse_rubric(self.side.name, self.side.artifact)
+        if self.side.artifact.kind is Kind.DATASET and asked.question.rubric_ref != row.rubric:
+            ref = asked.question.rubric_ref
+            return self._parse_rubric(ref, self.grader.load(ref)) if ref else None
+        ruler = self.stored.rulers.get(row.rubric)
+        return (ruler.rubric.scoring, ruler.checks) if ruler else None
+
+    def _parse_rubric(self, key: str, artifact: Artifact) -> _GradingRule:
+        if key not in self._parsed_rubrics:
+            try:
+                rubric = rubric_of(artifact.value)
+            except MALFORMED_ERRORS as error:
+                raise SchemaError(
+                    f"{key} cannot grade anything: {type(error).__name__}: {error}", hint="evalstore validate says why"
+                ) from None
+            self._parsed_rubrics[key] = rubric.scoring, with_contents(rubric)
+        return self._parsed_rubrics[key]
+
+    def _refers_to_subject(self, check: Check) -> bool:
+        """Whether a check refers to the changed artifact, or to a rubric that does."""
+        return any(self._leads_to_subject(text, inner=True) for _, text in find_check_pins((), check.params))
+
+    def _leads_to_subject(self, text: str, *, inner: bool = False) -> bool:
+        try:
+            ref = parse_ref(text)
+            if ref.name == self.side.name or not inner or ref.kind is not Kind.RUBRIC:
+                return ref.name == self.side.name
+            return any(self._leads_to_subject(pin) for _, pin in find_pins(Kind.RUBRIC, self.grader.load(text).value))
+        except EvalstoreError:
+            return False  # what cannot be found leads nowhere
+
+
+def _build_loader(side: ChangeSide, recorded: Load) -> Load:
+    """Return how a side's checks are given what they refer to: the side itself, else as the run recorded it."""
+
+    def load(text: str) -> Artifact:
+        if parse_ref(text).name == side.name:
+            return side.artifact
+        try:
+            return recorded(text)
+        except RefError:
+            return side.load(text)
+
+    return load

@@ -1,0 +1,167 @@
+"""A stored run as it can be graded again: its rows, its questions, and its rulers as they are in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from evalstore.audits.rubric_edits import content_of
+from evalstore.audits.values import EditSource, Origin
+from evalstore.audits.version_path import ArtifactVersion, VersionFinder
+from evalstore.errors import RefusedError
+from evalstore.model import INPUT_KEYS, Check, Question, Rubric, rubric_of
+from evalstore.runs import GradedRow, Run, read_rows, read_run
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionVersion:
+    """A question as one run asked it, and the digests of its two parts."""
+
+    question: Question
+    input: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRubric:
+    """A rubric of a run: where it is in the store, read once, and its checks with their contents."""
+
+    located: ArtifactVersion
+    rubric: Rubric
+    checks: tuple[tuple[Check, str], ...]
+
+    @classmethod
+    def of(cls, located: ArtifactVersion) -> RunRubric:
+        """Read a located rubric."""
+        rubric = rubric_of(located.resolved.artifact.value)
+        return cls(located, rubric, with_contents(rubric))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """One run, ready to be graded again: its rows by id, its questions, and its rulers as they are in the store."""
+
+    run: Run
+    rows: Mapping[str, GradedRow]
+    dataset: ArtifactVersion
+    rulers: Mapping[str, RunRubric]
+    asked: Mapping[str, QuestionVersion]
+
+
+def read_stored(run: Run | Path | str, rulers: VersionFinder) -> StoredRun:
+    """Read a run and find its rulers; raises `RefusedError` with what is missing when it cannot be graded again."""
+    run = run if isinstance(run, Run) else read_run(Path(run))
+    if run.dataset is None:
+        raise RefusedError(
+            f"{run.path} names no dataset version, so its rulers cannot be found",
+            hint=f"score its outputs here first: evalstore score DATASET {run.path}",
+        )
+    rows = _index_rows(run)
+    dataset = rulers.locate(run.dataset)
+    return StoredRun(
+        run=run,
+        rows=rows,
+        dataset=dataset,
+        rulers={pinned.ref: RunRubric.of(rulers.locate(pinned)) for pinned in run.rubrics},
+        asked={q.id: asked_of(q) for q in rulers.store.read_questions(dataset.resolved) if q.id in rows},
+    )
+
+
+def with_contents(rubric: Rubric) -> tuple[tuple[Check, str], ...]:
+    """Return the checks of a rubric, each with its content as one text."""
+    return tuple((check, content_of(check)) for check in rubric.checks)
+
+
+def asked_of(question: Question) -> QuestionVersion:
+    """Return a question with the digests of what the model saw and of what graders read besides."""
+    return QuestionVersion(question, question.input_digest, question.reference_digest)
+
+
+def mixed(reference: QuestionVersion, input_: QuestionVersion) -> QuestionVersion:
+    """Return the question with the reference of one version and the input of another."""
+    if reference.input == input_.input:
+        return reference
+    kept = {key: value for key, value in reference.question.row.items() if key not in INPUT_KEYS}
+    seen = {key: input_.question.row[key] for key in INPUT_KEYS if key in input_.question.row}
+    question = Question(reference.question.id, input_.question.input, {**kept, **seen})
+    return QuestionVersion(question, input_.input, reference.reference)
+
+
+def _index_rows(run: Run) -> dict[str, GradedRow]:
+    rows: dict[str, GradedRow] = {}
+    for row in read_rows(run):
+        if row.id in rows:
+            raise RefusedError(
+                f"{run.samples} holds the question {row.id} twice", hint="audit one answer to a question"
+            )
+        rows[row.id] = row
+    if not any(row.score is not None for row in rows.values()):
+        raise RefusedError(f"{run.samples} holds no scored output, so there is nothing to explain")
+    return rows
+
+
+_REFERENCE_RULE = "question-reference-changed"
+_REFERENCE_MESSAGE = "graders read other expected answers"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionHistory:
+    """Questions that changed, version by version (None where a version lacks one), and the origin of each step."""
+
+    versions: Mapping[str, Sequence[QuestionVersion | None]]
+    origins: Sequence[Origin] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceHistory:
+    """One question's reference before and after each step that changed it, and where the steps came from."""
+
+    states: tuple[QuestionVersion, ...]
+    sources: tuple[EditSource, ...] = ()
+
+
+def read_history(a: StoredRun, b: StoredRun, ids: Sequence[str], rulers: VersionFinder) -> QuestionHistory:
+    """Read the datasets between two runs for those of `ids` that have another reference or another rubric."""
+    changed = {id_ for id_ in ids if a.asked[id_].reference != b.asked[id_].reference or _has_other_rubric(a, b, id_)}
+    if not changed:
+        return QuestionHistory({})
+    way = rulers.way(a.dataset, b.dataset)
+    between = [
+        {question.id: asked_of(question) for question in rulers.store.read_questions(version.resolved)}
+        for version in way.versions[1:-1]
+    ]
+    versions: list[Mapping[str, QuestionVersion]] = [a.asked, *between, b.asked]
+    return QuestionHistory({id_: [asked.get(id_) for asked in versions] for id_ in changed}, way.origins)
+
+
+def references_of(history: QuestionHistory, asked: QuestionVersion) -> ReferenceHistory:
+    """Return how the reference of one question changed; `asked` is the question of run A."""
+    states, sources = [asked], []
+    for step, now in enumerate(history.versions.get(asked.question.id, ())):
+        if now is not None and now.reference != states[-1].reference:
+            states.append(now)
+            sources.append(
+                EditSource(
+                    _REFERENCE_RULE, history.origins[step - 1], rules=(_REFERENCE_RULE,), message=_REFERENCE_MESSAGE
+                )
+            )
+    # There and back again is no change.
+    unchanged = states[0].reference == states[-1].reference
+    return ReferenceHistory((asked,)) if unchanged else ReferenceHistory(tuple(states), tuple(sources))
+
+
+def find_repin(history: QuestionHistory, id_: str, rubric: str) -> Origin | None:
+    """Return the step that last made `rubric` (a name without a pin) the one that grades a question."""
+    names = [None if asked is None else _read_rubric_name(asked) for asked in history.versions.get(id_, ())]
+    steps = (step for step, (old, new) in enumerate(pairwise(names)) if old != rubric == new)
+    return next((history.origins[step] for step in reversed([*steps])), None)
+
+
+def _has_other_rubric(a: StoredRun, b: StoredRun, id_: str) -> bool:
+    return a.rows[id_].rubric.partition("@")[0] != b.rows[id_].rubric.partition("@")[0]
+
+
+def _read_rubric_name(asked: QuestionVersion) -> str:
+    return (asked.question.rubric_ref or "").partition("@")[0]

@@ -1,0 +1,63 @@
+"""The audit in words: the one sentence that answers, and what may be said of each factor; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from evalstore.audits.values import Factor, FactorName
+from evalstore.statistics import Interval, detectable
+
+# An effect that is surely smaller than one point is called none.
+_NULL_MARGIN = 0.01
+_DIRECTION_PHRASES = {
+    FactorName.RUBRIC: ("a stricter rubric", "a looser rubric"),
+    FactorName.DATASET: ("changed references", "changed references"),
+    FactorName.OUTPUTS: ("worse outputs", "better outputs"),
+}
+_MIX_PHRASE = "other questions"
+_LOST_PHRASE = "what could not be reproduced"
+
+
+def points(share: Fraction | float) -> str:
+    """Write a share of the score in points of a hundred."""
+    text = f"{float(share) * 100:+.2f}"
+    return "0.00" if text in {"+0.00", "-0.00"} else text
+
+
+def sentence(delta: Fraction, factors: Sequence[Factor], mix: Fraction, lost: Fraction) -> str:
+    """Return the answer in one sentence: which way the score went, and what took and gave how much."""
+    parts = [(factor.share, _DIRECTION_PHRASES[factor.name][factor.share > 0]) for factor in factors if factor.share]
+    parts += [(share, word) for share, word in ((mix, _MIX_PHRASE), (lost, _LOST_PHRASE)) if share]
+    if not parts:
+        changed = any(factor.changed for factor in factors)
+        return f"The score did not move{', although something changed' if changed else ': nothing changed'}."
+    sign = -1 if delta < 0 else 1
+    parts.sort(key=lambda part: (part[0] * sign < 0, -abs(part[0])))
+    told = [f"{word} {'took' if share < 0 else 'gave'} {points(abs(share)).lstrip('+')}" for share, word in parts]
+    moved = f"{'fell' if delta < 0 else 'rose'} by {points(abs(delta)).lstrip('+')} points" if delta else "did not move"
+    return f"The score {moved}: {_join_phrases(told)}."
+
+
+def claim(name: FactorName, shares: Sequence[Fraction], changed: int, ci: Interval | None) -> str:
+    """Return what may be claimed of one factor's share; numbers are points of a hundred, of questions like these."""
+    if not changed:
+        return "unchanged"
+    if name is not FactorName.OUTPUTS:
+        return "exact on these questions"
+    if not any(shares):
+        return f"moved none; at most {min(1, 3 / len(shares)):.0%} would"  # the rule of three
+    if ci is None:
+        return "exact here, too few for more"
+    if ci[0] > 0 or ci[1] < 0:
+        return "significant"
+    reach = max(map(abs, ci))
+    if reach < _NULL_MARGIN:
+        return f"bounded null (below {reach * 100:.2f})"
+    return f"not resolvable (MDE {(detectable(shares) or reach) * 100:.1f})"
+
+
+def _join_phrases(parts: Sequence[str]) -> str:
+    if len(parts) < 3:  # noqa: PLR2004  # a list of two needs no comma
+        return " and ".join(parts)
+    return f"{', '.join(parts[:-1])}, and {parts[-1]}"

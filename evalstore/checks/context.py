@@ -1,0 +1,44 @@
+"""What a check may reach beyond its own words and the output: other artifacts, and the replies of judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalstore.errors import RefError
+from evalstore.model import Artifact, Grade, JudgeCall, JudgeReply, Kind, Sample
+
+# A check with everything that its parameters alone decide done once, before the first output.
+GradeFunction = Callable[[Sample], Grade]
+
+
+def _no_reply(call: JudgeCall) -> JudgeReply:  # noqa: ARG001  # every asker's door
+    return JudgeReply(problem="nobody was given to ask a judge")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckContext:
+    """How to load an artifact and to ask a judge; neither may change its answer while outputs are graded.
+
+    `load` raises `RefError` for what is not there (None: there is no store), `ask` answers a `Reply` with a `problem`
+    where there is none, `model` is what the run says of a judge's model where neither check nor judge does, and
+    `strict` takes no answer of an approximate engine.
+    """
+
+    load: Callable[[str], Artifact] | None = None
+    ask: Callable[[JudgeCall], JudgeReply] = _no_reply
+    model: Mapping[str, Any] = field(default_factory=dict)
+    strict: bool = False
+
+    def load_artifact(self, ref: str, kind: Kind) -> Artifact:
+        """Return the artifact of this kind that `ref` names, or raise `RefError`."""
+        if self.load is None:
+            raise RefError(f"{ref} cannot be read: no store was given")
+        found = self.load(ref)
+        if found.kind is not kind:
+            raise RefError(f"{ref} is a {found.kind}, not a {kind}")
+        return found
+
+
+NO_CONTEXT = CheckContext()

@@ -1,0 +1,178 @@
+"""One judge as a check asks it: its template and model made ready once, its prompts filled, its replies read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from evalstore.checks.context import CheckContext
+from evalstore.checks.reply import ParsedReply, read_reply
+from evalstore.checks.template import Template, compile_template, fill_template
+from evalstore.documents import canonical, digest
+from evalstore.errors import LimitError, SchemaError
+from evalstore.model import (
+    MALFORMED_ERRORS,
+    Grade,
+    Judge,
+    JudgeCall,
+    JudgeReply,
+    Kind,
+    Sample,
+    UnscoredReason,
+    format_decimal,
+    is_cosmetic,
+    read_judge,
+)
+from evalstore.text import make_excerpt
+
+# More questions than this about one output are no check but a bill.
+CALL_LIMIT = 1000
+# The variable of a template that holds the one fact that `fact_match` asks about.
+FACT_VARIABLE = "fact"
+_LISTED, _NAME_LIMIT = 200, 100
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedJudge:
+    """A judge ready to be asked; `name` says who it is in messages and calls, `model` is merged and in one spelling."""
+
+    name: str
+    judge: Judge
+    template: Template
+    model: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAnswer:
+    """One reply of a judge, and what it says."""
+
+    juror: PreparedJudge
+    reply: JudgeReply
+    answer: ParsedReply
+
+
+def prepare_judge(
+    ref: str, reach: CheckContext, *, model: Mapping[str, Any], given: Collection[str]
+) -> PreparedJudge | str:
+    """Return the judge that `ref` names, ready to be asked, or why it cannot be asked at all.
+
+    `model` is what the check says of it and wins field by field, `given` the variables that the check fills. Raises
+    `RefError` for a judge that is not there and `SchemaError` for a file that is none.
+    """
+    artifact = reach.load_artifact(ref, Kind.JUDGE)
+    judge = _read_judge(ref, artifact.value)
+    name = artifact.name_with_version
+    template = compile_template(judge.template)
+    if isinstance(template, str):
+        return f"the template of {name}: {make_excerpt(template)}"
+    known = {*BUILTIN_VARIABLES, *set(judge.variables).intersection(given)}
+    if unfilled := [read for read in template.names if read not in known]:
+        return f"nobody fills {{{{ {make_excerpt(unfilled[0])} }}}} of the template of {name}"
+    merged = _merge_models(reach.model, judge.model or {}, model)
+    if not merged.get("id"):
+        return (
+            f"no model is named for {name}: write `model: {{id: …}}` in the judge or the check, "
+            "or name the run's (--judge-model, EVALSTORE_JUDGE_MODEL)"
+        )
+    return PreparedJudge(name, judge, template, merged)
+
+
+def ask_judge(
+    juror: PreparedJudge, sample: Sample, variables: Mapping[str, str], reach: CheckContext, *, times: int = 1
+) -> Iterator[JudgeAnswer]:
+    """Ask a judge about one output and yield what it says, as often as `times`; a failure is an answer like any."""
+    try:
+        prompt = fill_template(juror.template, _fill_values(juror.template, sample, variables))
+        prompt.encode()
+    except (LimitError, UnicodeEncodeError) as error:
+        said = error.message if isinstance(error, LimitError) else "the prompt holds half a surrogate pair, no text"
+        yield JudgeAnswer(juror, JudgeReply(), ParsedReply(None, said))
+        return
+    for number in range(times):
+        reply = reach.ask(JudgeCall(juror.name, prompt, juror.model, number))
+        yield JudgeAnswer(juror, reply, read_reply(juror.judge, reply))
+
+
+def grade_answers(heard: Sequence[JudgeAnswer], combine: Callable[[list[Fraction]], Fraction]) -> Grade:
+    """Return what the replies come to, in their order; without a score in each, the check is unscored (error)."""
+    lost = [one for one in heard if one.answer.score is None]
+    texts = [one.reply.text for one in heard]
+    replies = digest(texts) if any(texts) else ""
+    if lost:
+        reason = f"{lost[0].juror.name}: {lost[0].answer.words}"
+        many = f"{len(lost)} of {len(heard)} replies give no score, the first: " if len(heard) > 1 else ""
+        return Grade(None, f"{many}{reason}", UnscoredReason.ERROR, _name_models(heard), replies)
+    score = combine([one.answer.score for one in heard if one.answer.score is not None])
+    return Grade(score, _describe_scores(heard), engine=_name_models(heard), replies=replies)
+
+
+def _read_judge(ref: str, value: Mapping[str, Any]) -> Judge:
+    try:
+        return read_judge(value)
+    except MALFORMED_ERRORS as misfit:
+        said = make_excerpt(str(misfit))
+        raise SchemaError(
+            f"{ref} is no judge: {said if isinstance(misfit, ValueError) else f'{type(misfit).__name__}: {said}'}",
+            hint="`evalstore validate` shows what is wrong in its file",
+        ) from None
+
+
+def _merge_models(*models: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge models, the last one first; a key with nothing under it says nothing."""
+    return {
+        key: _normalize_number(value)
+        for model in models
+        for key, value in model.items()
+        if value is not None and not is_cosmetic(key)
+    }
+
+
+def _normalize_number(value: Any) -> Any:
+    """Return a number in its one spelling, so that 0 and 0.0 ask the same question."""
+    if isinstance(value, float):
+        value = Decimal(str(value))
+    whole = isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value()
+    return int(value) if whole else value
+
+
+def _fill_values(template: Template, sample: Sample, variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the text of every name that the template reads; the output is the output, whatever the variables say."""
+    return {
+        name: _to_prompt_text(BUILTIN_VARIABLES[name](sample) if name in BUILTIN_VARIABLES else variables[name])
+        for name in template.names
+    }
+
+
+def _to_prompt_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else canonical(value)
+
+
+def _read_row_key(key: str) -> Callable[[Sample], Any]:
+    return lambda sample: sample.question.row.get(key) if sample.question else None
+
+
+# What the question and the output fill; every other name comes from the check's `variables`.
+BUILTIN_VARIABLES: Mapping[str, Callable[[Sample], Any]] = {
+    "input": lambda sample: sample.question.input if sample.question else None,
+    "output": lambda sample: sample.text,
+    "expected": _read_row_key("expected"),
+    "context": _read_row_key("context"),
+}
+
+
+def _name_models(heard: Sequence[JudgeAnswer]) -> str:
+    """Return the models that answered, as they name themselves, else as they were asked for."""
+    answered = [one for one in heard if not one.reply.problem and one.reply != JudgeReply()]
+    names = {make_excerpt(one.reply.served or str(one.juror.model["id"]), _NAME_LIMIT) for one in answered}
+    return ", ".join(sorted(names)) or "evalstore"
+
+
+def _describe_scores(heard: Sequence[JudgeAnswer]) -> str:
+    scores = ", ".join(f"{one.juror.name} {format_decimal(one.answer.score)}" for one in heard if one.answer.score is not None)
+    said = next((one.answer.words for one in heard if one.answer.words), "")
+    return make_excerpt(scores, _LISTED) + (f": {said}" if said else "")

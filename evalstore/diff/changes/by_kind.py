@@ -1,0 +1,123 @@
+"""Changes between two documents, by their kind; key by key where the kinds differ, or one side cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.changes.dataset import find_question_changes, read_question_set
+from evalstore.diff.changes.judge import find_judge_changes
+from evalstore.diff.changes.keys import find_extra_key_changes, find_key_changes
+from evalstore.diff.changes.rubric import find_rubric_changes
+from evalstore.diff.document import ComparedDocument
+from evalstore.diff.kinds import KINDS
+from evalstore.diff.pairing import pair_checks
+from evalstore.diff.plain_data import is_same, make_plain
+from evalstore.diff.references import ArtifactLoader
+from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
+from evalstore.model import Kind, is_cosmetic
+
+DatasetRows = tuple[Iterable[Mapping[str, Any]], Iterable[Mapping[str, Any]]]
+
+_RUBRIC_KEYS = frozenset({"id", "version", "checks", "scoring"})
+_DATASET_KEYS = frozenset({"id", "version", "questions", "rows", "defaults"})
+_SAME_PARAM = Proof("it is the default, or another spelling of the same value")
+
+
+def find_changes(
+    sides: tuple[ComparedDocument, ComparedDocument],
+    rows: DatasetRows | None,
+    renames: Mapping[str, str],
+    load: ArtifactLoader | None,
+) -> Iterator[Change]:
+    """Yield the edits between two sides; `rows` are those of datasets that keep them in a file beside them."""
+    old, new = (side.value for side in sides)
+    kinds = {side.kind for side in sides}
+    if kinds == {Kind.RUBRIC}:
+        return _find_rubric_edits(old, new, load)
+    if kinds == {Kind.JUDGE}:
+        return find_judge_changes(old, new)
+    if kinds == {Kind.DATASET}:
+        return _find_dataset_edits(sides, rows, renames)
+    return _find_plain_edits(old, new)
+
+
+def _find_rubric_edits(old: dict[str, Any], new: dict[str, Any], load: ArtifactLoader | None) -> Iterator[Change]:
+    before, after = read_rubric(old), read_rubric(new)
+    if before is None or after is None:
+        yield from _find_plain_edits(old, new)
+        return
+    if not is_same(old.get("id"), new.get("id")):
+        yield Change("rubric-id-changed", old.get("id"), new.get("id"), ("id",), ("id",))
+    yield from find_extra_key_changes(old, new, known=_RUBRIC_KEYS)
+    yield from find_rubric_changes(before, after, load)
+    yield from _find_spelling_changes(old, new, (before, after))
+
+
+def _find_dataset_edits(
+    sides: tuple[ComparedDocument, ComparedDocument], rows: DatasetRows | None, renames: Mapping[str, str]
+) -> Iterator[Change]:
+    old, new = (_insert_rows(side.value, rows and rows[index]) for index, side in enumerate(sides))
+    before, after = read_question_set(old), read_question_set(new)
+    if before is None or after is None:
+        yield from _find_plain_edits(old, new)
+        return
+    undivided = {"id"} if rows else {"id", "rows"}
+    for key, mine, theirs in find_key_changes(old, new):
+        if key in undivided:
+            yield Change("unclassified-change", mine, theirs, (key,), (key,), name=key)
+    yield from find_extra_key_changes(old, new, known=_DATASET_KEYS)
+    yield from find_question_changes(before, after, renames)
+
+
+def _insert_rows(value: dict[str, Any], rows: Iterable[Mapping[str, Any]] | None) -> dict[str, Any]:
+    """Return a dataset with its rows where it names their file."""
+    return value if rows is None or "rows" not in value else value | {"rows": [make_plain(row) for row in rows]}
+
+
+def _find_plain_edits(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
+    for key, before, after in find_key_changes(old, new):
+        if key != "version":
+            rule = "metadata-changed" if is_cosmetic(key) else "unclassified-change"
+            yield Change(rule, before, after, (key,), (key,), name=key)
+
+
+def find_spelling_change(sides: tuple[ComparedDocument, ComparedDocument]) -> Iterator[Change]:
+    """Yield the edit that is left where no other is: another digest under one version would be a second ruler."""
+    old, new = (side.content for side in sides)
+    if not is_same(old, new):
+        yield Change("spelling-changed", old, new, (), ())
+
+
+def _find_spelling_changes(
+    old: Mapping[str, Any], new: Mapping[str, Any], states: tuple[RubricState, RubricState]
+) -> Iterator[Change]:
+    """Yield the parameters of checks that differ as written only; the digest differs, so each is a patch."""
+    before = {check.token: check for check in states[0].checks}
+    for goal in pair_checks(*states).checks:
+        check = before.get(goal.token)
+        if check is not None and check.kind == goal.kind:
+            yield from _find_check_spelling(
+                check, goal, written=(old["checks"][check.index], new["checks"][goal.index])
+            )
+
+
+def _find_check_spelling(
+    check: CheckState, goal: CheckState, *, written: tuple[Mapping[str, Any], Mapping[str, Any]]
+) -> Iterator[Change]:
+    mine, theirs = written
+    for name, value in check.params.items():
+        rule = KINDS[goal.kind].params[name].rule
+        alike = (name in mine) is (name in theirs) and is_same(mine.get(name), theirs.get(name))
+        if rule and not alike and is_same(value, goal.params[name]):
+            yield Change(
+                rule,
+                mine.get(name),
+                theirs.get(name),
+                ("checks", check.index, name),
+                ("checks", goal.index, name),
+                name=name,
+                words={"check": goal.id, "came": "has another spelling of"},
+                proof=_SAME_PARAM,
+            )

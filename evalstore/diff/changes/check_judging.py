@@ -1,0 +1,292 @@
+"""Changes of who judges a check: one judge or several, their weights, and how their scores become one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import eq
+from typing import Any, NamedTuple
+
+from evalstore.checks.jury import WEIGHTED_AGGREGATES
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.changes.edit_script import EditScript, Paths, set_param, with_param
+from evalstore.diff.changes.keys import find_key_changes
+from evalstore.diff.deciders.judges import names_of, unread
+from evalstore.diff.deciders.juries import ALONE, panel_of, voice
+from evalstore.diff.pairing import pair_items
+from evalstore.diff.plain_data import is_same
+from evalstore.diff.references import ArtifactLoader, is_pinned
+from evalstore.diff.rubric_state import CheckState
+from evalstore.errors import EvalstoreError
+from evalstore.model import is_cosmetic, parse_ref
+
+Edits = Iterator[Change]
+_SINGLE, _JURY = "judge_prompt_ref", "jury"
+_MEMBER_KEYS, _JURY_KEYS = frozenset({_SINGLE, "weight"}), frozenset({"members", "aggregate"})
+# Larger juries are not compared one by one.
+_MEMBER_LIMIT = 100
+_SAME_JUDGES = {"asks": "asks the same judges, written otherwise"}
+
+Member = Mapping[str, Any]
+
+
+class _PlacedMember(NamedTuple):
+    """One member as it is now, with its place in the old jury and in the new one."""
+
+    entry: Member
+    old: int | None
+    new: int | None
+
+    @property
+    def ref(self) -> str:
+        return str(self.entry[_SINGLE])
+
+
+def find_jury_changes(script: EditScript, token: str) -> Edits:
+    """Yield the edits of who judges a check; one judge is a jury of one."""
+    check, goal = script.current[token], script.goal[token]
+    if all(is_same(check.params[name], goal.params[name]) for name in (_SINGLE, _JURY)):
+        return
+    panels = [panel_of(side.params) for side in (check, goal)]
+    if any(panel is None or len(panel.members) > _MEMBER_LIMIT for panel in panels):
+        old, new = ({name: side.params[name] for name in (_SINGLE, _JURY)} for side in (check, goal))
+        yield script.edit_check("unclassified-change", _JURY, _replace_judges(check, goal.params), old=old, new=new)
+    elif check.params[_JURY] is goal.params[_JURY] is None:
+        edited = with_param(check, _SINGLE, goal.params[_SINGLE])
+        yield script.edit_check(
+            "judge-ref-changed", _SINGLE, edited, old=check.params[_SINGLE], new=goal.params[_SINGLE]
+        )
+    else:
+        yield from _JuryEdits(script, check, goal).find_changes()
+
+
+@dataclass(slots=True)
+class _JuryEdits:
+    """The members on the way from one jury to another."""
+
+    script: EditScript
+    start: CheckState
+    goal: CheckState
+    members: tuple[_PlacedMember, ...] = ()
+    aggregate: str = ALONE
+
+    def find_changes(self) -> Edits:
+        old, new = _get_jury(self.start.params), _get_jury(self.goal.params)
+        pairs = _pair_members(_list_refs(old["members"]), _list_refs(new["members"]))
+        self.members = tuple(_PlacedMember(member, at, pairs.get(at)) for at, member in enumerate(old["members"]))
+        self.aggregate = old["aggregate"]
+        edits = [*self._move_references(new["members"]), *self._edit_notes(old, new), *self._change_members(new)]
+        # The same said otherwise: one judge is written as a jury of one, or back.
+        yield from edits or [self._edit_aggregate(new["aggregate"])]
+        self.script.adopt_check(_replace_judges(self.script.current[self.goal.token], self.goal.params))
+
+    def _move_references(self, goal_members: Sequence[Member]) -> Edits:
+        for place, member in enumerate(self.members):
+            if member.new is not None and member.ref != (ref := goal_members[member.new][_SINGLE]):
+                moved = member._replace(entry={**member.entry, _SINGLE: ref})
+                members = (*self.members[:place], moved, *self.members[place + 1 :])
+                yield self._edit_jury(
+                    "judge-ref-changed", members, old=member.ref, new=ref, at=self._locate_member(member, _SINGLE)
+                )
+
+    def _edit_notes(self, old: Member, new: Member) -> Edits:
+        token = self.goal.token
+        yield from self.script.edit_extra_keys(token, (old, new), at=((_JURY,), (_JURY,)), known=_JURY_KEYS)
+        for member in self.members:
+            if member.new is not None:
+                sides = (member.entry, new["members"][member.new])
+                yield from self.script.edit_extra_keys(token, sides, at=self._locate_member(member), known=_MEMBER_KEYS)
+
+    def _change_members(self, new: Member) -> Edits:
+        mine, theirs = sorted(member.ref for member in self.members), sorted(_list_refs(new["members"]))
+        final = tuple(_PlacedMember(member, None, at) for at, member in enumerate(new["members"]))
+        if mine != theirs and self._is_equivalent(final, new["aggregate"]):
+            yield self._edit_jury(
+                "jury-member-changed", final, new["aggregate"], old=mine, new=theirs, words=_SAME_JUDGES
+            )
+            return
+        # One judge says the same however it is joined, so the way changes where there are fewer.
+        if len(mine) < len(theirs):
+            yield from self._change_aggregation(new)
+        known = [member.new for member in self.members]
+        yield from self._add_members([member for member in final if member.new not in known])
+        yield from self._remove_members()
+        yield from self._change_aggregation(new)
+        yield from self._reorder_members()
+
+    def _change_aggregation(self, new: Member) -> Edits:
+        # Weights change where they are not read, if there is such a place.
+        if self.aggregate not in WEIGHTED_AGGREGATES:
+            yield from self._edit_weights(new["members"])
+        if self.aggregate != new["aggregate"] and not self._adopt_if_equivalent(self.members, new["aggregate"]):
+            yield self._edit_aggregate(new["aggregate"])
+        yield from self._edit_weights(new["members"])
+
+    def _edit_aggregate(self, aggregate: str) -> Change:
+        old, new = (
+            "no jury" if side.params[_JURY] is None else its
+            for side, its in self._pair_with_sides(self.aggregate, aggregate)
+        )
+        return self._edit_jury(
+            "jury-aggregation-changed", self.members, aggregate, old=old, new=new, at=self._locate_key("aggregate")
+        )
+
+    def _edit_weights(self, members: Sequence[Member]) -> Edits:
+        after = tuple(
+            member
+            if member.new is None
+            else member._replace(entry={**member.entry, "weight": members[member.new]["weight"]})
+            for member in self.members
+        )
+        moved = [pair for pair in zip(self.members, after, strict=True) if pair[0] != pair[1]]
+        if moved and not self._adopt_if_equivalent(after, self.aggregate):
+            old, new = ({member.ref: member.entry["weight"] for member in side} for side in zip(*moved, strict=True))
+            at = self._locate_member(moved[0][0], "weight") if len(moved) == 1 else self._locate_key("members")
+            yield self._edit_jury("jury-weight-changed", after, old=old, new=new, at=at)
+
+    def _add_members(self, members: list[_PlacedMember]) -> Edits:
+        # What comes is there before what goes, so that there is always somebody to ask.
+        for member in members:
+            at = (None, self._locate_member(member)[1])
+            yield self._edit_jury(
+                "jury-member-changed",
+                (*self.members, member),
+                new=dict(member.entry),
+                at=at,
+                words=_describe_member(member),
+            )
+
+    def _remove_members(self) -> Edits:
+        for member in self.members:
+            if member.new is None:
+                left = tuple(other for other in self.members if other is not member)
+                at = (self._locate_member(member)[0], None)
+                yield self._edit_jury(
+                    "jury-member-changed", left, old=dict(member.entry), at=at, words=_describe_member(member)
+                )
+
+    def _reorder_members(self) -> Edits:
+        order = tuple(sorted(self.members, key=lambda member: member.new or 0))
+        old, new = ([member.ref for member in members if member.old is not None] for members in (self.members, order))
+        if old != new:
+            yield self._edit_jury(
+                "list-reordered", order, old=old, new=new, at=self._locate_key("members"), words={"where": "the jury"}
+            )
+
+    def _edit_jury(self, rule: str, members: tuple[_PlacedMember, ...], aggregate: str = "", **facts: Any) -> Change:
+        self.members, self.aggregate = members, aggregate or self.aggregate
+        edited = _replace_judges(self.script.current[self.goal.token], _build_params(members, self.aggregate))
+        return self.script.edit_check(rule, _JURY, edited, **{"at": self._locate_key("members"), **facts})
+
+    def _is_equivalent(self, members: tuple[_PlacedMember, ...], aggregate: str) -> bool:
+        here = self.script.current[self.goal.token].params
+        before, after = (
+            panel_of({**here, **_build_params(*side)})
+            for side in ((self.members, self.aggregate), (members, aggregate))
+        )
+        return bool(before and after and (said := voice(before)) and said == voice(after))
+
+    def _adopt_if_equivalent(self, members: tuple[_PlacedMember, ...], aggregate: str) -> bool:
+        """Settle what makes no difference to one judge, where one side has no jury to write it in."""
+        written = self.start.params[_JURY] is not None and self.goal.params[_JURY] is not None
+        if written or not self._is_equivalent(members, aggregate):
+            return False
+        self.members, self.aggregate = members, aggregate
+        self.script.adopt_check(
+            _replace_judges(self.script.current[self.goal.token], _build_params(members, aggregate))
+        )
+        return True
+
+    def _pair_with_sides(self, *values: Any) -> Iterator[tuple[CheckState, Any]]:
+        return zip((self.start, self.goal), values, strict=True)
+
+    def _locate_member(self, member: _PlacedMember, *path: str) -> Paths:
+        old, new = (
+            (_SINGLE,) if side.params[_JURY] is None else (_JURY, "members", index or 0, *path)
+            for side, index in self._pair_with_sides(member.old, member.new)
+        )
+        return old, new
+
+    def _locate_key(self, key: str) -> Paths:
+        old, new = ((_SINGLE,) if side.params[_JURY] is None else (_JURY, key) for side in (self.start, self.goal))
+        return old, new
+
+
+def _replace_judges(check: CheckState, params: Mapping[str, Any]) -> CheckState:
+    return replace(check, params={**check.params, _SINGLE: params[_SINGLE], _JURY: params[_JURY]})
+
+
+def _build_params(members: Sequence[_PlacedMember], aggregate: str) -> dict[str, Any]:
+    return {_SINGLE: None, _JURY: {"members": [dict(member.entry) for member in members], "aggregate": aggregate}}
+
+
+def _get_jury(params: Mapping[str, Any]) -> Member:
+    jury: Member | None = params[_JURY]
+    return jury or {"members": [{_SINGLE: params[_SINGLE], "weight": 1}], "aggregate": ALONE}
+
+
+def _list_refs(members: Sequence[Member]) -> list[str]:
+    return [member[_SINGLE] for member in members]
+
+
+def _describe_member(member: _PlacedMember) -> dict[str, str]:
+    return {"asks": f"{'no longer' if member.new is None else 'also'} asks {member.ref}"}
+
+
+def _pair_members(old: list[str], new: list[str]) -> dict[int, int]:
+    """Return which member is which: by reference, by judge, and the one that takes the place of another."""
+    found = pair_items(old, new, eq, _has_same_judge)
+    gone, come = (sorted({*range(len(side))} - {*known}) for side, known in ((old, found), (new, found.values())))
+    return {**found, gone[0]: come[0]} if len(gone) == len(come) == 1 else found
+
+
+def _has_same_judge(one: str, other: str) -> bool:
+    return one.partition("@")[0] == other.partition("@")[0]
+
+
+_SAMPLING_KEYS = frozenset({"temperature", "top_p", "max_tokens", "seed"})
+_UNREAD = Proof("no template of its judges reads it, so no text changes")
+
+
+def list_model_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, Any]]:
+    """Yield (rule, key, old, new) for every key that two models differ in; a key with nothing under it says nothing."""
+    set_keys = ({key: value for key, value in model.items() if value is not None} for model in (old, new))
+    for key, mine, theirs in find_key_changes(*set_keys):
+        rule = "judge-sampling-changed" if key in _SAMPLING_KEYS else "judge-model-changed"
+        yield "metadata-changed" if is_cosmetic(key) else rule, key, mine, theirs
+
+
+def find_model_changes(script: EditScript, token: str) -> Iterator[Change]:
+    """Yield the edits of what a check says of its judges' model, key by key."""
+    goal = script.goal[token].params["model"]
+    for rule, key, mine, theirs in list_model_edits(script.current[token].params["model"], goal):
+        yield _edit_entry(script, token, "model", (rule, key, mine, theirs))
+    script.adopt_check(set_param(script.current[token], "model", goal))
+
+
+def find_variable_changes(script: EditScript, token: str) -> Iterator[Change]:
+    """Yield the edits of the texts that a check gives its judges, one by one."""
+    check, goal = script.current[token], script.goal[token]
+    panel = panel_of(check.params)
+    read = [_read_template_names(ref, script.load) for ref in panel.said] if panel else [None]
+    for name, mine, theirs in find_key_changes(check.params["variables"], goal.params["variables"]):
+        change = _edit_entry(script, token, "variables", ("check-variables-changed", name, mine, theirs))
+        yield replace(change, proof=_UNREAD) if all(unread(name, names) for names in read) else change
+
+
+def _edit_entry(script: EditScript, token: str, param: str, facts: tuple[str, str, Any, Any]) -> Change:
+    rule, key, mine, theirs = facts
+    check = script.current[token]
+    others = {name: item for name, item in check.params[param].items() if name != key}
+    edited = set_param(check, param, others if theirs is None else {**others, key: theirs})
+    at = (None if mine is None else (param, key), None if theirs is None else (param, key))
+    return script.edit_check(rule, f"{param}/{key}", edited, old=mine, new=theirs, at=at, words={"variable": key})
+
+
+def _read_template_names(ref: str, load: ArtifactLoader | None) -> tuple[str, ...] | None:
+    """Return what the template of the judge that a pin names reads; None where that is not known for good."""
+    try:
+        found = load(ref).value if load and is_pinned(parse_ref(ref)) else {}
+    except EvalstoreError:
+        return None
+    return names_of(found.get("template"))

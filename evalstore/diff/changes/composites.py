@@ -1,0 +1,116 @@
+"""A composite taken apart: the checks of its rubric stand where it stood; the one edit that another file explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.deciders.inlining import same_score
+from evalstore.diff.pairing import canonicalise_demand
+from evalstore.diff.plain_data import is_same, make_plain
+from evalstore.diff.references import ArtifactLoader, is_pinned
+from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
+from evalstore.documents import canonical
+from evalstore.errors import EvalstoreError
+from evalstore.model import Combine, is_cosmetic, parse_ref
+
+_KIND = "composite"
+_ROOT_KEYS = frozenset({"id", "version", "checks", "scoring"})
+# Checks that stand in no file have an index beyond every file's.
+_NO_FILE_INDEX = 1_000_000
+# More composites that went at once are not looked into.
+_COMPOSITE_LIMIT = 4
+
+
+def inline_composites(rubric: RubricState, other: RubricState, load: ArtifactLoader | None) -> Iterator[Change]:
+    """Yield, as one edit each, the composites of `rubric` whose checks `other` has in their place; each is proved."""
+    current = rubric
+    removed = [
+        check
+        for check in rubric.checks
+        if check.kind == _KIND and not any(_is_kept(check, one) for one in other.checks)
+    ]
+    for check in removed if load and len(removed) <= _COMPOSITE_LIMIT else ():
+        inner = _load_inner_rubric(str(check.params["rubric_ref"]), load)
+        why = same_score(current, check, inner) if inner else None
+        if inner and why and (parts := _match_inner_checks(check, inner, current, other)):
+            change = _build_inlining(current, check, parts, why)
+            yield change
+            current = change.states[1]
+
+
+def reverse_edits(changes: list[Change]) -> Iterator[Change]:
+    """Yield the edits of `taken_apart` the other way round, the last one first."""
+    for change in reversed(changes):
+        yield replace(
+            change,
+            old=change.new,
+            new=change.old,
+            old_pointer=change.new_pointer,
+            new_pointer=change.old_pointer,
+            before=change.after,
+            after=change.before,
+            words={**change.words, "stands": "takes the place of its checks"},
+        )
+
+
+def _is_kept(check: CheckState, other: CheckState) -> bool:
+    return other.kind == _KIND and (other.id == check.id or other.params == check.params)
+
+
+def _load_inner_rubric(ref: str, load: ArtifactLoader | None) -> RubricState | None:
+    """Return the rubric that a pin names, if it has no key that somebody may read."""
+    try:
+        value = make_plain(load(ref).value) if load and is_pinned(parse_ref(ref)) else {}
+    except EvalstoreError:
+        return None
+    inner = read_rubric(value) if all(key in _ROOT_KEYS or is_cosmetic(key) for key in value) else None
+    return inner if inner and all(map(is_cosmetic, inner.extras)) else None
+
+
+def _match_inner_checks(
+    check: CheckState, inner: RubricState, current: RubricState, other: RubricState
+) -> list[CheckState]:
+    """Return the inner checks as `other` names them, with their share of the composite's weight; [] if one lacks."""
+    free: dict[str, list[CheckState]] = {}
+    for one in other.checks:
+        free.setdefault(canonicalise_demand(one), []).append(one)
+    for one in current.checks:
+        if one.token != check.token and (twins := free.get(canonicalise_demand(one))):
+            twins.remove(min(twins, key=lambda twin: twin.id != one.id))
+    total = sum((one.weight for one in inner.checks), Fraction(0))
+    found: list[CheckState] = []
+    for place, one in enumerate(inner.checks):
+        twins = free.get(canonicalise_demand(one), [])
+        twin = next((twin for twin in twins if _has_same_extras(twin, one)), None)
+        if twin is None:
+            return []
+        twins.remove(twin)
+        weight = check.weight * one.weight / total if current.combine is Combine.WEIGHTED_AVG else twin.weight
+        token, index = f"{check.token}-{place}", _NO_FILE_INDEX * (check.index + 1) + place
+        found.append(replace(twin, token=token, index=index, weight=weight, is_gate=False))
+    return found
+
+
+def _has_same_extras(one: CheckState, other: CheckState) -> bool:
+    mine, theirs = ({key: item for key, item in side.extras.items() if not is_cosmetic(key)} for side in (one, other))
+    return is_same(mine, theirs)
+
+
+def _build_inlining(current: RubricState, check: CheckState, parts: list[CheckState], why: str) -> Change:
+    at = current.checks.index(check)
+    ref = str(check.params["rubric_ref"])
+    return Change(
+        "composite-inlined",
+        old=ref,
+        new=[one.id for one in parts],
+        old_pointer=("checks", check.index, "rubric_ref"),
+        new_pointer=("checks",),
+        before=current,
+        after=replace(current, checks=(*current.checks[:at], *parts, *current.checks[at + 1 :])),
+        words={"check": check.id, "ref": ref, "stands": "stands here check by check"},
+        proof=Proof(why),
+        discriminator=canonical([canonicalise_demand(check), *map(canonicalise_demand, parts)]),
+    )

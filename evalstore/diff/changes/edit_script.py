@@ -1,0 +1,83 @@
+"""The way from one rubric to another: every edit starts where the last one ended, so that each is judged alone."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evalstore import regex_inclusion, schema_inclusion
+from evalstore.budget import SharedBudget
+from evalstore.diff.change import Change
+from evalstore.diff.changes.keys import find_extra_key_changes
+from evalstore.diff.references import ArtifactLoader
+from evalstore.diff.rubric_state import CheckState, RubricState
+from evalstore.documents import Pointer
+
+# Ways from a check to a part of it, old and new; None where that is absent.
+Paths = tuple[Pointer, Pointer]
+Ends = tuple[Pointer | None, Pointer | None]
+
+
+@dataclass(slots=True)
+class EditScript:
+    """Where the walk stands (`here`) and where it leads (`goal`, whose checks have the tokens of the old ones).
+
+    All patterns that are compared on the way spend steps of one budget, and all schemas of another; what a
+    check refers to is read by `load`.
+    """
+
+    current: RubricState
+    goal: RubricState
+    pattern_budget: SharedBudget = field(default_factory=lambda: SharedBudget(regex_inclusion.TOTAL_STEPS))
+    schema_budget: SharedBudget = field(default_factory=lambda: SharedBudget(schema_inclusion.TOTAL_STEPS))
+    load: ArtifactLoader | None = None
+
+    def edit_rubric(self, rule: str, after: RubricState, **facts: Any) -> Change:
+        """Make one edit of the rubric."""
+        before, self.current = self.current, after
+        return Change(rule, before=before, after=after, **facts)
+
+    def edit_check(self, rule: str, name: str, edited: CheckState, *, at: Ends | None = None, **facts: Any) -> Change:
+        """Make one edit of a check; `at` are the paths within its old and its new mapping, None for absent."""
+        old, new = at or ((name,), (name,))
+        words: Mapping[str, str] = facts.pop("words", {})
+        check, goal = self.current[edited.token], self.goal[edited.token]
+        return self.edit_rubric(
+            rule,
+            self.current.replace_check(edited),
+            token=edited.token,
+            name=name,
+            old_pointer=None if old is None else point_into_check(check, *old),
+            new_pointer=None if new is None else point_into_check(goal, *new),
+            words={"check": goal.id, **words},
+            **facts,
+        )
+
+    def edit_extra_keys(
+        self,
+        token: str,
+        sides: tuple[Mapping[str, Any], Mapping[str, Any]],
+        *,
+        at: Paths = ((), ()),
+        known: Container[str] = (),
+    ) -> Iterator[Change]:
+        """Yield the edits of what a part of a check says beside the `known` keys, old and new: scoring reads none."""
+        places = point_into_check(self.current[token], *at[0]), point_into_check(self.goal[token], *at[1])
+        for change in find_extra_key_changes(*sides, at=places, known=known):
+            words = {"check": self.goal[token].id}
+            yield replace(change, before=self.current, after=self.current, token=token, words=words)
+
+    def adopt_check(self, check: CheckState) -> None:
+        """Take a check as it is now, where the difference is none: the order of what was added to a set."""
+        self.current = self.current.replace_check(check)
+
+
+def point_into_check(check: CheckState, *path: str | int) -> Pointer:
+    """Return where a part of a check stands in its file."""
+    return ("checks", check.index, *path)
+
+
+def set_param(check: CheckState, name: str, value: Any) -> CheckState:
+    """Return a check with another value of one parameter."""
+    return replace(check, params={**check.params, name: value})

@@ -1,0 +1,174 @@
+"""The directions that rules have, as values: the words of the catalogue with the function that decides."""
+
+from __future__ import annotations
+
+from evalstore.diff.change import Change, DirectionRule
+from evalstore.diff.deciders.bounds import find_limit
+from evalstore.diff.deciders.case import case_direction
+from evalstore.diff.deciders.facts import by_share, by_share_at_the_bar
+from evalstore.diff.deciders.judges import way_of_levels
+from evalstore.diff.deciders.juries import one_more_judge, order_of_ways, other_weights
+from evalstore.diff.deciders.modes import order_of_modes
+from evalstore.diff.deciders.phrases import rewording
+from evalstore.diff.deciders.tool_calls import all_or_fail, by_demand, by_demand_at_the_bar
+from evalstore.diff.direction import (
+    ADDED_CHECK_DIRECTIONS,
+    EITHER,
+    LOOSER,
+    NONE,
+    STRICTER,
+    direct_unscored,
+    flip_direction,
+    join_directions,
+)
+from evalstore.diff.findings import Direction
+
+NEVER = DirectionRule("none", lambda _: NONE)
+UNKNOWN = DirectionRule("either", lambda _: EITHER)
+
+
+def fix_direction(direction: Direction) -> DirectionRule:
+    """Return the law of a rule that knows one direction."""
+    return DirectionRule(str(direction), lambda _: direction)
+
+
+def compare_numbers(direction: Direction) -> DirectionRule:
+    """Return the law of a number: `direction` when it rises."""
+
+    def decide(change: Change) -> Direction:
+        return direction if change.new > change.old else flip_direction(direction)
+
+    return DirectionRule(f"raised {direction}, lowered {flip_direction(direction)}", decide)
+
+
+def rank_words(*words: str) -> DirectionRule:
+    """Return the law of a choice whose words go from loose to strict; any other word is either."""
+
+    def decide(change: Change) -> Direction:
+        if change.old not in words or change.new not in words:
+            return EITHER
+        return STRICTER if words.index(change.new) > words.index(change.old) else LOOSER
+
+    return DirectionRule(f"{' to '.join(words)} stricter, back looser, else either", decide)
+
+
+def direct_json_demand(direction: Direction) -> DirectionRule:
+    """Return the law of a demand on JSON; one more field, or one less, is one that a question need not know."""
+
+    def decide(change: Change) -> Direction:
+        if change.name != "expected_fields":
+            return direction
+        check, rubric = change.checks[1], change.states[1]
+        # A question need not say what is expected of a field, and may say in a broken way what else is valid.
+        unsaid = join_directions(
+            direct_unscored(check, rubric, rubric.missing), direct_unscored(check, rubric, rubric.errors)
+        )
+        asked = flip_direction(direction) if check.negate else direction
+        total = join_directions(asked, unsaid if direction is STRICTER else flip_direction(unsaid))
+        return flip_direction(total) if check.negate else total
+
+    return DirectionRule(f"{direction}; for a field either, where what is not scored can raise the score", decide)
+
+
+def _direct_added_check(change: Change) -> Direction:
+    before, after = change.states
+    added = change.token in after.tokens
+    rubric = after if added else before
+    if len(rubric.checks) == 1:
+        return EITHER  # there is no score without it
+    check = rubric[change.token]
+    # A gate, and an error that fails the whole rubric, can only lower the score, whatever the mode.
+    lowers = check.is_gate or (check.may_err and rubric.errors == "fail")
+    direction = join_directions(ADDED_CHECK_DIRECTIONS[rubric.combine], STRICTER if lowers else NONE)
+    return direction if added else flip_direction(direction)
+
+
+def _direct_demand(change: Change) -> Direction:
+    return STRICTER if change.is_addition else LOOSER
+
+
+def _errors_may_oppose(change: Change) -> bool:
+    """Whether JSON beyond the limits, graded on one side only, can move the rubric against the check's direction.
+
+    So it is where an error fails the whole rubric, and where the bar lets a score of 0 pass, which no error does.
+    """
+    fatal = change.states[1].errors == "fail"
+    return any(check.may_err and (fatal or not check.binary) for check in change.checks)
+
+
+def _direct_bound(change: Change) -> Direction:
+    before, after = change.checks
+    limit = find_limit(change)
+    if limit is None or before.may_miss is not after.may_miss or (limit.ends_grading and _errors_may_oppose(change)):
+        return EITHER
+    raised = limit.of(after.params) > limit.of(before.params)
+    return STRICTER if raised is limit.is_minimum else LOOSER
+
+
+def _direct_format(change: Change) -> Direction:
+    if find_limit(change):
+        return _direct_bound(change)
+    if _errors_may_oppose(change):
+        return EITHER
+    if None not in {change.old, change.new}:
+        return FORMATS.decide_score(change)
+    named = change.old or change.new
+    if any(check.may_miss for check in change.checks) or (named == "text" and not change.checks[1].params["min_chars"]):
+        return EITHER
+    # The question may ask for json, for text, or for neither.
+    more = STRICTER if named == "json" else LOOSER
+    return more if change.old is None else flip_direction(more)
+
+
+def _direct_extract(change: Change) -> Direction:
+    # They differ where there is no fence: `fence` fails there, `auto` reads the whole. Beside `whole` nothing is sure:
+    # no JSON has a fence in it, but what is too deep to be read may have one.
+    if {change.old, change.new} != {"auto", "fence"} or _errors_may_oppose(change):
+        return EITHER
+    return LOOSER if change.new == "auto" else STRICTER
+
+
+def _direct_threshold(change: Change) -> Direction:
+    before, after = change.states
+    return STRICTER if after.threshold > before.threshold else LOOSER
+
+
+def _direct_partial_credit(change: Change) -> Direction:
+    return LOOSER if change.new else STRICTER
+
+
+def _direct_partial_verdict(change: Change) -> Direction:
+    return NONE if all(map(all_or_fail, change.checks)) else _direct_partial_credit(change)
+
+
+BY_COMBINE = DirectionRule("by combine; a gate, or an error that fails all, stricter", _direct_added_check)
+BY_MODES = DirectionRule("by the order of the two modes", order_of_modes)
+BY_PANEL = DirectionRule(
+    "added: min stricter, max looser; removed back; either where a failure can raise it", one_more_judge
+)
+BY_WAYS = DirectionRule("by the order min, mean and median, max; majority either", order_of_ways)
+BY_LEVELS = DirectionRule("raised looser, lowered stricter, both either", way_of_levels)
+BY_VOTES = DirectionRule("either; a majority by the groups that win", other_weights)
+BY_INCLUSION = DirectionRule("by inclusion of one wording in the other, else either", rewording)
+BY_CASE = DirectionRule(
+    "ignoring case finds more: contain looser, ban stricter; either with a capital sigma", case_direction
+)
+DEMAND = DirectionRule("added stricter, removed looser", _direct_demand)
+BOUND = DirectionRule("tightened stricter, loosened looser", _direct_bound)
+FORMATS = rank_words("text", "json")
+FORMAT = DirectionRule(
+    "text to json stricter, back looser; the question's by what it may be; either if errors fail all", _direct_format
+)
+EXTRACTED = DirectionRule(
+    "fence to auto looser, back stricter; either beside whole, or if errors fail all", _direct_extract
+)
+PASS_MARK = DirectionRule("raised stricter, lowered looser", _direct_threshold)
+PARTIAL = DirectionRule(
+    "on looser, off stricter; the verdict none where only all pass", _direct_partial_credit, _direct_partial_verdict
+)
+FACTS = DirectionRule("by the share of facts: either, unless one is part of another", by_share, by_share_at_the_bar)
+TOOLS = DirectionRule(
+    "by mode: more asked for stricter, less looser; either where a share has other parts, or exact lets by others",
+    by_demand,
+    by_demand_at_the_bar,
+)

@@ -1,0 +1,110 @@
+"""Plain data for comparing: exact numbers, one spelling a value; lists what differs within two trees."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+from evalstore.documents import Pointer, canonical, json_pointer
+from evalstore.documents.document import DEPTH_LIMIT, DIGIT_LIMIT
+from evalstore.errors import LoadError
+from evalstore.text import make_excerpt
+
+_BITS = int(DIGIT_LIMIT * math.log2(10))
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LISTED_PATHS = 5
+_EXCERPT = 60
+_DEEPDIFF_LIMIT = 100_000  # characters and parts; deepdiff takes seconds for more
+
+
+def make_plain(value: Any, depth: int = 0) -> Any:
+    """Return `value` as dicts, lists and exact numbers; raises `LoadError` for what no file can hold."""
+    if isinstance(value, str):
+        if _SURROGATE.search(value):
+            raise LoadError("a text holds half of a surrogate pair")
+        return str(value)
+    if isinstance(value, int) and value.bit_length() > _BITS:
+        raise LoadError(f"a number has more than {DIGIT_LIMIT} digits")
+    if value is None or isinstance(value, int):
+        return value
+    if depth > DEPTH_LIMIT:
+        raise LoadError(f"the mapping is nested deeper than {DEPTH_LIMIT} levels")
+    if isinstance(value, Mapping):
+        if unnamed := [key for key in value if not isinstance(key, str)]:
+            raise LoadError(f"the key {unnamed[0]!r} is no text")
+        return {make_plain(key): make_plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [make_plain(item, depth + 1) for item in value]
+    if isinstance(value, float | Decimal):
+        number = Decimal(str(value))
+        if not number.is_finite() or abs(number.adjusted()) > DIGIT_LIMIT:
+            raise LoadError(f"{value} is no number that can be calculated with")
+        return number
+    raise LoadError(f"a value of type {type(value).__name__} cannot stand in an artifact")
+
+
+def is_same(old: Any, new: Any) -> bool:
+    """Whether two plain values are one: 1.0 is 1, but True is not; it ends where they part, and writes nothing."""
+    if old is new:
+        return True
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(is_same(item, new[key]) for key, item in old.items())
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(is_same, old, new))
+    return isinstance(old, bool) is isinstance(new, bool) and bool(old == new)
+
+
+def is_short(value: Any, limit: int) -> bool:
+    """Whether a plain value has at most so many characters and parts; what is too long is not read to its end."""
+    parts = [value]
+    while parts and limit >= 0:
+        part = parts.pop()
+        limit -= 1 + (len(part) if isinstance(part, str | dict | list) else 0)
+        if limit >= 0 and isinstance(part, dict | list):
+            parts += [*part, *part.values()] if isinstance(part, dict) else part
+    return limit >= 0
+
+
+def describe_value(value: Any) -> str:
+    """Write a value within a sentence: short, and safe to show."""
+    if value is None:
+        return "unset"
+    if isinstance(value, dict):
+        return make_excerpt(
+            ", ".join(f"{key} {describe_value(item)}" for key, item in islice(value.items(), _EXCERPT)) or "{}",
+            _EXCERPT,
+        )
+    if isinstance(value, list):
+        value = value[:_EXCERPT]
+    return make_excerpt(value if isinstance(value, str) else canonical(value), _EXCERPT)
+
+
+def list_differences(old: Any, new: Any) -> str:
+    """List in words what differs within two plain values; for changes that no rule understands."""
+    if not is_short([old, new], _DEEPDIFF_LIMIT):
+        return "too much to list"
+    # In the order of the document: deepdiff finds them in sets, which have another order in every process.
+    found = [json_pointer(path) or "the whole value" for path in sorted(set(_find_differences(old, new)))]
+    more = f" and {len(found) - _LISTED_PATHS} more" if len(found) > _LISTED_PATHS else ""
+    return ", ".join(found[:_LISTED_PATHS]) + more
+
+
+def _find_differences(old: Any, new: Any) -> Iterator[Pointer]:
+    from deepdiff import DeepDiff
+
+    # Never `ignore_order`: nested lists make it exponential.
+    tree = DeepDiff(_canonicalise_leaves(old), _canonicalise_leaves(new), view="tree", verbose_level=0)
+    return (tuple(level.path(output_format="list")) for levels in tree.values() for level in levels)
+
+
+def _canonicalise_leaves(value: Any) -> Any:
+    # deepdiff takes 1 for True and 1 for another type than 1.0; the canonical text of a leaf knows better.
+    if isinstance(value, dict):
+        return {key: _canonicalise_leaves(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_canonicalise_leaves(item) for item in value]
+    return canonical(value)

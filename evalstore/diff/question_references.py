@@ -1,0 +1,171 @@
+"""Follows a changed reference of a question to the checks that read it: what none of them reads moves no score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evalstore.checks.judges import BUILTIN_VARIABLES
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.deciders.judges import names_of
+from evalstore.diff.findings import Diff
+from evalstore.diff.kinds import KINDS, Row
+from evalstore.diff.params import Params, UnreadableError
+from evalstore.diff.plain_data import is_same, make_plain
+from evalstore.diff.references import ArtifactLoader, is_pinned
+from evalstore.diff.rubric_state import CheckState, read_rubric
+from evalstore.documents import Pointer
+from evalstore.errors import EvalstoreError
+from evalstore.model import Kind, is_cosmetic, parse_ref
+from evalstore.versions import Bump
+
+RULE = "question-reference-changed"
+# So many edits are compared check by check, and for the first ones an output is looked for that moves.
+_COMPARISON_LIMIT, _WITNESS_LIMIT = 300, 20
+
+
+@dataclass(frozen=True, slots=True)
+class RubricReads:
+    """One rubric as it reads questions: the parts that its own checks read, and those that others read, and who."""
+
+    ref: str
+    value: Mapping[str, Any]
+    own_parts: frozenset[Pointer]
+    other_parts: Mapping[Pointer, str]
+
+
+@dataclass(slots=True)
+class ReferenceReaders:
+    """The rubrics of a dataset's questions, each read once; `compare` compares two, showing an output or not."""
+
+    load: ArtifactLoader | None
+    compare: Callable[[Params, Params, bool], Diff]
+    _readers: dict[str, RubricReads | str] = field(default_factory=dict)
+    _comparisons: int = 0
+
+    def trace_change(self, change: Change) -> Change:
+        """Return the change of a reference with what it does to the checks that read it, or with why it is open."""
+        if change.rule != RULE or change.question is None:
+            return change
+        before, after = change.question
+        if before.get("bundle") is not None or after.get("bundle") is not None:
+            return change.with_reason("its bundle may read it")
+        readers = [self._find_reader(row.get("rubric_ref")) for row in (before, after)]
+        if why := next((reader for reader in readers if isinstance(reader, str)), ""):
+            return change.with_reason(why)
+        return self._compare_readers(change, [reader for reader in readers if isinstance(reader, RubricReads)])
+
+    def _compare_readers(self, change: Change, readers: list[RubricReads]) -> Change:
+        before, after = change.question or ({}, {})
+        moved = [_find_moved_parts(reader, before, after) for reader in readers]
+        if not any(moved):
+            refs = " or ".join(dict.fromkeys(reader.ref for reader in readers))
+            proof = Proof(f"no check and no judge of {refs} reads what changes", rule="question-reference-unread")
+            return replace(change, proof=proof)
+        if readers[0].ref != readers[1].ref:
+            return change.with_reason("another rubric grades it, too")
+        if who := next((readers[0].other_parts[part] for part in moved[0] if part in readers[0].other_parts), ""):
+            return change.with_reason(f"{who} reads it")
+        try:
+            old, new = (fill_from_question(readers[0].value, row) for row in (before, after))
+        except UnreadableError:
+            return change.with_reason("one side is nothing that a check can read")
+        if _has_same_checks(old, new):
+            return replace(change, proof=Proof("it is another spelling: the checks that read it ask for the same"))
+        self._comparisons += 1
+        if self._comparisons > _COMPARISON_LIMIT:
+            return change.with_reason("too much changes to compare it one by one")
+        imported = self.compare(old, new, self._comparisons <= _WITNESS_LIMIT)
+        return replace(change.with_reason(f"{readers[0].ref} reads it"), imported_diff=imported)
+
+    def _find_reader(self, ref: Any) -> RubricReads | str:
+        if not isinstance(ref, str):
+            return "it names no rubric, and any may read it"
+        if ref not in self._readers:
+            try:
+                self._readers[ref] = self._read_rubric_reads(ref, deep=False)
+            except EvalstoreError as error:
+                self._readers[ref] = error.message
+        return self._readers[ref]
+
+    def _read_rubric_reads(self, ref: str, *, deep: bool) -> RubricReads | str:
+        if self.load is None:
+            return "its rubric is not at hand"
+        if not is_pinned(parse_ref(ref)):
+            return f"{ref} floats"
+        found = self.load(ref)
+        value: dict[str, Any] = make_plain(found.value)
+        rubric = read_rubric(value) if found.kind is Kind.RUBRIC else None
+        if rubric is None or any(not is_cosmetic(key) for check in rubric.checks for key in check.extras):
+            return f"{ref} cannot be read in full"
+        own = frozenset(part for check in rubric.checks for part in KINDS[check.kind].question_parts(check.params))
+        others: dict[Pointer, str] = {}
+        for check in rubric.checks:
+            if check.kind == "composite" and deep:
+                return f"{ref} nests too deep"
+            for who in _list_references(check):
+                parts = self._list_rubric_parts(who) if check.kind == "composite" else self._list_template_parts(who)
+                if isinstance(parts, str):
+                    return parts
+                others.update(dict.fromkeys(parts, who))
+        return RubricReads(ref, value, own, others)
+
+    def _list_rubric_parts(self, ref: str) -> Iterable[Pointer] | str:
+        """Return what a rubric within a rubric reads of a question, or why that cannot be known."""
+        reader = self._read_rubric_reads(ref, deep=True)
+        return reader if isinstance(reader, str) else (*reader.own_parts, *reader.other_parts)
+
+    def _list_template_parts(self, ref: str) -> Iterable[Pointer] | str:
+        """Return what a judge's template reads of a question, or why that cannot be known."""
+        found = self.load(ref) if self.load and is_pinned(parse_ref(ref)) else None
+        names = names_of(found.value.get("template")) if found and found.kind is Kind.JUDGE else None
+        return (
+            f"{ref} floats, or cannot be read"
+            if names is None
+            else [(name,) for name in names if name in BUILTIN_VARIABLES]
+        )
+
+
+def fill_from_question(rubric: Params, row: Row) -> dict[str, Any]:
+    """Return a rubric with what its checks read of a question written into them; `UnreadableError` for a misfit."""
+    checks = ({**check, **KINDS[check["kind"]].fill_from_question(check, row)} for check in rubric["checks"])
+    return {**rubric, "checks": [{key: item for key, item in check.items() if item is not None} for check in checks]}
+
+
+def prove_readers_unmoved(change: Change) -> Proof | None:
+    """Prove that the checks that read the reference ask for the same, or that their rubric does not count them."""
+    if change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
+        return None
+    level = max(change.imported_diff.required_bump, Bump.PATCH)
+    return Proof("what the checks that read it ask for is the same, or is not counted", level)
+
+
+def _has_same_checks(old: Params, new: Params) -> bool:
+    states = [read_rubric(side) for side in (old, new)]
+    params = [[dict(check.params) for check in state.checks] for state in states if state]
+    return len(params) == len(states) and is_same(*params)
+
+
+def _find_moved_parts(reader: RubricReads, before: Row, after: Row) -> list[Pointer]:
+    parts = sorted({*reader.own_parts, *reader.other_parts})
+    return [part for part in parts if not is_same(_view_part(before, part), _view_part(after, part))]
+
+
+def _view_part(row: Row, part: Pointer) -> Any:
+    """Return what there is at a part; what is no mapping is seen as a whole, and none has nothing in it."""
+    value = row.get(str(part[0]))
+    if len(part) == 1:
+        return value
+    if value is None or isinstance(value, dict):
+        return [part[1] in (value or {}), (value or {}).get(part[1])]
+    return value
+
+
+def _list_references(check: CheckState) -> Iterator[str]:
+    """Yield the judges that a check asks, and the rubric that it is."""
+    for name in ("judge_prompt_ref", "rubric_ref"):
+        if (ref := check.params.get(name)) is not None:
+            yield ref
+    for member in (check.params.get("jury") or {}).get("members", ()):
+        yield member["judge_prompt_ref"]

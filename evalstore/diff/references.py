@@ -1,0 +1,161 @@
+"""Follows a changed reference to both artifacts that it names, so that the change imports exactly theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from dataclasses import replace
+from fractions import Fraction
+
+from evalstore.diff.change import Change, Decision, Proof
+from evalstore.diff.direction import EITHER, is_counted, join_directions
+from evalstore.diff.findings import Certainty, Diff, Direction
+from evalstore.diff.plain_data import make_plain
+from evalstore.diff.rubric_state import RubricState, read_rubric
+from evalstore.errors import EvalstoreError
+from evalstore.model import Artifact, PinType, Ref, parse_ref
+from evalstore.versions import Bump
+
+ArtifactLoader = Callable[[str], Artifact]
+ArtifactComparer = Callable[[Artifact, Artifact], Diff]
+
+_COMPOSITE = "composite-ref-changed"
+REFERENCES = frozenset({"judge-ref-changed", _COMPOSITE, "question-rubric-ref-changed"})
+# Edits of a rubric that may decide whether an output has a score at all.
+_RULES_OF_UNSCORING = frozenset(
+    {"check-added", "check-removed", "check-kind-changed", "check-weight-changed", "check-target-changed"}
+    | {"scoring-combine-changed", "scoring-required-changed", "json-schema-tightened", "json-schema-loosened"}
+    | {"scoring-missing-policy-changed", "scoring-errors-policy-changed", "format-changed"}
+)
+_SCORE_MAY_COME_OR_GO = Decision(
+    Certainty.BY_DEFINITION,
+    "what its rubric leaves without a score may be other outputs, and no score is not 0",
+    (),
+    EITHER,
+)
+_COMMIT = frozenset("0123456789abcdef")
+_COMMIT_LENGTHS = frozenset({40, 64})
+
+
+def import_reference(
+    change: Change, load: ArtifactLoader | None, compare: ArtifactComparer, locked: Container[str] = ()
+) -> Change:
+    """Return the change of a reference with the diff that it imports, or with the reason why it cannot be known.
+
+    One that floats imports nothing that would hold, unless it is among the `locked`.
+    """
+    if change.rule not in REFERENCES:
+        return change
+    try:
+        old, new = (parse_ref(ref if isinstance(ref, str) else "") for ref in (change.old, change.new))
+    except EvalstoreError:
+        return change.with_reason("one side has no reference that can be read")
+    if not is_pinned(new):
+        if str(new) not in locked:
+            return replace(change, rule="ref-unpinned")
+        change = change.with_words(held=str(new))
+    if old.name != new.name:
+        return change.with_reason("it is another artifact")
+    if load is None:
+        return change.with_reason("the artifacts are not at hand")
+    try:
+        return _import_diff(change, (load(str(old)), load(str(new))), compare)
+    except EvalstoreError as error:
+        return change.with_reason(error.message)
+
+
+def _import_diff(change: Change, sides: tuple[Artifact, Artifact], compare: ArtifactComparer) -> Change:
+    if change.rule == _COMPOSITE and sides[0].digest != sides[1].digest and any(map(_has_composite, sides)):
+        return change.with_reason("composites go one level deep, and one side holds another")
+    imported = compare(*sides)
+    if _has_turned_threshold(change, imported):
+        return change.with_reason("negate turns its score round, and the bar that this is held against is another")
+    return replace(
+        change,
+        imported_diff=imported,
+        decision=_SCORE_MAY_COME_OR_GO if _may_lose_score(change, imported, sides) else None,
+    )
+
+
+def prove_same_content(change: Change) -> Proof | None:
+    """Prove that both references name one content."""
+    if change.imported_diff is None or change.imported_diff.old.digest != change.imported_diff.new.digest:
+        return None
+    return Proof("both versions have one digest", rule="ref-repinned-same-content")
+
+
+def prove_locked_harmless(change: Change) -> Proof | None:
+    """Prove that a reference which floats, but is locked, means what moves no score; it can be moved on: minor."""
+    if "held" not in change.words or change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
+        return None
+    return Proof(
+        f"evalstore.lock holds it at {change.imported_diff.new.ref}: no score moves", Bump.MINOR, "ref-unpinned"
+    )
+
+
+def prove_harmless(change: Change) -> Proof | None:
+    """Prove that nothing that changed between the two versions moves a score."""
+    if change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
+        return None
+    level = max(change.imported_diff.required_bump, Bump.PATCH)
+    return Proof(f"what changed between the two versions is {level}: no score moves", level)
+
+
+def prove_default_unused(change: Change) -> Proof | None:
+    """Prove that a default is read by no question that both sides have."""
+    if change.words.get("users") != "0":
+        return None
+    return Proof("no question that both sides have reads this default")
+
+
+def bound_imported_shift(diff: Diff) -> Fraction | None:
+    """Return a bound on how far all findings of a diff together can move one question's score."""
+    shifts = [finding.max_shift for finding in diff.findings]
+    return None if None in shifts else sum((shift for shift in shifts if shift), Fraction(0))
+
+
+def join_imported_directions(diff: Diff) -> tuple[Direction, Direction]:
+    """Return where all findings of a diff together can move the score and the verdict."""
+    found = diff.findings
+    return join_directions(*(one.direction for one in found)), join_directions(
+        *(one.verdict_direction for one in found)
+    )
+
+
+def is_pinned(ref: Ref) -> bool:
+    """Whether a reference means the same tomorrow: one version, or one commit."""
+    if ref.type is PinType.REVISION:
+        return len(ref.revision) in _COMMIT_LENGTHS and _COMMIT.issuperset(ref.revision)
+    return ref.type is PinType.EXACT
+
+
+def _has_composite(artifact: Artifact) -> bool:
+    """Whether a rubric holds a composite: within one it is unscored, which its own diff does not see."""
+    checks = artifact.value.get("checks")
+    listed = checks if isinstance(checks, list) else []
+    return any(isinstance(check, dict) and check.get("kind") == "composite" for check in listed)
+
+
+def _has_turned_threshold(change: Change, imported: Diff) -> bool:
+    """Whether a negated composite passes by its rubric's bar, which moves: that rubric's diff knows its own score."""
+    if change.rule != _COMPOSITE or change.checks[1].threshold is not None:
+        return False
+    moves = any(finding.rule == "scoring-threshold-changed" for finding in imported.findings)
+    return moves and change.checks[1].negate
+
+
+def _may_lose_score(change: Change, imported: Diff, sides: tuple[Artifact, Artifact]) -> bool:
+    """Whether the composite may get a score that it had not, or lose it: its rubric's diff compares no score with none.
+
+    That is so where no check of the rubric is always scored, and an edit decides which outputs have a score.
+    """
+    if change.rule != _COMPOSITE:
+        return False
+    if not any(finding.rule in _RULES_OF_UNSCORING and finding.level is Bump.MAJOR for finding in imported.findings):
+        return False
+    return not all(map(_is_always_scored, (read_rubric(make_plain(side.value)) for side in sides)))
+
+
+def _is_always_scored(rubric: RubricState | None) -> bool:
+    return rubric is not None and any(
+        not rubric.may_leave_out(one) and is_counted(one, rubric) for one in rubric.checks
+    )

@@ -1,0 +1,173 @@
+"""A rubric with every default written out, so that two spellings of one rubric are one value; edits are new values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from evalstore.diff.kinds import KINDS, read_params
+from evalstore.diff.params import UnreadableError, read_one_of, read_switch, read_text, read_texts
+from evalstore.model import Check, Combine, Rubric, Scoring, fraction, list_check_ids
+from evalstore.model.rubric import RUBRIC_THRESHOLD, default_threshold
+
+_COMMON_KEYS = frozenset({"id", "kind", "threshold", "negate"})
+_SCORING_KEYS = frozenset({"combine", "weights", "required", "threshold", "missing", "errors"})
+_CHECK_LIMIT = 400
+_read_missing_policy, _read_errors_policy = read_one_of("skip", "zero"), read_one_of("skip", "zero", "fail")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckState:
+    """One check with its weight and gate; `token` stays the same through a rename, `index` is its place in the file."""
+
+    token: str
+    index: int
+    id: str
+    has_id: bool
+    kind: str
+    params: Mapping[str, Any]
+    threshold: Fraction | None
+    negate: bool
+    weight: Fraction
+    is_gate: bool
+    extras: Mapping[str, Any]
+
+    @property
+    def binary(self) -> bool:
+        """Whether its score is 0 or 1 and its verdict says the same."""
+        bar = self.threshold is not None and 0 < self.threshold <= 1
+        return KINDS[self.kind].is_binary(self.params) and bar
+
+    @property
+    def two_valued(self) -> bool:
+        """Whether its score is 0 or 1."""
+        return KINDS[self.kind].is_binary(self.params)
+
+    @property
+    def may_miss(self) -> bool:
+        """Whether some output or question leaves it nothing to grade."""
+        return KINDS[self.kind].may_miss(self.params)
+
+    @property
+    def may_err(self) -> bool:
+        """Whether it can fail to grade."""
+        return KINDS[self.kind].may_err(self.params)
+
+    @property
+    def reads_threshold(self) -> bool:
+        """Whether its threshold moves its score, and not its verdict alone."""
+        return KINDS[self.kind].reads_threshold(self.params)
+
+    def to_check(self) -> Check:
+        """Return the check that scoring runs; it goes by its token."""
+        params = {name: value for name, value in self.params.items() if value is not None}
+        return Check(self.token, self.kind, params, self.threshold, self.negate)
+
+
+@dataclass(frozen=True, slots=True)
+class RubricState:
+    """A rubric as scoring sees it; `gates` are the ids of `required` in its order, `rest` is what scoring ignores."""
+
+    checks: tuple[CheckState, ...]
+    combine: Combine
+    threshold: Fraction
+    missing: str
+    errors: str
+    gates: tuple[str, ...]
+    extras: Mapping[str, Any]
+
+    def __getitem__(self, token: str) -> CheckState:
+        return next(check for check in self.checks if check.token == token)
+
+    @property
+    def tokens(self) -> list[str]:
+        """The checks' tokens in order."""
+        return [check.token for check in self.checks]
+
+    def replace_check(self, check: CheckState) -> RubricState:
+        """Return the rubric with this check in place of the one with its token."""
+        return replace(self, checks=tuple(check if old.token == check.token else old for old in self.checks))
+
+    def may_skip(self, check: CheckState) -> bool:
+        """Whether an output with nothing to grade can leave the check out of the score."""
+        return check.may_miss and self.missing == "skip"
+
+    def may_leave_out(self, check: CheckState) -> bool:
+        """Whether anything at all can leave the check out of the score."""
+        return self.may_skip(check) or (check.may_err and self.errors == "skip")
+
+    def to_rubric(self) -> Rubric:
+        """Return the rubric that scoring runs; checks go by their tokens."""
+        return Rubric("", "", tuple(check.to_check() for check in self.checks), self.to_scoring())
+
+    def to_scoring(self) -> Scoring:
+        """Return how scoring combines the checks."""
+        weights = {check.token: check.weight for check in self.checks}
+        gates = frozenset(check.token for check in self.checks if check.is_gate)
+        return Scoring(self.combine, weights, gates, self.threshold, self.missing, self.errors)
+
+
+def read_rubric(value: Mapping[str, Any]) -> RubricState | None:
+    """Read a rubric's mapping; None when its schema would refuse it."""
+    try:
+        return _read_state(value)
+    except (UnreadableError, AttributeError, KeyError, TypeError, ValueError, ArithmeticError):
+        return None
+
+
+def _read_state(value: Mapping[str, Any]) -> RubricState:
+    scoring, checks = value["scoring"], value["checks"]
+    ids = list_check_ids(checks)
+    if len(set(ids)) < len(ids) or len(ids) > _CHECK_LIMIT:
+        raise UnreadableError("two checks have one id, or there are too many to compare one by one")
+    weights = {id_: _read_number(weight) for id_, weight in scoring.get("weights", {}).items()}
+    gates = read_texts(scoring.get("required", []))
+    return RubricState(
+        checks=tuple(
+            _read_check(index, id_, check, weight=weights.get(id_, Fraction(1)), is_gate=id_ in gates)
+            for index, (id_, check) in enumerate(zip(ids, checks, strict=True))
+        ),
+        combine=Combine(scoring["combine"]),
+        threshold=_read_threshold(scoring.get("threshold", RUBRIC_THRESHOLD)),
+        missing=_read_missing_policy(scoring.get("missing", "skip")),
+        errors=_read_errors_policy(scoring.get("errors", "skip")),
+        gates=tuple(gates),
+        extras={
+            **{f"weights/{id_}": str(weight) for id_, weight in weights.items() if id_ not in ids},
+            **{f"required/{id_}": True for id_ in gates if id_ not in ids},
+            **{key: item for key, item in scoring.items() if key not in _SCORING_KEYS},
+        },
+    )
+
+
+def _read_check(index: int, id_: str, value: Mapping[str, Any], *, weight: Fraction, is_gate: bool) -> CheckState:
+    kind = value["kind"]
+    params = read_params(kind, value)
+    return CheckState(
+        token=f"c{index}",
+        index=index,
+        id=read_text(id_),
+        has_id="id" in value,
+        kind=kind,
+        params=params,
+        # A composite's own bar is its rubric's, which no written one can be compared with.
+        threshold=_read_threshold(value["threshold"]) if "threshold" in value else default_threshold(kind),
+        negate=read_switch(value.get("negate", False)),
+        weight=weight,
+        is_gate=is_gate,
+        extras={key: item for key, item in value.items() if key not in _COMMON_KEYS and key not in params},
+    )
+
+
+def _read_threshold(value: Any) -> Fraction:
+    if (number := _read_number(value)) > 1:
+        raise UnreadableError(f"{value!r} is no bar: no score is above 1")
+    return number
+
+
+def _read_number(value: Any) -> Fraction:
+    if isinstance(value, bool | str) or (number := fraction(value)) < 0:
+        raise UnreadableError(f"{value!r} is no number from 0 up")
+    return number

@@ -1,0 +1,120 @@
+"""What a lock holds, block by block, against what is there: tag and tag object, commit, bytes and digests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from evalstore.documents import json_pointer
+from evalstore.errors import EvalstoreError, Place, RefError
+from evalstore.integrity.records import ReleaseRecords
+from evalstore.integrity.rules import make_finding
+from evalstore.integrity.tags import (
+    ReleaseTag,
+    make_invalid_tag_finding,
+    make_unreadable_finding,
+    read_release_file,
+    read_tag_object,
+)
+from evalstore.model import Artifact, Finding, PinType, Ref, parse_ref
+from evalstore.model.lock import LockEntry
+from evalstore.store.artifacts import find_rows_blob
+from evalstore.store.resolve import find_locked_version, resolve_at_commit
+from evalstore.store.tags import TAG_REFS
+
+
+@dataclass(frozen=True, slots=True)
+class LockBlock:
+    """One reference of a lock, and where it stands."""
+
+    ref: Ref
+    held: LockEntry
+    file: str
+
+    def make_finding(self, rule: str, **facts: object) -> Finding:
+        """Return a finding at this block."""
+        place = Place(self.file, self.held.line or None)
+        return make_finding(rule, place, json_pointer(("refs", str(self.ref))), ref=self.ref, **facts)
+
+    def describe_restore(self, tag: str) -> str:
+        """Say how the tag is put back to what was locked."""
+        return f"put it back: git update-ref {TAG_REFS}{tag} {self.held.tag_object or self.held.commit}"
+
+
+def read_lock_blocks(records: ReleaseRecords, file: str) -> tuple[list[LockBlock], list[Finding]]:
+    """Return the blocks of a lock, and the findings of those that name nothing."""
+    blocks, findings = [], []
+    for text, held in records.lock.refs.items():
+        try:
+            blocks.append(LockBlock(parse_ref(text), held, file))
+        except RefError as error:
+            place, pointer = Place(file, held.line), json_pointer(("refs", text))
+            findings.append(make_finding("lock-edited", place, pointer, ref=text, what=error.message))
+    return blocks, findings
+
+
+def find_expected_tag(records: ReleaseRecords, block: LockBlock) -> str | None:
+    """Return the name of the tag that a block needs; None when it needs none."""
+    version = find_locked_version(block.ref, block.held) if block.ref.type is not PinType.REVISION else None
+    return records.store.tags.grammar.format_name(block.ref.kind, block.ref.id, version) if version else None
+
+
+def report_untagged_block(block: LockBlock, tag: str) -> Finding:
+    """Return the finding of a block whose tag is not there."""
+    return block.make_finding("tag-missing", back=f"git fetch --tags; or {block.describe_restore(tag)}")
+
+
+def check_block(records: ReleaseRecords, block: LockBlock, tags: Mapping[str, ReleaseTag]) -> Iterator[Finding]:
+    """Yield what is no longer as it was locked; nothing where the tag is not there at all, which `find_expected_tag` tells."""
+    back = "evalstore lock holds what is there now, when that is what you want"
+    try:
+        if block.ref.type is not PinType.REVISION:
+            yield from _check_release_block(records, block, tags)
+            return
+        here = resolve_at_commit(records.store, block.ref, block.held.commit)
+        yield from _check_content(
+            records, block, _ReleaseContent(here.artifact, here.blob or "", here.commit or ""), back
+        )
+    except EvalstoreError as error:
+        yield make_unreadable_finding(error, str(block.ref), Place(block.file, block.held.line), back)
+
+
+class _ReleaseContent(NamedTuple):
+    artifact: Artifact
+    blob: str
+    commit: str
+
+
+def _check_release_block(
+    records: ReleaseRecords, block: LockBlock, tags: Mapping[str, ReleaseTag]
+) -> Iterator[Finding]:
+    held, name = block.held, find_expected_tag(records, block)
+    if name is None:
+        yield block.make_finding("lock-edited", what=f"it cannot mean the version {held.version or '(none)'}")
+        return
+    release_tag, back = tags.get(name), block.describe_restore(name)
+    if release_tag is None:
+        return
+    tag, _ = read_tag_object(records.store, release_tag)
+    if tag.flaw:
+        yield make_invalid_tag_finding(release_tag, tag.flaw)
+        return
+    file = read_release_file(records.store, release_tag, tag.commit)
+    findings = list(_check_content(records, block, _ReleaseContent(file.artifact, file.blob, tag.commit), back))
+    yield from findings
+    if not findings and (tag.oid if tag.target else None, tag.commit) != (held.tag_object, held.commit):
+        yield block.make_finding("tag-remade", back=back)
+
+
+def _check_content(records: ReleaseRecords, block: LockBlock, here: _ReleaseContent, back: str) -> Iterator[Finding]:
+    held = block.held
+    if here.blob != held.blob:
+        yield block.make_finding(
+            "tag-moved", what=f"its file is blob {here.blob[:12]}, and {held.blob[:12]} was locked", back=back
+        )
+    elif (rows := find_rows_blob(records.store, here.artifact, here.commit)) != held.rows:
+        said = f"its rows are blob {(rows or '(none)')[:12]}, and {(held.rows or '(none)')[:12]} was locked"
+        yield block.make_finding("tag-moved", what=said, back=back)
+    elif (here.artifact.digest, here.artifact.scoring_digest) != (held.digest, held.scoring_digest):
+        yield block.make_finding("lock-edited", what="its digests are not those of its blob")

@@ -1,0 +1,135 @@
+"""The records of what was released: the ledgers at HEAD, those of other branches where HEAD has no line, and a lock."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from evalstore.documents import json_pointer
+from evalstore.errors import EvalstoreError, Place
+from evalstore.integrity.rules import make_finding
+from evalstore.model import Finding
+from evalstore.model.lock import Lock, LockedLedger
+from evalstore.store import ArtifactStore
+from evalstore.store.ledger import Ledger, LedgerLine, locate_ledger, parse_ledger
+from evalstore.store.object_reader import find_committed_blobs
+from evalstore.store.tags import TAG_REFS
+
+_BRANCHES = ("refs/heads/", "refs/remotes/")
+_SHOWN = 16  # characters of a hash that no other line of a ledger begins with
+
+
+@dataclass(slots=True)
+class ReleaseRecords:
+    """What a store has written down of its releases."""
+
+    store: ArtifactStore
+    lock: Lock
+    _readable_rows: set[str] = field(default_factory=set)
+    _tips: list[str] | None = None
+    _branch_hashes: dict[str, dict[str, set[str]]] = field(default_factory=dict)
+
+    def find_ledger(self, name: str) -> Ledger | None:
+        """Return the ledger at HEAD, empty when there is none; None when it cannot be read."""
+        try:
+            return self.store.ledgers.read(name)
+        except EvalstoreError:
+            return None
+
+    def list_branch_hashes(self, name: str, version: str) -> set[str]:
+        """Return the hashes that the branches of this clone list for a version that HEAD does not."""
+        if name not in self._branch_hashes:
+            self._branch_hashes[name] = self._read_branch_hashes(name)
+        return self._branch_hashes[name].get(version, set())
+
+    def is_recorded(self, name: str, version: str) -> bool:
+        """Whether a ledger at HEAD or a lock has a release."""
+        ledger = self.find_ledger(name)
+        return ledger is None or version in ledger.by_version or f"{name}@{version}" in self.lock.releases
+
+    def check_rows_readable(self, blob: str) -> None:
+        """Read the rows beside a dataset to their end, once; `GitError` when they are missing or damaged."""
+        if blob not in self._readable_rows:
+            deque(self.store.objects.stream(blob), maxlen=0)
+            self._readable_rows.add(blob)
+
+    def quote_ledger_path(self, name: str) -> str:
+        """Return where a ledger lies in the repository, as a shell takes it: folders have the names that they have."""
+        return shlex.quote(self.store.ledgers.locate(name))
+
+    def describe_restore(self, tag: str, ref: str, sha256: str = "") -> str:
+        """Say how the tag of a release is put back: to the object that was locked, or to the commit of its line."""
+        held = self.lock.refs.get(ref)
+        if held:
+            return f"put it back: git update-ref {TAG_REFS}{tag} {held.tag_object or held.commit}"
+        if not sha256:
+            return "fetch it again from a clone that has the right one"
+        path = self.quote_ledger_path(ref.partition("@")[0])
+        return f"its commit is in: git log -S{sha256[:_SHOWN]} -- {path}"
+
+    def _read_branch_hashes(self, name: str) -> dict[str, set[str]]:
+        if self._tips is None:
+            out = self.store.git.run("for-each-ref", "--format=%(objectname)", "--", *_BRANCHES)
+            self._tips = sorted(set(out.decode("ascii").split()))
+        listed: defaultdict[str, set[str]] = defaultdict(set)
+        for ledger in self._read_branch_ledgers(name, self._tips):
+            for line in ledger.lines:
+                listed[str(line.version)].add(line.sha256)
+        return dict(listed)
+
+    def _read_branch_ledgers(self, name: str, tips: list[str]) -> Iterator[Ledger]:
+        blobs = find_committed_blobs(self.store.git, [(tip, self.store.ledgers.locate(name)) for tip in tips])
+        for blob in sorted({blob for blob in blobs if blob}):
+            yield parse_ledger(self.store.objects.read(blob).data)
+
+
+def check_ledger(records: ReleaseRecords, name: str) -> Iterator[Finding]:
+    """Yield what is wrong with one ledger by itself."""
+    place = locate_ledger(name)
+    try:
+        ledger = records.store.ledgers.read(name)
+    except EvalstoreError as error:
+        yield make_finding("ledger-unreadable", Place(place), name=name, message=error.message, hint=error.hint or "")
+        return
+    for number in ledger.unreadable:
+        yield make_finding("ledger-malformed", Place(place, number), path=records.quote_ledger_path(name))
+    for line in ledger.lines:
+        first = ledger.by_version[str(line.version)]
+        if first is not line:
+            here, path = Place(place, line.number), records.quote_ledger_path(name)
+            yield make_finding("ledger-repeated", here, version=line.version, line=first.number, path=path)
+
+
+def report_untagged_line(records: ReleaseRecords, name: str, line: LedgerLine) -> Finding:
+    """Return the finding of a line whose release has no tag."""
+    ref = f"{name}@{line.version}"
+    back = f"git fetch --tags; or {records.describe_restore(records.store.tag_prefix + ref, ref, line.sha256)}; or withdraw its line"
+    return make_finding("tag-missing", Place(locate_ledger(name), line.number), ref=ref, back=back)
+
+
+def check_rewritten(records: ReleaseRecords, names: Collection[str], file: str) -> Iterator[Finding]:
+    """Yield the ledgers among `names` that do not go on from where the lock saw them."""
+    for name, seen in records.lock.ledgers.items():
+        ledger = records.find_ledger(name) if name in names else None
+        if ledger and (what := describe_rewrite(ledger, seen)):
+            place, pointer = Place(file, seen.line), json_pointer(("ledgers", name))
+            yield make_finding(
+                "ledger-rewritten", place, pointer, name=name, what=what, path=records.quote_ledger_path(name)
+            )
+
+
+def describe_rewrite(ledger: Ledger, seen: LockedLedger) -> str:
+    """Say how a ledger does not go on from what was seen; "" when it does."""
+    if len(ledger.raw) < seen.lines:
+        return f"it has {_count_lines(len(ledger.raw))}, and had {_count_lines(seen.lines)}"
+    return (
+        ""
+        if ledger.hash_prefix(seen.lines) == seen.sha256
+        else f"its first {_count_lines(seen.lines)} read differently"
+    )
+
+
+def _count_lines(number: int) -> str:
+    return f"{number} line{'' if number == 1 else 's'}"

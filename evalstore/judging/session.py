@@ -1,0 +1,142 @@
+"""Answers the judges of one job: reads cached replies, notes what is missing, then asks all of it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from evalstore.errors import Place, RefusedError, UsageError
+from evalstore.judging.call_plan import CallPlan, CallQueue
+from evalstore.judging.dispatch import ask_all
+from evalstore.judging.endpoint import Endpoint
+from evalstore.judging.reply_cache import ReplyCache
+from evalstore.model import JudgeCall, JudgeReply
+from evalstore.text import make_printable
+
+_FOLDER, _FILE = "evalstore", "replies.db"
+
+NOT_KEPT = JudgeReply(problem="no reply is kept, and none was asked for")
+
+# Called with the plan before the first call; what it opens is called with every reply.
+Progress = Callable[[CallPlan], AbstractContextManager[Callable[[JudgeReply], None]]]
+
+
+def _show_no_progress(_: CallPlan) -> AbstractContextManager[Callable[[JudgeReply], None]]:
+    return nullcontext(lambda _: None)
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """How judges are answered: from the replies in `cache`, and by an endpoint if there is one.
+
+    `model` is what the run says of a judge's model where neither check nor judge does; `cache` None is the file in the
+    repository's git directory; more than `max_calls` missing replies are refused before the first is asked for. An
+    impossible name of a model is a `UsageError`.
+    """
+
+    endpoint: Endpoint | None = None
+    model: Mapping[str, Any] = field(default_factory=dict)
+    cache: Path | None = None
+    max_calls: int | None = None
+    progress: Progress = _show_no_progress
+
+    def __post_init__(self) -> None:
+        name = self.model.get("id", "")
+        if not (isinstance(name, str) and name.isprintable() and name == name.strip()):
+            raise UsageError(f"{make_printable(repr(name))} is no name of a model for judges")
+
+
+@dataclass(slots=True)
+class JudgeSession:
+    """The judges of one job; `kept` counts the answers that came from the cache."""
+
+    judges: Judges
+    replies: Callable[[], ReplyCache]
+    missing: CallQueue
+    kept: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+
+    def ask(self, call: JudgeCall) -> JudgeReply:
+        """Return the cached reply, or why there is none; the call is then noted as missing."""
+        if (reply := self.find(call)) is not None:
+            return reply
+        self.missing.note(call)
+        return NOT_KEPT
+
+    def find(self, call: JudgeCall) -> JudgeReply | None:
+        """Return the cached reply, or why its call failed; None where it was not asked yet."""
+        if (reply := self.replies().get(call)) is not None:
+            self.kept += 1
+            return reply
+        return JudgeReply(problem=self.failed[call.key]) if call.key in self.failed else None
+
+    def plan(self) -> CallPlan:
+        """Return the calls that would be made."""
+        return self.missing.plan(kept=self.kept)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether replies are missing and an endpoint can be asked."""
+        return bool(self.missing) and self.judges.endpoint is not None
+
+    def gather(self) -> None:
+        """Ask for all missing replies; what fails for good is not asked for again.
+
+        Raises `RefusedError` before the first call where that would be too many, or their replies could not be kept.
+        """
+        if self.judges.endpoint is None:
+            return
+        plan, limit = self.plan(), self.judges.max_calls
+        if limit is not None and plan.calls > limit:
+            raise RefusedError(
+                f"{plan.calls:,} judge calls are missing, more than --max-calls {limit:,}; none was made",
+                hint="raise it, or go on with --offline",
+            )
+        self.replies().ready()
+        with self.judges.progress(plan) as told:
+            self.failed |= ask_all(self.missing, self.judges.endpoint, self.replies(), told=told)
+        self.missing.clear()
+        self.kept = 0
+
+    def notes(self) -> Iterator[str]:
+        """Yield notes about replies that are missing, and why."""
+        if self.missing:
+            yield (
+                f"judge replies that are missing: {len(self.missing):,}; their checks are unscored "
+                "until an endpoint answers (--judge-url)"
+            )
+        if self.failed:
+            first = next(iter(self.failed.values()))
+            yield (
+                f"judge calls that failed: {len(self.failed):,}; their checks are unscored, "
+                f"and the same command asks them again (the first: {first})"
+            )
+
+
+@contextmanager
+def open_session(judges: Judges, common: Callable[[], Path]) -> Iterator[JudgeSession]:
+    """Open the judges for one job; the cache is opened when the first reply is looked for.
+
+    It lies in the git directory that `common` returns, unless `judges` names a file.
+    """
+    with ExitStack() as opened:
+
+        @cache
+        def replies() -> ReplyCache:
+            return opened.enter_context(ReplyCache(judges.cache or _locate_cache_file(common() / _FOLDER)))
+
+        yield JudgeSession(judges, replies, opened.enter_context(CallQueue()))
+
+
+def _locate_cache_file(folder: Path) -> Path:
+    if folder.is_symlink():  # a hostile .git must not redirect our writes
+        raise RefusedError(
+            "is a link, so no replies are kept there",
+            place=Place(str(folder)),
+            hint="remove it, or name a file for the replies (--cache)",
+        )
+    return folder / _FILE

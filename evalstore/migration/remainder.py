@@ -1,0 +1,137 @@
+"""The remainder of a source: what its artifacts do not say. Splits it off, and restores the source from both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from evalstore.documents import Pointer
+
+Mirrors = Mapping[str, str | None]
+
+_PAIRS = "x_pairs"
+
+
+def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors) -> dict[str, Any]:
+    """Return the remainder of a case: `kept` keys that its question does not hold, and an unusual order of `keys`.
+
+    `mirrors` lists the usual keys in their usual order, each with the field of the question that holds its value
+    unchanged (`a|b`: the first field that the question has; None: no field). One field mirrors one key only.
+    """
+    if not isinstance(raw, dict):
+        return {"kept": encode_keys(raw)}
+    dropped: list[str] = []
+    mirrored = _mirror_question(question, mirrors)
+    while absent := [key for key in mirrored if key not in raw]:
+        dropped += absent
+        mirrored = _mirror_question(question, mirrors, dropped)
+    remainder = encode_keys(
+        {key: value for key, value in raw.items() if not (key in mirrored and is_same_data(mirrored[key], value))}
+    )
+    source = {**({"kept": remainder} if remainder else {}), **({"dropped": dropped} if dropped else {})}
+    usual = list(restore_case({**question, "x_source": source}, mirrors)) == list(raw)
+    return source if usual else source | {"keys": list(map(str, raw))}
+
+
+def restore_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
+    """Return the case of a question and its remainder; where both have a key, the question's current value wins."""
+    source = question.get("x_source", {})
+    remainder = decode_keys(source.get("kept", {}))
+    if not isinstance(remainder, dict):
+        return remainder
+    mirrored = _mirror_question(question, mirrors, source.get("dropped", ()))
+    values = {**remainder, **{key: value for key, value in mirrored.items() if key not in remainder}}
+    places = {name: place for place, name in enumerate(source.get("keys", ()))}
+    usual = {key: len(places) + place for place, key in enumerate(dict.fromkeys([*mirrors, *mirrored, *remainder]))}
+    rank = {key: places.get(str(key), usual[key]) for key in values}
+    return dict(sorted(values.items(), key=lambda item: rank[item[0]]))
+
+
+def find_root_remainder(root: Any, pointers: Sequence[Pointer]) -> Any:
+    """Return a file's value without the list items at `pointers`."""
+    gone = set(pointers)
+    return encode_keys(_remove_pointers(root, (), gone))
+
+
+def restore_root(remainder: Any, items: Iterable[tuple[str, Any]]) -> Any:
+    """Return a file's value from its remainder and its list items, each with its JSON pointer."""
+    root = decode_keys(remainder)
+    for pointer, value in sorted(items, key=lambda item: _pointer_order(item[0])):
+        *parents, index = pointer.split("/")[1:]
+        holder = root
+        for step in parents:
+            holder = holder[int(step)] if isinstance(holder, list) else holder[_find_key(step, holder)]
+        holder.insert(int(index), value)
+    return root
+
+
+def encode_keys(value: Any) -> Any:
+    """Return a value whose keys are all texts: a mapping with other keys (YAML) becomes a list of pairs."""
+    if isinstance(value, list):
+        return [encode_keys(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if _PAIRS in value or not all(isinstance(key, str) for key in value):
+        return {_PAIRS: [[key, encode_keys(item)] for key, item in value.items()]}
+    return {key: encode_keys(item) for key, item in value.items()}
+
+
+def decode_keys(value: Any) -> Any:
+    """Undo `encode_keys`."""
+    if isinstance(value, list):
+        return [decode_keys(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {_PAIRS}:
+        return {key: decode_keys(item) for key, item in value[_PAIRS]}
+    return {key: decode_keys(item) for key, item in value.items()}
+
+
+def _mirror_question(question: Mapping[str, Any], mirrors: Mirrors, dropped: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the case's keys that a question mirrors; of several keys for one field, the first that is not `dropped`."""
+    fields: dict[str, str] = {}
+    for key, field_names in mirrors.items():
+        present = [name for name in (field_names or "").split("|") if name in question]
+        if present and present[0] not in fields and key not in dropped:
+            fields[present[0]] = key
+    mirrored = {key: question[field] for field, key in fields.items()}
+    if "metadata" in mirrors.values():
+        return mirrored
+    return mirrored | {key: value for key, value in question.get("metadata", {}).items() if key not in dropped}
+
+
+def _remove_pointers(value: Any, pointer: Pointer, gone: set[Pointer]) -> Any:
+    if isinstance(value, dict):
+        return {key: _remove_pointers(item, (*pointer, key), gone) for key, item in value.items()}
+    if isinstance(value, list):
+        places = ((*pointer, index) for index in range(len(value)))
+        return [
+            _remove_pointers(item, place, gone) for place, item in zip(places, value, strict=True) if place not in gone
+        ]
+    return value
+
+
+def _pointer_order(pointer: str) -> tuple[tuple[int, str], ...]:
+    return tuple((int(step), "") if step.isdecimal() else (-1, step) for step in pointer.split("/")[1:])
+
+
+def _find_key(step: str, holder: Mapping[Any, Any]) -> Any:
+    text = step.replace("~1", "/").replace("~0", "~")
+    return text if text in holder else next(key for key in holder if str(key) == text)
+
+
+def _make_exact_key(key: Any) -> Any:
+    return key if isinstance(key, str) else (type(key), str(key))
+
+
+def is_same_data(left: Any, right: Any) -> bool:
+    """Whether two values are equal as data: `1`, `1.0` and `true` differ, the order of keys does not count."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        return set(map(_make_exact_key, left)) == set(map(_make_exact_key, right)) and all(
+            is_same_data(left[key], right[key]) for key in left
+        )
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(is_same_data, left, right))
+    return str(left) == str(right)

@@ -1,0 +1,95 @@
+"""Proves round trips: that artifacts restore their source, and that a restored source still means what the store says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from evalstore.documents import Document
+from evalstore.errors import RefusedError
+from evalstore.migration.artifact_names import REF_KEYS
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase
+from evalstore.migration.readers import restore_companions, restore_source
+from evalstore.migration.remainder import is_same_data
+from evalstore.migration.table import FormatTable
+from evalstore.model import Artifact, Kind, Question, Ref, parse_ref, select_scoring_part
+
+_HINT = "export an earlier version, or take the edit back"
+LoadArtifact = Callable[[Ref], Artifact]
+ExpandRef = Callable[[str], Any]
+
+
+def check_unchanged(extraction: Extraction, main: Artifact, questions: Sequence[Question], load: LoadArtifact) -> None:
+    """Raise `RefusedError`, naming the first difference, unless the artifacts still mean what the source means."""
+    drafts = {draft.ref: draft for draft in extraction.drafts}
+    expand_stored, expand_draft = _expand_from_store(load), _expand_from_drafts(drafts)
+    cases = extraction.usable_cases
+    if main.kind is not Kind.DATASET:
+        rubrics = [(main.id, main.value, cases[0].rubric)]
+    else:
+        rubrics = [
+            (question.id, load(parse_ref(question.rubric_ref or "")).value, case.rubric)
+            for question, case in zip(_pair_questions(questions, cases), cases, strict=True)
+            if case.rubric
+        ]
+    for name, value, draft in rubrics:
+        if draft and not is_same_data(
+            _expand_scoring(Kind.RUBRIC, value, expand_stored),
+            _expand_scoring(Kind.RUBRIC, draft.value, expand_draft),
+        ):
+            raise RefusedError(f"{name}: its rubric was edited since it was migrated", hint=_HINT)
+
+
+def check_restorable(
+    main: Mapping[str, Any], rubrics: Mapping[str, Any], table: FormatTable, documents: Mapping[str, Document]
+) -> None:
+    """Raise `RefusedError` unless artifacts restore their source (`""` in `documents`) and its companions as data.
+
+    Runs before anything is written: the proof that nothing is lost.
+    """
+    restored = {"": restore_source(main, rubrics, table), **restore_companions(main, table)}
+    if not all(is_same_data(restored[path], document.value) for path, document in documents.items()):
+        raise RefusedError("evalstore could not give it back as it is; that is a fault of evalstore, please report it")
+
+
+def _pair_questions(questions: Sequence[Question], cases: Sequence[LegacyCase]) -> Sequence[Question]:
+    if len(questions) != len(cases):
+        raise RefusedError(f"the source has {len(cases)} questions, the dataset {len(questions)}", hint=_HINT)
+    for question, case in zip(questions, cases, strict=True):
+        if not is_same_data(_strip_row(question.row, case), _strip_row(case.question, case)):
+            raise RefusedError(f"{question.id}: it was edited since it was migrated", hint=_HINT)
+    return questions
+
+
+def _strip_row(row: Mapping[str, Any], case: LegacyCase) -> dict[str, Any]:
+    ignored = {"x_source", "rubric_ref"} if case.rubric else {"x_source"}  # a rubric is compared by its content
+    return {key: value for key, value in row.items() if key not in ignored}
+
+
+def _expand_scoring(kind: Kind, value: Mapping[str, Any], expand: ExpandRef) -> Any:
+    """Return the part of an artifact that moves scores; references are replaced by the content they point to."""
+    return _expand_refs(select_scoring_part(kind, dict(value)), expand)
+
+
+def _expand_refs(value: Any, expand: ExpandRef) -> Any:
+    if isinstance(value, list):
+        return [_expand_refs(item, expand) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: expand(item) if key in REF_KEYS else _expand_refs(item, expand) for key, item in value.items()}
+
+
+def _expand_from_store(load: LoadArtifact) -> ExpandRef:
+    def expand_ref(ref: str) -> Any:
+        artifact = load(parse_ref(ref))
+        return _expand_scoring(artifact.kind, artifact.value, expand_ref)
+
+    return expand_ref
+
+
+def _expand_from_drafts(drafts: Mapping[str, ArtifactDraft]) -> ExpandRef:
+    def expand_ref(ref: str) -> Any:
+        draft = drafts.get(ref)
+        return _expand_scoring(draft.kind, draft.value, expand_ref) if draft else ref
+
+    return expand_ref

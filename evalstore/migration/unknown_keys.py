@@ -1,0 +1,65 @@
+"""Describes what no grader reads: unknown keys, lists hidden by another list, and values of the wrong type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from evalstore.documents import Pointer
+from evalstore.migration.extraction import MigrationNote
+from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.remainder import Mirrors, is_same_data
+from evalstore.migration.table import FormatTable
+from evalstore.text import find_nearest, make_excerpt
+
+_NAMES: Mapping[type, str] = {dict: "an object", str: "a text", list: "a list", int: "a number", Decimal: "a number"}
+_HIDDEN = "{} hides it: nothing in it is asked"
+
+
+def find_unknown_keys(value: Any, table: FormatTable) -> Iterator[MigrationNote]:
+    """Yield a note on each key of the root, or of its parts, that the table does not know, and on each hidden list."""
+    first, *hidden_lists = [key for key in table.lists if isinstance(value, dict) and key in value] or [""]
+    yield from (MigrationNote((key,), MigrationOutcome.UNMAPPED, _HIDDEN.format(first)) for key in hidden_lists)
+    for path, known in {"": (*table.root_data, *table.lists), **table.root_parts}.items():
+        for pointer, holder in _find_holders(value, path.split("/") if path else ()):
+            for key in holder:
+                if key not in known:
+                    yield MigrationNote(
+                        (*pointer, key), MigrationOutcome.UNMAPPED, "; ".join(describe_unknown_keys([key], known))
+                    )
+
+
+def _find_holders(value: Any, path: Sequence[str], at: Pointer = ()) -> Iterator[tuple[Pointer, dict[Any, Any]]]:
+    """Yield the mappings at a path, with their pointers; the step `*` is each item of a list."""
+    if not path:
+        yield from [(at, value)] if isinstance(value, dict) else []
+        return
+    step, *rest = path
+    if step == "*":
+        for index, item in enumerate(value if isinstance(value, list) else ()):
+            yield from _find_holders(item, rest, (*at, index))
+    elif isinstance(value, dict) and step in value:
+        yield from _find_holders(value[step], rest, (*at, step))
+
+
+def describe_type(raw: Any) -> str:
+    """Return the JSON type of a value, in words."""
+    return _NAMES.get(type(raw)) or {None: "null", True: "true", False: "false"}[raw]
+
+
+def describe_unknown_keys(keys: Iterable[Any], known: Iterable[str]) -> list[str]:
+    """Return a sentence that no grader reads these keys, with guesses for misspelt ones; none for no keys."""
+    names, known = list(map(str, keys)), list(known)
+    if not names:
+        return []
+    nearest = ((name, find_nearest(name, known)) for name in names)
+    guesses = (f"; did you mean {guess} by {make_excerpt(name)!r}?" for name, guess in nearest if guess)
+    return [f"no grader reads {', '.join(repr(make_excerpt(name)) for name in names)}: kept as data{''.join(guesses)}"]
+
+
+def describe_misfits(raw: Mapping[str, Any], question: Mapping[str, Any], mirrors: Mirrors) -> list[str]:
+    """Return a sentence on the keys of a case that its question should mirror and does not; none where all match."""
+    fields = [(key, field) for key, field in mirrors.items() if field and field != "id" and raw.get(key) is not None]
+    misfits = [key for key, field in fields if field not in question or not is_same_data(question[field], raw[key])]
+    return [f"{', '.join(misfits)}: not as graders read it, kept as data"] if misfits else []

@@ -1,0 +1,104 @@
+"""The files of one release: artifacts, the rows beside them, and their ledgers; reads only."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evalstore.errors import AbsentError, Place, RefusedError
+from evalstore.files import iterate_pieces, open_below, read_below
+from evalstore.references.reading import find_rows_path
+from evalstore.release.pins import PinMoves
+from evalstore.release.step import ReleaseStep
+from evalstore.status.validity import LEDGER_LIMIT, check_ledger_complete
+from evalstore.store import ArtifactStore
+from evalstore.store.ledger import locate_ledger
+from evalstore.store.object_reader import compute_blob_id
+from evalstore.store.objects import find_file
+from evalstore.store.working_files import find_normalized, has_carriage_return, hash_working_file, normalize_line_ends
+from evalstore.versions import Version
+
+
+@dataclass(frozen=True, slots=True)
+class CommitFile:
+    """One file to commit, relative to the store; `content` None is the file on disk, which may be large, `moves` made.
+
+    `before` is the blob of the file on disk, None where there is none. What is `cleaned` git keeps with LF, where the
+    working tree has CRLF.
+    """
+
+    path: str
+    content: bytes | None
+    before: str | None
+    moves: PinMoves = field(default_factory=dict)
+    to_lf: bool = False
+
+
+def list_commit_files(
+    store: ArtifactStore, steps: Sequence[ReleaseStep], tip: str | None, *, tagged: bool
+) -> Iterator[CommitFile]:
+    """Yield what steps commit; refuses what git holds as a link, and a ledger that somebody else has edited."""
+    to_lf = _find_crlf_files(store, steps)
+    for step in steps:
+        _find_committed_blob(store, tip, step.path)
+        file = CommitFile(step.path, step.content, step.found.blob, to_lf=step.path in to_lf)
+        yield file
+        if (rows := find_rows_path(step.artifact)) and store.root:
+            _find_committed_blob(store, tip, rows)
+            before = hash_working_file(store.root, rows, store.repository.hex_digits)
+            yield CommitFile(rows, None, before, step.moves, to_lf=rows in to_lf)
+        if tagged:
+            yield _extend_ledger_file(
+                store, step, tip, normalize_line_ends(step.content) if file.to_lf else step.content
+            )
+
+
+def _find_crlf_files(store: ArtifactStore, steps: Sequence[ReleaseStep]) -> frozenset[str]:
+    """Return the files of steps that git keeps with other line ends; most have no CR, and no attribute is asked for."""
+    odd = [step.path for step in steps if b"\r\n" in step.content]
+    rows = [path for step in steps if (path := find_rows_path(step.artifact))]
+    odd += [path for path in rows if store.root and _file_has_cr(store.root, path)]
+    found = find_normalized(store, [store.prefix + path for path in odd])
+    return frozenset(path for path in odd if store.prefix + path in found)
+
+
+def _file_has_cr(root: Path, path: str) -> bool:
+    with open_below(root, path) as file:
+        return has_carriage_return(iterate_pieces(file))
+
+
+def _extend_ledger_file(store: ArtifactStore, step: ReleaseStep, tip: str | None, content: bytes) -> CommitFile:
+    path = locate_ledger(step.name)
+    blob = _find_committed_blob(store, tip, path)
+    ledger = store.objects.read(blob).data if blob else b""
+    versions = [release.version for release in store.list_releases(step.found.kind, step.found.id)]
+    check_ledger_complete(step.name, ledger, versions)
+    on_disk, name = _read_working_file(store, path), shlex.quote(store.prefix + path)
+    if on_disk is not None and ledger not in {on_disk, normalize_line_ends(on_disk)}:
+        raise RefusedError(
+            "the ledger differs from the committed one, and only a bump writes it",
+            place=Place(path),
+            hint=f"git restore -SW {name}" if blob else f"remove it: git rm -qf --ignore-unmatch {name}; rm -f {name}",
+        )
+    before = None if on_disk is None else compute_blob_id(on_disk, store.repository.hex_digits)
+    return CommitFile(path, extend_ledger(ledger, step.version, content), before)
+
+
+def _find_committed_blob(store: ArtifactStore, tip: str | None, path: str) -> str | None:
+    return find_file(store.objects, tip, store.prefix + path) if tip else None
+
+
+def _read_working_file(store: ArtifactStore, path: str) -> bytes | None:
+    try:
+        return read_below(store.root, path, LEDGER_LIMIT) if store.root else None
+    except AbsentError:
+        return None
+
+
+def extend_ledger(ledger: bytes, version: Version, content: bytes) -> bytes:
+    """Return the ledger with the line of one more release."""
+    whole = ledger if ledger.endswith(b"\n") or not ledger else ledger + b"\n"
+    return whole + f"{version} {hashlib.sha256(content).hexdigest()}\n".encode()

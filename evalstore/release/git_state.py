@@ -1,0 +1,120 @@
+"""The branch that a release goes onto, and the states of a working tree in which there is none; reads only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalstore.errors import RefusedError
+from evalstore.store.git import USER_CONFIG, CommandError, Git
+from evalstore.store.index import find_unmerged, wait_for_index
+from evalstore.store.revisions import BRANCH_REFS, find_refs
+from evalstore.transactions.locking import LockedRepository
+
+# A file of the git directory -> what is going on while it is there.
+_UNFINISHED = {
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "sequencer": "a cherry-pick or a revert",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """The branch's full ref name and its commit, None before the first one."""
+
+    branch: str
+    tip: str | None
+
+    @property
+    def name(self) -> str:
+        """The branch as people call it."""
+        return self.branch.removeprefix(BRANCH_REFS)
+
+
+def find_checkout(git: Git) -> Checkout:
+    """Return the branch that is checked out; refuses while git is at work on something, and on a detached HEAD."""
+    wait_for_index(git.directory)
+    for file, what in _UNFINISHED.items():
+        if (git.directory / file).exists():
+            raise RefusedError(f"{what} is not finished", hint="finish it or abort it, then run the bump again")
+    if conflict := find_unmerged(git):
+        raise RefusedError(f"{conflict} has a conflict that is not resolved", hint="resolve it, git add it, then bump")
+    name = find_branch(git)
+    if name is None:
+        raise RefusedError(
+            "HEAD is detached, so no branch would hold the release", hint="git switch to a branch, then bump"
+        )
+    branch = BRANCH_REFS + name
+    return Checkout(branch, find_refs(git, [branch]).get(branch))
+
+
+def find_branch(git: Git) -> str | None:
+    """Return the name of the branch that is checked out; None on a detached HEAD."""
+    answer = git.run_or_none("symbolic-ref", "--quiet", "HEAD")
+    branch = (answer or b"").decode("utf-8", "surrogateescape").strip()
+    return branch.removeprefix(BRANCH_REFS) if branch.startswith(BRANCH_REFS) else None
+
+
+_COMMIT = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction")
+_PUSH = ("pre-push",)
+
+
+def find_bypassed_hooks(repository: LockedRepository, *, push: bool) -> tuple[str, ...]:
+    """Return the names of the hooks that are there and can run."""
+    configured = _find_hooks_path(repository)
+    folder = repository.top / configured if configured else repository.common / "hooks"
+    return tuple(name for name in (*_COMMIT, *(_PUSH if push else ())) if _is_executable(folder / name))
+
+
+def _find_hooks_path(repository: LockedRepository) -> str:
+    words = ("config", "--includes", "--null", "--type=path", "--get-all", "core.hooksPath")
+    answers = os.fsdecode(repository.git.run(*words, env=USER_CONFIG)).split("\0")[:-1]
+    return next(reversed(answers[:-1]), "")  # the last is our own, which sends git to no hook at all
+
+
+def _is_executable(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+ROLES = ("AUTHOR", "COMMITTER")
+VARIABLES = tuple(f"GIT_{role}_{part}" for role in ROLES for part in ("NAME", "EMAIL", "DATE"))
+_SETTINGS = r"^(user|author|committer)\.(name|email)$"
+
+
+def complete_signature(git: Git, given: Mapping[str, str]) -> dict[str, str]:
+    """Return git's GIT_AUTHOR_* and GIT_COMMITTER_* variables, complete but for the dates; refuses to guess a name."""
+    # git reads nobody's settings behind our door, so the one thing needed of them is asked for by itself.
+    settings = _read_identity_settings(git)
+    signed = {name: given[name] for name in VARIABLES if given.get(name)}
+    for role in ROLES:
+        for part in ("name", "email"):
+            value = settings.get(f"{role.lower()}.{part}") or settings.get(f"user.{part}")
+            _fill_variable(signed, f"GIT_{role}_{part.upper()}", value)
+    return signed
+
+
+def _fill_variable(signed: dict[str, str], variable: str, value: str | None) -> None:
+    if variable not in signed and not value:
+        part = variable.rpartition("_")[2].lower()
+        raise RefusedError(
+            f"there is nobody to sign the release: git knows no user.{part}",
+            hint=f'git config --global user.{part} "…", or set {variable}',
+        )
+    signed.setdefault(variable, value or "")
+
+
+def _read_identity_settings(git: Git) -> dict[str, str]:
+    try:
+        out = git.run("config", "--includes", "--null", "--get-regexp", _SETTINGS, env=USER_CONFIG)
+    except CommandError as failure:
+        if failure.status == 1:
+            return {}
+        raise
+    pairs = (line.partition("\n")[::2] for line in out.decode("utf-8", "replace").split("\0") if line)
+    return {key.lower(): value for key, value in pairs}

@@ -1,0 +1,124 @@
+"""Pins that follow a release: which move, to what, and the bytes of files and of rows after it; reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, BinaryIO
+
+from evalstore.documents import LINE_LIMIT, read_json, read_row, replace_scalars
+from evalstore.errors import EvalstoreError, Place, RefusedError
+from evalstore.files import open_below
+from evalstore.model import Artifact, Kind, PinType, Ref, parse_ref, find_pins
+from evalstore.references.reading import find_rows_path
+from evalstore.store import ArtifactStore, Resolved
+from evalstore.versions import Version
+
+PinMoves = Mapping[str, str]
+
+_KEY = "rubric_ref"
+_ESCAPES = (b"\\/", b"\\u00")  # how JSON may write the letters of a reference otherwise
+
+
+def find_pin_moves(store: ArtifactStore, resolved: Resolved, targets: Mapping[str, Version]) -> dict[str, str]:
+    """Return the exact pins of a working file and its rows that are below `targets` (by name), and what they become."""
+    moves = ((text, _move_ref(text, targets)) for text in _list_pins(store, resolved, targets))
+    return {text: new for text, new in moves if new}
+
+
+def move_artifact_pins(artifact: Artifact, moves: PinMoves) -> Artifact:
+    """Return an artifact with its pins moved, as a working file would be after it."""
+    changes = {pointer: moves[text] for pointer, text in find_pins(artifact.kind, artifact.value) if text in moves}
+    if not changes:
+        return artifact
+    document = replace_scalars(artifact.document, changes)
+    return Artifact(artifact.kind, artifact.id, artifact.version, document)
+
+
+def move_row_pin(row: Mapping[str, Any], moves: PinMoves) -> Mapping[str, Any]:
+    """Return a row with its pin moved."""
+    text = row.get(_KEY)
+    return {**row, _KEY: moves[text]} if isinstance(text, str) and text in moves else row
+
+
+def move_pins_in_rows(file: BinaryIO, moves: PinMoves) -> Iterator[bytes]:
+    """Yield the lines of a file of rows with their pins moved; every other byte stays."""
+    needles = _make_needles(parse_ref(text).name for text in moves)
+    for number, line in enumerate(_read_lines(file), start=1):
+        yield _move_pin_in_line(line, number, moves) if _contains_any(line, needles) else line
+
+
+def _move_pin_in_line(line: bytes, number: int, moves: PinMoves) -> bytes:
+    row = read_row(line, "rows", number) if line.strip() else None
+    text = row.get(_KEY) if isinstance(row, dict) else None
+    if not isinstance(text, str) or text not in moves:
+        return line
+    document = read_json(line, "rows")
+    mark, shift = document.marks[_KEY,], len("\ufeff") if document.bom else 0
+    decoded = line.decode("utf-8")
+    return f'{decoded[: mark.start + shift]}"{moves[text]}"{decoded[mark.end + shift :]}'.encode()
+
+
+def _list_pins(store: ArtifactStore, resolved: Resolved, targets: Mapping[str, Version]) -> Iterator[str]:
+    # What a judge was validated against is a record of the past, which no release rewrites.
+    if resolved.kind is Kind.JUDGE:
+        return
+    for _, text in find_pins(resolved.kind, resolved.artifact.value):
+        yield text
+    rows = find_rows_path(resolved.artifact)
+    if rows and store.root and targets:
+        with open_below(store.root, rows) as file:
+            yield from _list_row_pins(file, rows, _make_needles(targets))
+
+
+def _list_row_pins(file: BinaryIO, name: str, needles: tuple[bytes, ...]) -> Iterator[str]:
+    seen: set[str] = set()
+    for number, line in enumerate(_read_lines(file), start=1):
+        row = read_row(line, name, number) if _contains_any(line, needles) else None
+        text = row.get(_KEY) if isinstance(row, dict) else None
+        if isinstance(text, str) and text not in seen:
+            seen.add(text)
+            yield text
+
+
+def _read_lines(file: BinaryIO) -> Iterator[bytes]:
+    return iter(partial(file.readline, LINE_LIMIT + 2), b"")
+
+
+def _make_needles(names: Iterable[str]) -> tuple[bytes, ...]:
+    return tuple({f"{name}@".encode() for name in names} | set(_ESCAPES))
+
+
+def _contains_any(line: bytes, needles: tuple[bytes, ...]) -> bool:
+    return any(needle in line for needle in needles)
+
+
+def _move_ref(text: str, targets: Mapping[str, Version]) -> str | None:
+    try:
+        ref = parse_ref(text)
+    except EvalstoreError:
+        return None
+    target = targets.get(ref.name)
+    if ref.type is not PinType.EXACT or target is None or ref.version is None or ref.version >= target:
+        return None
+    return f"{ref.name}@{target}"
+
+
+def check_pins_released(pins: Iterable[tuple[Place, Ref]], versions: Mapping[str, Iterable[Version]]) -> None:
+    """Refuse a pin that no version of `versions` (by name) meets."""
+    for place, ref in pins:
+        known = sorted(versions.get(ref.name, ()))
+        if ref.names_release and not any(_matches_version(ref, version) for version in known):
+            raise RefusedError(
+                f"{ref} is not released, and not in this bump",
+                place=place,
+                hint=f"pin {ref.name}@{known[-1]}, or one before it"
+                if known
+                else f"name {ref.name} in the same bump, or pin another",
+            )
+
+
+def _matches_version(ref: Ref, version: Version) -> bool:
+    if ref.version is not None:
+        return version == ref.version
+    return version in ref.range if ref.range else True

@@ -1,0 +1,58 @@
+"""Which version a change needs, and whether a file's version says enough (RULES, part J); pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from evalstore.errors import RefusedError, UsageError
+from evalstore.status.version_rules import without_build
+from evalstore.text import make_excerpt
+from evalstore.versions import Bump, Version, bump_version, compute_bump
+
+_LABEL = re.compile(r"(?![0-9]+\Z)[0-9A-Za-z][0-9A-Za-z-]{0,31}")  # an option in its place is none: --pre --dry-run
+
+
+def choose_version(released: Version, working: Version, required: Bump, level: Bump | None) -> tuple[Version, Bump]:
+    """Return the version to release and the bump it says: the file's where that is enough, else the least that is."""
+    if level is not None and bump_version(released, level) < (needed := bump_version(released, required)):
+        raise RefusedError(f"--level {level} is too small: the change needs {needed}", hint=f"say --level {required}")
+    wanted = max(required, level or Bump.NONE)
+    least = bump_version(released, wanted)
+    if wanted and (working == least or not _is_enough(released, working, wanted)):
+        return least, wanted
+    return working, compute_bump(without_build(released), Version(*working.final))
+
+
+def check_prerelease_label(label: str | None) -> None:
+    """Refuse a word that cannot name pre-releases."""
+    if label is not None and not _LABEL.fullmatch(label):
+        raise UsageError(
+            f"'{make_excerpt(label)}' cannot name a pre-release", hint="say rc, beta or the like, as in --pre rc"
+        )
+
+
+def choose_prerelease(final: Version, label: str, known: Iterable[Version], working: Version) -> Version:
+    """Return the next of a label before `final`: `rc.1` first, and the file's own where that is further."""
+    others = [version for version in known if version.final == final.final]
+    numbers = [number for version in others if (number := _prerelease_number(version, label))]
+    version = replace(final, prerelease=f"{label}.{max(numbers, default=0) + 1}")
+    if working.final == final.final and _prerelease_number(working, label) and working not in others:
+        version = max(version, working)
+    if others and version < max(others):
+        raise RefusedError(
+            f"{version} would come before the released {max(others)}", hint="choose a later label, or release the final"
+        )
+    return version
+
+
+def _prerelease_number(version: Version, label: str) -> int:
+    head, _, number = version.prerelease.partition(".")
+    return int(number) if head == label and number.isdigit() else 0
+
+
+def _is_enough(released: Version, version: Version, wanted: Bump) -> bool:
+    # A pre-release is let through as what it prepares; only the gate of `status` does not count it.
+    old, final = without_build(released), Version(*version.final)
+    return final > old and compute_bump(old, final) >= wanted

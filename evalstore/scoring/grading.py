@@ -1,0 +1,160 @@
+"""What one run uses of a store: each reference is resolved once and pinned, and what is odd about it is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalstore.checks import CheckContext, prepare_rubric
+from evalstore.documents import canonical
+from evalstore.errors import RefError, RefusedError, SchemaError
+from evalstore.model import (
+    MALFORMED_ERRORS,
+    Artifact,
+    JudgeCall,
+    JudgeReply,
+    Kind,
+    Output,
+    PinType,
+    Question,
+    RubricResult,
+    Sample,
+    Verdict,
+    parse_ref,
+    rubric_of,
+)
+from evalstore.runs import GradedRow, UsedArtifact
+from evalstore.store import ArtifactStore, Resolved
+
+
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """A rubric, prepared once and ready to grade, and what it is pinned to."""
+
+    pinned: UsedArtifact
+    grade: Callable[[Sample], RubricResult]
+
+
+@dataclass(slots=True)
+class Used:
+    """The artifacts of one run so far, by the reference that asked for them."""
+
+    store: ArtifactStore
+    ask: Callable[[JudgeCall], JudgeReply]
+    model: Mapping[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    _resolved: dict[str, Resolved] = field(default_factory=dict)
+    _rubrics: dict[str, Ruler] = field(default_factory=dict)
+
+    def resolve(self, ref: str) -> Resolved:
+        """Resolve a reference, now or earlier; one that floats is noted, or refused where the settings say so."""
+        if ref not in self._resolved:
+            resolved = self.store.resolve(ref)
+            if resolved.floating:
+                self._note_floating(ref, exact_ref(resolved))
+            self._resolved[ref] = resolved
+        return self._resolved[ref]
+
+    def load(self, ref: str) -> Artifact:
+        """Return the artifact that a check refers to."""
+        return self.resolve(ref).artifact
+
+    def ruler(self, ref: str) -> Ruler:
+        """Return the rubric that a question names, ready to grade."""
+        if ref not in self._rubrics:
+            self._rubrics[ref] = self._prepare_rubric(ref)
+        return self._rubrics[ref]
+
+    def pinned(self, kind: Kind) -> tuple[UsedArtifact, ...]:
+        """Return what was used of one kind, sorted by reference."""
+        pins = {pin(resolved) for resolved in self._resolved.values() if resolved.kind is kind}
+        return tuple(sorted(pins, key=lambda pinned: pinned.ref))
+
+    def _prepare_rubric(self, ref: str) -> Ruler:
+        resolved = self.resolve(ref)
+        if resolved.kind is not Kind.RUBRIC:
+            raise RefusedError(f"{ref} grades nothing: it is a {resolved.kind}", hint="rubric_ref names a rubric")
+        if unmapped := resolved.artifact.value.get("x_unmapped"):
+            self.notes.append(f"{exact_ref(resolved)} is partial: checks of its source without a kind: {len(unmapped)}")
+        reach = CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
+        return Ruler(pin(resolved), _prepare_resolved(resolved, reach))
+
+    def _note_floating(self, ref: str, found: str) -> None:
+        policy = self.store.settings.get("unpinned", "warn")
+        if policy == "forbid" or self.store.strict:
+            raise RefusedError(f"{ref} floats, which the settings of this store forbid", hint=f"pin it: {found}")
+        if policy != "allow":
+            self.notes.append(f"{ref} floats: today it is {found}")
+
+
+def pin(resolved: Resolved) -> UsedArtifact:
+    """Return what was resolved as a run records it."""
+    in_git = parse_ref(resolved.ref).type is not PinType.WORKTREE
+    return UsedArtifact(
+        ref=exact_ref(resolved),
+        version=resolved.version,
+        digest=resolved.digest,
+        scoring_digest=resolved.scoring_digest,
+        commit=resolved.commit if in_git else None,
+        tag=resolved.tag,
+    )
+
+
+def exact_ref(resolved: Resolved) -> str:
+    """Return the reference that will name the same content tomorrow; a file on disk has none better than its name."""
+    pins = {PinType.WORKTREE: "worktree", PinType.REVISION: f"git:{resolved.commit}"}
+    type_ = parse_ref(resolved.ref).type
+    return f"{resolved.name}@{pins.get(type_, resolved.version)}"
+
+
+def _prepare_resolved(resolved: Resolved, reach: CheckContext) -> Callable[[Sample], RubricResult]:
+    try:
+        return prepare_rubric(rubric_of(resolved.artifact.value), reach)
+    except SchemaError as error:
+        raise SchemaError(f"{exact_ref(resolved)}: {error.message}", hint=error.hint) from None
+    except RefError as error:
+        raise RefError(f"{exact_ref(resolved)}: {error.message}", place=error.place, hint=error.hint) from None
+    except MALFORMED_ERRORS as error:
+        raise SchemaError(
+            f"{exact_ref(resolved)} is no rubric: {type(error).__name__}: {error}",
+            hint="`evalstore validate` shows the place",
+        ) from None
+
+
+_NO_RUBRIC = RubricResult(None, Verdict.UNSCORED, reason="the question names no rubric")
+
+
+def grade(output: Output, question: Question, ruler: Ruler | None) -> GradedRow:
+    """Grade one output; without a ruler it is unscored, and a ruler that its schema refuses is a `SchemaError`."""
+    result = _NO_RUBRIC if ruler is None else _grade_sample(Sample(output, question), ruler)
+    group = question.row.get("group")
+    return GradedRow(
+        id=question.id,
+        input=question.input,
+        reference=_list_reference_texts(question.row),
+        output=output,
+        score=result.score,
+        verdict=result.verdict,
+        rubric=ruler.pinned.ref if ruler else "",
+        rubric_digest=ruler.pinned.digest if ruler else "",
+        checks=result.checks,
+        reason=result.reason,
+        input_digest=question.input_digest,
+        reference_digest=question.reference_digest,
+        group=group if isinstance(group, str) else None,
+    )
+
+
+def _grade_sample(sample: Sample, ruler: Ruler) -> RubricResult:
+    try:
+        return ruler.grade(sample)
+    except SchemaError as error:
+        raise SchemaError(f"{ruler.pinned.ref}: {error.message}", hint=error.hint) from None
+
+
+def _list_reference_texts(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the expected answers as texts, or the expected facts where no answer is written."""
+    wanted = row.get("expected", row.get("expected_facts"))
+    several = wanted if isinstance(wanted, list) else [] if wanted is None else [wanted]
+    return tuple(item if isinstance(item, str) else canonical(item) for item in several)

@@ -1,0 +1,98 @@
+"""Outputs and the questions that they answer, brought together in the outputs' order; grades nothing."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evalstore.documents import canonical
+from evalstore.errors import Place, RefusedError
+from evalstore.model import Question
+from evalstore.runs import LeftOut, StoredOutput
+from evalstore.scoring.question_index import Questions
+from evalstore.text import make_excerpt
+
+
+@dataclass(slots=True)
+class Pairs:
+    """The pairs so far: each question's line in the outputs (0 for none), and what was odd about the outputs.
+
+    A row of Every Eval Ever that gives the same output once more does so for another metric: it is passed over.
+    """
+
+    file: str
+    questions: Questions
+    strays: int = 0
+    first_stray: str = ""
+    left_out: int = 0
+    first_left_out: str = ""
+    repeats: int = 0
+    doubts: int = 0
+    first_doubt: str = ""
+    _lines: array[int] = field(init=False)
+    _output_hashes: array[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lines = array("Q", bytes(8 * self.questions.count))
+        self._output_hashes = array("q", bytes(8 * self.questions.count))
+
+    def of(self, outputs: Iterable[StoredOutput | LeftOut]) -> Iterator[tuple[StoredOutput, Question]]:
+        """Yield each output with its question; an id that stands twice is refused."""
+        for recorded in outputs:
+            if isinstance(recorded, LeftOut):
+                self._note_left_out(recorded)
+                continue
+            if recorded.doubt:
+                self.first_doubt = self.first_doubt or f"{Path(self.file).name}:{recorded.line}: {recorded.doubt}"
+                self.doubts += 1
+            found = self.questions.find(recorded.id)
+            if found is None:
+                self.first_stray = self.first_stray or recorded.id
+                self.strays += 1
+                continue
+            number, question = found
+            heard = hash(_make_output_key(recorded)) if recorded.from_eee_row else 0
+            if self._lines[number]:
+                if not recorded.from_eee_row or heard != self._output_hashes[number]:
+                    raise self._make_duplicate_error(recorded, self._lines[number])
+                self.repeats += 1
+                continue
+            self._lines[number], self._output_hashes[number] = recorded.line, heard
+            yield recorded, question
+
+    @property
+    def unanswered(self) -> int:
+        """How many questions have no output."""
+        return self._lines.count(0)
+
+    def notes(self, dataset: str) -> Iterator[str]:
+        """Say what found no partner, and what was odd about the outputs."""
+        if self.unanswered:
+            yield f"questions of {dataset} without an output: {self.unanswered:,} of {self.questions.count:,}"
+        if self.left_out:
+            yield f"left out, because there is no output: {self.left_out:,} (the first is {self.first_left_out})"
+        if self.strays:
+            first = make_excerpt(self.first_stray, 60)
+            yield f"outputs without a question in {dataset}: {self.strays:,} (the first is '{first}')"
+        if self.repeats:
+            yield f"rows that give an output once more, for another metric: {self.repeats:,}"
+        if self.doubts:
+            yield f"{self.first_doubt}; rows with a label that their shape contradicts: {self.doubts:,}"
+
+    def _make_duplicate_error(self, recorded: StoredOutput, first: int) -> RefusedError:
+        return RefusedError(
+            f"the id '{make_excerpt(recorded.id, 60)}' stands twice (first on line {first})",
+            place=Place(self.file, recorded.line),
+            hint="keep one output for each question",
+        )
+
+    def _note_left_out(self, missing: LeftOut) -> None:
+        self.first_left_out = self.first_left_out or f"'{make_excerpt(missing.id, 60)}': {missing.reason}"
+        self.left_out += 1
+
+
+def _make_output_key(recorded: StoredOutput) -> tuple[str, str]:
+    calls = recorded.output.tool_calls
+    return recorded.output.text, "" if calls is None else canonical([dict(call) for call in calls])

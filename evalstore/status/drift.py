@@ -1,0 +1,123 @@
+"""Floating references that stay as written and mean another version than at the release of who holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evalstore.diff import ComparisonSettings, compare
+from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.model import Ref
+from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
+from evalstore.references.graph import ReferenceGraph
+from evalstore.references.reading import ArtifactReference, read_references
+from evalstore.status.values import ArtifactState, ArtifactStatus, MovedReference
+from evalstore.store import ArtifactStore, Release
+from evalstore.store.objects import find_file
+from evalstore.store.releases import group_releases, is_ancestor
+from evalstore.store.resolve import can_mean, find_locked_version
+from evalstore.versions import Bump, Version
+
+_UNKNOWN = "what its references meant when it was released cannot be told"
+
+
+@dataclass(slots=True)
+class MovedReferenceFinder:
+    """Finds what moved under files that did not change; every pair of versions is compared once."""
+
+    store: ArtifactStore
+    releases: Mapping[str, Sequence[Release]]
+    terms: ComparisonSettings
+    _levels: dict[tuple[str, Version, Version], Bump] = field(default_factory=dict)
+    _locks: dict[str, Lock] = field(default_factory=dict)
+
+    def find_moved(self, base: Release, uses: Sequence[ArtifactReference]) -> Iterator[MovedReference]:
+        """Yield each reference that a release or a lock after `base`, its holder's own, made mean another version."""
+        for use in uses:
+            if not use.ref.is_floating or not use.scores:
+                continue
+            meant = [one for one in self.releases.get(use.ref.name, ()) if can_mean(use.ref, one.version)]
+            before = (one for one in reversed(meant) if self._was_released(one, base))
+            was = self._resolve_in_lock(use.ref, self._read_lock_at(base.commit), before)
+            now = self._resolve_in_lock(use.ref, self.store.lock, reversed(meant))
+            if was and now and was != now:
+                yield MovedReference(str(use.ref), was, now, self._measure_step(use.ref, was, now), use.place)
+
+    @staticmethod
+    def _resolve_in_lock(ref: Ref, lock: Lock, newest: Iterator[Release]) -> Version | None:
+        """Return what a lock holds a reference at, or else the newest that it could mean."""
+        held = lock.refs.get(str(ref))
+        return find_locked_version(ref, held) if held else next((one.version for one in newest), None)
+
+    def _read_lock_at(self, commit: str) -> Lock:
+        blob = find_file(self.store.objects, commit, self.store.prefix + LOCK_FILE)
+        if blob and blob not in self._locks:
+            self._locks[blob] = read_lock(self.store.objects.read(blob).data)
+        return self._locks[blob] if blob else NO_LOCK
+
+    def _was_released(self, release: Release, base: Release) -> bool:
+        """Whether a version had been released when `base` was: by its ledger, or without one by the history."""
+        if release.commit == base.commit:
+            return True
+        if known := self.store.ledgers.read_at(base.commit, release.name).by_version:
+            return str(release.version) in known
+        if self.store.repository.shallow:
+            raise RefusedError("a shallow clone does not have that history")
+        return is_ancestor(self.store, release.commit, base.commit)
+
+    def _measure_step(self, ref: Ref, was: Version, now: Version) -> Bump:
+        key = (ref.name, was, now)
+        if key not in self._levels:
+            self._levels[key] = self._compare_versions(*(f"{ref.name}@{version}" for version in (was, now)))
+        return self._levels[key]
+
+    def _compare_versions(self, was: str, now: str) -> Bump:
+        load = self.store.load
+        try:
+            return compare(load(was), load(now), load=load, terms=self.terms).required_bump
+        except EvalstoreError:
+            return Bump.MAJOR  # fail closed
+
+
+def find_moved_artifacts(
+    drifts: MovedReferenceFinder, graph: ReferenceGraph, unchanged: Iterable[Release]
+) -> Iterator[ArtifactStatus]:
+    """Yield the standing of each unchanged artifact, by its last release, under which a reference has moved."""
+    for base in unchanged:
+        if graph.mentions[f"{base.name}@worktree"].floating and (found := _describe_moves(drifts, graph, base)):
+            said, moved = found
+            version = str(base.version)
+            message = f"unchanged, but {said}"
+            yield ArtifactStatus(
+                base.name, ArtifactState.MOVED, True, message, released=version, working=version, moved=moved
+            )
+
+
+def describe_moved_references(
+    store: ArtifactStore, name: str, version: Version, terms: ComparisonSettings
+) -> tuple[str, ...]:
+    """Say which references both a release and the working file hold that mean another version by now."""
+    releases = group_releases(store)
+    base = next(release for release in releases[name] if release.version == version)
+    try:
+        then, now = (read_references(store, store.resolve(f"{name}@{pin}"), name).uses for pin in (version, "worktree"))
+        kept = {str(use.ref) for use in then}
+        moved = MovedReferenceFinder(store, releases, terms).find_moved(
+            base, [use for use in now if str(use.ref) in kept]
+        )
+        return tuple(one.sentence for one in moved)
+    except EvalstoreError as error:  # a shallow clone, a lock of then that cannot be read: the two sides are compared
+        return (f"{_UNKNOWN}: {error}",)
+
+
+def _describe_moves(
+    drifts: MovedReferenceFinder, graph: ReferenceGraph, base: Release
+) -> tuple[str, tuple[MovedReference, ...]] | None:
+    try:
+        moved = tuple(drifts.find_moved(base, graph.read_references(f"{base.name}@worktree").uses))
+    except EvalstoreError as error:
+        return f"{_UNKNOWN}: {error}", ()
+    if not moved:
+        return None
+    more = f", and {len(moved) - 1} more" if moved[1:] else ""
+    return f"{moved[0].ref} now means {moved[0].now}, was {moved[0].was} ({moved[0].level}){more}", moved

@@ -1,0 +1,96 @@
+"""The rules on versions in words, one row each; they are judged in policy.py, after overrides and acceptances."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from typing import NamedTuple
+
+from evalstore.model import Severity
+from evalstore.validation.rules import Rule
+from evalstore.versions import Bump, Version, bump_version, compute_bump
+
+
+class VersionRule(StrEnum):
+    """The rules on versions (RULES, part J); each is computed after the diff."""
+
+    NOT_BUMPED = "version-not-bumped"
+    TOO_SMALL = "version-bump-too-small"
+    DECREASED = "version-decreased"
+    WITHOUT_CHANGE = "version-bump-without-change"
+
+
+_BUMP = "evalstore bump REF sets the version that the change needs"
+
+_ROWS = (
+    Rule(
+        VersionRule.NOT_BUMPED,
+        Severity.ERROR,
+        "needs {needed}, and is still {version}",
+        _BUMP,
+        "Two contents under one version are two rulers of one name.",
+    ),
+    Rule(
+        VersionRule.TOO_SMALL,
+        Severity.ERROR,
+        "needs {needed}, and {version} says too little",
+        f"{_BUMP}; what may count less is accepted (evalstore accept) or overridden (evalstore.yaml), and shown so",
+        "Who reads a minor version compares scores across it.",
+    ),
+    Rule(
+        VersionRule.DECREASED,
+        Severity.ERROR,
+        "{version} is below the released {released}",
+        "write a version above the last release, or take the release's own",
+        "What is released is never released again as something else.",
+    ),
+    Rule(
+        VersionRule.WITHOUT_CHANGE,
+        Severity.INFO,
+        "{version} says more than the change needs, or nothing changed",
+        "nothing, if it is meant: a version may always say more",
+        "A number that says more than it needs makes readers look for what moved.",
+    ),
+)
+
+RULES = {rule.id: rule for rule in _ROWS}
+
+
+class VersionJudgement(NamedTuple):
+    """A rule's answer on one version; no rule means that there is nothing to say against it."""
+
+    rule: VersionRule | None
+    ok: bool
+    message: str
+
+
+def judge_version(released: Version, working: Version, required: Bump) -> VersionJudgement:
+    """Judge the version of a working file whose change since `released` needs `required`."""
+    old, new = without_build(released), without_build(working)
+    needed = bump_version(old, required)
+    if new < old:
+        return VersionJudgement(VersionRule.DECREASED, False, f"{working} is below the released {released}")
+    if required is Bump.NONE:
+        return _judge_unneeded(released, working)
+    if new == old:
+        return VersionJudgement(VersionRule.NOT_BUMPED, False, f"needs {needed}, and is still {working}")
+    if new.prerelease:
+        message = f"needs {needed}, and {working} is a pre-release; bump --level {required} makes the final version"
+        return VersionJudgement(VersionRule.TOO_SMALL, False, message)
+    if compute_bump(old, new) < required:
+        return VersionJudgement(VersionRule.TOO_SMALL, False, f"needs {needed}, and {working} says too little")
+    if new > needed:
+        return VersionJudgement(
+            VersionRule.WITHOUT_CHANGE, True, f"{working} says more than the {needed} it needs; not released yet"
+        )
+    return VersionJudgement(None, True, f"{working} says enough; not released yet")
+
+
+def _judge_unneeded(released: Version, working: Version) -> VersionJudgement:
+    if without_build(working) == without_build(released):
+        return VersionJudgement(None, True, "nothing that anyone could notice")
+    return VersionJudgement(VersionRule.WITHOUT_CHANGE, True, f"{working} is not released yet, and nothing changed")
+
+
+def without_build(version: Version) -> Version:
+    return replace(version, build="")
