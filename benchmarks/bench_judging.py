@@ -114,7 +114,7 @@ def keeping(count: int, folder: Path) -> None:
                 "get": lambda work: [
                     cache.get(replace(call, prompt=call.prompt.replace("get", "put", 1))) for call in work
                 ],
-                "note": lambda work: [spool.note(call) for call in work],
+                "note": lambda work: [spool.add_call(call) for call in work],
             },
             count,
         )

@@ -106,9 +106,9 @@ def evaluate(
         reach = CheckContext(store.load, panel.ask, panel.judges.model, strict=store.strict)
         while True:
             result = _evaluate(rubric, output, question, reach=reach)
-            if not panel.waiting:
+            if not panel.can_ask:
                 return result
-            panel.gather()
+            panel.ask_missing()
 
 
 def score(  # noqa: PLR0913  # what a command line can say, each by its name

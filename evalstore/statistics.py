@@ -1,8 +1,9 @@
-"""What these questions say about other questions like them: intervals and p-values, seeded, in floats; pure.
+"""The statistics of this package: confidence intervals, p-values and detectable effects, in floats; seeded, pure.
 
-A replay is exact on the questions that it ran on, and needs none of this. An interval is the percentile bootstrap over
-questions (over groups, where questions name one). From 1,000 units on it is the normal interval, to which the bootstrap
-of a mean converges: 4,000 resamples of 1,000 questions take 0.3 seconds, and ten times that for ten times as many.
+They say what these questions tell about other questions like them; a replay is exact on its own questions and needs
+none of this. The interval of a mean is the percentile bootstrap over questions (over groups, where questions name one).
+From 1,000 units on it is the normal interval, to which the bootstrap of a mean converges: 4,000 resamples of 1,000
+questions take 0.3 seconds, and ten times that for ten times as many.
 """
 
 from __future__ import annotations
@@ -15,16 +16,15 @@ from statistics import fmean, stdev
 
 Interval = tuple[float, float]
 
-
 RESAMPLES = 4000
 NORMAL_FROM = 1000
 FEWEST_GROUPS = 10
 _SEED = 20_261_109
 _Z = 1.959964
-_POWER = 2.8  # the smallest effect that is found four times of five, in standard errors at the 5 % level
+_POWER = 2.8  # the minimum detectable effect in standard errors, at a power of 80 % and the 5 % level
 
 
-def interval(shares: Sequence[Fraction], groups: Sequence[str | None]) -> Interval | None:
+def compute_interval(shares: Sequence[Fraction], groups: Sequence[str | None]) -> Interval | None:
     """Return the 95 % interval of the mean share; None for fewer than 2 questions, or 10 groups."""
     units = _group_units(shares, groups)
     grouped = len(units) < len(shares)
@@ -36,20 +36,20 @@ def interval(shares: Sequence[Fraction], groups: Sequence[str | None]) -> Interv
     return _normal_interval(units) if len(units) >= NORMAL_FROM else _bootstrap_interval(units)
 
 
-def detectable(shares: Sequence[Fraction]) -> float | None:
-    """Return the smallest effect that this many questions would show four times of five; None with fewer than 2."""
+def find_detectable_effect(shares: Sequence[Fraction]) -> float | None:
+    """Return the smallest mean effect that so many questions show with a power of 80 %; None for fewer than 2."""
     return _POWER * stdev(map(float, shares)) / sqrt(len(shares)) if len(shares) > 1 else None
 
 
-def mid_p(one: int, other: int) -> float:
-    """Return McNemar's exact mid-p: how often chance alone splits as many flips at least as unevenly."""
+def compute_mid_p(one: int, other: int) -> float:
+    """Return McNemar's exact mid-p of two counts of flips: how often chance splits as many at least as unevenly."""
     flips, fewer = one + other, min(one, other)
     below = sum(comb(flips, count) for count in range(fewer))
     return min(1.0, float(Fraction(2 * below + comb(flips, fewer), 2**flips)))
 
 
 def _group_units(shares: Sequence[Fraction], groups: Sequence[str | None]) -> list[tuple[float, int]]:
-    """Return (sum, count) of each group; a question without a group is one by itself."""
+    """Return the sum and the count of each group; a question without a group is a group by itself."""
     units: dict[tuple[str, int], tuple[float, int]] = {}
     for index, (share, group) in enumerate(zip(shares, groups, strict=True)):
         key = ("", index) if group is None else (group, -1)

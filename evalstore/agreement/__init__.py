@@ -1,18 +1,18 @@
 """How well a judge agrees with people: labelled rows judged, counted exactly, written into the judge's file."""
 
-from evalstore.agreement.confusion import Agreement, Case, Confusion, Rate
-from evalstore.agreement.measurement import Job, Request, begun
-from evalstore.agreement.validation_block import Draft, check_writable, drafted
+from evalstore.agreement.confusion import Agreement, LabelledCase, Confusion, Rate
+from evalstore.agreement.measurement import Measurement, MeasurementRequest, open_measurement
+from evalstore.agreement.validation_block import ValidationDraft, check_writable, draft_validation
 
 __all__ = [
     "Agreement",
-    "Case",
+    "LabelledCase",
     "Confusion",
-    "Draft",
-    "Job",
+    "ValidationDraft",
+    "Measurement",
     "Rate",
-    "Request",
-    "begun",
+    "MeasurementRequest",
+    "open_measurement",
     "check_writable",
-    "drafted",
+    "draft_validation",
 ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import sqrt
 
-from evalstore.agreement.labels import Label
+from evalstore.agreement.labels import LabelledRow
 from evalstore.documents.edit_entries import Scalar
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs import UsedArtifact
@@ -118,7 +118,7 @@ class Confusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class LabelledCase:
     """One row that is worth a look: what it was labelled, what the judge said, and why."""
 
     id: str
@@ -148,8 +148,8 @@ class Agreement:
     read: int = 0
     unjudged: int = 0
     engines: tuple[str, ...] = ()
-    apart: tuple[Case, ...] = ()
-    left_out: tuple[Case, ...] = ()
+    apart: tuple[LabelledCase, ...] = ()
+    left_out: tuple[LabelledCase, ...] = ()
     notes: tuple[str, ...] = ()
     entries: Mapping[str, Scalar | None] = field(default_factory=dict)
     diff: str = ""
@@ -166,34 +166,34 @@ _COUNT_NAMES = {
 
 
 @dataclass(slots=True)
-class Tally:
+class LabelTally:
     """The rows so far."""
 
     counts: Counter[str] = field(default_factory=Counter)
     read: int = 0
     unjudged: int = 0
     engines: set[str] = field(default_factory=set)
-    apart: list[Case] = field(default_factory=list)
-    left_out: list[Case] = field(default_factory=list)
+    apart: list[LabelledCase] = field(default_factory=list)
+    left_out: list[LabelledCase] = field(default_factory=list)
 
-    def take(self, label: Label) -> None:
+    def take(self, label: LabelledRow) -> None:
         """Count a row with the verdict that it holds."""
         verdict = label.verdict or Verdict.UNSCORED
         self.read += verdict is not Verdict.UNSCORED
-        self._count_case(Case(label.id, label.line, label.label, verdict, reason="so say the labels"))
+        self._count_case(LabelledCase(label.id, label.line, label.label, verdict, reason="so say the labels"))
 
-    def judge(self, label: Label, result: CheckResult) -> None:
+    def judge(self, label: LabelledRow, result: CheckResult) -> None:
         """Count a row with the verdict that the judge gives now."""
         if result.verdict is not Verdict.UNSCORED:
             self.engines.add(result.engine)
-        self._count_case(Case(label.id, label.line, label.label, result.verdict, result.score, result.reason))
+        self._count_case(LabelledCase(label.id, label.line, label.label, result.verdict, result.score, result.reason))
 
     @property
     def confusion(self) -> Confusion:
         """The four counts."""
         return Confusion(**self.counts)
 
-    def _count_case(self, case: Case) -> None:
+    def _count_case(self, case: LabelledCase) -> None:
         if case.verdict is Verdict.UNSCORED:
             self.unjudged += 1
             self.left_out += [case][: _CASE_LIMIT - len(self.left_out)]

@@ -21,7 +21,7 @@ _VERDICTS = {**_LABELS, "unscored": Verdict.UNSCORED}
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class LabelledRow:
     """One row: `verdict` None is still to be asked for, and `asked` holds what the row says of the question."""
 
     id: str
@@ -33,7 +33,7 @@ class Label:
     variables: Mapping[str, str]
 
 
-def read_labels(path: Path) -> Iterator[Label]:
+def read_labels(path: Path) -> Iterator[LabelledRow]:
     """Yield the rows of a file in its order; one that is unclear, or an id that stands twice, is a `LoadError`."""
     lines: dict[str, int] = {}
     for line, row in read_objects(path):
@@ -48,12 +48,12 @@ def read_labels(path: Path) -> Iterator[Label]:
         raise LoadError("holds no labelled row", place=Place(str(path)), hint=_SHAPE)
 
 
-def _read_label(row: Mapping[str, Any], place: Place) -> Label:
+def _read_label(row: Mapping[str, Any], place: Place) -> LabelledRow:
     _check_keys(row, place)
     for key in ("id", "label") if "verdict" in row else ("id", "output", "label"):
         if key not in row:
             raise LoadError(f"this row has no `{key}`", place=place, hint=_SHAPE)
-    return Label(
+    return LabelledRow(
         id=_read_text(row, "id", place),
         line=place.line or 0,
         label=_read_verdict(row, "label", _LABELS, place),

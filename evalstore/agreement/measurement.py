@@ -9,8 +9,8 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from evalstore.agreement.confusion import Agreement, Tally
-from evalstore.agreement.labels import ASKED, Label, read_labels
+from evalstore.agreement.confusion import Agreement, LabelTally
+from evalstore.agreement.labels import ASKED, LabelledRow, read_labels
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.checks.judges import prepare_judge
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
@@ -18,8 +18,8 @@ from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.model import Check, CheckResult, Kind, Output, PinType, Question, Sample, Verdict, parse_ref
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import sha256_of
-from evalstore.scoring.grading import Used, exact_ref, pin
-from evalstore.scoring.question_index import Questions, indexed
+from evalstore.scoring.grading import ArtifactResolver, exact_ref, pin_resolved
+from evalstore.scoring.question_index import QuestionIndex, open_question_index
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.text import find_nearest, make_excerpt
 
@@ -28,7 +28,7 @@ _Items = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class JudgeUnderTest:
     """A judge: the names that its template reads, its variables and what fills them in every row, and its grade."""
 
     ref: str
@@ -37,7 +37,7 @@ class Bench:
     given: Mapping[str, str]
     prepared: Callable[[_Items], Callable[[Sample], CheckResult]]
 
-    def grade(self, label: Label, question: Question, file: str) -> CheckResult:
+    def grade(self, label: LabelledRow, question: Question, file: str) -> CheckResult:
         """Judge one row; `LoadError` at its line when it lacks what the judge must see."""
         given = {**self.given, **label.variables}
         self._check_row(question, given, Place(file, label.line))
@@ -55,7 +55,7 @@ class Bench:
                 raise LoadError(f"nobody fills {{{{ {name} }}}} of {self.ref}", place=place, hint=hint)
 
 
-def bench_of(ref: str, reach: CheckContext, threshold: Fraction, given: Mapping[str, str]) -> Bench:
+def bench_of(ref: str, reach: CheckContext, threshold: Fraction, given: Mapping[str, str]) -> JudgeUnderTest:
     """Return the judge that `ref` names, with `given` filling its variables; refuses one that cannot be asked."""
     declared = reach.load_artifact(ref, Kind.JUDGE).value.get("variables", ())
     juror = prepare_judge(ref, reach, model={}, given=declared)
@@ -71,7 +71,7 @@ def bench_of(ref: str, reach: CheckContext, threshold: Fraction, given: Mapping[
         params = {"kind": "llm_judge", "judge_prompt_ref": ref, "variables": dict(items)}
         return prepare_check(Check("judge", "llm_judge", params, threshold), reach)
 
-    return Bench(ref, juror.template.names, juror.judge.variables, given, prepared)
+    return JudgeUnderTest(ref, juror.template.names, juror.judge.variables, given, prepared)
 
 
 def _find_unknown(given: Mapping[str, str], variables: Sequence[str]) -> str | None:
@@ -84,7 +84,7 @@ _NO_ENDPOINT_HINT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class MeasurementRequest:
     """What is measured: a judge, without a pin that of the working tree; labelled rows, and the dataset they are of.
 
     The judge passes an output when its score is at least `threshold`; `variables` fill its template in every row.
@@ -98,26 +98,26 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Job:
+class Measurement:
     """A measurement before the first row is judged: `against` and `questions` are of the dataset, if one is named."""
 
-    request: Request
+    request: MeasurementRequest
     judge: Resolved
     against: Resolved | None
-    questions: Questions | None
-    used: Used
+    questions: QuestionIndex | None
+    used: ArtifactResolver
     panel: JudgeSession
 
     def plan(self) -> CallPlan:
         """Return which calls it would take, having made none."""
         self._count_rows()
-        return self.panel.plan()
+        return self.panel.plan_calls()
 
     def measure(self) -> Agreement:
         """Judge, ask for what no reply is kept for, judge again; `RefusedError` when that leaves nothing to count."""
         tally = self._count_rows()
-        while self.panel.waiting:
-            self.panel.gather()
+        while self.panel.can_ask:
+            self.panel.ask_missing()
             tally = self._count_rows()
         if self.panel.missing:
             count = len(self.panel.missing)
@@ -137,12 +137,12 @@ class Job:
         return str(self.request.labels)
 
     @cached_property
-    def _judge_under_test(self) -> Bench:
+    def _judge_under_test(self) -> JudgeUnderTest:
         reach = CheckContext(self.used.load, self.panel.ask, self.used.model, strict=self.used.store.strict)
         return bench_of(self.judge.ref, reach, self.request.threshold, self.request.variables)
 
-    def _count_rows(self) -> Tally:
-        tally = Tally()
+    def _count_rows(self) -> LabelTally:
+        tally = LabelTally()
         for label in read_labels(self.request.labels):
             question = self._find_question(label)
             if label.verdict is not None:
@@ -151,7 +151,7 @@ class Job:
                 tally.judge(label, self._judge_under_test.grade(label, question, self._file))
         return tally
 
-    def _find_question(self, label: Label) -> Question:
+    def _find_question(self, label: LabelledRow) -> Question:
         """Return what the row answers: the dataset's question, which the row may repeat and not contradict."""
         if self.questions is None or self.against is None:
             return Question(label.id, str(label.asked.get("input", "")), label.asked)
@@ -167,23 +167,23 @@ class Job:
                 raise LoadError(message, place=place, hint="leave it out; the dataset gives it")
         return question
 
-    def _build_agreement(self, tally: Tally) -> Agreement:
+    def _build_agreement(self, tally: LabelTally) -> Agreement:
         return Agreement(
-            judge=pin(self.judge),
+            judge=pin_resolved(self.judge),
             labels=self._file,
             labels_sha256=sha256_of(self.request.labels),
             threshold=self.request.threshold,
             confusion=tally.confusion,
-            against=pin(self.against) if self.against else None,
+            against=pin_resolved(self.against) if self.against else None,
             read=tally.read,
             unjudged=tally.unjudged,
             engines=tuple(sorted(tally.engines)),
             apart=tuple(tally.apart),
             left_out=tuple(tally.left_out),
-            notes=(*self.used.notes, *self.panel.notes(), *self._list_notes(tally)),
+            notes=(*self.used.notes, *self.panel.list_notes(), *self._list_notes(tally)),
         )
 
-    def _list_notes(self, tally: Tally) -> Iterator[str]:
+    def _list_notes(self, tally: LabelTally) -> Iterator[str]:
         found = tally.confusion
         if self.questions and self.against and (left := self.questions.count - found.rows - tally.unjudged):
             yield f"questions of {exact_ref(self.against)} without a label: {left:,} of {self.questions.count:,}"
@@ -193,17 +193,17 @@ class Job:
 
 
 @contextmanager
-def begun(request: Request, *, store: ArtifactStore, judges: Judges) -> Iterator[Job]:
+def open_measurement(request: MeasurementRequest, *, store: ArtifactStore, judges: Judges) -> Iterator[Measurement]:
     """Open a measurement: judge and dataset resolved, its questions indexed, the kept replies at hand."""
     with open_session(judges, store.git.find_common_directory) as panel:
-        used = Used(store, panel.ask, judges.model)
+        used = ArtifactResolver(store, panel.ask, judges.model)
         judge = _resolve_kind(used, request.judge, Kind.JUDGE)
         against = _resolve_kind(used, request.against, Kind.DATASET) if request.against else None
-        with indexed(against, store) if against else nullcontext() as questions:
-            yield Job(request, judge, against, questions, used, panel)
+        with open_question_index(against, store) if against else nullcontext() as questions:
+            yield Measurement(request, judge, against, questions, used, panel)
 
 
-def _resolve_kind(used: Used, ref: str, kind: Kind) -> Resolved:
+def _resolve_kind(used: ArtifactResolver, ref: str, kind: Kind) -> Resolved:
     parsed = parse_ref(ref)
     if parsed.kind is not kind:
         raise RefusedError(f"{ref} is a {parsed.kind}, not a {kind}", hint=f"{kind}/<id> names one")

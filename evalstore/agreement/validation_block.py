@@ -9,8 +9,8 @@ from datetime import date
 from decimal import Decimal
 
 from evalstore.agreement.confusion import Agreement, Rate
-from evalstore.agreement.measurement import Request
-from evalstore.documents import Document, encode
+from evalstore.agreement.measurement import MeasurementRequest
+from evalstore.documents import Document, encode_document
 from evalstore.documents.edit_entries import Scalar, set_entries
 from evalstore.errors import ConflictError, Place, RefusedError
 from evalstore.files import read_below, write_below
@@ -23,7 +23,7 @@ _LEAST_PLACES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ValidationDraft:
     """A judge's file before and after, and the agreement that it is about to hold."""
 
     agreement: Agreement
@@ -35,18 +35,18 @@ class Draft:
         """Write the file whole; `ConflictError` when it is no longer the one that was measured."""
         if store.root is None:
             raise RefusedError("a bare repository has no working files to write", hint="add --no-write to measure only")
-        if read_below(store.root, self.path, ARTIFACT_LIMIT) != encode(self.before):
+        if read_below(store.root, self.path, ARTIFACT_LIMIT) != encode_document(self.before):
             raise ConflictError(
                 "somebody changed the file while its judge was asked; nothing was written",
                 place=Place(self.path),
                 hint="run it again: replies are kept, so nothing is asked twice",
             )
         if self.after.text != self.before.text:
-            write_below(store.root, self.path, encode(self.after))
+            write_below(store.root, self.path, encode_document(self.after))
         return replace(self.agreement, written=self.path)
 
 
-def check_writable(request: Request) -> None:
+def check_writable(request: MeasurementRequest) -> None:
     """Refuse, before anything is asked, what could not be written in the end."""
     judge = parse_ref(request.judge)
     if judge.type not in {PinType.NONE, PinType.WORKTREE}:
@@ -62,7 +62,7 @@ def check_writable(request: Request) -> None:
         )
 
 
-def drafted(agreement: Agreement, judge: Artifact, today: date) -> Draft:
+def draft_validation(agreement: Agreement, judge: Artifact, today: date) -> ValidationDraft:
     """Return the judge's file with what was measured in its `validation` block."""
     before, path = judge.document, parse_ref(agreement.judge.ref).path
     entries = _build_entries(agreement, today)
@@ -70,7 +70,7 @@ def drafted(agreement: Agreement, judge: Artifact, today: date) -> Draft:
     old, new = (document.text.splitlines(keepends=True) for document in (before, after))
     diff = "".join(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", n=1))
     notes = (*agreement.notes, *_list_lost_entries(before.value.get(_BLOCK), entries))
-    return Draft(replace(agreement, entries=entries, diff=diff, notes=notes), path, before, after)
+    return ValidationDraft(replace(agreement, entries=entries, diff=diff, notes=notes), path, before, after)
 
 
 def _build_entries(agreement: Agreement, today: date) -> dict[str, Scalar | None]:

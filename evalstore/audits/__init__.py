@@ -1,7 +1,7 @@
 """Why two runs differ: factors, edits and questions, in points that add up."""
 
 from evalstore.audits.explain import audit
-from evalstore.audits.side_replay import ChangeSide, measure
+from evalstore.audits.side_replay import ChangeSide, measure_change
 from evalstore.audits.values import (
     Audit,
     Cause,
@@ -30,5 +30,5 @@ __all__ = [
     "QuestionShare",
     "RunSide",
     "audit",
-    "measure",
+    "measure_change",
 ]

@@ -1,12 +1,24 @@
-"""One question's change in score, shared out among the factors and the edits within each; pure and exact.
+"""Distributes one question's change in score among the factors, and each factor's share among its edits; exact, pure.
 
 Factors are players, and the edits of one factor are a coalition (Owen value): within it, a subset of edits is worth
 what it adds on average over the orders in which the other factors come before. So the edits' shares sum to the
 factor's, and the factors' to the whole.
 
+An example in points: a rubric changes by two edits, `ban` and `brief`, and the output changes.
+
+                no edit     ban   brief    both
+    old output      100     100      60      60
+    new output       90      40      70      40
+
+The score falls by 60. The output takes 10 when it changes first (100 to 90) and 20 when it changes last (60 to 40): its
+share is -15. The rubric takes 40 first (100 to 60) and 50 last (90 to 40): -45. Within the rubric a subset of edits is
+worth its mean over both outputs: `ban` (0 - 50) / 2 = -25, `brief` (-40 - 20) / 2 = -30, both together -45. So `ban`
+adds -25 before `brief` and -45 + 30 = -15 after it: its share is -20. `brief` adds -30 before and -20 after: -25.
+The edits sum to -45, and with the output to -60.
+
 A cell of whole factors without a score makes the question inseparable: it has no shares. Within a factor a subset of
-edits may make a rubric that scores nothing (its only check is gone, and the new one has not come); such a subset is
-worth nothing yet, as if none of its edits had been made. The sums stay exact.
+edits may make a rubric that scores nothing (its only check is removed, and the new one not added yet); such a subset
+is worth nothing, as if none of its edits had been made. The sums stay exact.
 """
 
 from __future__ import annotations
@@ -16,7 +28,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from evalstore.audits.shapley import Estimate, Estimates, State, coalitions, shapley, state_of, weight
+from evalstore.audits.shapley import Estimate, Estimates, State, list_coalitions, compute_shapley, build_state, compute_weight
 
 # For each factor, how many steps each of its edits has taken; a factor without edits did not change.
 Cell = tuple[State, ...]
@@ -25,7 +37,7 @@ Cells = Callable[[Cell], Fraction | None]
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """One question: its two corners, and for each factor its share, the first-in and last-in effect, and its edits'."""
+    """One question: its scores `old` and `new`, and for each factor its share, its effect first and last, its edits'."""
 
     old: Fraction
     new: Fraction
@@ -35,23 +47,23 @@ class Attribution:
     edits: tuple[Estimates, ...]
 
 
-def attribute(levels: Cell, cells: Cells) -> Attribution | None:
+def attribute_change(levels: Cell, cells: Cells) -> Attribution | None:
     """Share `cells(levels) - cells(zeros)` out; None when a cell of whole factors has no score."""
     cells = cache(cells)
     changed = tuple(int(any(edits)) for edits in levels)
     players = [factor for factor, flag in enumerate(changed) if flag]
-    if any(cells(_build_cell(levels, entered)) is None for entered in coalitions(players)):
+    if any(cells(_build_cell(levels, entered)) is None for entered in list_coalitions(players)):
         return None
 
     def whole(state: State) -> Fraction:
         return _score_cell(cells, _build_cell(levels, [factor for factor, flag in enumerate(state) if flag]))
 
-    shares = tuple(sum((step.share for step in steps), Fraction(0)) for steps in shapley(changed, whole))
+    shares = tuple(sum((step.share for step in steps), Fraction(0)) for steps in compute_shapley(changed, whole))
     return Attribution(
         old=whole(tuple(0 for _ in levels)),
         new=whole(changed),
         shares=shares,
-        first=tuple(whole(state_of(changed, [f])) - whole(state_of(changed, [])) for f in range(len(levels))),
+        first=tuple(whole(build_state(changed, [f])) - whole(build_state(changed, [])) for f in range(len(levels))),
         last=tuple(whole(changed) - whole(_remove_player(changed, f)) for f in range(len(levels))),
         edits=tuple(_share_within_factor(levels, cells, factor, shares[factor]) for factor in range(len(levels))),
     )
@@ -62,13 +74,13 @@ def _share_within_factor(levels: Cell, cells: Cells, factor: int, share: Fractio
     if sum(levels[factor]) == 1:
         return tuple(tuple(Estimate(share) for _ in range(steps)) for steps in levels[factor])
     others = [other for other, edits in enumerate(levels) if other != factor and any(edits)]
-    outer = [(weight(len(entered), len(others) + 1), _build_cell(levels, entered)) for entered in coalitions(others)]
+    outer = [(compute_weight(len(entered), len(others) + 1), _build_cell(levels, entered)) for entered in list_coalitions(others)]
 
     @cache
     def gain(state: State) -> Fraction:
         return sum((part * _compute_gain(cells, cell, factor, state) for part, cell in outer), Fraction(0))
 
-    return shapley(levels[factor], gain)
+    return compute_shapley(levels[factor], gain)
 
 
 def _compute_gain(cells: Cells, cell: Cell, factor: int, state: State) -> Fraction:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evalstore.audits.rubric_edits import SETS, Names, RubricEdits, RubricPart, swap, track
+from evalstore.audits.rubric_edits import SETS, CheckNames, RubricEdits, RubricPart, build_swap, find_edits
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder, VersionPath
 from evalstore.diff import DiffFinding, compare
@@ -38,7 +38,7 @@ class RubricSide:
 
     checks: Sequence[Mapping[str, Any]]
     ids: Sequence[str]
-    names: Names
+    names: CheckNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +155,12 @@ class EditHistory:
     silent: tuple[EditSource, ...] = ()
 
 
-def journey(rulers: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -> EditHistory:
+def trace_edits(rulers: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -> EditHistory:
     """Return the edits between two versions of one rubric, each with its finding and its release."""
     if old.resolved.digest == new.resolved.digest:
-        return EditHistory(track([rubric_of(old.resolved.artifact.value)]), ())
-    way = rulers.way(old, new)
-    passed = track([rubric_of(version.resolved.artifact.value) for version in way.versions])
+        return EditHistory(find_edits([rubric_of(old.resolved.artifact.value)]), ())
+    way = rulers.find_path(old, new)
+    passed = find_edits([rubric_of(version.resolved.artifact.value) for version in way.versions])
     named = [
         name_edits(_build_step(rulers, way, passed, number), _list_edited_parts(passed, number))
         for number in range(len(way.origins))
@@ -169,13 +169,13 @@ def journey(rulers: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -
     return EditHistory(passed, sources, tuple(source for _, silent in named for source in silent))
 
 
-def repin(old: ArtifactVersion, new: ArtifactVersion, brought: Origin | None) -> EditHistory:
+def trace_repin(old: ArtifactVersion, new: ArtifactVersion, brought: Origin | None) -> EditHistory:
     """Return the single edit of a question that another rubric grades now; `brought` is the dataset's release."""
     rubrics = [rubric_of(side.resolved.artifact.value) for side in (old, new)]
     origin = Origin(new.resolved.name, old.resolved.ref, new.resolved.ref)
     if brought:
         origin = replace(origin, ref=brought.ref, commit=brought.commit, author=brought.author, date=brought.date)
-    return EditHistory(swap(*rubrics), ((EditSource(_REPIN_RULE, origin, rules=(_REPIN_RULE,)),),))
+    return EditHistory(build_swap(*rubrics), ((EditSource(_REPIN_RULE, origin, rules=(_REPIN_RULE,)),),))
 
 
 def _list_edited_parts(passed: RubricEdits, number: int) -> dict[RubricPart, tuple[Any, Any]]:
@@ -194,7 +194,7 @@ def _build_step(rulers: VersionFinder, way: VersionPath, passed: RubricEdits, nu
     )
 
 
-def _build_side(rubric: Artifact, names: Names) -> RubricSide:
+def _build_side(rubric: Artifact, names: CheckNames) -> RubricSide:
     checks = rubric.value["checks"]
     return RubricSide(checks, list_check_ids(checks), names)
 

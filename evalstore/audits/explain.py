@@ -6,10 +6,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from evalstore.audits.attribution import Attribution
-from evalstore.audits.grader import drift, grader_of
+from evalstore.audits.grader import find_drift, build_grader
 from evalstore.audits.question_grid import CommonQuestion, QuestionAttributor
-from evalstore.audits.stored_run import StoredRun, read_history, read_stored
-from evalstore.audits.totals import factors_of, flips_of, mean, mix_of
+from evalstore.audits.stored_run import StoredRun, read_question_history, read_stored_run
+from evalstore.audits.totals import sum_factors, find_flips, compute_mean, sum_mix
 from evalstore.audits.values import Audit, Drift, RunSide
 from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording import sentence
@@ -38,7 +38,7 @@ def audit(
     """
     with open_session(judges or Judges(), store.git.find_common_directory) as panel:
         while (found := _audit_once(run_a, run_b, store, panel, allow_drift=allow_drift)) is None:
-            panel.gather()
+            panel.ask_missing()
         return found
 
 
@@ -47,19 +47,19 @@ def _audit_once(
 ) -> Audit | None:
     """Return the audit, or None while replies are missing that somebody can be asked for."""
     rulers = VersionFinder(store)
-    a, b = read_stored(run_a, rulers), read_stored(run_b, rulers)
-    grader = grader_of(a, b, rulers, panel)
-    drifted = (*drift(a, grader, "A"), *drift(b, grader, "B"))
+    a, b = read_stored_run(run_a, rulers), read_stored_run(run_b, rulers)
+    grader = build_grader(a, b, rulers, panel)
+    drifted = (*find_drift(a, grader, "A"), *find_drift(b, grader, "B"))
     both = [id_ for id_, row in a.rows.items() if row.score is not None and _is_scored(b, id_)]
     if not both:
         raise RefusedError("no question was scored in both runs, so nothing can be compared")
-    pairs = QuestionAttributor(a, b, rulers, grader, read_history(a, b, both, rulers))
+    pairs = QuestionAttributor(a, b, rulers, grader, read_question_history(a, b, both, rulers))
     commons = [pairs.common(id_) for id_ in both]
     if drifted and not allow_drift:
         raise _make_drift_error(drifted)
-    if panel.waiting:
+    if panel.can_ask:
         return None
-    if panel.missing or panel.failed:
+    if panel.missing or panel.failures:
         raise _make_missing_error(panel)
     return _build_audit(pairs, commons, drifted)
 
@@ -70,8 +70,8 @@ def _build_audit(pairs: QuestionAttributor, commons: list[CommonQuestion], drift
     if not separable:
         raise RefusedError("no common question can be graded under a mix of the two runs, so nothing can be separated")
     compared = [common.id for common, _ in separable]
-    factors = factors_of(separable, [b.rows[id_].group for id_ in compared])
-    mix = mix_of(a.rows, b.rows, [common.id for common in commons], compared)
+    factors = sum_factors(separable, [b.rows[id_].group for id_ in compared])
+    mix = sum_mix(a.rows, b.rows, [common.id for common in commons], compared)
     lost = {common.id: _find_lost_change(a, b, common, found) for common, found in separable}
     sides = _build_side(a), _build_side(b)
     found = Audit(
@@ -79,15 +79,15 @@ def _build_audit(pairs: QuestionAttributor, commons: list[CommonQuestion], drift
         b=sides[1],
         delta=sides[1].score - sides[0].score,
         common=len(compared),
-        common_a=mean(a.rows[id_].score for id_ in compared),
-        common_b=mean(b.rows[id_].score for id_ in compared),
+        common_a=compute_mean(a.rows[id_].score for id_ in compared),
+        common_b=compute_mean(b.rows[id_].score for id_ in compared),
         factors=factors,
         mix=mix,
-        not_reproduced=mean(lost.values()),
+        not_reproduced=compute_mean(lost.values()),
         drift=drifted,
-        flips=flips_of(a.rows, b.rows, compared),
+        flips=find_flips(a.rows, b.rows, compared),
         input_changed=tuple(id_ for id_ in compared if a.asked[id_].input != b.asked[id_].input),
-        sentence=sentence(sides[1].score - sides[0].score, factors, mix.effect, mean(lost.values())),
+        sentence=sentence(sides[1].score - sides[0].score, factors, mix.effect, compute_mean(lost.values())),
         notes=(*dict.fromkeys(pairs.rulers.notes), *pairs.grader.notes()),
     )
     _assert_sums(found, {id_ for id_, share in lost.items() if share})
@@ -117,7 +117,7 @@ def _find_lost_change(a: StoredRun, b: StoredRun, common: CommonQuestion, found:
 
 def _build_side(stored: StoredRun) -> RunSide:
     run = stored.run
-    score = mean(row.score for row in stored.rows.values())
+    score = compute_mean(row.score for row in stored.rows.values())
     if run.score not in {None, score}:
         raise RefusedError(
             f"{run.path} says {run.score}, but its rows average to {score}",
@@ -135,10 +135,10 @@ def _build_side(stored: StoredRun) -> RunSide:
 
 
 def _make_missing_error(panel: JudgeSession) -> RefusedError:
-    if panel.failed:
-        first = next(iter(panel.failed.values()))
+    if panel.failures:
+        first = next(iter(panel.failures.values()))
         return RefusedError(
-            f"to tell the shares apart, replies of judges are needed, and {len(panel.failed):,} calls failed: {first}",
+            f"to tell the shares apart, replies of judges are needed, and {len(panel.failures):,} calls failed: {first}",
             hint="the replies that came are kept, and the same command asks for the rest",
         )
     return RefusedError(

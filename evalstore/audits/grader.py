@@ -12,7 +12,7 @@ from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import CheckContext, combine_results, prepare_check
 from evalstore.documents import read_row
 from evalstore.errors import RefusedError, SchemaError
-from evalstore.judging import NOT_KEPT, JudgeSession
+from evalstore.judging import NO_REPLY, JudgeSession
 from evalstore.model import (
     Artifact,
     Check,
@@ -103,10 +103,10 @@ class Grader:
         return result
 
     def _find_reply(self, call: JudgeCall) -> JudgeReply:
-        reply = self.panel.find(call)
+        reply = self.panel.find_reply(call)
         if reply is None or reply.problem:
             self._missing_calls.append(call)
-        return reply or NOT_KEPT
+        return reply or NO_REPLY
 
 
 def _has_other_replies(recorded: CheckResult, result: CheckResult) -> bool:
@@ -115,7 +115,7 @@ def _has_other_replies(recorded: CheckResult, result: CheckResult) -> bool:
     return known and recorded.replies != result.replies
 
 
-def drift(stored: StoredRun, grader: Grader, name: str) -> Iterator[Drift]:
+def find_drift(stored: StoredRun, grader: Grader, name: str) -> Iterator[Drift]:
     """Yield what grading a run again gives otherwise than recorded; nothing at all is expected."""
     for id_, row in stored.rows.items():
         asked = stored.asked.get(id_)
@@ -179,19 +179,19 @@ class RunArtifactLoader:
                 f"{ref} floats, and the runs used {several} for it, so its share cannot be told from the rubric's",
                 hint="pin it in the rubric, and score the outputs again",
             )
-        return self.rulers.locate(alike[0]).resolved.artifact if alike else self.rulers.store.load(ref)
+        return self.rulers.locate_pin(alike[0]).resolved.artifact if alike else self.rulers.store.load(ref)
 
 
-def grader_of(a: StoredRun, b: StoredRun, rulers: VersionFinder, panel: JudgeSession) -> Grader:
+def build_grader(a: StoredRun, b: StoredRun, rulers: VersionFinder, panel: JudgeSession) -> Grader:
     """Return what grades the outputs of two runs again, having learned what they recorded of judged checks."""
     load = RunArtifactLoader(rulers, (*a.run.judges, *b.run.judges, *a.run.rubrics, *b.run.rubrics))
-    grader = Grader(load, panel, model_of(a.run, b.run), strict=rulers.store.strict)
+    grader = Grader(load, panel, find_judge_model(a.run, b.run), strict=rulers.store.strict)
     grader.learn(a)
     grader.learn(b)
     return grader
 
 
-def model_of(a: Run, b: Run) -> Mapping[str, Any]:
+def find_judge_model(a: Run, b: Run) -> Mapping[str, Any]:
     """Return what both runs said of the judges' model; two that said different things cannot be told apart."""
     said = {run.harness["judge_model"] for run in (a, b) if "judge_model" in run.harness}
     if len(said) > 1:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from evalstore.audits.attribution import Attribution, Cell, attribute
-from evalstore.audits.edit_history import EditHistory, Sources, journey, repin
+from evalstore.audits.attribution import Attribution, Cell, attribute_change
+from evalstore.audits.edit_history import EditHistory, Sources, trace_edits, trace_repin
 from evalstore.audits.grader import Grader
-from evalstore.audits.rubric_edits import RubricEdits, content_of
-from evalstore.audits.shapley import State, visited
-from evalstore.audits.stored_run import QuestionHistory, ReferenceHistory, StoredRun, find_repin, mixed, references_of
+from evalstore.audits.rubric_edits import RubricEdits, encode_check
+from evalstore.audits.shapley import State, list_states
+from evalstore.audits.stored_run import QuestionHistory, ReferenceHistory, StoredRun, find_repin, mix_question, trace_references
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
@@ -32,7 +32,7 @@ class HybridRubrics:
     _outcomes: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for state in visited(self.track.levels):
+        for state in list_states(self.track.levels):
             self._get_hybrid(state)
 
     def outcome(self, result: CheckResult) -> int:
@@ -49,12 +49,12 @@ class HybridRubrics:
 
     def _get_hybrid(self, state: State) -> tuple[CheckNumbers, Scoring]:
         if state not in self._hybrids:
-            rubric = self.track.hybrid(state)
+            rubric = self.track.build_hybrid(state)
             self._hybrids[state] = tuple(map(self._number_check, rubric.checks)), rubric.scoring
         return self._hybrids[state]
 
     def _number_check(self, check: Check) -> int:
-        content = content_of(check)
+        content = encode_check(check)
         if (check.id, content) not in self._check_numbers:
             self._check_numbers[check.id, content] = len(self.checks)
             self.checks.append((check, content))
@@ -95,7 +95,7 @@ class QuestionAttributor:
         """Return the attribution of one question that both runs have scored."""
         key = self._find_edits_key(id_)
         passed, plan = self._find_edit_history(key)
-        references = references_of(self.history, self.a.asked[id_])
+        references = trace_references(self.history, self.a.asked[id_])
         anew = (self._make_output_source(),) if self._has_other_output(id_) else ()
         table = self._grade_variants(id_, plan, references, sides=1 + len(anew))
         levels: Cell = (passed.track.levels, _count_steps(references.sources), _count_steps(anew))
@@ -116,7 +116,7 @@ class QuestionAttributor:
         if key not in self._edit_histories:
             old, new = self.a.rulers[key[0]].located, self.b.rulers[key[1]].located
             same = old.resolved.name == new.resolved.name
-            passed = journey(self.rulers, old, new) if same else repin(old, new, key[2])
+            passed = trace_edits(self.rulers, old, new) if same else trace_repin(old, new, key[2])
             self._edit_histories[key] = passed, HybridRubrics(passed.track)
         return self._edit_histories[key]
 
@@ -139,7 +139,7 @@ class QuestionAttributor:
         table = {}
         for state, reference in enumerate(references.states):
             for side, (row, asked) in enumerate(answers):
-                results = self.grader.grade(plan.checks, mixed(reference, asked), row)
+                results = self.grader.grade(plan.checks, mix_question(reference, asked), row)
                 table[state, side] = results, [plan.outcome(result) for result in results]
         return table
 
@@ -151,7 +151,7 @@ class QuestionAttributor:
                 edits, reference, output = cell
                 return plan.score(edits, *table[sum(reference), sum(output)])
 
-            self._attributions[signature] = attribute(levels, score)
+            self._attributions[signature] = attribute_change(levels, score)
         return self._attributions[signature]
 
 

@@ -16,17 +16,17 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from evalstore.audits.shapley import EXACT_PLAYERS, State
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
 
 # A check's id in one version -> its name along the way.
-Names = Mapping[str, str]
-OWN = frozenset({"id", "threshold", "negate"})  # what a check holds besides its parameters
+CheckNames = Mapping[str, str]
+CHECK_KEYS = frozenset({"id", "threshold", "negate"})  # what a check holds besides its parameters
 
 
-def names_along(versions: Sequence[Rubric]) -> Iterator[Names]:
+def trace_check_names(versions: Sequence[Rubric]) -> Iterator[CheckNames]:
     """Yield for each version its checks' ids as the names that they keep along the way."""
-    before: Names = {check.id: check.id for check in versions[0].checks}
+    before: CheckNames = {check.id: check.id for check in versions[0].checks}
     yield before
     for old, new in pairwise(versions):
         now = {after: before[earlier] for earlier, after in _match_checks(old.checks, new.checks)}
@@ -37,10 +37,10 @@ def names_along(versions: Sequence[Rubric]) -> Iterator[Names]:
         before = now
 
 
-def content_of(check: Check) -> str:
+def encode_check(check: Check) -> str:
     """Return what a check demands as one text, whatever its id, title and layout."""
-    params = {key: value for key, value in check.params.items() if key not in OWN and not is_cosmetic(key)}
-    return canonical([check.kind, params, str(check.threshold), check.negate])
+    params = {key: value for key, value in check.params.items() if key not in CHECK_KEYS and not is_cosmetic(key)}
+    return write_canonical([check.kind, params, str(check.threshold), check.negate])
 
 
 def _match_checks(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[str, str]]:
@@ -55,7 +55,7 @@ def _match_checks(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[
 
 
 def _has_equal_content(old: Check, new: Check) -> bool:
-    return content_of(old) == content_of(new)
+    return encode_check(old) == encode_check(new)
 
 
 def _has_same_id(old: Check, new: Check) -> bool:
@@ -109,14 +109,14 @@ class RubricEdits:
 
     fixed: Parts
     edits: tuple[Edit, ...]
-    names: tuple[Names, ...]
+    names: tuple[CheckNames, ...]
 
     @property
     def levels(self) -> State:
         """How many steps each edit has."""
         return tuple(len(edit.steps) for edit in self.edits)
 
-    def hybrid(self, state: State) -> Rubric:
+    def build_hybrid(self, state: State) -> Rubric:
         """Return the rubric in which each edit has gone as far as `state` says; its checks go by their names."""
         parts = dict(self.fixed)
         for edit, level in zip(self.edits, state, strict=True):
@@ -125,17 +125,17 @@ class RubricEdits:
         return Rubric("", "", tuple(_join_check(name, parts) for name in held), _join_scoring(parts, held))
 
 
-def track(versions: Sequence[Rubric]) -> RubricEdits:
+def find_edits(versions: Sequence[Rubric]) -> RubricEdits:
     """Return the way through the versions of one rubric, the first and the last included.
 
     Checks are taken apart as long as that leaves few enough edits for exact shares; else each check is one part.
     """
-    names = tuple(names_along(versions))
+    names = tuple(trace_check_names(versions))
     fine = _build_edits(versions, names, _find_separable_checks(versions, names))
     return fine if len(fine.edits) <= EXACT_PLAYERS else _build_edits(versions, names, frozenset())
 
 
-def swap(old: Rubric, new: Rubric) -> RubricEdits:
+def build_swap(old: Rubric, new: Rubric) -> RubricEdits:
     """Return the way from one rubric to another one with nothing in between: a single edit."""
     names = tuple({check.id: check.id for check in rubric.checks} for rubric in (old, new))
     before, after = _list_version_parts((old, new), names, frozenset())
@@ -143,7 +143,7 @@ def swap(old: Rubric, new: Rubric) -> RubricEdits:
     return RubricEdits({}, (Edit(SWAP, (before, {**gone, **after}), (0,)),), names)
 
 
-def _build_edits(versions: Sequence[Rubric], names: tuple[Names, ...], apart: frozenset[str]) -> RubricEdits:
+def _build_edits(versions: Sequence[Rubric], names: tuple[CheckNames, ...], apart: frozenset[str]) -> RubricEdits:
     rows = _list_version_parts(versions, names, apart)
     columns = {part: _fill_gaps(part, [row.get(part) for row in rows]) for row in rows for part in row}
     changed = {part: values for part, values in columns.items() if values[0] != values[-1]}
@@ -156,7 +156,7 @@ def _build_edit(part: RubricPart, values: Sequence[Any]) -> Edit:
     return Edit(part, ({part: values[0]}, *({part: values[step + 1]} for step in steps)), steps)
 
 
-def _find_separable_checks(versions: Sequence[Rubric], names: Sequence[Names]) -> frozenset[str]:
+def _find_separable_checks(versions: Sequence[Rubric], names: Sequence[CheckNames]) -> frozenset[str]:
     """Return the names of the checks that every version has, with one kind that can be taken apart."""
     kinds = [
         {(named[check.id], check.kind) for check in version.checks if check.kind not in _WHOLE_KINDS}
@@ -166,7 +166,7 @@ def _find_separable_checks(versions: Sequence[Rubric], names: Sequence[Names]) -
 
 
 def _list_version_parts(
-    versions: Sequence[Rubric], names: Sequence[Names], apart: frozenset[str]
+    versions: Sequence[Rubric], names: Sequence[CheckNames], apart: frozenset[str]
 ) -> list[dict[RubricPart, Any]]:
     weights = _list_weights(versions, names)
     return [
@@ -175,11 +175,11 @@ def _list_version_parts(
     ]
 
 
-def _split_rubric(rubric: Rubric, names: Names, apart: frozenset[str]) -> dict[RubricPart, Any]:
+def _split_rubric(rubric: Rubric, names: CheckNames, apart: frozenset[str]) -> dict[RubricPart, Any]:
     parts: dict[RubricPart, Any] = {RubricPart("scoring", key): getattr(rubric.scoring, key) for key in _SCORING_KEYS}
     for check in rubric.checks:
         name = names[check.id]
-        bare = {key: value for key, value in check.params.items() if key not in OWN and not is_cosmetic(key)}
+        bare = {key: value for key, value in check.params.items() if key not in CHECK_KEYS and not is_cosmetic(key)}
         parts[RubricPart("required", name)] = check.id in rubric.scoring.required
         parts[RubricPart("check", name)] = check.kind if name in apart else replace(check, id=name, params=bare)
         if name in apart:
@@ -218,7 +218,7 @@ def _join_scoring(parts: Parts, held: Sequence[str]) -> Scoring:
     )
 
 
-def _list_weights(versions: Sequence[Rubric], names: Sequence[Names]) -> list[dict[RubricPart, Fraction]]:
+def _list_weights(versions: Sequence[Rubric], names: Sequence[CheckNames]) -> list[dict[RubricPart, Fraction]]:
     """Return each version's weights, on the scale of the version before where they are its multiple."""
     rows: list[dict[RubricPart, Fraction]] = []
     for version, named in zip(versions, names, strict=True):

@@ -1,8 +1,8 @@
-"""Shapley values, exact or sampled: a pure function of a value function over states; knows nothing of scores.
+"""Computes Shapley values of any value function over states, exact or sampled; pure.
 
-A player may enter in several steps (the versions that changed one part of a rubric, one after the other). A state says
-for each player how many of its steps are taken. A player's steps are taken together, in their order; what each adds on
-the way is its part of the player's share, so the parts add up to the share and the shares to the whole, exactly.
+A player may enter in several steps (the versions that changed one part of a rubric, one after the other). A state holds
+for each player the number of steps taken. A player takes its steps together and in their order; what each step adds is
+its part of the player's share, so the parts sum to the share, and the shares to the whole, exactly.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Estimate(NamedTuple):
 Estimates = tuple[tuple[Estimate, ...], ...]
 
 
-def shapley(levels: State, value: Value) -> Estimates:
+def compute_shapley(levels: State, value: Value) -> Estimates:
     """Return each player's share, step by step; exact up to eight players, else a mean over seeded random orders.
 
-    `levels` says how many steps each player has. The shares sum to `value(levels) - value(zeros)` either way.
+    `levels` holds the number of steps of each player. The shares sum to `value(levels) - value(zeros)` either way.
     """
     players = [player for player, steps in enumerate(levels) if steps]
     return (
@@ -45,30 +45,30 @@ def shapley(levels: State, value: Value) -> Estimates:
     )
 
 
-def visited(levels: State) -> Iterator[State]:
-    """Yield every state that exact shares ask for, some twice; for sampled ones, each player's steps by themselves."""
+def list_states(levels: State) -> Iterator[State]:
+    """Yield every state that exact shares need, some twice; for sampled shares only the steps of each player alone."""
     players = [player for player, steps in enumerate(levels) if steps]
     exact = len(players) <= EXACT_PLAYERS
     yield tuple(0 for _ in levels)
     for player in players:
         others = [other for other in players if other != player] if exact else []
-        for entered in coalitions(others):
-            state = state_of(levels, entered)
+        for entered in list_coalitions(others):
+            state = build_state(levels, entered)
             yield from ((*state[:player], step, *state[player + 1 :]) for step in range(levels[player] + 1))
 
 
-def weight(entered: int, players: int) -> Fraction:
+def compute_weight(entered: int, players: int) -> Fraction:
     """Return the share of all orders in which exactly these `entered` players come before one given player."""
     return Fraction(factorial(entered) * factorial(players - 1 - entered), factorial(players))
 
 
-def coalitions(players: Sequence[int]) -> Iterator[tuple[int, ...]]:
+def list_coalitions(players: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Yield every subset, the empty one first."""
     for size in range(len(players) + 1):
         yield from combinations(players, size)
 
 
-def state_of(levels: State, entered: Sequence[int]) -> State:
+def build_state(levels: State, entered: Sequence[int]) -> State:
     """Return the state in which exactly these players have taken all their steps."""
     return tuple(steps if player in entered else 0 for player, steps in enumerate(levels))
 
@@ -76,9 +76,9 @@ def state_of(levels: State, entered: Sequence[int]) -> State:
 def _share_exactly(levels: State, players: Sequence[int], value: Value) -> Estimates:
     shares = [[Fraction(0)] * steps for steps in levels]
     for player in players:
-        for entered in coalitions([other for other in players if other != player]):
-            share = weight(len(entered), len(players))
-            for step, gain in enumerate(_list_gains(state_of(levels, entered), player, levels[player], value)):
+        for entered in list_coalitions([other for other in players if other != player]):
+            share = compute_weight(len(entered), len(players))
+            for step, gain in enumerate(_list_gains(build_state(levels, entered), player, levels[player], value)):
                 if gain:  # most edits move few questions
                     shares[player][step] += share * gain
     return tuple(tuple(map(Estimate, steps)) for steps in shares)

@@ -1,4 +1,4 @@
-"""One side of a change at work on the rows of a run: what it was recorded with, but for the artifact that changed."""
+"""Replays the rows of a stored run under one side of a change, and measures what the change does to their scores."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from evalstore.audits.grader import Grader, RunArtifactLoader, model_of
-from evalstore.audits.stored_run import QuestionVersion, StoredRun, asked_of, read_stored, with_contents
+from evalstore.audits.grader import Grader, RunArtifactLoader, find_judge_model
+from evalstore.audits.stored_run import QuestionVersion, StoredRun, digest_question, read_stored_run, list_check_contents
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
 from evalstore.diff import MovedOutput, RunMeasurement
@@ -33,18 +33,19 @@ from evalstore.runs.lines import read_objects
 from evalstore.store import ArtifactStore
 
 _EXAMPLES = 5
-_RULE_OF_THREE = 3  # none of n moved: with 95 % confidence no larger share than 3/n does
+_RULE_OF_THREE = 3  # where none of n moved, at most 3/n do, with 95 % confidence
 
 
-def measure(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactStore) -> RunMeasurement:
-    """Return how many outputs of a run that the change can reach get another score or verdict, and the mean shift.
+def measure_change(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactStore) -> RunMeasurement:
+    """Return how many outputs of a run get another score or verdict by the change, and the mean shift of the score.
 
-    Judges answer from the replies that the repository keeps, else as the run recorded it, where the judge is the same;
-    an output that lacks an answer is unscored. Raises `RefusedError` for a run that cannot be graded again here.
+    Only outputs that the change can affect count. Judges answer from the replies in the repository's cache, else as the
+    run recorded it, where the judge is the same; an output that lacks an answer is unscored. Asks no endpoint. Raises
+    `RefusedError` for a run that cannot be graded again here.
     """
     with open_session(Judges(), store.git.find_common_directory) as panel:
         rulers = VersionFinder(store)
-        stored = read_stored(run, rulers)
+        stored = read_stored_run(run, rulers)
         pair = [SideReplay.of(side, stored, rulers, panel) for side in (old, new)]
         found = [
             (row, *_grade_both(row, *pair)) for row in stored.rows.values() if any(one.reaches(row) for one in pair)
@@ -56,7 +57,8 @@ def _grade_both(row: GradedRow, old: SideReplay, new: SideReplay) -> tuple[Rubri
     known: dict[str, CheckResult] = {}
     before, after = old.asked.get(row.id), new.asked.get(row.id)
     if before is None or after is None or before.input != after.input:
-        return None, None  # the output answers another question
+        # An output for another input says nothing about this question.
+        return None, None
     first = old.grade(row, known)
     return first, new.grade(row, known if before.reference == after.reference else {})
 
@@ -95,7 +97,7 @@ def _find_lines(run: Run, ids: set[str]) -> dict[str, int]:
 
 
 Load = Callable[[str], Artifact]
-# How the checks of a rubric are combined, and the checks, each with its content as one text.
+# The scoring of a rubric, and its checks, each with its content as one text.
 _GradingRule = tuple[Scoring, tuple[tuple[Check, str], ...]]
 
 
@@ -115,7 +117,7 @@ class ChangeSide:
 
 @dataclass(slots=True)
 class SideReplay:
-    """One side, ready to grade the rows of a run; rubrics are read once."""
+    """One side, ready to grade the rows of a run: the run's artifacts, except for the one that changed."""
 
     side: ChangeSide
     stored: StoredRun
@@ -126,19 +128,19 @@ class SideReplay:
 
     @classmethod
     def of(cls, side: ChangeSide, stored: StoredRun, rulers: VersionFinder, panel: JudgeSession) -> SideReplay:
-        """Set one side up."""
+        """Prepare one side of a change for the rows of a run."""
         recorded = (*stored.run.judges, *stored.run.rubrics)
         load = _build_loader(side, RunArtifactLoader(rulers, recorded))
-        grader = Grader(load, panel, model_of(stored.run, stored.run), strict=rulers.store.strict)
+        grader = Grader(load, panel, find_judge_model(stored.run, stored.run), strict=rulers.store.strict)
         is_dataset = side.artifact.kind is Kind.DATASET
-        asked = {one.id: asked_of(one) for one in side.questions() if one.id in stored.rows} if is_dataset else None
+        asked = {one.id: digest_question(one) for one in side.questions() if one.id in stored.rows} if is_dataset else None
         bench = cls(side, stored, grader, stored.asked if asked is None else asked)
         same = {one.digest for one in recorded if parse_ref(one.ref).name == side.name} == {side.artifact.digest}
         grader.learn(stored if same else bench.unreached())
         return bench
 
     def unreached(self) -> StoredRun:
-        """Return the run without the checks that grade otherwise now: what it recorded of those is no answer."""
+        """Return the run without the checks that the changed artifact affects: their recorded results do not hold here."""
         rulers = {
             ref: replace(ruler, checks=tuple(one for one in ruler.checks if not self._refers_to_subject(one[0])))
             for ref, ruler in self.stored.rulers.items()
@@ -146,7 +148,7 @@ class SideReplay:
         return replace(self.stored, rulers=rulers)
 
     def reaches(self, row: GradedRow) -> bool:
-        """Whether the changed artifact has a say in the score of a row."""
+        """Whether the changed artifact can affect the score of a row."""
         if self.side.artifact.kind is Kind.DATASET:
             return self.stored.dataset.resolved.name == self.side.name
         if row.rubric not in self._affected_rubrics:
@@ -158,7 +160,7 @@ class SideReplay:
         return self._affected_rubrics[row.rubric]
 
     def grade(self, row: GradedRow, known: dict[str, CheckResult]) -> RubricResult | None:
-        """Return the result of a row, or None where something is missing; `known` are results of checks by content."""
+        """Return the result of a row, None where something is missing; `known` maps the content of checks to results."""
         asked, before = self.asked.get(row.id), self.grader.unanswered
         try:
             graded_by = self._find_grading(row, asked) if asked else None
@@ -167,7 +169,7 @@ class SideReplay:
             scoring, checks = graded_by
             fresh = [(check, content) for check, content in checks if content not in known]
             results = self.grader.grade(fresh, asked, row)
-        except RefError:  # what is referred to is not there (yet)
+        except RefError:  # an artifact of this side is not there (yet)
             return None
         found = {content: result for (_, content), result in zip(fresh, results, strict=True)}
         known |= {content: found[content] for check, content in fresh if not any(find_check_pins((), check.params))}
@@ -177,7 +179,7 @@ class SideReplay:
         return combine_results(scoring, [by_content[content]._replace(id=check.id) for check, content in checks])
 
     def _find_grading(self, row: GradedRow, asked: QuestionVersion) -> _GradingRule | None:
-        """Return what grades a row on this side: the changed rubric, what its question names now, else as recorded."""
+        """Return what grades a row on this side: the changed rubric, the one its question names now, or the recorded one."""
         if row.rubric.partition("@")[0] == self.side.name:
             return self._parse_rubric(self.side.name, self.side.artifact)
         if self.side.artifact.kind is Kind.DATASET and asked.question.rubric_ref != row.rubric:
@@ -194,7 +196,7 @@ class SideReplay:
                 raise SchemaError(
                     f"{key} cannot grade anything: {type(error).__name__}: {error}", hint="evalstore validate says why"
                 ) from None
-            self._parsed_rubrics[key] = rubric.scoring, with_contents(rubric)
+            self._parsed_rubrics[key] = rubric.scoring, list_check_contents(rubric)
         return self._parsed_rubrics[key]
 
     def _refers_to_subject(self, check: Check) -> bool:
@@ -208,11 +210,11 @@ class SideReplay:
                 return ref.name == self.side.name
             return any(self._leads_to_subject(pin) for _, pin in find_pins(Kind.RUBRIC, self.grader.load(text).value))
         except EvalstoreError:
-            return False  # what cannot be found leads nowhere
+            return False  # a reference that resolves to nothing
 
 
 def _build_loader(side: ChangeSide, recorded: Load) -> Load:
-    """Return how a side's checks are given what they refer to: the side itself, else as the run recorded it."""
+    """Return the loader of a side's checks: the changed artifact, else the run's, else the side's own."""
 
     def load(text: str) -> Artifact:
         if parse_ref(text).name == side.name:

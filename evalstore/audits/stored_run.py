@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from evalstore.audits.rubric_edits import content_of
+from evalstore.audits.rubric_edits import encode_check
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.errors import RefusedError
@@ -36,7 +36,7 @@ class RunRubric:
     def of(cls, located: ArtifactVersion) -> RunRubric:
         """Read a located rubric."""
         rubric = rubric_of(located.resolved.artifact.value)
-        return cls(located, rubric, with_contents(rubric))
+        return cls(located, rubric, list_check_contents(rubric))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class StoredRun:
     asked: Mapping[str, QuestionVersion]
 
 
-def read_stored(run: Run | Path | str, rulers: VersionFinder) -> StoredRun:
+def read_stored_run(run: Run | Path | str, rulers: VersionFinder) -> StoredRun:
     """Read a run and find its rulers; raises `RefusedError` with what is missing when it cannot be graded again."""
     run = run if isinstance(run, Run) else read_run(Path(run))
     if run.dataset is None:
@@ -59,27 +59,27 @@ def read_stored(run: Run | Path | str, rulers: VersionFinder) -> StoredRun:
             hint=f"score its outputs here first: evalstore score DATASET {run.path}",
         )
     rows = _index_rows(run)
-    dataset = rulers.locate(run.dataset)
+    dataset = rulers.locate_pin(run.dataset)
     return StoredRun(
         run=run,
         rows=rows,
         dataset=dataset,
-        rulers={pinned.ref: RunRubric.of(rulers.locate(pinned)) for pinned in run.rubrics},
-        asked={q.id: asked_of(q) for q in rulers.store.read_questions(dataset.resolved) if q.id in rows},
+        rulers={pinned.ref: RunRubric.of(rulers.locate_pin(pinned)) for pinned in run.rubrics},
+        asked={q.id: digest_question(q) for q in rulers.store.read_questions(dataset.resolved) if q.id in rows},
     )
 
 
-def with_contents(rubric: Rubric) -> tuple[tuple[Check, str], ...]:
+def list_check_contents(rubric: Rubric) -> tuple[tuple[Check, str], ...]:
     """Return the checks of a rubric, each with its content as one text."""
-    return tuple((check, content_of(check)) for check in rubric.checks)
+    return tuple((check, encode_check(check)) for check in rubric.checks)
 
 
-def asked_of(question: Question) -> QuestionVersion:
+def digest_question(question: Question) -> QuestionVersion:
     """Return a question with the digests of what the model saw and of what graders read besides."""
     return QuestionVersion(question, question.input_digest, question.reference_digest)
 
 
-def mixed(reference: QuestionVersion, input_: QuestionVersion) -> QuestionVersion:
+def mix_question(reference: QuestionVersion, input_: QuestionVersion) -> QuestionVersion:
     """Return the question with the reference of one version and the input of another."""
     if reference.input == input_.input:
         return reference
@@ -122,21 +122,21 @@ class ReferenceHistory:
     sources: tuple[EditSource, ...] = ()
 
 
-def read_history(a: StoredRun, b: StoredRun, ids: Sequence[str], rulers: VersionFinder) -> QuestionHistory:
+def read_question_history(a: StoredRun, b: StoredRun, ids: Sequence[str], rulers: VersionFinder) -> QuestionHistory:
     """Read the datasets between two runs for those of `ids` that have another reference or another rubric."""
     changed = {id_ for id_ in ids if a.asked[id_].reference != b.asked[id_].reference or _has_other_rubric(a, b, id_)}
     if not changed:
         return QuestionHistory({})
-    way = rulers.way(a.dataset, b.dataset)
+    way = rulers.find_path(a.dataset, b.dataset)
     between = [
-        {question.id: asked_of(question) for question in rulers.store.read_questions(version.resolved)}
+        {question.id: digest_question(question) for question in rulers.store.read_questions(version.resolved)}
         for version in way.versions[1:-1]
     ]
     versions: list[Mapping[str, QuestionVersion]] = [a.asked, *between, b.asked]
     return QuestionHistory({id_: [asked.get(id_) for asked in versions] for id_ in changed}, way.origins)
 
 
-def references_of(history: QuestionHistory, asked: QuestionVersion) -> ReferenceHistory:
+def trace_references(history: QuestionHistory, asked: QuestionVersion) -> ReferenceHistory:
     """Return how the reference of one question changed; `asked` is the question of run A."""
     states, sources = [asked], []
     for step, now in enumerate(history.versions.get(asked.question.id, ())):

@@ -1,4 +1,4 @@
-"""From single questions to the whole: exact sums over the common questions, and what the other questions did; pure."""
+"""Sums single questions up: the factors over the common questions, and the effect of the other questions; pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evalstore.audits.values import Cause, EditSource, Factor, FactorName, Flips
 from evalstore.audits.wording import claim
 from evalstore.model import Verdict
 from evalstore.runs import GradedRow
-from evalstore.statistics import interval, mid_p
+from evalstore.statistics import compute_interval, compute_mid_p
 
 _WORST = 5
 Rows = Mapping[str, GradedRow]
@@ -26,50 +26,50 @@ class _RunningSum:
     moved: int = 0
 
 
-def mean(scores: Iterable[Fraction | None]) -> Fraction:
-    """Return the exact mean of the scores there are."""
+def compute_mean(scores: Iterable[Fraction | None]) -> Fraction:
+    """Return the exact mean of the scores that are not None; there is at least one."""
     found = [score for score in scores if score is not None]
     return sum(found, Fraction(0)) / len(found)
 
 
-def factors_of(commons: Separable, groups: Sequence[str | None]) -> tuple[Factor, ...]:
+def sum_factors(commons: Separable, groups: Sequence[str | None]) -> tuple[Factor, ...]:
     """Return the factors over all separable questions, in the order of the report."""
     return tuple(_sum_factor(index, name, commons, groups) for index, name in enumerate(FactorName))
 
 
-def mix_of(a: Rows, b: Rows, both: Sequence[str], compared: Sequence[str]) -> Mix:
-    """Return what the questions do that are not compared: scored in one run only, or in both but inseparable."""
+def sum_mix(a: Rows, b: Rows, both: Sequence[str], compared: Sequence[str]) -> Mix:
+    """Return the effect of questions that are not compared: scored in one run only, or in both but inseparable."""
     scored = [{id_: row.score for id_, row in side.items() if row.score is not None} for side in (a, b)]
     old, new = scored
-    mean_a, mean_b = mean(old[id_] for id_ in both), mean(new[id_] for id_ in both)
+    mean_a, mean_b = compute_mean(old[id_] for id_ in both), compute_mean(new[id_] for id_ in both)
     kept = set(compared)
     return Mix(
-        added=mean(new.values()) - mean_b,
-        removed=mean_a - mean(old.values()),
-        not_separable=mean_b - mean_a - mean(new[id_] - old[id_] for id_ in compared),
+        added=compute_mean(new.values()) - mean_b,
+        removed=mean_a - compute_mean(old.values()),
+        not_separable=mean_b - mean_a - compute_mean(new[id_] - old[id_] for id_ in compared),
         added_ids=tuple(id_ for id_ in new if id_ not in old),
         removed_ids=tuple(id_ for id_ in old if id_ not in new),
         not_separable_ids=tuple(id_ for id_ in both if id_ not in kept),
     )
 
 
-def flips_of(a: Rows, b: Rows, ids: Sequence[str]) -> Flips:
-    """Return which recorded verdicts turned."""
+def find_flips(a: Rows, b: Rows, ids: Sequence[str]) -> Flips:
+    """Return which recorded verdicts flipped."""
     turned = [(id_, a[id_].verdict, b[id_].verdict) for id_ in ids]
     worse = tuple(id_ for id_, old, new in turned if (old, new) == (Verdict.PASS, Verdict.FAIL))
     better = tuple(id_ for id_, old, new in turned if (old, new) == (Verdict.FAIL, Verdict.PASS))
-    return Flips(worse, better, mid_p(len(worse), len(better)))
+    return Flips(worse, better, compute_mid_p(len(worse), len(better)))
 
 
 def _sum_factor(index: int, name: FactorName, commons: Separable, groups: Sequence[str | None]) -> Factor:
     shares = [found.shares[index] for _, found in commons]
-    ends = [mean(found.first[index] for _, found in commons), mean(found.last[index] for _, found in commons)]
+    ends = [compute_mean(found.first[index] for _, found in commons), compute_mean(found.last[index] for _, found in commons)]
     changed = sum(any(common.levels[index]) for common, _ in commons)
-    ci = interval(shares, groups) if changed else None
+    ci = compute_interval(shares, groups) if changed else None
     moved = [QuestionShare(common.id, share) for (common, _), share in zip(commons, shares, strict=True) if share]
     return Factor(
         name=name,
-        share=mean(shares),
+        share=compute_mean(shares),
         order=(min(ends), max(ends)),
         ci=ci,
         changed=changed,
@@ -87,7 +87,7 @@ def _sum_causes(index: int, commons: Separable) -> tuple[Cause, ...]:
             for source, step in zip(sources, steps, strict=True):
                 total = sums.setdefault(source, _RunningSum())
                 total.share += step.share
-                # Every question samples the same orders, so errors may add up instead of cancelling out.
+                # All questions sample the same orders, so their errors can add up instead of cancelling out.
                 total.error += step.error
                 total.moved += bool(step.share)
         if index == 0:

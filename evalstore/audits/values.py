@@ -1,4 +1,4 @@
-"""What an audit answers: numbers that add up, exact, each with its cause; nothing here reads or calculates."""
+"""The values of an audit: exact numbers that add up, each with its cause; no logic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evalstore.statistics import Interval
 
 
 class FactorName(StrEnum):
-    """The factors, in the order of the report."""
+    """The factors of an audit, in the order of the report."""
 
     RUBRIC = "rubric"
     DATASET = "dataset"
@@ -19,7 +19,7 @@ class FactorName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunSide:
-    """One of the two runs: its aggregate JSON, its mean score, and what it was made from."""
+    """One of the two runs: the path of its aggregate JSON, its mean score, and what it was made from."""
 
     run: str
     score: Fraction
@@ -32,7 +32,7 @@ class RunSide:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One step from a version to the next, and the commit that brought it; None where no commit holds it."""
+    """One step from a version to the next, and the commit that made it; None where no commit holds it."""
 
     ref: str | None
     old: str
@@ -44,7 +44,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class EditSource:
-    """One edit: the rule that names it (None for new outputs), all rules that fit, and where it came from."""
+    """What one edit is: the diff rule that names it (None for new outputs), all rules that fit, and its origin."""
 
     rule: str | None
     origin: Origin
@@ -55,7 +55,7 @@ class EditSource:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What one edit did to the mean score of the common questions; `error` bounds its standard error, 0 if exact."""
+    """One edit's share of the mean score of the common questions; `error` bounds its standard error, 0 if exact."""
 
     source: EditSource
     share: Fraction
@@ -76,8 +76,8 @@ class Factor:
     """One factor's share of the change on the common questions.
 
     `order` is the smallest and the largest share that any first-or-last order of swapping gives, `ci` the 95 % interval
-    for questions like these, `changed` how many questions it differs in, `moved` how many scores that moved, and
-    `claim` what may be said of all that.
+    for questions like these, `changed` the number of questions in which the factor differs, `moved` the number of
+    scores that it moved, and `claim` what may be concluded.
     """
 
     name: FactorName
@@ -93,7 +93,7 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """What questions did that only one run scored, or that cannot be separated; ids in the order of the runs."""
+    """The effect of questions that only one run scored, or that are inseparable; ids in the order of the runs."""
 
     added: Fraction
     removed: Fraction
@@ -104,13 +104,13 @@ class Mix:
 
     @property
     def effect(self) -> Fraction:
-        """The three together."""
+        """The sum of the three effects."""
         return self.added + self.removed + self.not_separable
 
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """Verdicts of common questions that turned, and McNemar's exact mid-p for as uneven a split by chance."""
+    """The common questions whose verdict flipped, and McNemar's exact mid-p of so uneven a split."""
 
     pass_to_fail: tuple[str, ...]
     fail_to_pass: tuple[str, ...]
@@ -119,7 +119,7 @@ class Flips:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A recorded result that grading again does not give."""
+    """A recorded result that replay does not reproduce, in words."""
 
     run: str
     id: str

@@ -48,7 +48,7 @@ class VersionFinder:
     store: ArtifactStore
     notes: list[str] = field(default_factory=list)
 
-    def locate(self, pinned: UsedArtifact) -> ArtifactVersion:
+    def locate_pin(self, pinned: UsedArtifact) -> ArtifactVersion:
         """Return the artifact with exactly the recorded content, or raise `RefusedError` with what is missing."""
         reasons: list[EvalstoreError] = []
         for ref in self._list_candidates(pinned):
@@ -62,7 +62,7 @@ class VersionFinder:
                 return ArtifactVersion(resolved, self._find_release(resolved))
         raise _make_missing_error(pinned, reasons)
 
-    def way(self, old: ArtifactVersion, new: ArtifactVersion) -> VersionPath:
+    def find_path(self, old: ArtifactVersion, new: ArtifactVersion) -> VersionPath:
         """Return the released versions from `old` to `new`, in that order, and who brought each."""
         versions = (old, *self._find_between(old, new), new)
         return VersionPath(versions, tuple(self._find_origin(before, after) for before, after in pairwise(versions)))

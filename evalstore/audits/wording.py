@@ -1,4 +1,4 @@
-"""The audit in words: the one sentence that answers, and what may be said of each factor; pure."""
+"""Words an audit: the sentence that answers the question, and the claim about each factor; pure."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from evalstore.audits.values import Factor, FactorName
-from evalstore.statistics import Interval, detectable
+from evalstore.statistics import Interval, find_detectable_effect
 
-# An effect that is surely smaller than one point is called none.
+# An effect whose interval lies within one point is called a null.
 _NULL_MARGIN = 0.01
 _DIRECTION_PHRASES = {
     FactorName.RUBRIC: ("a stricter rubric", "a looser rubric"),
@@ -19,14 +19,14 @@ _MIX_PHRASE = "other questions"
 _LOST_PHRASE = "what could not be reproduced"
 
 
-def points(share: Fraction | float) -> str:
-    """Write a share of the score in points of a hundred."""
+def format_points(share: Fraction | float) -> str:
+    """Format a share of the score in points of a hundred, with sign."""
     text = f"{float(share) * 100:+.2f}"
     return "0.00" if text in {"+0.00", "-0.00"} else text
 
 
 def sentence(delta: Fraction, factors: Sequence[Factor], mix: Fraction, lost: Fraction) -> str:
-    """Return the answer in one sentence: which way the score went, and what took and gave how much."""
+    """Return one sentence: how far the score moved, and what took and gave how much of it."""
     parts = [(factor.share, _DIRECTION_PHRASES[factor.name][factor.share > 0]) for factor in factors if factor.share]
     parts += [(share, word) for share, word in ((mix, _MIX_PHRASE), (lost, _LOST_PHRASE)) if share]
     if not parts:
@@ -34,13 +34,13 @@ def sentence(delta: Fraction, factors: Sequence[Factor], mix: Fraction, lost: Fr
         return f"The score did not move{', although something changed' if changed else ': nothing changed'}."
     sign = -1 if delta < 0 else 1
     parts.sort(key=lambda part: (part[0] * sign < 0, -abs(part[0])))
-    told = [f"{word} {'took' if share < 0 else 'gave'} {points(abs(share)).lstrip('+')}" for share, word in parts]
-    moved = f"{'fell' if delta < 0 else 'rose'} by {points(abs(delta)).lstrip('+')} points" if delta else "did not move"
-    return f"The score {moved}: {_join_phrases(told)}."
+    phrases = [f"{word} {'took' if share < 0 else 'gave'} {format_points(abs(share)).lstrip('+')}" for share, word in parts]
+    moved = f"{'fell' if delta < 0 else 'rose'} by {format_points(abs(delta)).lstrip('+')} points" if delta else "did not move"
+    return f"The score {moved}: {_join_phrases(phrases)}."
 
 
 def claim(name: FactorName, shares: Sequence[Fraction], changed: int, ci: Interval | None) -> str:
-    """Return what may be claimed of one factor's share; numbers are points of a hundred, of questions like these."""
+    """Return what may be concluded from one factor's shares for questions like these; numbers are in points."""
     if not changed:
         return "unchanged"
     if name is not FactorName.OUTPUTS:
@@ -54,7 +54,7 @@ def claim(name: FactorName, shares: Sequence[Fraction], changed: int, ci: Interv
     reach = max(map(abs, ci))
     if reach < _NULL_MARGIN:
         return f"bounded null (below {reach * 100:.2f})"
-    return f"not resolvable (MDE {(detectable(shares) or reach) * 100:.1f})"
+    return f"not resolvable (MDE {(find_detectable_effect(shares) or reach) * 100:.1f})"
 
 
 def _join_phrases(parts: Sequence[str]) -> str:

@@ -22,11 +22,11 @@ from evalstore.model import (
     RubricResult,
     Sample,
     Verdict,
-    call_name,
+    read_call_name,
     find_check_pins,
     rubric_of,
 )
-from evalstore.model.outcome import error
+from evalstore.model.outcome import grade_error
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
 from evalstore.text import find_nearest, make_excerpt
 
@@ -72,10 +72,10 @@ def _prepare_kind(check: Check, reach: CheckContext) -> GradeFunction:
     if check.kind not in KINDS:
         guess = find_nearest(check.kind, KINDS)
         hint = f"; did you mean {guess}?" if guess else ""
-        return _answer_always(error(f"there is no check kind {make_excerpt(check.kind)!r}{hint}"))
+        return _answer_always(grade_error(f"there is no check kind {make_excerpt(check.kind)!r}{hint}"))
     try:
         if reach.load is None and (pins := [ref for _, ref in find_check_pins((), check.params)]):
-            return _answer_always(error(f"no store was given to find {make_excerpt(', '.join(pins))} in"))
+            return _answer_always(grade_error(f"no store was given to find {make_excerpt(', '.join(pins))} in"))
         # The threshold of the check, not of what it was written in: the members of a jury vote by it.
         bar = {} if check.threshold is None else {"threshold": check.threshold}
         return KINDS[check.kind].prepare({**check.params, **bar}, reach)
@@ -89,11 +89,11 @@ def _answer_always(graded: Grade) -> GradeFunction:
 
 def _apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult:
     if strict and graded.approximate:
-        graded = error(f"{graded.engine} is no exact engine", graded.engine)
+        graded = grade_error(f"{graded.engine} is no exact engine", graded.engine)
     score, verdict = graded.score, Verdict.UNSCORED
     if score is not None:
         score = 1 - score if check.negate else score
-        bar = graded.bar if check.threshold is None else check.threshold
+        bar = graded.threshold if check.threshold is None else check.threshold
         verdict = Verdict.PASS if score >= (DETERMINISTIC_THRESHOLD if bar is None else bar) else Verdict.FAIL
     return CheckResult(
         check.id, check.kind, score, verdict, graded.reason, graded.unscored, graded.engine, graded.replies
@@ -138,7 +138,7 @@ def _read_output(output: str | Output | Mapping[str, Any]) -> Output:
         raise SchemaError("an output is a text, or a mapping {output, tool_calls?} whose output is a text")
     if calls is None:
         return Output(text)
-    if not isinstance(calls, list | tuple) or not all(isinstance(call, Mapping) and call_name(call) for call in calls):
+    if not isinstance(calls, list | tuple) or not all(isinstance(call, Mapping) and read_call_name(call) for call in calls):
         raise SchemaError("`tool_calls` is no list of calls", hint='a call is {"name": "…", "args": {…}}')
     return Output(text, tuple(calls))
 

@@ -11,7 +11,7 @@ from typing import Any
 from evalstore.checks.context import CheckContext
 from evalstore.checks.reply import ParsedReply, read_reply
 from evalstore.checks.template import Template, compile_template, fill_template
-from evalstore.documents import canonical, digest
+from evalstore.documents import write_canonical, compute_digest
 from evalstore.errors import LimitError, SchemaError
 from evalstore.model import (
     MALFORMED_ERRORS,
@@ -100,7 +100,7 @@ def grade_answers(heard: Sequence[JudgeAnswer], combine: Callable[[list[Fraction
     """Return what the replies come to, in their order; without a score in each, the check is unscored (error)."""
     lost = [one for one in heard if one.answer.score is None]
     texts = [one.reply.text for one in heard]
-    replies = digest(texts) if any(texts) else ""
+    replies = compute_digest(texts) if any(texts) else ""
     if lost:
         reason = f"{lost[0].juror.name}: {lost[0].answer.words}"
         many = f"{len(lost)} of {len(heard)} replies give no score, the first: " if len(heard) > 1 else ""
@@ -149,7 +149,7 @@ def _fill_values(template: Template, sample: Sample, variables: Mapping[str, str
 def _to_prompt_text(value: Any) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else canonical(value)
+    return value if isinstance(value, str) else write_canonical(value)
 
 
 def _read_row_key(key: str) -> Callable[[Sample], Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.documents import read_value
 from evalstore.errors import LimitError, LoadError
 from evalstore.model import Grade
-from evalstore.model.outcome import binary, error
+from evalstore.model.outcome import grade_binary, grade_error
 from evalstore.text import make_excerpt
 
 _SHOWN = 80
@@ -22,8 +22,8 @@ def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
     try:
         value = read_value(text, "output")
     except LimitError as limit:
-        return error(make_excerpt(limit.message))
+        return grade_error(make_excerpt(limit.message))
     except LoadError as broken:
         line = f" (line {broken.place.line})" if broken.place else ""
-        return binary(False, f"not JSON{line}: {make_excerpt(broken.message.removeprefix('not JSON: '), _SHOWN)}")
+        return grade_binary(False, f"not JSON{line}: {make_excerpt(broken.message.removeprefix('not JSON: '), _SHOWN)}")
     return grade_value(value)

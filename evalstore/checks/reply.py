@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.checks.patterns import SECONDS, compile_pattern, find_captures
-from evalstore.documents import canonical, read_json
+from evalstore.documents import write_canonical, read_json
 from evalstore.errors import LoadError
 from evalstore.model import Judge, JudgeReply, ScoreType, fraction
 from evalstore.text import make_excerpt
@@ -117,11 +117,9 @@ def _read_score_text(judge: Judge, text: str) -> Fraction | str:
 def _read_verdict(_: Judge, value: Any) -> Fraction | str:
     word = value.strip().lower() if isinstance(value, str) else ""
     holds = value if isinstance(value, bool) else _VERDICTS.get(word)
-    return (
-        f"the verdict {_describe_value(value)} is none of {', '.join(_VERDICTS)}"
-        if holds is None
-        else Fraction(int(holds))
-    )
+    if holds is None:
+        return f"the verdict {_describe_value(value)} is none of {', '.join(_VERDICTS)}"
+    return Fraction(int(holds))
 
 
 def _read_verdict_score(_: Judge, value: Any) -> Fraction | str:
@@ -162,7 +160,7 @@ def _is_number(value: Any) -> bool:
 def _describe_value(value: Any) -> str:
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
-    return _quote_excerpt(value) if isinstance(value, str) else make_excerpt(canonical(value), _SHOWN)
+    return _quote_excerpt(value) if isinstance(value, str) else make_excerpt(write_canonical(value), _SHOWN)
 
 
 def _quote_excerpt(text: str) -> str:

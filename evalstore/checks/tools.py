@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.model import Grade, ToolCall
-from evalstore.model.outcome import binary, error
+from evalstore.model.outcome import grade_binary, grade_error
 from evalstore.text import make_excerpt
 
 # So many tools are looked for among any number of calls; for more, the work has a limit: some 10 s.
@@ -58,20 +58,20 @@ def grade_calls(demands: ToolDemands, calls: Calls) -> Grade:
     """Grade the calls: 0 for one that must not stand there, else all or nothing, or the share of the required tools."""
     tools = demands.tools
     if len(tools) > TOOL_LIMIT and len(tools) * max(len(tools), len(calls)) > _WORK_LIMIT:
-        return error(f"{len(tools):,} tools and {len(calls):,} calls are more than can be compared")
+        return grade_error(f"{len(tools):,} tools and {len(calls):,} calls are more than can be compared")
     found = [[place for place, call in enumerate(calls) if tool.matches_call(call)] for tool in tools]
     if wrong := next(_find_unwanted(demands, calls, found), None):
-        return binary(False, wrong)
+        return grade_binary(False, wrong)
     required = [(tool, places) for tool, places in zip(tools, found, strict=True) if tool.least]
     met = [(tool, places) for tool, places in required if tool.allows_count(len(places))]
     held = len(met) if demands.mode == "any_order" else _count_in_order(met)
     if held == len(required):
-        return binary(True, f"all that is asked of {len(calls)} call{'' if len(calls) == 1 else 's'} holds")
+        return grade_binary(True, f"all that is asked of {len(calls)} call{'' if len(calls) == 1 else 's'} holds")
     unmet = (_word_count(tool, len(places)) for tool, places in required if not tool.allows_count(len(places)))
     told = next(unmet, "the calls are not in the order asked")
     if demands.partial:
         return Grade(Fraction(held, len(required)), f"{held} of {len(required)} required tools: {told}")
-    return binary(False, told)
+    return grade_binary(False, told)
 
 
 def _find_unwanted(demands: ToolDemands, calls: Calls, found: Sequence[Places]) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _count_room(tool: ToolEntry) -> int:
 
 def _fits_args(wanted: Any, given: Any, *, exact: bool) -> bool:
     if not isinstance(wanted, Mapping):
-        return canonical(wanted) == canonical(given)
+        return write_canonical(wanted) == write_canonical(given)
     if not isinstance(given, Mapping) or (exact and len(given) != len(wanted)):
         return False
     return all(key in given and _fits_args(item, given[key], exact=exact) for key, item in wanted.items())

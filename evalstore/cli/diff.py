@@ -104,7 +104,7 @@ def compared(sides: tuple[Side, Side], store: ArtifactStore | None, profile: str
         raise UsageError(f"{old.name} is a {old.artifact.kind} and {new.name} a {new.artifact.kind}")
     rows = None if old.rows is None or new.rows is None else (old.rows, new.rows)
     load = _load(store, working=new.working) if store else None
-    diff = compare(old.artifact, new.artifact, load=load, rows=rows, terms=_terms(old, new, store, profile))
+    diff = compare(old.artifact, new.artifact, load=load, rows=rows, settings=_terms(old, new, store, profile))
     notes = _notes(old, new, store) if store else ()
     return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name), notes=notes)
 
@@ -121,12 +121,12 @@ def _notes(old: Side, new: Side, store: ArtifactStore) -> tuple[str, ...]:
 
 
 def _measured(run: str, sides: tuple[Side, Side], settings: Settings, store: ArtifactStore | None) -> RunMeasurement:
-    from evalstore.audits import measure
+    from evalstore.audits import measure_change
 
     if store is None:
         raise UsageError("--run needs the store that its rulers are in", hint="run it within the store, or name it: -C")
     old, new = (_subject(side, store) for side in sides)
-    return replace(measure(settings.path / run, old, new, store), run=run)
+    return replace(measure_change(settings.path / run, old, new, store), run=run)
 
 
 def _subject(side: Side, store: ArtifactStore) -> ChangeSide:
@@ -199,7 +199,7 @@ def read_side(data: bytes, word: str) -> Side:
     value = document.value if isinstance(document.value, dict) else {}
     kind = next((kind for key, kind in _SHAPES.items() if key in value), None)
     if kind is None:
-        raise LoadError("this is no rubric, judge or dataset", place=document.place())
+        raise LoadError("this is no rubric, judge or dataset", place=document.locate())
     return Side(word, Artifact(kind, str(value.get("id", "")), str(value.get("version", "")), document))
 
 

@@ -98,18 +98,18 @@ def validate(  # noqa: PLR0913  # one a word of the command line
     True positive and true negative rate, the number of rows, the day and the dataset go into the `validation` of
     judges/<id>.yaml; every other byte stays. Rows that could not be judged are counted, and are in no rate.
     """
-    from evalstore.agreement import Request, begun, check_writable, drafted
+    from evalstore.agreement import MeasurementRequest, open_measurement, check_writable, draft_validation
 
-    request = Request(judge, settings.path / labels, against, threshold, variables)
+    request = MeasurementRequest(judge, settings.path / labels, against, threshold, variables)
     if not no_write:
         check_writable(request)
-    with settings.store() as store, begun(request, store=store, judges=judges) as job:
+    with settings.store() as store, open_measurement(request, store=store, judges=judges) as job:
         if dry_run and (plan := job.plan()).calls:
             settings.emit(plan)
             return ExitCode.DONE
         found = job.measure()
         if not no_write:
-            draft = drafted(found, job.judge.artifact, moment().date())
+            draft = draft_validation(found, job.judge.artifact, moment().date())
             found = draft.agreement if dry_run else draft.write(store)
     settings.warn(found.notes)
     settings.emit(found)

@@ -89,10 +89,10 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     Judges answer through an OpenAI-compatible endpoint. Every reply is kept, so nothing is asked twice: a run that was
     killed goes on where it stopped, and the same outputs are scored again without any call.
     """
-    from evalstore.scoring import begun
+    from evalstore.scoring import open_job
 
     path = settings.path / outputs
-    how = partial(begun, model=model, only=only, rubric=rubric, judges=judges, eee_version=eee_version)
+    how = partial(open_job, model=model, only=only, rubric=rubric, judges=judges, eee_version=eee_version)
     with settings.store() as store, how(dataset, path, store=store, at=moment()) as job:
         if dry_run:
             plan, notes = job.plan()

@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.diff.change import Change
 from evalstore.diff.plain_data import is_short
 from evalstore.diff.rubric_state import CheckState
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 
 Call = Mapping[str, Any]
 Record = tuple[Call, ...]
@@ -29,7 +29,7 @@ def build_records(change: Change) -> list[Record]:
     if not all(is_short(check.params["tools"], _TOOLS_LIMIT) for check in checks):
         return []  # nobody would read it, and each record is written many times over
     built = (record for check in checks for record in _build_variants(check, _list_calls(checks)))
-    found = {canonical(list(record)): record for record in built if len(record) <= _LENGTH_LIMIT}
+    found = {write_canonical(list(record)): record for record in built if len(record) <= _LENGTH_LIMIT}
     return sorted(found.values(), key=len)[:_RECORD_LIMIT]
 
 
@@ -60,7 +60,7 @@ def _list_calls(checks: list[CheckState]) -> list[Call]:
                 {"name": entry["name"], "args": {**args, "other": True}},
             ]
         calls += [{"name": name} for name in check.params["forbidden"]]
-    different = {canonical(call): call for call in calls}
+    different = {write_canonical(call): call for call in calls}
     return list(different.values())[:_CALL_LIMIT]
 
 

@@ -8,7 +8,7 @@ from itertools import chain, islice, product
 from evalstore.diff.change import Change
 from evalstore.diff.kinds import KINDS, LONGEST_TEXT
 from evalstore.diff.rubric_state import CheckState
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 
 _TRIED = 400
 _OPTIONS = 6  # of every check beside the changed one
@@ -54,7 +54,7 @@ def _json(mine: list[CheckState], others: list[CheckState]) -> list[str]:
     from evalstore.schema_inclusion import find_instances
 
     asks = [check for check in (*mine, *others) if check.params.get("schema") is not None]
-    if not asks or asks[0] in mine or len(text := canonical(asks[0].params["schema"])) > _SCHEMA:
+    if not asks or asks[0] in mine or len(text := write_canonical(asks[0].params["schema"])) > _SCHEMA:
         return []
     return [
         output for value in find_instances(text) for output in reversed(list_outputs(value, asks[0].params["extract"]))

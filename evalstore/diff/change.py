@@ -13,6 +13,9 @@ from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
 from evalstore.versions import Bump
 
+# The rule of what no rule knows: major.
+UNCLASSIFIED = "unclassified-change"
+
 
 class Scope(StrEnum):
     """What a rule's direction speaks of; the rubric's own directions are computed from it."""
@@ -87,28 +90,46 @@ class Change:
 
 
 class Proof(NamedTuple):
-    """Why a change moves nothing; `rule` names the rule that it then belongs to, an assumption keeps its direction."""
+    """Why a change moves nothing; `rule` names the rule that it then belongs to, an assumption keeps its direction.
+
+    `since` is the first rule set that uses it, where the facts state it themselves.
+    """
 
     text: str
     level: Bump = Bump.PATCH
     rule: str | None = None
     certainty: Certainty = Certainty.PROVED
+    since: int = 1
+
+
+Decider = Callable[[Change], Proof | None]
+
+
+class LaterDecider(NamedTuple):
+    """A decider that came after its rule: rule sets before `since` do not run it."""
+
+    since: int
+    prove: Decider
+
+    def __call__(self, change: Change) -> Proof | None:
+        return self.prove(change)
 
 
 class Decision(NamedTuple):
     """What a decider knows of an edit that may move a score: how surely, why, and outputs that it expects to move.
 
-    `direction` is there where it is not the rule's.
+    `direction` is there where it is not the rule's; `since` is the first rule set that uses it.
     """
 
     certainty: Certainty
     reason: str
     outputs: tuple[str, ...] = ()
     direction: Direction | None = None
+    since: int = 1
 
 
 class DirectionRule(NamedTuple):
-    """A rule's direction: in words, and as a function of the change; `verdict` where the check's has another."""
+    """How a rule finds its direction: in words, and as a function of the change; another one for the check's verdict."""
 
     words: str
     decide_score: Callable[[Change], Direction]
@@ -127,7 +148,7 @@ class ChangeRule:
     """One row of the catalogue; `mirror` is the rule of the edit taken back, the rule itself where none is named.
 
     `example` is an edit that the rule finds at its level, `instead` what to do to need less: as an edit, or in words;
-    `since` is the first rule set that has it.
+    `since` is the first rule set that has it: under an older one its changes belong to the rule that it `replaces`.
     """
 
     id: str
@@ -140,9 +161,10 @@ class ChangeRule:
     reason: str
     example: str
     mirror: str = ""
-    deciders: tuple[Callable[[Change], Proof | None], ...] = ()
+    deciders: tuple[Decider, ...] = ()
     shift: Callable[[Change], Fraction | None] | None = None
     certainty: Certainty = Certainty.BY_DEFINITION
     instead: str = ""
     headline: HeadlineLevel | None = None
     since: int = 1
+    replaces: str = UNCLASSIFIED

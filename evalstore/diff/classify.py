@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, Proof, Scope
+from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, LaterDecider, Proof, Scope
 from evalstore.diff.direction import EITHER, NONE, bound_share, flip_direction, lift_directions
 from evalstore.diff.findings import Certainty, Diff, Direction, Profile
 from evalstore.diff.plain_data import describe_value, list_differences
 from evalstore.diff.references import bound_imported_shift, join_imported_directions
-from evalstore.diff.rules import RULES
+from evalstore.diff.rules import RULE_SETS, RULES
 from evalstore.documents import json_pointer
 from evalstore.versions import Bump
 
@@ -27,17 +28,46 @@ class Classification(NamedTuple):
     max_shift: Fraction | None
 
 
-def classify(change: Change, profile: Profile = Profile.SCORE) -> Classification:
-    """Return the level, directions and words of one change; a decider that ran is the only thing that lowers it."""
+def classify(change: Change, profile: Profile = Profile.SCORE, rule_set: int = RULE_SETS[-1]) -> Classification:
+    """Return the level, directions and words of one change; a decider that ran is the only thing that lowers it.
+
+    Nothing that is newer than the rule set is used.
+    """
+    change = restrict_to_rule_set(change, rule_set)
     rule = RULES[change.rule]
-    proof = change.proof or next((proof for decider in rule.deciders if (proof := decider(change))), None)
-    classification = (
-        _classify_by_proof(change, RULES[proof.rule or rule.id], proof) if proof else _classify_by_rule(change, rule)
+    proof = change.proof or _find_proof(change, rule, rule_set)
+    known = (
+        _classify_by_proof(change, _find_rule(proof.rule or rule.id, rule_set), proof)
+        if proof
+        else _classify_by_rule(change, rule)
     )
-    headline = classification.rule.headline if profile is Profile.HEADLINE else None
+    headline = known.rule.headline if profile is Profile.HEADLINE else None
     if headline is None or headline.only not in {None, change.name}:
-        return classification
-    return classification._replace(level=max(classification.level, headline.level))
+        return known
+    return known._replace(level=max(known.level, headline.level))
+
+
+def restrict_to_rule_set(change: Change, rule_set: int) -> Change:
+    """Return the change as a rule set knows it: under a rule that it has, without a proof or decision that is newer."""
+    return replace(
+        change,
+        rule=_find_rule(change.rule, rule_set).id,
+        proof=change.proof if change.proof and change.proof.since <= rule_set else None,
+        decision=change.decision if change.decision and change.decision.since <= rule_set else None,
+    )
+
+
+def _find_rule(id_: str, rule_set: int) -> ChangeRule:
+    """Return the rule, or what stands for it in a set that does not have it yet."""
+    rule = RULES[id_]
+    while rule.since > rule_set:
+        rule = RULES[rule.replaces]
+    return rule
+
+
+def _find_proof(change: Change, rule: ChangeRule, rule_set: int) -> Proof | None:
+    known = (item for item in rule.deciders if not isinstance(item, LaterDecider) or item.since <= rule_set)
+    return next((proof for decider in known if (proof := decider(change))), None)
 
 
 def _classify_by_rule(change: Change, rule: ChangeRule) -> Classification:

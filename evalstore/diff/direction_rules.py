@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from evalstore.diff.change import Change, DirectionRule
 from evalstore.diff.deciders.bounds import find_limit
-from evalstore.diff.deciders.case import case_direction
-from evalstore.diff.deciders.facts import by_share, by_share_at_the_bar
-from evalstore.diff.deciders.judges import way_of_levels
-from evalstore.diff.deciders.juries import one_more_judge, order_of_ways, other_weights
-from evalstore.diff.deciders.modes import order_of_modes
-from evalstore.diff.deciders.phrases import rewording
-from evalstore.diff.deciders.tool_calls import all_or_fail, by_demand, by_demand_at_the_bar
+from evalstore.diff.deciders.case import direct_case
+from evalstore.diff.deciders.facts import direct_share, direct_share_verdict
+from evalstore.diff.deciders.judges import direct_levels
+from evalstore.diff.deciders.juries import direct_added_judge, direct_aggregate, direct_jury_weights
+from evalstore.diff.deciders.modes import direct_modes
+from evalstore.diff.deciders.phrases import direct_rewording
+from evalstore.diff.deciders.tool_calls import direct_tool_demand, direct_tool_verdict, passes_all_tools_only
 from evalstore.diff.direction import (
     ADDED_CHECK_DIRECTIONS,
     EITHER,
@@ -138,20 +138,20 @@ def _direct_partial_credit(change: Change) -> Direction:
 
 
 def _direct_partial_verdict(change: Change) -> Direction:
-    return NONE if all(map(all_or_fail, change.checks)) else _direct_partial_credit(change)
+    return NONE if all(map(passes_all_tools_only, change.checks)) else _direct_partial_credit(change)
 
 
 BY_COMBINE = DirectionRule("by combine; a gate, or an error that fails all, stricter", _direct_added_check)
-BY_MODES = DirectionRule("by the order of the two modes", order_of_modes)
+BY_MODES = DirectionRule("by the order of the two modes", direct_modes)
 BY_PANEL = DirectionRule(
-    "added: min stricter, max looser; removed back; either where a failure can raise it", one_more_judge
+    "added: min stricter, max looser; removed back; either where a failure can raise it", direct_added_judge
 )
-BY_WAYS = DirectionRule("by the order min, mean and median, max; majority either", order_of_ways)
-BY_LEVELS = DirectionRule("raised looser, lowered stricter, both either", way_of_levels)
-BY_VOTES = DirectionRule("either; a majority by the groups that win", other_weights)
-BY_INCLUSION = DirectionRule("by inclusion of one wording in the other, else either", rewording)
+BY_WAYS = DirectionRule("by the order min, mean and median, max; majority either", direct_aggregate)
+BY_LEVELS = DirectionRule("raised looser, lowered stricter, both either", direct_levels)
+BY_VOTES = DirectionRule("either; a majority by the groups that win", direct_jury_weights)
+BY_INCLUSION = DirectionRule("by inclusion of one wording in the other, else either", direct_rewording)
 BY_CASE = DirectionRule(
-    "ignoring case finds more: contain looser, ban stricter; either with a capital sigma", case_direction
+    "ignoring case finds more: contain looser, ban stricter; either with a capital sigma", direct_case
 )
 DEMAND = DirectionRule("added stricter, removed looser", _direct_demand)
 BOUND = DirectionRule("tightened stricter, loosened looser", _direct_bound)
@@ -166,9 +166,11 @@ PASS_MARK = DirectionRule("raised stricter, lowered looser", _direct_threshold)
 PARTIAL = DirectionRule(
     "on looser, off stricter; the verdict none where only all pass", _direct_partial_credit, _direct_partial_verdict
 )
-FACTS = DirectionRule("by the share of facts: either, unless one is part of another", by_share, by_share_at_the_bar)
+FACTS = DirectionRule(
+    "by the share of facts: either, unless one is part of another", direct_share, direct_share_verdict
+)
 TOOLS = DirectionRule(
     "by mode: more asked for stricter, less looser; either where a share has other parts, or exact lets by others",
-    by_demand,
-    by_demand_at_the_bar,
+    direct_tool_demand,
+    direct_tool_verdict,
 )

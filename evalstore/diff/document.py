@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.diff.findings import Side
 from evalstore.diff.plain_data import make_plain
-from evalstore.documents import Pointer, digest
+from evalstore.documents import Pointer, compute_digest
 from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Kind
 
@@ -27,7 +27,7 @@ class ComparedDocument:
     def side(self) -> Side:
         """What the answer says of it."""
         ref = f"{self.artifact.kind}/{self.artifact.id}@{self.artifact.version}" if self.artifact else None
-        return Side(ref, digest(self.content))
+        return Side(ref, compute_digest(self.content))
 
     @property
     def content(self) -> dict[str, Any]:
@@ -41,7 +41,7 @@ class ComparedDocument:
 
     def find_place(self, pointer: Pointer | None) -> Place | None:
         """Return the line of a pointer, where there is a file."""
-        return None if pointer is None or self.artifact is None else self.artifact.document.place(pointer)
+        return None if pointer is None or self.artifact is None else self.artifact.document.locate(pointer)
 
     def cut_to_written(self, pointer: Pointer | None) -> Pointer | None:
         """Return a pointer cut to what is written: a default is written nowhere."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState, RubricState
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 
 Item = TypeVar("Item")
 CheckKey = Callable[[CheckState], str | None]
@@ -44,7 +44,7 @@ def pair_items(old: Sequence[Item], new: Sequence[Item], *stages: Callable[[Item
 
 def canonicalise_demand(check: CheckState) -> str:
     """Return what a check demands, as one text."""
-    return canonical(list_demand(check))
+    return write_canonical(list_demand(check))
 
 
 def list_demand(check: CheckState) -> list[Any]:

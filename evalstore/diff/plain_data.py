@@ -9,7 +9,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-from evalstore.documents import Pointer, canonical, json_pointer
+from evalstore.documents import Pointer, json_pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT, DIGIT_LIMIT
 from evalstore.errors import LoadError
 from evalstore.text import make_excerpt
@@ -80,7 +80,7 @@ def describe_value(value: Any) -> str:
         )
     if isinstance(value, list):
         value = value[:_EXCERPT]
-    return make_excerpt(value if isinstance(value, str) else canonical(value), _EXCERPT)
+    return make_excerpt(value if isinstance(value, str) else write_canonical(value), _EXCERPT)
 
 
 def list_differences(old: Any, new: Any) -> str:
@@ -107,4 +107,4 @@ def _canonicalise_leaves(value: Any) -> Any:
         return {key: _canonicalise_leaves(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_canonicalise_leaves(item) for item in value]
-    return canonical(value)
+    return write_canonical(value)

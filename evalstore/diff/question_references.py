@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.checks.judges import BUILTIN_VARIABLES
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.deciders.judges import names_of
+from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.findings import Diff
 from evalstore.diff.kinds import KINDS, Row
 from evalstore.diff.params import Params, UnreadableError
@@ -119,7 +119,7 @@ class ReferenceReaders:
     def _list_template_parts(self, ref: str) -> Iterable[Pointer] | str:
         """Return what a judge's template reads of a question, or why that cannot be known."""
         found = self.load(ref) if self.load and is_pinned(parse_ref(ref)) else None
-        names = names_of(found.value.get("template")) if found and found.kind is Kind.JUDGE else None
+        names = find_template_names(found.value.get("template")) if found and found.kind is Kind.JUDGE else None
         return (
             f"{ref} floats, or cannot be read"
             if names is None

@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.diff.kinds import KINDS, read_params
 from evalstore.diff.params import UnreadableError, read_one_of, read_switch, read_text, read_texts
 from evalstore.model import Check, Combine, Rubric, Scoring, fraction, list_check_ids
-from evalstore.model.rubric import RUBRIC_THRESHOLD, default_threshold
+from evalstore.model.rubric import RUBRIC_THRESHOLD, find_default_threshold
 
 _COMMON_KEYS = frozenset({"id", "kind", "threshold", "negate"})
 _SCORING_KEYS = frozenset({"combine", "weights", "required", "threshold", "missing", "errors"})
@@ -153,7 +153,7 @@ def _read_check(index: int, id_: str, value: Mapping[str, Any], *, weight: Fract
         kind=kind,
         params=params,
         # A composite's own bar is its rubric's, which no written one can be compared with.
-        threshold=_read_threshold(value["threshold"]) if "threshold" in value else default_threshold(kind),
+        threshold=_read_threshold(value["threshold"]) if "threshold" in value else find_default_threshold(kind),
         negate=read_switch(value.get("negate", False)),
         weight=weight,
         is_gate=is_gate,

@@ -14,7 +14,7 @@ from evalstore.diff.kinds import KINDS
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.errors import EvalstoreError
 from evalstore.model import CheckResult, Output, RubricResult, Sample, UnscoredReason
 
@@ -89,7 +89,7 @@ class Replay:
         return combine_results(state.to_scoring(), [self._grade(self._player(check), output) for check in state.checks])
 
     def _grade(self, player: _Player, output: Output) -> CheckResult:
-        calls = None if output.tool_calls is None else canonical(list(output.tool_calls))
+        calls = None if output.tool_calls is None else write_canonical(list(output.tool_calls))
         known = output.text, calls
         if known not in player.said:
             self._spend(player.price * (1 + (len(output.text) + len(calls or "")) // _TEXT))
@@ -115,7 +115,7 @@ class Replay:
             prices = [self._price(one) for one in inner.checks]
             return sum(price for price, _ in prices), sum(written for _, written in prices)
         listed = sum(len(value) for value in check.params.values() if isinstance(value, list))
-        written = len(canonical(check.params["schema"])) if check.params.get("schema") is not None else 0
+        written = len(write_canonical(check.params["schema"])) if check.params.get("schema") is not None else 0
         return KINDS[check.kind].price + listed + written // _CHARS, written
 
     def _spend(self, steps: int) -> None:

@@ -40,21 +40,21 @@ class Document:
     file: str
     text: str
     value: Any
-    marks: Mapping[Pointer, Span] = field(repr=False)
-    keys: Mapping[Pointer, Span] = field(repr=False)
+    spans: Mapping[Pointer, Span] = field(repr=False)
+    key_spans: Mapping[Pointer, Span] = field(repr=False)
     bom: bool = False
 
-    def place(self, pointer: Pointer = (), *, of_key: bool = False) -> Place:
+    def locate(self, pointer: Pointer = (), *, of_key: bool = False) -> Place:
         """Return the place of the value at `pointer` (or of its key), or of its nearest ancestor in the text."""
-        if of_key and pointer in self.keys:
-            return Place(self.file, self.keys[pointer].line, self.keys[pointer].column)
-        while pointer and pointer not in self.marks:
+        if of_key and pointer in self.key_spans:
+            return Place(self.file, self.key_spans[pointer].line, self.key_spans[pointer].column)
+        while pointer and pointer not in self.spans:
             pointer = pointer[:-1]
-        mark = self.marks.get(pointer)
+        mark = self.spans.get(pointer)
         return Place(self.file, mark.line, mark.column) if mark else Place(self.file, 1, 1)
 
 
-def encode(document: Document) -> bytes:
+def encode_document(document: Document) -> bytes:
     """Return the bytes of a document's file, with the byte order mark that it had."""
     return (("\ufeff" if document.bom else "") + document.text).encode("utf-8")
 
@@ -64,7 +64,7 @@ def json_pointer(pointer: Pointer) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in pointer)
 
 
-def number(lexeme: str, place: Place | None = None) -> int | Decimal:
+def parse_number(lexeme: str, place: Place | None = None) -> int | Decimal:
     """Read a decimal literal exactly; `LimitError` when it is too large to calculate with."""
     if len(lexeme) > DIGIT_LIMIT:
         raise LimitError(f"a number has more than {DIGIT_LIMIT} digits", place=place)
@@ -89,29 +89,29 @@ def check_text(data: bytes | str, file: str, limit: int) -> tuple[str, bool]:
     """
     if len(data) > limit:
         raise LoadError(f"larger than {limit:,} bytes, the limit for one file", place=Place(file))
-    text = decode(data, file) if isinstance(data, bytes) else data
+    text = decode_utf8(data, file) if isinstance(data, bytes) else data
     bom = text.startswith(_BOM)
     text = text[1:] if bom else text
     if character := _FORBIDDEN.search(text):
         raise LoadError(
             f"the character U+{ord(character[0]):04X} cannot stand in a file",
-            place=place_of(text, character.start(), file),
+            place=locate_offset(text, character.start(), file),
             hint="write it as an escape in a double-quoted string",
         )
     return text, bom
 
 
-def decode(data: bytes, file: str, line: int = 1) -> str:
+def decode_utf8(data: bytes, file: str, line: int = 1) -> str:
     """Decode UTF-8, naming the line and column of the first byte that is not."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8", "replace")
-        place = place_of(before, len(before), file)
+        place = locate_offset(before, len(before), file)
         place = Place(file, (place.line or 1) + line - 1, place.column)
         raise LoadError("not UTF-8", place=place, hint="save the file as UTF-8") from None
 
 
-def place_of(text: str, offset: int, file: str) -> Place:
+def locate_offset(text: str, offset: int, file: str) -> Place:
     """Return the place (line and column) of a character offset."""
     return Place(file, text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))

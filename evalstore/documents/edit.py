@@ -11,8 +11,8 @@ from functools import reduce
 from typing import Any
 
 from evalstore.documents.document import Document, Pointer, json_pointer
-from evalstore.documents.layout import after_properties, line_after, style_of
-from evalstore.documents.yaml_reader import plain, read_yaml
+from evalstore.documents.layout import find_node_start, find_next_line, find_style
+from evalstore.documents.yaml_reader import resolve_plain_scalar, read_yaml
 from evalstore.documents.yaml_writer import write_yaml
 from evalstore.errors import LoadError, Place, RefusedError
 
@@ -28,17 +28,17 @@ def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Docum
     """Return the document with the strings at these pointers replaced; `RefusedError` when more would change."""
     text = document.text
     # From the end backwards, so that the offsets of the edits before stay right.
-    for pointer in sorted(changes, key=lambda pointer: document.marks[pointer].start, reverse=True):
+    for pointer in sorted(changes, key=lambda pointer: document.spans[pointer].start, reverse=True):
         text = _replace_in_text(document, text, pointer, changes[pointer])
     edited = read_yaml(text, document.file)
     if edited.value != reduce(lambda value, change: _replace_value(value, *change), changes.items(), document.value):
         pointer, new = next(iter(changes.items()))
         raise RefusedError(
             f"{json_pointer(pointer)} cannot be changed without touching more",
-            place=document.place(pointer),
+            place=document.locate(pointer),
             hint=f"write {new} there by hand",
         )
-    return Document(edited.file, edited.text, edited.value, edited.marks, edited.keys, document.bom)
+    return Document(edited.file, edited.text, edited.value, edited.spans, edited.key_spans, document.bom)
 
 
 def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool = False) -> Document:
@@ -56,26 +56,26 @@ def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], 
     if edited.value != document.value | {key: new}:
         raise RefusedError(
             f"no item can be added to `{key}` without touching more of the file",
-            place=document.place((key,), of_key=True),
+            place=document.locate((key,), of_key=True),
             hint="write each item as a block of lines that begins with a dash",
         )
-    return Document(edited.file, edited.text, edited.value, edited.marks, edited.keys, document.bom)
+    return Document(edited.file, edited.text, edited.value, edited.spans, edited.key_spans, document.bom)
 
 
 def _replace_in_text(document: Document, text: str, pointer: Pointer, new: str) -> str:
-    mark, start = document.marks[pointer], after_properties(document, pointer)
+    mark, start = document.spans[pointer], find_node_start(document, pointer)
     first = document.text[start : start + 1]
     # An alias repeats its anchor: the anchored scalar is among the changes too, or the comparison fails.
     if first == "*":
         return text
-    quote = _choose_quote(first, new, document.place(pointer))
+    quote = _choose_quote(first, new, document.locate(pointer))
     return f"{text[:start]}{quote}{new}{quote}{text[mark.end :]}"
 
 
 def _choose_quote(first: str, new: str, place: Place) -> str:
     if first in {'"', "'"}:
         return first
-    return "" if plain(new, place) == new else '"'
+    return "" if resolve_plain_scalar(new, place) == new else '"'
 
 
 def _replace_value(value: object, pointer: Pointer, new: str) -> object:
@@ -91,15 +91,15 @@ def _replace_value(value: object, pointer: Pointer, new: str) -> object:
 
 
 def _splice_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool) -> str:
-    text, mark = document.text, document.marks[key,]
+    text, mark = document.text, document.spans[key,]
     # An empty flow list becomes a block list, so that later items can stand on lines of their own.
-    if not document.value[key] and style_of(document, (key,)) == "[":
+    if not document.value[key] and find_style(document, (key,)) == "[":
         head = text[: mark.start].rstrip(" ") + _detect_line_break(text)
         return f"{head}{_format_item(text, item, '  ')}{text[mark.end :]}"
     if replace:
-        start, end = _seek_line_start(text, document.marks[key, index].start), line_after(document, (key, index))
+        start, end = _seek_line_start(text, document.spans[key, index].start), find_next_line(document, (key, index))
     else:
-        end = line_after(document, (key, index - 1)) if index else _seek_next_line(text, document.keys[key,].end)
+        end = find_next_line(document, (key, index - 1)) if index else _seek_next_line(text, document.key_spans[key,].end)
         start = end
     before = text[:start] if text[:start].endswith(("\n", "\r")) else text[:start] + _detect_line_break(text)
     return f"{before}{_format_item(text, item, _find_item_indent(document, key))}{text[end:]}"
@@ -111,7 +111,7 @@ def _format_item(text: str, item: Mapping[str, Any], indent: str) -> str:
 
 
 def _find_item_indent(document: Document, key: str) -> str:
-    first = document.marks[key, 0].start
+    first = document.spans[key, 0].start
     dash = _DASH.match(document.text, _seek_line_start(document.text, first), first)
     return dash[1] if dash else ""
 

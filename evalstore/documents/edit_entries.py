@@ -12,8 +12,8 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from evalstore.documents.document import Document, Pointer
-from evalstore.documents.layout import after_properties, end_of, indent_of, line_after, line_start, style_of
-from evalstore.documents.yaml_reader import plain, read_yaml
+from evalstore.documents.layout import find_node_start, find_node_end, find_indent, find_next_line, find_line_start, find_style
+from evalstore.documents.yaml_reader import resolve_plain_scalar, read_yaml
 from evalstore.errors import LoadError, Place, RefusedError
 
 Scalar = str | int | Decimal
@@ -49,7 +49,7 @@ def set_entries(document: Document, key: str, entries: Mapping[str, Scalar | Non
             return edited
     raise RefusedError(
         f"`{key}` cannot be written without touching more of the file",
-        place=document.place((key,), of_key=True) if key in document.value else Place(document.file),
+        place=document.locate((key,), of_key=True) if key in document.value else Place(document.file),
         hint=f"write by hand: {key}: {_format_flow(new)}",
     )
 
@@ -63,7 +63,7 @@ def _apply_splices(document: Document, splices: Sequence[_Splice]) -> Document |
         edited = read_yaml("".join([*parts, document.text[position:]]), document.file)
     except LoadError:
         return None
-    return Document(edited.file, edited.text, edited.value, edited.marks, edited.keys, document.bom)
+    return Document(edited.file, edited.text, edited.value, edited.spans, edited.key_spans, document.bom)
 
 
 def _plan_edits(document: Document, key: str, entries: Mapping[str, Scalar | None]) -> Iterator[Sequence[_Splice]]:
@@ -74,7 +74,7 @@ def _plan_edits(document: Document, key: str, entries: Mapping[str, Scalar | Non
         yield from ([splice] for splice in _add_entries(document, (), {key: new}, list(document.value)))
     elif old is None:
         yield from ([splice] for splice in _fill_empty_key(document, key, new))
-    elif isinstance(old, dict) and style_of(document, (key,)) != "*":
+    elif isinstance(old, dict) and find_style(document, (key,)) != "*":
         yield from _plan_mapping_edits(document, key, new, [name for name in old if name in new or name not in entries])
 
 
@@ -94,12 +94,12 @@ def _plan_mapping_edits(
 def _overwrite_values(document: Document, key: str, new: Mapping[str, Scalar]) -> Iterator[_Splice]:
     for name, old in document.value[key].items():
         if name in new and (old != new[name] or isinstance(old, bool)):
-            yield _replace_node(document, (key, name), _format_scalar(new[name], style_of(document, (key, name))))
+            yield _replace_node(document, (key, name), _format_scalar(new[name], find_style(document, (key, name))))
 
 
 def _replace_node(document: Document, pointer: Pointer, text: str) -> _Splice:
-    start = after_properties(document, pointer)
-    end = start + len(document.text[start : document.marks[pointer].end].rstrip())
+    start = find_node_start(document, pointer)
+    end = start + len(document.text[start : document.spans[pointer].end].rstrip())
     return _Splice(start, end, text if document.text[start - 1].isspace() else f" {text}")
 
 
@@ -108,20 +108,20 @@ def _remove_entries(document: Document, key: str, kept: Sequence[str]) -> Iterat
     for index, name in enumerate(names):
         if name in kept:
             continue
-        if style_of(document, (key,)) == "{":
+        if find_style(document, (key,)) == "{":
             yield from _remove_flow_entry(
                 document, key, names, index, follows=any(other in kept for other in names[:index])
             )
         else:
-            yield _Splice(line_start(document, (key, name)), line_after(document, (key, name)), "")
+            yield _Splice(find_line_start(document, (key, name)), find_next_line(document, (key, name)), "")
 
 
 def _remove_flow_entry(
     document: Document, key: str, names: Sequence[str], index: int, *, follows: bool
 ) -> Iterator[_Splice]:
     """Yield the removal of a flow entry with one comma: the one before it when it `follows` an entry that stays."""
-    start, end = document.keys[key, names[index]].start, document.marks[key, names[index]].end
-    before = document.marks[key, names[index - 1]].end if follows else start
+    start, end = document.key_spans[key, names[index]].start, document.spans[key, names[index]].end
+    before = document.spans[key, names[index - 1]].end if follows else start
     if _COMMA.fullmatch(document.text, before, start):
         yield _Splice(before, end, "")
     elif comma := _COMMA.match(document.text, end):
@@ -134,26 +134,26 @@ def _remove_flow_entry(
 
 def _fill_empty_key(document: Document, key: str, new: Mapping[str, Scalar]) -> Iterator[_Splice]:
     """Yield the ways to give entries to a key without a value."""
-    mark, indent = document.marks[key,], indent_of(document, (key,))
+    mark, indent = document.spans[key,], find_indent(document, (key,))
     if mark.start == mark.end and indent is not None:
         yield _insert_lines(
-            document, line_after(document, (key,)), [f"{indent}  {line}" for line in _format_lines(new)]
+            document, find_next_line(document, (key,)), [f"{indent}  {line}" for line in _format_lines(new)]
         )
     yield _replace_node(document, (key,), _format_flow(new))
 
 
 def _add_entries(document: Document, pointer: Pointer, new: New, kept: Sequence[str]) -> Iterator[_Splice]:
     """Yield the ways to add entries to a mapping whose entries `kept` stay."""
-    if style_of(document, pointer) == "{":
+    if find_style(document, pointer) == "{":
         yield _add_flow_entries(document, pointer, new, kept)
         return
     first = (*pointer, next(iter(document.value[pointer[0]] if pointer else document.value)))
     children = [(*pointer, name) for name in reversed(kept)]
     # At the end of the text (entries of the root), after an entry that stays, or before the first.
     offsets = [
-        *([] if pointer else [(len(document.text), indent_of(document, first))]),
-        *((line_after(document, child), indent_of(document, child)) for child in children),
-        (line_start(document, first), indent_of(document, first)),
+        *([] if pointer else [(len(document.text), find_indent(document, first))]),
+        *((find_next_line(document, child), find_indent(document, child)) for child in children),
+        (find_line_start(document, first), find_indent(document, first)),
     ]
     for offset, indent in offsets:
         if indent is not None:
@@ -162,12 +162,12 @@ def _add_entries(document: Document, pointer: Pointer, new: New, kept: Sequence[
 
 def _add_flow_entries(document: Document, pointer: Pointer, new: New, kept: Sequence[str]) -> _Splice:
     # Keys are quoted where those beside them are: JSON is YAML, and stays JSON.
-    neighbour = (*pointer, kept[0]) if kept else next(iter(document.keys))
-    text = _format_flow(new, '"' if document.text[document.keys[neighbour].start] == '"' else "")[1:-1]
+    neighbour = (*pointer, kept[0]) if kept else next(iter(document.key_spans))
+    text = _format_flow(new, '"' if document.text[document.key_spans[neighbour].start] == '"' else "")[1:-1]
     if kept:
-        end = end_of(document, (*pointer, kept[-1]))
+        end = find_node_end(document, (*pointer, kept[-1]))
         return _Splice(end, end, f", {text}")
-    start = after_properties(document, pointer) + 1
+    start = find_node_start(document, pointer) + 1
     return _Splice(start, start, text)
 
 
@@ -202,5 +202,5 @@ def _format_scalar(value: Scalar, quote: str = "") -> str:
         return str(value)
     if quote == "'" and value.isprintable():
         return "'" + value.replace("'", "''") + "'"
-    bare = quote != '"' and _WORD.fullmatch(value) and plain(value, Place("")) == value
+    bare = quote != '"' and _WORD.fullmatch(value) and resolve_plain_scalar(value, Place("")) == value
     return value if bare else json.dumps(value, ensure_ascii=False)

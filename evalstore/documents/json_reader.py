@@ -11,7 +11,7 @@ from contextlib import suppress
 from json.decoder import scanstring  # type: ignore[attr-defined]  # in every CPython, in no stub
 from typing import Any, NoReturn
 
-from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Span, decode, number
+from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Span, decode_utf8, parse_number
 from evalstore.documents.document_builder import DocumentBuilder
 from evalstore.errors import LimitError, LoadError, Place
 
@@ -48,7 +48,7 @@ def read_json(data: bytes | str, file: str) -> Document:
     """Parse one JSON document with the position of every value; `LoadError` at the place of what is not JSON."""
     if len(data) > LIMIT:
         raise LimitError(f"larger than {LIMIT:,} bytes, the limit for one file", place=Place(file))
-    text = decode(data, file) if isinstance(data, bytes) else data
+    text = decode_utf8(data, file) if isinstance(data, bytes) else data
     bom = text.startswith("\ufeff")
     text = text[1:] if bom else text
     builder = DocumentBuilder(file, text)
@@ -73,11 +73,11 @@ def read_row(data: bytes, file: str, line: int) -> Any:
     """Parse one line of JSONL as plain data, at C speed; a broken line is a `LoadError` at its place."""
     if len(data) > LINE_LIMIT:
         raise LimitError(f"a line is longer than {LINE_LIMIT:,} bytes", place=Place(file, line))
-    text, place = decode(data, file, line).removeprefix("\ufeff"), Place(file, line)
+    text, place = decode_utf8(data, file, line).removeprefix("\ufeff"), Place(file, line)
     try:
         value = decode_row(text, place)
     except json.JSONDecodeError as error:
-        raise LoadError(f"not JSON: {words_of(error)}", place=Place(file, line, error.colno)) from None
+        raise LoadError(f"not JSON: {describe_decode_error(error)}", place=Place(file, line, error.colno)) from None
     except RecursionError:
         raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place) from None
     check_row(value, text, place)
@@ -102,7 +102,7 @@ def decode_row(text: str, place: Place) -> Any:
         raise
 
 
-def words_of(error: json.JSONDecodeError) -> str:
+def describe_decode_error(error: json.JSONDecodeError) -> str:
     """Return a decoder's message for use in a sentence, without the ` at` that waits for a place."""
     return error.msg[0].lower() + error.msg[1:].removesuffix(" at")
 
@@ -121,7 +121,7 @@ def _refuse_constant(word: str) -> NoReturn:
 
 # Made once: making a decoder takes as long as reading a row.
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_build_object, parse_float=number, parse_int=number, parse_constant=_refuse_constant
+    object_pairs_hook=_build_object, parse_float=parse_number, parse_int=parse_number, parse_constant=_refuse_constant
 )
 
 
@@ -183,7 +183,7 @@ def _parse_json(source: _JsonText, builder: DocumentBuilder) -> None:
             open_ = open_[:-1]
         else:
             mark = source.mark(start, position)
-            builder.scalar(_WORDS[token] if token in _WORDS else number(token, builder.place(mark)), mark)
+            builder.scalar(_WORDS[token] if token in _WORDS else parse_number(token, builder.place(mark)), mark)
         state = _AFTER[open_[-1:]]
     if (end := source.skip(position)) != len(source.text):
         source.refuse(end, "something stands after the value")
@@ -197,7 +197,7 @@ def _parse_string(source: _JsonText, start: int, builder: DocumentBuilder) -> in
     try:
         value, end = scanstring(source.text, start + 1, True)
     except json.JSONDecodeError as error:
-        source.refuse(error.pos, words_of(error))
+        source.refuse(error.pos, describe_decode_error(error))
     if _SURROGATE.search(value):
         source.refuse(start, "half a surrogate pair is no text")
     take = builder.key if builder.wants_key else builder.scalar

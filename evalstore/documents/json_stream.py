@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, NoReturn, Protocol
 
 from evalstore.documents.document import DEPTH_LIMIT
-from evalstore.documents.json_reader import LIMIT, check_row, decode_row, words_of
+from evalstore.documents.json_reader import LIMIT, check_row, decode_row, describe_decode_error
 from evalstore.errors import LimitError, LoadError, Place
 
 _CHUNK = 256 << 10
@@ -55,7 +55,7 @@ class JsonStream:
         self._lines = 1
         self._has_text = self._at_end = self._not_text = False
 
-    def here(self) -> Place:
+    def locate(self) -> Place:
         """Return the place (file and line) of the next part."""
         self.peek()
         return self._locate_position()
@@ -68,9 +68,9 @@ class JsonStream:
             if self._offset < len(self._text) or not self._fill_buffer():
                 return self._text[self._offset : self._offset + 1]
 
-    def value(self) -> Any:
+    def read(self) -> Any:
         """Return the next value as plain data with exact numbers; `LoadError` where it is not sound JSON."""
-        place = self.here()
+        place = self.locate()
         text = self._take_text()
         if text.count(",") + text.count("[") + text.count("{") > _PART_LIMIT:
             _check_parts(text, place)
@@ -78,7 +78,7 @@ class JsonStream:
             value = decode_row(text, place)
         except json.JSONDecodeError as error:
             line = (place.line or 1) + text.count("\n", 0, error.pos)
-            raise LoadError(f"not JSON: {words_of(error)}", place=Place(self.name, line)) from None
+            raise LoadError(f"not JSON: {describe_decode_error(error)}", place=Place(self.name, line)) from None
         except RecursionError:
             raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place) from None
         check_row(value, text, place)
@@ -94,7 +94,7 @@ class JsonStream:
         else:
             self._skip_scalar()
 
-    def members(self) -> Iterator[str]:
+    def iterate_members(self) -> Iterator[str]:
         """Yield the keys of the next object; the caller reads or skips each value before it takes the next key."""
         self._take_character("{", "an object")
         if self.peek() == "}":
@@ -107,7 +107,7 @@ class JsonStream:
             if self._take_character(",}", "a comma or }") == "}":
                 return
 
-    def items(self) -> Iterator[int]:
+    def iterate_items(self) -> Iterator[int]:
         """Yield the index of each item of the next array; the caller reads or skips each before the next."""
         self._take_character("[", "an array")
         if self.peek() == "]":
@@ -120,16 +120,16 @@ class JsonStream:
             if self._take_character(",]", "a comma or ]") == "]":
                 return
 
-    def fields(self, wanted: Collection[str]) -> dict[str, Any]:
+    def read_fields(self, wanted: Collection[str]) -> dict[str, Any]:
         """Return the `wanted` members of the next object and skip the others; `LoadError` for one that stands twice."""
         fields: dict[str, Any] = {}
-        for key in self.members():
+        for key in self.iterate_members():
             if key not in wanted:
                 self.skip()
                 continue
             if key in fields:
                 raise LoadError(f"the key {key!r} stands twice in one object", place=self._locate_position())
-            fields[key] = self.value()
+            fields[key] = self.read()
         return fields
 
     def end(self) -> None:
@@ -150,7 +150,7 @@ class JsonStream:
         try:
             key: str = json.loads(self._take_text())
         except json.JSONDecodeError as error:
-            self._refuse_here(words_of(error))
+            self._refuse_here(describe_decode_error(error))
         return key
 
     def _skip_string(self) -> None:

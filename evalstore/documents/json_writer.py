@@ -27,25 +27,25 @@ def write_row(value: Any) -> str:
     return "".join(_format_parts(value, "", ":")) + "\n"
 
 
-def canonical(value: Any) -> str:
+def write_canonical(value: Any) -> str:
     """Return plain data as canonical JSON: sorted keys, exact decimals, no insignificant white space."""
     if isinstance(value, str):
         return encode_basestring(value)
     if isinstance(value, dict):
-        return "{" + ",".join([f"{_encode(key)}:{canonical(value[key])}" for key in sorted(value)]) + "}"
+        return "{" + ",".join([f"{_encode(key)}:{write_canonical(value[key])}" for key in sorted(value)]) + "}"
     if isinstance(value, list):
-        return "[" + ",".join([canonical(item) for item in value]) + "]"
+        return "[" + ",".join([write_canonical(item) for item in value]) + "]"
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        return exact(value)
+        return format_exact(value)
     return "null" if value is None else _encode(value)
 
 
-def digest(value: Any) -> str:
+def compute_digest(value: Any) -> str:
     """Return the SHA-256 of the canonical JSON, in hex."""
-    return hashlib.sha256(canonical(value).encode("utf-8")).hexdigest()
+    return hashlib.sha256(write_canonical(value).encode("utf-8")).hexdigest()
 
 
-def exact(value: float | Decimal) -> str:
+def format_exact(value: float | Decimal) -> str:
     """Return the one spelling of a number: no exponent, trailing zero or negative zero; a float's shortest literal."""
     if isinstance(value, int):
         return str(value)

@@ -12,34 +12,34 @@ _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)?")
 
 
-def after_properties(document: Document, pointer: Pointer) -> int:
+def find_node_start(document: Document, pointer: Pointer) -> int:
     """Return the offset of a node behind its anchor and tag."""
-    mark = document.marks[pointer]
+    mark = document.spans[pointer]
     properties = _PROPERTIES.match(document.text, mark.start, mark.end)
     return properties.end() if properties else mark.start
 
 
-def style_of(document: Document, pointer: Pointer) -> str:
+def find_style(document: Document, pointer: Pointer) -> str:
     """Return a node's first character, which gives its style: `{`, `[`, a quote, `*` of an alias, or a plain one."""
-    start = after_properties(document, pointer)
+    start = find_node_start(document, pointer)
     return document.text[start : start + 1]
 
 
-def line_start(document: Document, pointer: Pointer) -> int:
+def find_line_start(document: Document, pointer: Pointer) -> int:
     """Return the offset at which the line of a key begins."""
-    mark = document.keys[pointer]
+    mark = document.key_spans[pointer]
     return mark.start - mark.column + 1
 
 
-def indent_of(document: Document, pointer: Pointer) -> str | None:
+def find_indent(document: Document, pointer: Pointer) -> str | None:
     """Return the white space before a key, or None when something else stands there."""
-    before = document.text[line_start(document, pointer) : document.keys[pointer].start]
+    before = document.text[find_line_start(document, pointer) : document.key_spans[pointer].start]
     return None if before.strip() else before
 
 
-def line_after(document: Document, pointer: Pointer) -> int:
+def find_next_line(document: Document, pointer: Pointer) -> int:
     """Return the offset at which the line after an entry begins."""
-    end = end_of(document, pointer)
+    end = find_node_end(document, pointer)
     # The span of a block scalar ends where the next line begins.
     if document.text[end - 1] in "\r\n":
         return end
@@ -47,12 +47,12 @@ def line_after(document: Document, pointer: Pointer) -> int:
     return line.end() if line else end
 
 
-def end_of(document: Document, pointer: Pointer) -> int:
+def find_node_end(document: Document, pointer: Pointer) -> int:
     """Return the offset behind a node's last character; a block collection ends with its last child."""
     value: Any = document.value
     for part in pointer:
         value = value[part]
-    while isinstance(value, dict | list) and style_of(document, pointer) not in "{[*":
+    while isinstance(value, dict | list) and find_style(document, pointer) not in "{[*":
         last = next(reversed(value)) if isinstance(value, dict) else len(value) - 1
         pointer, value = (*pointer, last), value[last]
-    return document.marks[pointer].end
+    return document.spans[pointer].end

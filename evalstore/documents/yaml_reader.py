@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from evalstore.documents.document import DIGIT_LIMIT, Document, Span, check_text, number
+from evalstore.documents.document import DIGIT_LIMIT, Document, Span, check_text, parse_number
 from evalstore.documents.document_builder import DocumentBuilder
 from evalstore.errors import LoadError, Place
 
@@ -112,7 +112,7 @@ def _resolve_scalar(event: Any, mark: Span, builder: DocumentBuilder) -> object:
     place = builder.place(mark)
     if event.tag is not None and event.tag not in {_CORE + name for name in ("null", "bool", "int", "float")}:
         raise LoadError(f"the tag {event.tag} is not read", place=place, hint="only plain data is read")
-    value = plain(text, place)
+    value = resolve_plain_scalar(text, place)
     if event.tag is not None and isinstance(value, str):
         raise LoadError(f"{text!r} does not fit its tag {event.tag}", place=place)
     return value
@@ -122,7 +122,7 @@ def _may_be_typed(text: str) -> bool:
     return not text or text[0] in _TYPED_STARTS
 
 
-def plain(text: str, place: Place) -> object:
+def resolve_plain_scalar(text: str, place: Place) -> object:
     """Return the value of an unquoted scalar in the core schema (YAML 1.2, 10.3.2): null, bool, number or text."""
     if _NULL.fullmatch(text):
         return None
@@ -132,9 +132,9 @@ def plain(text: str, place: Place) -> object:
         radix = {"0o": 8, "0x": 16}.get(text[:2])
         if radix and len(text) > DIGIT_LIMIT:
             raise LoadError(f"a number has more than {DIGIT_LIMIT} digits", place=place)
-        return int(text, radix) if radix else number(text, place)
+        return int(text, radix) if radix else parse_number(text, place)
     if _FLOAT.fullmatch(text):
-        return number(text, place)
+        return parse_number(text, place)
     if _SPECIAL.fullmatch(text):
         raise LoadError(f"{text} is no number that can be calculated with", place=place, hint="quote it if it is text")
     return text

@@ -15,9 +15,9 @@ from evalstore.model.lock import Lock, LockedLedger
 from evalstore.store import ArtifactStore
 from evalstore.store.ledger import Ledger, LedgerLine, locate_ledger, parse_ledger
 from evalstore.store.object_reader import find_committed_blobs
+from evalstore.store.revisions import list_branch_tips
 from evalstore.store.tags import TAG_REFS
 
-_BRANCHES = ("refs/heads/", "refs/remotes/")
 _SHOWN = 16  # characters of a hash that no other line of a ledger begins with
 
 
@@ -71,8 +71,7 @@ class ReleaseRecords:
 
     def _read_branch_hashes(self, name: str) -> dict[str, set[str]]:
         if self._tips is None:
-            out = self.store.git.run("for-each-ref", "--format=%(objectname)", "--", *_BRANCHES)
-            self._tips = sorted(set(out.decode("ascii").split()))
+            self._tips = list_branch_tips(self.store.git)
         listed: defaultdict[str, set[str]] = defaultdict(set)
         for ledger in self._read_branch_ledgers(name, self._tips):
             for line in ledger.lines:

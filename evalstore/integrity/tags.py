@@ -16,11 +16,8 @@ from evalstore.store.ledger import LedgerLine, locate_ledger
 from evalstore.store.object_reader import MissingObjectError
 from evalstore.store.objects import parse_tag
 from evalstore.store.resolve import CommittedArtifact, read_committed
-from evalstore.store.tags import TAG_REFS, GitTag, list_patterns
+from evalstore.store.tags import TAG_REFS, GitTag
 from evalstore.versions import Version
-
-# No field that makes git read an object: one damaged tag would end the listing of all.
-_FORMAT = "--format=%(refname)%00%(objectname)%00%(symref)"
 
 _DIGEST = re.compile(rb"^Evalstore-Digest: *([0-9a-f]{64})$", re.MULTILINE)
 
@@ -51,10 +48,7 @@ class TagListing(NamedTuple):
 def list_tag_refs(store: ArtifactStore) -> TagListing:
     """List the refs below the folders of releases, by one call to git."""
     names = TagListing({}, [])
-    listed = store.git.run("for-each-ref", _FORMAT, "--", *list_patterns(store.tags.grammar))
-    for line in listed.split(b"\n")[:-1]:
-        ref, oid, symref = line.decode("utf-8", "surrogateescape").split("\0")
-        tag = ref.removeprefix(TAG_REFS)
+    for tag, oid, symref in store.tags.list_unread():
         if release_tag := store.tags.grammar.parse_name(tag):
             names.releases[tag] = ReleaseTag(tag, oid, symref, *release_tag)
         else:
@@ -81,7 +75,7 @@ def read_release_file(store: ArtifactStore, release_tag: ReleaseTag, commit: str
     file = read_committed(store, release_tag.ref, commit, label=release_tag.tag)
     if file.artifact.version == str(release_tag.version):
         return file
-    place = file.artifact.document.place(("version",))
+    place = file.artifact.document.locate(("version",))
     raise LoadError(f"the file at its commit has version {file.artifact.version or '(none)'}", place=place)
 
 
@@ -127,7 +121,7 @@ def make_unreadable_finding(error: EvalstoreError, ref: str, place: Place, back:
 def _check_digest(said: str, file: CommittedArtifact) -> None:
     if said and said != file.artifact.digest:
         what = f"its tag was made for digest {said[:12]}…, and its file has {file.artifact.digest[:12]}…"
-        raise RefusedError(what, place=file.artifact.document.place())
+        raise RefusedError(what, place=file.artifact.document.locate())
 
 
 def _check_against_ledgers(

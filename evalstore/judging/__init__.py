@@ -5,10 +5,10 @@ from evalstore.judging.dispatch import Failures, ask_all
 from evalstore.judging.endpoint import Endpoint
 from evalstore.judging.reply_cache import ReplyCache
 from evalstore.judging.response import REFUSAL_FINISH
-from evalstore.judging.session import NOT_KEPT, Judges, JudgeSession, open_session
+from evalstore.judging.session import NO_REPLY, Judges, JudgeSession, open_session
 
 __all__ = [
-    "NOT_KEPT",
+    "NO_REPLY",
     "REFUSAL_FINISH",
     "CallGroup",
     "CallPlan",

@@ -32,13 +32,13 @@ class CallGroup:
 class CallPlan:
     """The calls that would be made, by judge, then model; `kept` is how many answers come from the cache."""
 
-    asked: tuple[CallGroup, ...]
-    kept: int = 0
+    groups: tuple[CallGroup, ...]
+    reuse_count: int = 0
 
     @property
     def calls(self) -> int:
         """How many calls would be made."""
-        return sum(planned.calls for planned in self.asked)
+        return sum(planned.calls for planned in self.groups)
 
 
 def _open_database() -> sqlite3.Connection:
@@ -61,7 +61,7 @@ class CallQueue:
     _database: sqlite3.Connection = field(default_factory=_open_database)
     _salt: bytes = field(default_factory=lambda: os.urandom(16))
 
-    def note(self, call: JudgeCall) -> None:
+    def add_call(self, call: JudgeCall) -> None:
         """Add a call, unless one with the same key is there."""
         place = blake2b(call.key.encode(), digest_size=16, key=self._salt).digest()
         row = place, pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
@@ -73,7 +73,7 @@ class CallQueue:
         self._calls[group] += new
         self._characters[group] += new * len(call.prompt)
 
-    def plan(self, *, kept: int = 0) -> CallPlan:
+    def plan_calls(self, *, kept: int = 0) -> CallPlan:
         """Return what asking these calls comes to, beside `kept` answers from the cache."""
         groups = sorted(group for group, calls in self._calls.items() if calls)
         return CallPlan(tuple(CallGroup(*group, self._calls[group], self._characters[group]) for group in groups), kept)

@@ -29,7 +29,7 @@ def ask_all(
     endpoint: Endpoint,
     cache: ReplyCache,
     *,
-    told: Callable[[JudgeReply], None] = lambda _: None,
+    on_reply: Callable[[JudgeReply], None] = lambda _: None,
 ) -> Failures:
     """Ask every call that the cache lacks, and return the problem of each that failed for good.
 
@@ -48,11 +48,11 @@ def ask_all(
             watch.note_result(result)
             if isinstance(result, CallFailure):
                 failures[call.key] = problems.setdefault(result.problem, result.problem)
-            told(JudgeReply(problem=result.problem) if isinstance(result, CallFailure) else result)
+            on_reply(JudgeReply(problem=result.problem) if isinstance(result, CallFailure) else result)
     return failures
 
 
-def pause(endpoint: Endpoint, attempt: int, asked: float | None) -> float:
+def choose_pause(endpoint: Endpoint, attempt: int, asked: float | None) -> float:
     """Return the seconds until the next try; `attempt` counts from 0, `asked` is the pause that the endpoint wants."""
     own = endpoint.first_wait * 2.0 ** min(attempt, 30)
     return min(asked or own, endpoint.longest_wait) * random.uniform(1, 1 + _JITTER)  # noqa: S311  # no secret
@@ -69,7 +69,7 @@ def _ask_with_retries(
         retries = client.endpoint.retries if client.has_response else min(client.endpoint.retries, _UNREACHED_RETRIES)
         if result.effect is not FailureEffect.RETRY or tries > retries:
             return replace(result, problem=f"{result.problem}; tried {tries} times") if tries > 1 else result
-        if stop.wait(pause(client.endpoint, tries - 1, result.wait)):
+        if stop.wait(choose_pause(client.endpoint, tries - 1, result.wait)):
             return result
         tries += 1
     cache.put(call, result)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from evalstore.documents import digest
+from evalstore.documents import compute_digest
 from evalstore.judging.reply_database import connect, damaged, is_ours, make, reading, stands, worded, writing
 from evalstore.model import JudgeCall, JudgeReply
 
@@ -48,7 +48,7 @@ class ReplyCache:
             raise ValueError("a call without a reply is to be asked again, so nothing of it is kept")
         key, model = call.key, str(call.model.get("id", ""))
         row = [key, call.judge, model, reply.served, reply.finish, reply.text]
-        self._pending_rows[key] = [*row, digest(row)]
+        self._pending_rows[key] = [*row, compute_digest(row)]
         with self._lock, worded(self.path):
             try:
                 if key in self._pending_rows:  # else the thread before has written it too
@@ -56,7 +56,7 @@ class ReplyCache:
             finally:
                 self._pending_rows.pop(key, None)
 
-    def ready(self) -> None:
+    def check_writable(self) -> None:
         """Check that replies can be written, before one is paid for; raises `RefusedError` where not."""
         with self._lock, worded(self.path), writing(self._open_for_writing()):
             pass
@@ -120,7 +120,7 @@ class ReplyCache:
 def _find_reply(database: sqlite3.Connection, key: str) -> JudgeReply | None:
     with closing(database.execute("SELECT * FROM reply WHERE key = ?", (key,))) as found:
         row = found.fetchone()
-    if row is None or not all(isinstance(value, str) for value in row) or digest([*row[:-1]]) != row[-1]:
+    if row is None or not all(isinstance(value, str) for value in row) or compute_digest([*row[:-1]]) != row[-1]:
         return None
     _, _, _, served, finish, text, _ = row
     return JudgeReply(text=text, served=served, finish=finish)

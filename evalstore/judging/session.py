@@ -19,7 +19,7 @@ from evalstore.text import make_printable
 
 _FOLDER, _FILE = "evalstore", "replies.db"
 
-NOT_KEPT = JudgeReply(problem="no reply is kept, and none was asked for")
+NO_REPLY = JudgeReply(problem="no reply is kept, and none was asked for")
 
 # Called with the plan before the first call; what it opens is called with every reply.
 Progress = Callable[[CallPlan], AbstractContextManager[Callable[[JudgeReply], None]]]
@@ -57,62 +57,62 @@ class JudgeSession:
     judges: Judges
     replies: Callable[[], ReplyCache]
     missing: CallQueue
-    kept: int = 0
-    failed: dict[str, str] = field(default_factory=dict)
+    reuse_count: int = 0
+    failures: dict[str, str] = field(default_factory=dict)
 
     def ask(self, call: JudgeCall) -> JudgeReply:
         """Return the cached reply, or why there is none; the call is then noted as missing."""
-        if (reply := self.find(call)) is not None:
+        if (reply := self.find_reply(call)) is not None:
             return reply
-        self.missing.note(call)
-        return NOT_KEPT
+        self.missing.add_call(call)
+        return NO_REPLY
 
-    def find(self, call: JudgeCall) -> JudgeReply | None:
+    def find_reply(self, call: JudgeCall) -> JudgeReply | None:
         """Return the cached reply, or why its call failed; None where it was not asked yet."""
         if (reply := self.replies().get(call)) is not None:
-            self.kept += 1
+            self.reuse_count += 1
             return reply
-        return JudgeReply(problem=self.failed[call.key]) if call.key in self.failed else None
+        return JudgeReply(problem=self.failures[call.key]) if call.key in self.failures else None
 
-    def plan(self) -> CallPlan:
+    def plan_calls(self) -> CallPlan:
         """Return the calls that would be made."""
-        return self.missing.plan(kept=self.kept)
+        return self.missing.plan_calls(kept=self.reuse_count)
 
     @property
-    def waiting(self) -> bool:
+    def can_ask(self) -> bool:
         """Whether replies are missing and an endpoint can be asked."""
         return bool(self.missing) and self.judges.endpoint is not None
 
-    def gather(self) -> None:
+    def ask_missing(self) -> None:
         """Ask for all missing replies; what fails for good is not asked for again.
 
         Raises `RefusedError` before the first call where that would be too many, or their replies could not be kept.
         """
         if self.judges.endpoint is None:
             return
-        plan, limit = self.plan(), self.judges.max_calls
+        plan, limit = self.plan_calls(), self.judges.max_calls
         if limit is not None and plan.calls > limit:
             raise RefusedError(
                 f"{plan.calls:,} judge calls are missing, more than --max-calls {limit:,}; none was made",
                 hint="raise it, or go on with --offline",
             )
-        self.replies().ready()
+        self.replies().check_writable()
         with self.judges.progress(plan) as told:
-            self.failed |= ask_all(self.missing, self.judges.endpoint, self.replies(), told=told)
+            self.failures |= ask_all(self.missing, self.judges.endpoint, self.replies(), on_reply=told)
         self.missing.clear()
-        self.kept = 0
+        self.reuse_count = 0
 
-    def notes(self) -> Iterator[str]:
+    def list_notes(self) -> Iterator[str]:
         """Yield notes about replies that are missing, and why."""
         if self.missing:
             yield (
                 f"judge replies that are missing: {len(self.missing):,}; their checks are unscored "
                 "until an endpoint answers (--judge-url)"
             )
-        if self.failed:
-            first = next(iter(self.failed.values()))
+        if self.failures:
+            first = next(iter(self.failures.values()))
             yield (
-                f"judge calls that failed: {len(self.failed):,}; their checks are unscored, "
+                f"judge calls that failed: {len(self.failures):,}; their checks are unscored, "
                 f"and the same command asks them again (the first: {first})"
             )
 

@@ -11,12 +11,12 @@ from itertools import count
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from evalstore.documents import Pointer, digest, json_pointer
+from evalstore.documents import Pointer, compute_digest, json_pointer
 from evalstore.errors import RefusedError
 from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.table import FormatTable
 from evalstore.model import is_id, select_scoring_part
-from evalstore.runs.kept import FOLDER, KEPT, apart_name, kept_name, stem_of
+from evalstore.runs.kept import RUNS_FOLDER, STORED_PATH, encode_name, encode_whole_name, run_stem
 
 # Leaves room for a digest or a number within the 64 characters of an id.
 SLUG_LIMIT = 48
@@ -100,17 +100,17 @@ class ArtifactNames:
         Names that differ only in capitals are escaped, for file systems that ignore case. Raises `RefusedError` where
         another source of the same name is stored already.
         """
-        path = file if KEPT.fullmatch(file) else self._spell_run_path(file)
+        path = file if STORED_PATH.fullmatch(file) else self._spell_run_path(file)
         if self.records.setdefault(f"/{path}", _ArtifactRecord(sha256, file)).content != sha256:
             raise RefusedError(f"another source is called {file}, too; migrate the folder that both lie in")
         return path
 
     def _spell_run_path(self, file: str) -> str:
-        path = FOLDER
+        path = RUNS_FOLDER
         for part in PurePosixPath(file).parts:
-            stem = stem_of(part)
+            stem = run_stem(part)
             first = self.records.setdefault(f"{path}/{stem.casefold()}", _ArtifactRecord("", stem)).file
-            path += f"/{kept_name(part) if first == stem else apart_name(part)}"
+            path += f"/{encode_name(part) if first == stem else encode_whole_name(part)}"
         return path
 
     def merge_trial(self, trial: ArtifactNames) -> None:
@@ -132,7 +132,7 @@ class ArtifactBatch:
         """Return a draft under its final id; an `unshared` one gets an id of its own. Add its references first."""
         renamed = replace(draft, value=_rename_refs(draft.value, self.new_refs))
         identity = [draft.version, select_scoring_part(draft.kind, renamed.value), renamed.value.get("x_unmapped")]
-        content = "" if unshared else digest(identity)
+        content = "" if unshared else compute_digest(identity)
         final = replace(renamed, id=self._choose_id(draft, content))
         if final.id != draft.id:
             file = self.names.records[_make_key(draft)].file

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,8 @@ from evalstore.migration.outcome import FormatGuess
 from evalstore.migration.table import ForeignShape, FormatSign, FormatTable
 
 SURE = 0.5
-_MARGIN = 0.05  # what is so much less sure than the best match is no doubt
+_CAMEL_CASE = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+", re.ASCII)
+_MARGIN = 0.05  # formats within this distance of the best match are reported as alternatives
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +32,29 @@ OWN_MATCH = FormatMatch(None, None, 1.0, "a migration has made this")
 
 def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
     """Return the best match among the tables; a foreign shape (`not_this`) wins over every format."""
-    if _is_ours(value):
+    if _has_own_source(value):
         return OWN_MATCH
     shapes = (shape for table in tables for shape in table.not_this if _has_shape(value, shape, table))
     if shape := next(shapes, None):
         return FormatMatch(None, shape, 1.0, shape.reason)
+    # The first sign that a document shows gives a table's confidence, so tables list their signs from the surest down.
     matches = sorted((_match_table(value, table) for table in tables), key=lambda match: -match.confidence)
     best, *others = matches or [NO_MATCH]
     least = max(SURE, best.confidence - _MARGIN)
-    return replace(best, also=tuple(_make_guess(match) for match in others if match.table and match.confidence >= least))
-
-
-def _is_ours(value: Any) -> bool:
-    first = value[0] if isinstance(value, list) and value else value
-    return isinstance(first, dict) and isinstance(first.get("x_source"), dict)
+    return replace(
+        best, also=tuple(_make_guess(match) for match in others if match.table and match.confidence >= least)
+    )
 
 
 def select_variant(value: Any, table: FormatTable) -> FormatTable:
     """Return the variant of a table whose signs a document shows, else the table itself."""
     return next((dialect_table for dialect_table in table.variants if _match_table(value, dialect_table).table), table)
+
+
+def _has_own_source(value: Any) -> bool:
+    """Whether a document is an artifact or a row that a migration wrote."""
+    first = value[0] if isinstance(value, list) and value else value
+    return isinstance(first, dict) and isinstance(first.get("x_source"), dict)
 
 
 def _make_guess(match: FormatMatch) -> FormatGuess:
@@ -81,9 +87,32 @@ def _is_sign_of(holder: dict[str, Any], sign: FormatSign) -> bool:
 def _has_shape(value: Any, shape: ForeignShape, table: FormatTable) -> bool:
     if shape.holder not in {None, *table.lists} and any(_has_list(value, key) for key in table.lists):
         return False  # the file has cases of this format: the foreign list only stands beside them
-    if shape.root and not (isinstance(value, dict) and shape.root <= value.keys()):
+    root = value if isinstance(value, dict) else {}
+    if not shape.root <= root.keys() or any(keys.isdisjoint(root) for keys in shape.any_of):
         return False
-    return shape.holder is None or any(_fits_shape(item, shape) for item in _list_items(value, shape.holder))
+    if shape.holder is not None and not any(_fits_shape(item, shape) for item in _list_items(value, shape.holder)):
+        return False
+    if not shape.camel_case and not shape.unless:
+        return True
+    cases = [case for key in table.lists for case in _list_items(value, key)]
+    is_format = any(_has_sign(value, cases, sign) for sign in shape.unless)
+    return not is_format and (not shape.camel_case or _has_camel_case(root, cases))
+
+
+def _has_camel_case(root: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether keys that a format defines are in camelCase; those of variables and metadata are the user's own."""
+    return any(_is_camel_case(key) for holder in _list_key_holders(root, cases) for key in holder)
+
+
+def _list_key_holders(root: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    yield root
+    for case in cases:
+        options = case.get("options")
+        yield from (case, options if isinstance(options, dict) else {}, *_list_items(case, "assert"))
+
+
+def _is_camel_case(key: Any) -> bool:
+    return isinstance(key, str) and _CAMEL_CASE.fullmatch(key) is not None
 
 
 def _fits_shape(item: dict[str, Any], shape: ForeignShape) -> bool:

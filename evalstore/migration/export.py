@@ -18,7 +18,7 @@ from evalstore.migration.readers import has_run_files, keeps_remainder, restore_
 from evalstore.migration.round_trip import check_unchanged
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Kind, Ref, parse_ref
-from evalstore.runs.kept import FOLDER, KEPT, came_from
+from evalstore.runs.kept import RUNS_FOLDER, STORED_PATH, decode_path
 
 _MAPPED_KEYS = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
 _LIMIT = 64 << 20
@@ -41,7 +41,9 @@ def export(
     table = load_tables(to)[0]
     with ArtifactSource.open(Path(store)) as artifacts:
         names = [refs] if isinstance(refs, str) else refs
-        files = _export_runs(names, table, artifacts) if has_run_files(table) else _export_datasets(names, table, artifacts)
+        files = (
+            _export_runs(names, table, artifacts) if has_run_files(table) else _export_datasets(names, table, artifacts)
+        )
     _refuse_twins(files)
     if out is not None:
         _write_files(Path(out), files)
@@ -169,28 +171,28 @@ def _export_runs(refs: Iterable[str], table: FormatTable, artifacts: ArtifactSou
     """
     if artifacts.root is None:
         raise RefError("a bare repository has no runs", hint="export from a checkout")
-    paths = [_find_run_path(text, table, artifacts) for text in refs] or sorted(_walk_runs(artifacts.root, FOLDER))
+    paths = [_find_run_path(text, table, artifacts) for text in refs] or sorted(_walk_runs(artifacts.root, RUNS_FOLDER))
     if not paths:
         raise RefError(
-            f"no run lies here in {FOLDER}/", hint="`evalstore migrate` and `evalstore score` put them there"
+            f"no run lies here in {RUNS_FOLDER}/", hint="`evalstore migrate` and `evalstore score` put them there"
         )
     return tuple(_export_run(artifacts.root, path) for path in dict.fromkeys(paths))
 
 
 def _find_run_path(text: str, table: FormatTable, artifacts: ArtifactSource) -> str:
-    if KEPT.fullmatch(text):
+    if STORED_PATH.fullmatch(text):
         return text
     ref = parse_ref(text)
     artifact = artifacts.load_dataset(ref)[0] if ref.kind is Kind.DATASET else artifacts.load_artifact(ref)
     source = artifact.value.get("x_source", {})
     path = source.get("run")
-    if source.get("format") != table.format or not isinstance(path, str) or not KEPT.fullmatch(path):
+    if source.get("format") != table.format or not isinstance(path, str) or not STORED_PATH.fullmatch(path):
         raise RefusedError(f"{ref} did not come from {table.format}", hint=_ORIGIN_HINT)
     return path
 
 
 def _export_run(root: Path, path: str) -> ExportedFile:
-    file = came_from(path)
+    file = decode_path(path)
     if "\0" in file or ".." in PurePosixPath(file).parts or file.startswith("/"):
         raise RefusedError(f"{path} is no name that a migration gives", hint="rename it, or name what to export")
     try:
@@ -211,5 +213,5 @@ def _walk_runs(root: Path, folder: str) -> Iterator[str]:
         path = f"{folder}/{entry.name}"
         if entry.is_dir(follow_symlinks=False):
             yield from _walk_runs(root, path)
-        elif entry.is_file(follow_symlinks=False) and KEPT.fullmatch(path):
+        elif entry.is_file(follow_symlinks=False) and STORED_PATH.fullmatch(path):
             yield path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -140,9 +140,9 @@ class ExportResult:
     out: str | None = None
 
 
-def rate_losses(losses: Iterable[object]) -> MigrationOutcome:
+def rate_losses(losses: Collection[object]) -> MigrationOutcome:
     """Return the outcome of a case that became a question or a rubric: lossy if anything of it is lost."""
-    return MigrationOutcome.LOSSY if any(True for _ in losses) else MigrationOutcome.MIGRATED
+    return MigrationOutcome.LOSSY if losses else MigrationOutcome.MIGRATED
 
 
 def find_worst_outcome(outcomes: Iterable[MigrationOutcome]) -> MigrationOutcome:

@@ -23,7 +23,7 @@ from evalstore.migration.planned_writes import (
 from evalstore.migration.remainder import encode_keys, find_case_remainder, find_root_remainder
 from evalstore.migration.round_trip import check_restorable
 from evalstore.migration.table import FormatTable
-from evalstore.runs.kept import came_from
+from evalstore.runs.kept import decode_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,9 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
             pinned = {draft.ref: draft.value for draft in filter(None, rubrics)}
             check_restorable(values[main.ref], pinned, table, {"": legacy.document, **companions})
         size = sum(len(document.text) for document in (legacy.document, *companions.values()))
-        parts = {path: part for draft in batch.new_drafts for path, part in split_artifact(draft, values[draft.ref], size)}
+        parts = {
+            path: part for draft in batch.new_drafts for path, part in split_artifact(draft, values[draft.ref], size)
+        }
         files = {path: render_text(path, part, read_current(path)) for path, part in parts.items()}
         files |= {run: keep_source_text(legacy, read_current(run))} if run else {}
     except EvalstoreError as error:
@@ -96,7 +98,7 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
 
 def make_entry(document: Document, pointer: Pointer, outcome: MigrationOutcome, *reasons: str) -> MigrationEntry:
     """Return an entry about a place of a document that became no artifact."""
-    return MigrationEntry(document.file, json_pointer(pointer), document.place(pointer).line, outcome, reasons=reasons)
+    return MigrationEntry(document.file, json_pointer(pointer), document.locate(pointer).line, outcome, reasons=reasons)
 
 
 def _list_set_aside(
@@ -125,7 +127,7 @@ def _make_case_entry(
     return MigrationEntry(
         file=document.file,
         pointer=json_pointer(case.pointer),
-        line=document.place(case.pointer).line,
+        line=document.locate(case.pointer).line,
         outcome=case.outcome,
         target=f"{target}#{case.question['id']}" if case.question else build_path(rubric) if rubric else target,
         rubric=rubric.ref if rubric else case.question.get("rubric_ref"),
@@ -181,7 +183,7 @@ def _build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[Ar
 def _build_value(draft: ArtifactDraft, context: SourceContext, run: str | None) -> dict[str, Any]:
     """Return an artifact's whole mapping, with its `x_source`; `run` is the path of the run that stores the source."""
     legacy, dialect = context.legacy, context.extraction.dialect
-    file = came_from(run) if run == legacy.file else legacy.file  # the source is a stored run itself
+    file = decode_path(run) if run == legacy.file else legacy.file  # the source is a stored run itself
     origin = {"file": file, "sha256": legacy.sha256, "pointer": json_pointer(draft.pointer)}
     origin |= {"run": run} if run else {}
     source = {"format": context.table.format, "dialect": dialect, **origin, **draft.value.get("x_source", {})}

@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 from weakref import finalize
 
-from evalstore.documents import LINE_LIMIT, digest, read_yaml, write_row, write_yaml
+from evalstore.documents import LINE_LIMIT, compute_digest, read_yaml, write_row, write_yaml
 from evalstore.errors import AbsentError, ConflictError, LoadError, RefusedError
 from evalstore.files import read_below
 from evalstore.migration.extraction import ArtifactDraft, LegacySource
@@ -99,7 +99,7 @@ def _has_same_meaning(text: str, value: Any, kind: Kind) -> bool:
 def _digest_content(value: Any, kind: Kind) -> str | None:
     """Return the identity of a rubric or judge: its scoring content and its remainder, whichever source it came from."""
     with suppress(AttributeError, TypeError):  # edited by hand against the schema
-        return digest(
+        return compute_digest(
             [select_scoring_part(kind, value), value.get("x_source", {}).get("kept"), value.get("x_unmapped")]
         )
     return None

@@ -110,7 +110,9 @@ def _extract_source(
     options: MigrationOptions,
 ) -> SourceResult:
     extraction = run_reader(legacy, table)
-    plan = plan_source(extraction, legacy, table, options.names, companions=companions, read_current=options.read_current)
+    plan = plan_source(
+        extraction, legacy, table, options.names, companions=companions, read_current=options.read_current
+    )
     source = replace(source, dialect=extraction.dialect, target=plan.target)
     files = find_companion_files(extraction, companions, legacy.file) if plan.target else ()
     return SourceResult(source, plan, companions=tuple(files))

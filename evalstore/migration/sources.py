@@ -12,7 +12,7 @@ from evalstore.errors import LoadError, Place
 from evalstore.files import read_below, read_user_file
 from evalstore.migration.legacy_files import SUFFIXES, parse_companion
 from evalstore.migration.staging import STAGE
-from evalstore.runs.kept import came_from
+from evalstore.runs.kept import decode_path
 
 _LIMIT = 64 << 20
 _SKIPPED_FOLDERS = frozenset({".git", ".evalstore", STAGE})
@@ -69,9 +69,10 @@ def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
     )
     by_path = {_make_absolute(file.path): file for file in files}
     names = {file.name for file in by_path.values()}
-    copies = {name for name in names if came_from(name) in names - {name}}
+    copies = {name for name in names if decode_path(name) in names - {name}}
     marked = (
-        replace(file, aside=_COPY) if file.in_folder and file.name in copies else file for file in by_path.values()
+        replace(file, skip_reason=_COPY) if file.in_folder and file.name in copies else file
+        for file in by_path.values()
     )
     return sorted(marked, key=lambda file: file.name)
 

@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from evalstore.errors import ConflictError, LoadError, Place, RefusedError
 from evalstore.files import move_below, read_below, remove_below, remove_folder_below
-from evalstore.runs.kept import KEPT
+from evalstore.runs.kept import STORED_PATH
 
 STAGE = ".evalstore-migrating"
 _JOURNAL = f"{STAGE}/journal.jsonl"
@@ -28,7 +28,9 @@ _NOTES = f"{_JOURNAL}.new"  # becomes the journal by an atomic rename
 _LIMIT = 64 << 20
 # The folders of a store in the order in which their files move: artifacts refer to folders before their own.
 _FOLDERS = ("judges", "rubrics", "datasets", "runs")
-_FILE = re.compile(rf"(?:judges|rubrics|datasets)/[a-z][a-z0-9_]{{0,63}}\.(?:yaml|jsonl)|{KEPT.pattern}", re.ASCII)
+_FILE = re.compile(
+    rf"(?:judges|rubrics|datasets)/[a-z][a-z0-9_]{{0,63}}\.(?:yaml|jsonl)|{STORED_PATH.pattern}", re.ASCII
+)
 _MADE = re.compile(r"[a-z]+(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]*)*", re.ASCII)
 
 

@@ -43,10 +43,13 @@ class FormatSign:
 
 @dataclass(frozen=True, slots=True)
 class ForeignShape:
-    """The shape of a file that is something else."""
+    """The shape of a file that is something else; all of its conditions must hold, and no sign of `unless`."""
 
     name: str
     root: frozenset[str]
+    any_of: tuple[frozenset[str], ...]
+    camel_case: bool
+    unless: tuple[FormatSign, ...]
     holder: str | None
     item: Mapping[str, tuple[Any, ...]]
     outcome: MigrationOutcome
@@ -187,8 +190,8 @@ def _parse_sign(value: Mapping[str, Any]) -> FormatSign:
         keys=frozenset(value.get("keys", ())),
         all=frozenset(value.get("all", ())),
         values={key: tuple(items) for key, items in value.get("values", {}).items()},
-        confidence=float(value["confidence"]),
-        because=value["because"],
+        confidence=float(value.get("confidence", 1)),
+        because=value.get("because", ""),
     )
 
 
@@ -196,6 +199,9 @@ def _parse_shape(value: Mapping[str, Any]) -> ForeignShape:
     return ForeignShape(
         name=value["name"],
         root=frozenset(value.get("root", ())),
+        any_of=tuple(map(frozenset, value.get("any", ()))),
+        camel_case=value.get("camel_case", False),
+        unless=tuple(map(_parse_sign, value.get("unless", ()))),
         holder=value.get("list"),
         item={key: tuple(allowed) for key, allowed in value.get("item", {}).items()},
         outcome=MigrationOutcome(value["outcome"]),

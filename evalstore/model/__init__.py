@@ -10,7 +10,7 @@ from evalstore.model.pins import Pin, find_check_pins, find_pins
 from evalstore.model.refs import Kind, PinType, Ref, is_id, parse_ref
 from evalstore.model.rubric import Check, Combine, Rubric, Scoring, list_check_ids, fraction, rubric_of
 from evalstore.model.sample import Sample
-from evalstore.model.tools import ToolCall, call_args, call_name, read_call
+from evalstore.model.tools import ToolCall, read_call_args, read_call_name, read_call
 
 __all__ = [
     "COSMETIC_KEYS",
@@ -41,8 +41,8 @@ __all__ = [
     "ToolCall",
     "UnscoredReason",
     "Verdict",
-    "call_args",
-    "call_name",
+    "read_call_args",
+    "read_call_name",
     "list_check_ids",
     "find_check_pins",
     "format_decimal",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalstore.documents import digest
+from evalstore.documents import compute_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class JudgeCall:
     @property
     def key(self) -> str:
         """SHA-256 over the rendered prompt, the model with its parameters, and the sample."""
-        return digest({"prompt": self.prompt, "model": dict(self.model), "sample": self.sample})
+        return compute_digest({"prompt": self.prompt, "model": dict(self.model), "sample": self.sample})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evalstore.documents import digest
+from evalstore.documents import compute_digest
 
 # What the model saw; an edit of it moves a score through the outputs. And what else a grader may read.
 INPUT_KEYS = ("input", "messages")
@@ -39,7 +39,7 @@ class Question:
         return self._digest(REFERENCE_KEYS)
 
     def _digest(self, keys: tuple[str, ...]) -> str:
-        return digest({key: self.row[key] for key in keys if key in self.row})
+        return compute_digest({key: self.row[key] for key in keys if key in self.row})
 
 
 def iterate_questions(value: Mapping[str, Any], rows: Iterable[Mapping[str, Any]] | None = None) -> Iterator[Question]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from evalstore.documents.document import check_text, place_of
+from evalstore.documents.document import check_text, locate_offset
 from evalstore.errors import LoadError, Place, RefError
 from evalstore.text import make_excerpt
 
@@ -80,7 +80,7 @@ def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
     text = check_text(data, file, LIMIT)[0].replace("\r\n", "\n")
     if conflict := _CONFLICT.search(text):
         hint = "take one of its two sides whole, then run evalstore lock"
-        raise LoadError("holds a merge conflict", place=place_of(text, conflict.start(), file), hint=hint)
+        raise LoadError("holds a merge conflict", place=locate_offset(text, conflict.start(), file), hint=hint)
     start = _START.match(text)
     if start is None:
         raise LoadError("is no lock of evalstore", place=Place(file, 1), hint=_HINT)
@@ -134,7 +134,7 @@ class _LockParser:
         return list(found.values())
 
     def odd(self) -> LoadError:
-        place = place_of(self.text, self.at, self.file)
+        place = locate_offset(self.text, self.at, self.file)
         return LoadError("is not in the form of a lock from here on", place=Place(self.file, place.line), hint=_HINT)
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from evalstore.documents import exact
+from evalstore.documents import format_exact
 
 _PLACES = 12
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -56,7 +56,7 @@ class Grade(NamedTuple):
     unscored: UnscoredReason | None = None
     engine: str = "evalstore"
     replies: str = ""
-    bar: Fraction | None = None
+    threshold: Fraction | None = None
 
     @property
     def approximate(self) -> bool:
@@ -89,19 +89,19 @@ class RubricResult:
 
 def format_decimal(score: Fraction) -> str:
     """Write an exact score as the nearest decimal of twelve places."""
-    return exact(Decimal(round(score * 10**_PLACES)).scaleb(-_PLACES))
+    return format_exact(Decimal(round(score * 10**_PLACES)).scaleb(-_PLACES))
 
 
-def binary(holds: bool, reason: str, engine: str = "evalstore") -> Grade:  # noqa: FBT001  # the answer itself
+def grade_binary(holds: bool, reason: str, engine: str = "evalstore") -> Grade:  # noqa: FBT001  # the answer itself
     """Return the grade of a check that either holds or does not."""
     return Grade(_ONE if holds else _ZERO, reason, engine=engine)
 
 
-def missing(reason: str) -> Grade:
+def grade_missing(reason: str) -> Grade:
     """Return the grade of a check that has nothing to grade."""
     return Grade(None, reason, UnscoredReason.MISSING)
 
 
-def error(reason: str, engine: str = "evalstore") -> Grade:
+def grade_error(reason: str, engine: str = "evalstore") -> Grade:
     """Return the grade of a check that could not be run."""
     return Grade(None, reason, UnscoredReason.ERROR, engine)

@@ -23,12 +23,12 @@ class Sample:
         return self.output.text
 
     @cached_property
-    def lowered(self) -> str:
+    def lowercase_text(self) -> str:
         """The output's text in lower case, computed once for all checks."""
         return self.output.text.lower()
 
     @cached_property
-    def calls(self) -> tuple[ToolCall, ...] | None:
+    def tool_calls(self) -> tuple[ToolCall, ...] | None:
         """The output's tool calls in order; None where none were recorded."""
         calls = self.output.tool_calls
         return None if calls is None else tuple(read_call(call) for call in calls)

@@ -20,19 +20,19 @@ class ToolCall:
 
 def read_call(call: Mapping[str, Any]) -> ToolCall:
     """Read `{name, args}` or `{name, arguments}`, also within `function`; no arguments, null or blank text are none."""
-    args = call_args(call)
+    args = read_call_args(call)
     args = _parse_args(args) if isinstance(args, str) else args
     args = {} if args is None else args
-    return ToolCall(call_name(call), args if isinstance(args, Mapping) else None)
+    return ToolCall(read_call_name(call), args if isinstance(args, Mapping) else None)
 
 
-def call_name(call: Mapping[str, Any]) -> str:
+def read_call_name(call: Mapping[str, Any]) -> str:
     """Return the name of the tool that was called; empty where it has none."""
     name = _find_function(call).get("name")
     return name if isinstance(name, str) else ""
 
 
-def call_args(call: Mapping[str, Any]) -> Any:
+def read_call_args(call: Mapping[str, Any]) -> Any:
     """Return the arguments as they were written: a mapping, the text of one, or None where there are none."""
     function = _find_function(call)
     return function.get("args", function.get("arguments"))

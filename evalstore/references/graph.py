@@ -1,4 +1,4 @@
-"""Who refers to whom: files are found by what their bytes mention, and only those are parsed; each once."""
+"""The graph of references between artifacts: a file is parsed only where its bytes mention the name, and only once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOTHING = FileReferences("", 0, ())
 
 @dataclass(frozen=True, slots=True)
 class ReachedArtifacts:
-    """What an artifact's change can reach, through any number of references: names, and questions by dataset."""
+    """What depends on an artifact, directly or not: names of rubrics, and the number of graded questions by dataset."""
 
     rubrics: frozenset[str] = frozenset()
     questions: Mapping[str, int] = field(default_factory=dict)
@@ -26,18 +26,19 @@ class ReachedArtifacts:
 
 @dataclass(slots=True)
 class ReferenceGraph:
-    """The references of files, each named by a reference of its own (`<kind>/<id>@…`).
+    """The references between files; a file goes by the reference that names it (`<kind>/<id>@<version or worktree>`).
 
-    One that cannot be read refers to nothing, and `unread` says why.
+    `mentions` says of each file which names stand in it. A file that cannot be read refers to nothing, and `unread`
+    says why; it is filled while the graph is asked.
     """
 
     store: ArtifactStore
     mentions: Mapping[str, Mentions]
     unread: dict[str, EvalstoreError] = field(default_factory=dict)
-    _read: dict[str, FileReferences] = field(default_factory=dict)
+    _read_files: dict[str, FileReferences] = field(default_factory=dict)
     _users: dict[str, tuple[ArtifactReference, ...]] = field(default_factory=dict)
     _by_name: Mapping[str, list[str]] = field(init=False)
-    _hidden: list[str] = field(init=False)
+    _hidden: list[str] = field(init=False)  # files that must be parsed for every name
 
     def __post_init__(self) -> None:
         by_name = defaultdict(list)
@@ -48,53 +49,58 @@ class ReferenceGraph:
         self._hidden = [key for key, mentions in self.mentions.items() if mentions.hidden]
 
     def read_references(self, key: str) -> FileReferences:
-        """Return what one of the files refers to."""
-        if key not in self._read:
+        """Return what one of the files refers to, read once."""
+        if key not in self._read_files:
             try:
-                self._read[key] = read_references(self.store, self.store.resolve(key), key)
+                self._read_files[key] = read_references(self.store, self.store.resolve(key), key)
             except EvalstoreError as error:
                 self.unread[key] = error
-                self._read[key] = _NOTHING
-        return self._read[key]
+                self._read_files[key] = _NOTHING
+        return self._read_files[key]
 
     def find_references_to(self, name: str) -> tuple[ArtifactReference, ...]:
-        """Return every reference to an artifact, whatever its pin."""
+        """Return every reference to an artifact (`<kind>/<id>`), whatever its pin."""
         if name not in self._users:
             keys = sorted({*self._by_name.get(name, ()), *self._hidden})
             self._users[name] = tuple(
-                use for key in keys for use in self.read_references(key).uses if use.ref.name == name
+                reference
+                for key in keys
+                for reference in self.read_references(key).references
+                if reference.ref.name == name
             )
         return self._users[name]
 
     def find_reached(self, name: str) -> ReachedArtifacts:
-        """Return what the scores of an artifact reach, whatever the pins on the way."""
+        """Return everything whose scores depend on an artifact, whatever the pins on the way."""
         seen, waiting = {name}, [name]
         questions: defaultdict[str, int] = defaultdict(int)
         while waiting:
-            for use in self.find_references_to(waiting.pop()):
-                if not use.scores:
+            for reference in self.find_references_to(waiting.pop()):
+                if not reference.scores:
                     continue
-                if use.ref.kind is Kind.RUBRIC and use.name.startswith(Kind.DATASET):
-                    questions[use.name] += use.questions
-                if use.name not in seen:
-                    seen.add(use.name)
-                    waiting.append(use.name)
-        return ReachedArtifacts(frozenset(one for one in seen - {name} if one.startswith(Kind.RUBRIC)), dict(questions))
+                if reference.ref.kind is Kind.RUBRIC and reference.name.startswith(Kind.DATASET):
+                    questions[reference.name] += reference.questions
+                if reference.name not in seen:
+                    seen.add(reference.name)
+                    waiting.append(reference.name)
+        return ReachedArtifacts(
+            frozenset(artifact for artifact in seen - {name} if artifact.startswith(Kind.RUBRIC)), dict(questions)
+        )
 
 
 def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
-    """Return the references of the working files, their rows included."""
+    """Return the graph of the working files, their rows included."""
     return ReferenceGraph(store, {str(ref): scan_working_file(store, ref) for ref in store.list_working_refs()})
 
 
 def build_full_graph(store: ArtifactStore) -> ReferenceGraph:
-    """Return the references of working files and of all releases, by one listing of tags and one pass over blobs."""
+    """Return the graph of working files and of all releases, by one listing of tags and one pass over blobs."""
     releases = store.list_releases()
-    files = [(one.commit, store.prefix + one.path) for one in releases]
+    files = [(artifact.commit, store.prefix + artifact.path) for artifact in releases]
     blobs = find_committed_blobs(store.git, files)
     released = {
-        f"{one.name}@{one.version}": scan_release(store, one, blob)
-        for one, blob in zip(releases, blobs, strict=True)
+        f"{artifact.name}@{artifact.version}": scan_release(store, artifact, blob)
+        for artifact, blob in zip(releases, blobs, strict=True)
         if blob
     }
     return ReferenceGraph(store, {**build_working_graph(store).mentions, **released})

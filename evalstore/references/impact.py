@@ -1,4 +1,4 @@
-"""What depends on an artifact: follows references backwards, the nearest first; the room's one door."""
+"""What depends on an artifact: follows references backwards, breadth first, so that the nearest come first."""
 
 from __future__ import annotations
 
@@ -11,18 +11,27 @@ from evalstore.model import Kind, PinType, Ref, parse_ref
 from evalstore.references.graph import ReferenceGraph, build_full_graph, build_working_graph
 from evalstore.references.reading import ArtifactReference
 from evalstore.store import ArtifactStore, Release
-from evalstore.store.releases import find_last_release, group_releases
+from evalstore.store.listing import group_releases
 from evalstore.store.resolve import build_unknown_error, can_mean
+from evalstore.store.tags import find_last_release
 from evalstore.versions import Bump, Version, bump_version, find_version
+
+_NEXT_BUMPS = (Bump.PATCH, Bump.MINOR, Bump.MAJOR)
+_WORKTREE = "worktree"
+_WORKING_PINS = frozenset({PinType.NONE, PinType.WORKTREE})
+
+# A node of the walk: an artifact's name, and its version: "" for any, else one version, or `worktree`.
+_Node = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class ReferencePin:
-    """One reference between two artifacts: who has it, what it names as it is written, and where it stands first.
+    """One reference from `user` to `target` (both `<kind>/<id>`), as it is written, and its first place.
 
-    `user` and `target` are `<kind>/<id>`; `release` is the version of who has it, None for a working file. `means` is
-    the version that it has today, None where there is none; `follows` are the next releases of its target that it would
-    move to by itself, and `locked` says that evalstore.lock keeps it from that.
+    `release` is the user's version, None for a working file. `means` is the version that the reference resolves to
+    today, None where there is none. `follows` are the next bumps of the target that it would move to by itself;
+    `locked` says that evalstore.lock keeps it from that. `scores` is False where it only records what a judge was
+    measured on.
     """
 
     user: str
@@ -40,9 +49,10 @@ class ReferencePin:
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """One artifact that is reached: its working file's version (None: only releases are), and its releases, ascending.
+    """One artifact that depends on the target: its working file's version (None: only releases do), and its releases.
 
-    `distance` counts references on the shortest way; `questions` of `asked` are graded by what is reached.
+    `releases` ascend. `distance` counts references on the shortest way, `through` names the next artifacts on it.
+    `questions` of all its `asked` questions are graded by what leads to the target.
     """
 
     name: str
@@ -57,9 +67,9 @@ class Dependent:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What depends on an artifact; `version` None: whatever version of it, as the working files say.
+    """What depends on an artifact, or on one `version` of it (None: on any, as the working files say).
 
-    `pins` are the references between the artifacts that are reached, the nearest first; `notes` say what is not known.
+    `pins` are the references on the way, the nearest first; `notes` say what could not be read.
     """
 
     name: str
@@ -71,20 +81,12 @@ class Impact:
 
     def list_of_kind(self, kind: Kind) -> tuple[Dependent, ...]:
         """Return the dependents of one kind."""
-        return tuple(one for one in self.dependents if one.kind is kind)
+        return tuple(dependent for dependent in self.dependents if dependent.kind is kind)
 
     @property
     def questions(self) -> int:
         """How many questions are graded by it, near or far."""
-        return sum(one.questions for one in self.dependents)
-
-
-_STEPS = (Bump.PATCH, Bump.MINOR, Bump.MAJOR)
-_WORKTREE = "worktree"
-_ANY = frozenset({PinType.NONE, PinType.WORKTREE})
-
-# An artifact, and what is asked of it: "" any version, else one version, or `worktree`.
-_Node = tuple[str, str]
+        return sum(dependent.questions for dependent in self.dependents)
 
 
 def find_impact(store: ArtifactStore, ref: str) -> Impact:
@@ -93,20 +95,20 @@ def find_impact(store: ArtifactStore, ref: str) -> Impact:
     Without a pin: whatever working files refer to it, in any version. With one: the working files and the releases that
     mean exactly the version which that pin means today. Raises `RefError` for what does not exist.
     """
-    asked = parse_ref(ref)
-    if asked.type is PinType.REVISION:
-        raise RefError(f"{ref} is no release, so nothing can hold it", hint=f"evalstore impact {asked.name}")
-    version = None if asked.type in _ANY else store.resolve(asked).version
+    target_ref = parse_ref(ref)
+    if target_ref.type is PinType.REVISION:
+        raise RefError(f"{ref} is no release, so nothing can hold it", hint=f"evalstore impact {target_ref.name}")
+    version = None if target_ref.type in _WORKING_PINS else store.resolve(target_ref).version
     releases = group_releases(store)
-    _check_known(store, asked, releases)
+    _check_known(store, target_ref, releases)
     walk = _ImpactWalk(store, build_working_graph(store) if version is None else build_full_graph(store), releases)
-    walk.follow_references((asked.name, version or ""))
-    latest = find_last_release(releases.get(asked.name, ()))
+    walk.follow_references((target_ref.name, version or ""))
+    latest = find_last_release(releases.get(target_ref.name, ()))
     return Impact(
-        name=asked.name,
+        name=target_ref.name,
         version=version,
         latest=str(latest.version) if latest else None,
-        dependents=tuple(walk.dependents()),
+        dependents=tuple(walk.list_dependents()),
         pins=tuple(walk.pins),
         notes=tuple(_describe_unread(key, error) for key, error in walk.graph.unread.items()),
     )
@@ -114,7 +116,7 @@ def find_impact(store: ArtifactStore, ref: str) -> Impact:
 
 @dataclass(slots=True)
 class _ImpactWalk:
-    """One way through the references; `distances` by node, in the order in which they were found."""
+    """The walk from a target to everything that refers to it; `distances` by node, in the order of discovery."""
 
     store: ArtifactStore
     graph: ReferenceGraph
@@ -128,28 +130,29 @@ class _ImpactWalk:
         waiting = deque([start])
         while waiting:
             target = waiting.popleft()
-            for use in self.graph.find_references_to(target[0]):
-                # What a judge was measured on is worth a word, and leads to no score.
-                if self._matches_target(use.ref, target) and (use.scores or target == start):
-                    self.pins.append(self._make_pin(use))
-                    waiting += self._step_to_user(use, target)
+            for reference in self.graph.find_references_to(target[0]):
+                # What a judge was measured on is listed for the target itself and never followed: no score needs it.
+                if self._matches_target(reference.ref, target) and (reference.scores or target == start):
+                    self.pins.append(self._make_pin(reference))
+                    waiting += self._step_to_user(reference, target)
 
-    def dependents(self) -> Iterator[Dependent]:
-        """Yield what was found, the nearest first, then by name."""
-        found: defaultdict[str, list[ReferencePin]] = defaultdict(list)
+    def list_dependents(self) -> Iterator[Dependent]:
+        """Yield the artifacts that were found, the nearest first, then by name."""
+        pins_by_user: defaultdict[str, list[ReferencePin]] = defaultdict(list)
         start = next(iter(self.distances))[0]
-        for held in self.pins:
-            if held.user != start:  # as in a circle, which validation finds
-                found[held.user].append(held)
+        for pin in self.pins:
+            if pin.user != start:  # a cycle, which validation reports
+                pins_by_user[pin.user].append(pin)
         nearest: dict[str, int] = {}
         for (name, _), distance in self.distances.items():
             nearest.setdefault(name, distance)
-        for name in sorted(found, key=lambda name: (nearest.get(name, 1), name)):
-            yield self._make_dependent(name, found[name], nearest.get(name, 1))
+        for name in sorted(pins_by_user, key=lambda name: (nearest.get(name, 1), name)):
+            yield self._make_dependent(name, pins_by_user[name], nearest.get(name, 1))
 
-    def _step_to_user(self, use: ArtifactReference, target: _Node) -> Iterator[_Node]:
-        node = use.name, (use.user.partition("@")[2] if target[1] else "")
-        if use.scores and node not in self.distances:
+    def _step_to_user(self, reference: ArtifactReference, target: _Node) -> Iterator[_Node]:
+        """Yield the node of who holds a reference, the first time; versions matter only when one was asked for."""
+        node = reference.name, (reference.user.partition("@")[2] if target[1] else "")
+        if reference.scores and node not in self.distances:
             self.distances[node] = self.distances[target] + 1
             yield node
 
@@ -166,46 +169,50 @@ class _ImpactWalk:
             return str(ref.version) if known else None
         if not ref.is_floating:
             return None
-        if held := self.store.lock.refs.get(str(ref)):
-            return held.version
-        meant = (one.version for one in reversed(self.releases.get(ref.name, ())) if can_mean(ref, one.version))
-        return str(found) if (found := next(meant, None)) else None
+        if pin := self.store.lock.refs.get(str(ref)):
+            return pin.version
+        meant = (
+            dependent.version
+            for dependent in reversed(self.releases.get(ref.name, ()))
+            if can_mean(ref, dependent.version)
+        )
+        return str(pins_by_user) if (pins_by_user := next(meant, None)) else None
 
-    def _make_pin(self, use: ArtifactReference) -> ReferencePin:
-        release = use.user.partition("@")[2]
-        locked = str(use.ref) in self.store.lock.refs
+    def _make_pin(self, reference: ArtifactReference) -> ReferencePin:
+        release = reference.user.partition("@")[2]
+        locked = str(reference.ref) in self.store.lock.refs
         return ReferencePin(
-            user=use.name,
-            target=use.ref.name,
-            ref=use.ref,
-            place=use.place,
-            places=use.places,
-            questions=use.questions,
+            user=reference.name,
+            target=reference.ref.name,
+            ref=reference.ref,
+            place=reference.place,
+            places=reference.places,
+            questions=reference.questions,
             release=None if release == _WORKTREE else release,
-            means=self._find_meaning(use.ref),
-            follows=() if locked or not use.ref.is_floating else tuple(self._list_followed_bumps(use.ref)),
+            means=self._find_meaning(reference.ref),
+            follows=() if locked or not reference.ref.is_floating else tuple(self._list_followed_bumps(reference.ref)),
             locked=locked,
-            scores=use.scores,
+            scores=reference.scores,
         )
 
     def _list_followed_bumps(self, ref: Ref) -> Iterator[Bump]:
         last = find_last_release(self.releases.get(ref.name, ()))
-        return (bump for bump in _STEPS if last and can_mean(ref, bump_version(last.version, bump)))
+        return (bump for bump in _NEXT_BUMPS if last and can_mean(ref, bump_version(last.version, bump)))
 
     def _make_dependent(self, name: str, pins: Sequence[ReferencePin], distance: int) -> Dependent:
-        versions = sorted({held.release for held in pins if held.release}, key=_version_key)
-        working = any(held.release is None for held in pins)
-        shown = None if working else versions[-1]
-        uses = self.graph.read_references(f"{name}@{shown or _WORKTREE}")
+        versions = sorted({pin.release for pin in pins if pin.release}, key=_version_key)
+        working = any(pin.release is None for pin in pins)
+        newest = None if working else versions[-1]
+        references = self.graph.read_references(f"{name}@{newest or _WORKTREE}")
         return Dependent(
             name=name,
             kind=parse_ref(name).kind,
             distance=distance,
-            working=uses.version if working else None,
+            working=references.version if working else None,
             releases=tuple(versions),
-            through=tuple(dict.fromkeys(held.target for held in pins)),
-            questions=sum(held.questions for held in pins if held.release == shown),
-            asked=uses.questions,
+            through=tuple(dict.fromkeys(pin.target for pin in pins)),
+            questions=sum(pin.questions for pin in pins if pin.release == newest),
+            asked=references.questions,
         )
 
 
@@ -213,13 +220,13 @@ def _version_key(version: str) -> Version:
     return find_version(version) or Version(0, 0, 0)
 
 
-def _check_known(store: ArtifactStore, asked: Ref, releases: Mapping[str, Sequence[Release]]) -> None:
-    if store.root is None and asked.type in _ANY:
+def _check_known(store: ArtifactStore, target_ref: Ref, releases: Mapping[str, Sequence[Release]]) -> None:
+    if store.root is None and target_ref.type in _WORKING_PINS:
         raise RefusedError(
-            "a bare repository has no working files to look through", hint=f"name a release: {asked.name}@1.0.0"
+            "a bare repository has no working files to look through", hint=f"name a release: {target_ref.name}@1.0.0"
         )
-    if asked.name not in releases and asked.name not in {ref.name for ref in store.list_working_refs()}:
-        raise build_unknown_error(store, asked)
+    if target_ref.name not in releases and target_ref.name not in {ref.name for ref in store.list_working_refs()}:
+        raise build_unknown_error(store, target_ref)
 
 
 def _describe_unread(key: str, error: EvalstoreError) -> str:

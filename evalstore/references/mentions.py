@@ -1,4 +1,4 @@
-"""TODO: one sentence."""
+"""Which artifacts a file mentions, found in its bytes without parsing it: a cheap filter that never misses one."""
 
 from __future__ import annotations
 
@@ -15,20 +15,18 @@ from evalstore.store import ArtifactStore, Release
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 
 _NAME = rb"(?:rubric|judge|dataset)/[a-z][a-z0-9_]{0,63}(?![a-z0-9_])"
-
-
 _MENTION = re.compile(rb"(%s)(@[0-9])?" % _NAME)
-
-
 _HIDING = re.compile(rb"\\[xuU/\r\n]")  # how YAML and JSON may write the letters of a reference otherwise
-
-
 _OVERLAP = 128  # bytes, more than any mention has
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """What some bytes may refer to; `floating`: perhaps without an exact version, `hidden`: anything at all."""
+    """The names that some bytes may refer to.
+
+    `floating`: perhaps one without an exact version. `hidden`: escapes could spell any name, so it must be parsed.
+    """
 
     names: frozenset[str] = frozenset()
     floating: bool = False
@@ -39,7 +37,7 @@ ANYTHING = Mentions(floating=True, hidden=True)
 
 
 def scan_mentions(pieces: Iterable[bytes]) -> Mentions:
-    """Return what bytes mention: never less than they refer to, because a reference stands in one line."""
+    """Return what bytes mention, read piece by piece; never less than what they refer to."""
     names: set[str] = set()
     floating = hidden = False
     rest = b""
@@ -49,14 +47,13 @@ def scan_mentions(pieces: Iterable[bytes]) -> Mentions:
         names |= {name.decode("ascii") for name, _ in found}
         floating = floating or not all(pin for _, pin in found)
         hidden = hidden or _HIDING.search(data) is not None
+        # A mention may begin in one piece and end in the next; found twice it changes nothing.
         rest = data[-_OVERLAP:]
     return Mentions(frozenset(names), floating or hidden, hidden)
 
 
-_CHUNK = 1 << 20
-
-
 def scan_working_file(store: ArtifactStore, ref: Ref) -> Mentions:
+    """Return what a working file and the rows beside it mention; `ANYTHING` where they cannot be read."""
     try:
         return scan_mentions(_read_pieces(store, ref))
     except LoadError:
@@ -79,9 +76,10 @@ def _read_file_pieces(store: ArtifactStore, path: str) -> Iterator[bytes]:
 
 
 def scan_release(store: ArtifactStore, release: Release, blob: str) -> Mentions:
+    """Return what the file of a release mentions; `ANYTHING` where it cannot be read, or has rows beside it."""
     try:
         data = store.objects.read(blob).data
     except EvalstoreError:
         return ANYTHING
-    # Rows lie in another file, which is read only where it has to be.
+    # Rows are another blob, possibly a large one, which is read only when somebody asks for its references.
     return ANYTHING if release.kind is Kind.DATASET and b"rows" in data else scan_mentions([data])

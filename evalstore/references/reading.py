@@ -1,4 +1,4 @@
-"""What one file refers to, how often, and for how many questions; and, without parsing, what it could refer to."""
+"""Reads the references of artifacts, their rows included: of one artifact, or of all that a store leads to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.errors import Place, RefError
 from evalstore.files import read_below
-from evalstore.model import Artifact, Kind, PinType, Ref, is_id, parse_ref, find_pins
+from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, is_id, parse_ref
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.locate import SETTINGS_FILE
@@ -17,12 +17,18 @@ from evalstore.store.objects import list_folder
 from evalstore.store.resolve import resolve_unlocked
 from evalstore.store.revisions import resolve_head
 
+ReferenceResolver = Callable[[Place, Ref], Resolved | None]
+
+_ROWS = ".jsonl"
+
 
 @dataclass(frozen=True, slots=True)
 class ArtifactReference:
-    """One reference of one artifact (`user`, with its pin), as it is written, and the first of its `places`.
+    """One reference that an artifact holds, equal ones counted as one.
 
-    `questions` are those that it grades; `scores` is False where it only records what a judge was measured on.
+    `user` is the holder with its pin (`<kind>/<id>@<version or worktree>`), `place` the first of the `places` (a count)
+    where the reference is written. `questions` counts the questions that it grades; `scores` is False where it only
+    records what a judge was measured on, so that no score depends on it.
     """
 
     user: str
@@ -40,24 +46,24 @@ class ArtifactReference:
 
 @dataclass(frozen=True, slots=True)
 class FileReferences:
-    """What one artifact refers to, its version, and how many questions it has."""
+    """All references of one artifact, its version, and how many questions it has."""
 
     version: str
     questions: int
-    uses: tuple[ArtifactReference, ...]
+    references: tuple[ArtifactReference, ...]
 
 
 def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> FileReferences:
-    """Return what an artifact refers to, equal references as one; what cannot be read as a reference is left out."""
+    """Return what an artifact refers to, equal references as one; what cannot be parsed as a reference is left out."""
     first: dict[str, Place] = {}
     places: Counter[str] = Counter()
-    asked: Counter[str] = Counter()
+    graded: Counter[str] = Counter()
     document, value = resolved.artifact.document, resolved.artifact.value
     for pointer, text in find_pins(resolved.kind, value):
         if text not in first:
-            first[text] = document.place(pointer)
+            first[text] = document.locate(pointer)
         places[text] += 1
-        asked[text] += pointer[0] == "questions"
+        graded[text] += pointer[0] == "questions"
     inline = value.get("questions")
     questions = len(inline) if isinstance(inline, list) and "rows" not in value else 0
     for line, row in enumerate(store.read_rows(resolved), start=1):
@@ -65,16 +71,17 @@ def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> File
         if isinstance(ref := row.get("rubric_ref"), str):
             first.setdefault(ref, Place(f"{resolved.kind.folder}/{value['rows']}", line))
             places[ref] += 1
-            asked[ref] += 1
+            graded[ref] += 1
+    # Questions that name no rubric are graded by the dataset's default.
     if default := _find_default_ref(value):
-        asked[default] += questions - asked.total()
+        graded[default] += questions - graded.total()
     scores = resolved.kind is not Kind.JUDGE  # which says only what it was measured on
-    uses = (
-        ArtifactReference(user, parsed, place, places[text], asked[text], scores)
+    references = (
+        ArtifactReference(user, parsed, place, places[text], graded[text], scores)
         for text, place in first.items()
         if (parsed := _parse_ref_or_none(text)) is not None
     )
-    return FileReferences(resolved.version, questions, tuple(uses))
+    return FileReferences(resolved.version, questions, tuple(references))
 
 
 def _find_default_ref(value: Mapping[str, Any]) -> str | None:
@@ -94,10 +101,13 @@ def _parse_ref_or_none(text: str) -> Ref | None:
 def list_references(
     store: ArtifactStore, resolved: Resolved, moves: Mapping[str, str] | None = None
 ) -> Iterator[tuple[Place, Ref]]:
-    """Yield every reference of an artifact, after its `moves`, and its place; a `RefError` where one cannot be read."""
+    """Yield every reference of an artifact with its place; `moves` are replaced first (old text: new text).
+
+    Raises `RefError`, with the place, for one that cannot be parsed.
+    """
     document, moved = resolved.artifact.document, moves or {}
     for pointer, text in find_pins(resolved.kind, resolved.artifact.value):
-        yield _parse_at(document.place(pointer), moved.get(text, text))
+        yield _parse_at(document.locate(pointer), moved.get(text, text))
     for number, row in enumerate(store.read_rows(resolved), start=1):
         ref = row.get("rubric_ref")
         if isinstance(ref, str):
@@ -112,34 +122,15 @@ def _parse_at(place: Place, text: str) -> tuple[Place, Ref]:
         raise RefError(error.message, place=place, hint=error.hint) from None
 
 
-_ROWS = ".jsonl"
-
-
-def find_rows_path(artifact: Artifact) -> str | None:
-    """Return where a dataset keeps its rows, relative to the store; None when they stand in its YAML."""
-    name = artifact.value.get("rows")
-    named = isinstance(name, str) and name.endswith(_ROWS) and is_id(name.removesuffix(_ROWS))
-    return f"{artifact.kind.folder}/{name}" if named else None
-
-
-def find_working_rows(store: ArtifactStore, ref: Ref) -> str | None:
-    """Return where a working dataset keeps its rows, as `find_rows_path`; one that cannot have any is not parsed."""
-    data = read_below(store.root, ref.path, ARTIFACT_LIMIT) if store.root else b""
-    # The key stands in the file as it is, unless an escape hides it.
-    return find_rows_path(store.load(ref)) if b"rows" in data or b"\\" in data else None
-
-
-ReferenceResolver = Callable[[Place, Ref], Resolved | None]
-
-
 def walk_references(store: ArtifactStore, resolve: ReferenceResolver) -> Iterator[tuple[Place, Ref, Resolved | None]]:
-    """Yield each reference once, with the first place that has it and what `look` says that it means.
+    """Yield each reference of a store once: the first place that has it, and what `resolve` says that it means.
 
-    What is found is followed: scoring by a released dataset reads the rubrics that *it* pins. A file on disk is none
-    that a lock can hold. Raises what reading the store's own files raises.
+    Breadth first, from the artifacts and the settings; what a reference resolves to is followed, because scoring by a
+    released dataset reads the rubrics that *it* pins. References to working files (`@worktree`) are left out: a lock
+    cannot hold them. Raises what reading the store's own files raises.
     """
     seen: set[str] = set()
-    waiting = deque(_list_store_references(store))
+    waiting = deque(_walk_roots(store))
     while waiting:
         place, ref = waiting.popleft()
         if str(ref) in seen or ref.type is PinType.WORKTREE:
@@ -151,8 +142,9 @@ def walk_references(store: ArtifactStore, resolve: ReferenceResolver) -> Iterato
             waiting += _drop_repeated(list_references(store, resolved), seen)
 
 
-def _list_store_references(store: ArtifactStore) -> Iterator[tuple[Place, Ref]]:
-    for ref in _list_artifacts(store):
+def _walk_roots(store: ArtifactStore) -> Iterator[tuple[Place, Ref]]:
+    """Yield the references of the store's own artifacts, and of the targets in its settings."""
+    for ref in _list_root_artifacts(store):
         yield from _drop_repeated(list_references(store, resolve_unlocked(store, ref)), set())
     targets = store.settings.get("targets")
     for target in targets.values() if isinstance(targets, dict) else ():
@@ -160,7 +152,7 @@ def _list_store_references(store: ArtifactStore) -> Iterator[tuple[Place, Ref]]:
             yield Place(SETTINGS_FILE), _parse_target(text)
 
 
-def _list_artifacts(store: ArtifactStore) -> list[Ref]:
+def _list_root_artifacts(store: ArtifactStore) -> list[Ref]:
     """Return the artifacts on disk, or in a bare repository those of HEAD."""
     if store.root is not None:
         return store.list_working_refs()
@@ -183,3 +175,17 @@ def _parse_target(text: str) -> Ref:
         return parse_ref(text)
     except RefError as error:
         raise RefError(error.message, place=Place(SETTINGS_FILE), hint=error.hint) from None
+
+
+def find_rows_path(artifact: Artifact) -> str | None:
+    """Return where a dataset keeps its rows, relative to the store; None when they stand in its YAML."""
+    name = artifact.value.get("rows")
+    named = isinstance(name, str) and name.endswith(_ROWS) and is_id(name.removesuffix(_ROWS))
+    return f"{artifact.kind.folder}/{name}" if named else None
+
+
+def find_working_rows(store: ArtifactStore, ref: Ref) -> str | None:
+    """Return where a working dataset keeps its rows, as `find_rows_path`; one that cannot have any is not parsed."""
+    data = read_below(store.root, ref.path, ARTIFACT_LIMIT) if store.root else b""
+    # The key stands in the file as it is, unless an escape hides it.
+    return find_rows_path(store.load(ref)) if b"rows" in data or b"\\" in data else None

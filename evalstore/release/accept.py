@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from evalstore.diff import AcceptedLevel, DiffFinding
-from evalstore.documents import encode, write_yaml
+from evalstore.documents import encode_document, write_yaml
 from evalstore.documents.edit import put_item
 from evalstore.errors import RefError, RefusedError, UsageError
 from evalstore.files import sweep_below, write_below
@@ -126,7 +126,7 @@ def insert_acceptance(store: ArtifactStore, acceptance: Acceptance) -> bytes:
     orders = [_acceptance_key(one) for one in document.value["accepted"]]
     index = sum(one < _acceptance_key(entry) for one in orders)
     same = _acceptance_key(entry) in orders
-    return encode(
+    return encode_document(
         put_item(document, "accepted", orders.index(_acceptance_key(entry)) if same else index, entry, replace=same)
     )
 

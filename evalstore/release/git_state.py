@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalstore.errors import RefusedError
-from evalstore.store.git import USER_CONFIG, CommandError, Git
+from evalstore.store.git import Git
+from evalstore.store.git_config import find_hooks_path, find_identity
 from evalstore.store.index import find_unmerged, wait_for_index
-from evalstore.store.revisions import BRANCH_REFS, find_refs
+from evalstore.store.revisions import BRANCH_REFS, find_head_ref, find_refs
 from evalstore.transactions.locking import LockedRepository
 
 # A file of the git directory -> what is going on while it is there.
@@ -56,9 +57,8 @@ def find_checkout(git: Git) -> Checkout:
 
 def find_branch(git: Git) -> str | None:
     """Return the name of the branch that is checked out; None on a detached HEAD."""
-    answer = git.run_or_none("symbolic-ref", "--quiet", "HEAD")
-    branch = (answer or b"").decode("utf-8", "surrogateescape").strip()
-    return branch.removeprefix(BRANCH_REFS) if branch.startswith(BRANCH_REFS) else None
+    ref = find_head_ref(git)
+    return ref.removeprefix(BRANCH_REFS) if ref and ref.startswith(BRANCH_REFS) else None
 
 
 _COMMIT = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction")
@@ -67,15 +67,9 @@ _PUSH = ("pre-push",)
 
 def find_bypassed_hooks(repository: LockedRepository, *, push: bool) -> tuple[str, ...]:
     """Return the names of the hooks that are there and can run."""
-    configured = _find_hooks_path(repository)
+    configured = find_hooks_path(repository.git)
     folder = repository.top / configured if configured else repository.common / "hooks"
     return tuple(name for name in (*_COMMIT, *(_PUSH if push else ())) if _is_executable(folder / name))
-
-
-def _find_hooks_path(repository: LockedRepository) -> str:
-    words = ("config", "--includes", "--null", "--type=path", "--get-all", "core.hooksPath")
-    answers = os.fsdecode(repository.git.run(*words, env=USER_CONFIG)).split("\0")[:-1]
-    return next(reversed(answers[:-1]), "")  # the last is our own, which sends git to no hook at all
 
 
 def _is_executable(path: Path) -> bool:
@@ -84,13 +78,12 @@ def _is_executable(path: Path) -> bool:
 
 ROLES = ("AUTHOR", "COMMITTER")
 VARIABLES = tuple(f"GIT_{role}_{part}" for role in ROLES for part in ("NAME", "EMAIL", "DATE"))
-_SETTINGS = r"^(user|author|committer)\.(name|email)$"
 
 
 def complete_signature(git: Git, given: Mapping[str, str]) -> dict[str, str]:
     """Return git's GIT_AUTHOR_* and GIT_COMMITTER_* variables, complete but for the dates; refuses to guess a name."""
     # git reads nobody's settings behind our door, so the one thing needed of them is asked for by itself.
-    settings = _read_identity_settings(git)
+    settings = find_identity(git)
     signed = {name: given[name] for name in VARIABLES if given.get(name)}
     for role in ROLES:
         for part in ("name", "email"):
@@ -107,14 +100,3 @@ def _fill_variable(signed: dict[str, str], variable: str, value: str | None) -> 
             hint=f'git config --global user.{part} "…", or set {variable}',
         )
     signed.setdefault(variable, value or "")
-
-
-def _read_identity_settings(git: Git) -> dict[str, str]:
-    try:
-        out = git.run("config", "--includes", "--null", "--get-regexp", _SETTINGS, env=USER_CONFIG)
-    except CommandError as failure:
-        if failure.status == 1:
-            return {}
-        raise
-    pairs = (line.partition("\n")[::2] for line in out.decode("utf-8", "replace").split("\0") if line)
-    return {key.lower(): value for key, value in pairs}

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from evalstore.documents import LINE_LIMIT, read_json, read_row, replace_scalars
 from evalstore.errors import EvalstoreError, Place, RefusedError
 from evalstore.files import open_below
-from evalstore.model import Artifact, Kind, PinType, Ref, parse_ref, find_pins
+from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.references.reading import find_rows_path
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.versions import Version
@@ -54,7 +54,7 @@ def _move_pin_in_line(line: bytes, number: int, moves: PinMoves) -> bytes:
     if not isinstance(text, str) or text not in moves:
         return line
     document = read_json(line, "rows")
-    mark, shift = document.marks[_KEY,], len("\ufeff") if document.bom else 0
+    mark, shift = document.spans[_KEY,], len("\ufeff") if document.bom else 0
     decoded = line.decode("utf-8")
     return f'{decoded[: mark.start + shift]}"{moves[text]}"{decoded[mark.end + shift :]}'.encode()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
-from evalstore.model import Artifact, Kind, PinType, Ref, parse_ref, find_pins
+from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.references.reading import list_references
 from evalstore.release.pins import check_pins_released, find_pin_moves
 from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
@@ -16,7 +16,8 @@ from evalstore.release.values import PinnedVersion
 from evalstore.status.acceptances import read_store_terms
 from evalstore.status.comparison import find_changed_files
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.releases import find_last_release, group_releases
+from evalstore.store.listing import group_releases
+from evalstore.store.tags import find_last_release
 from evalstore.text import find_nearest
 from evalstore.versions import Version
 
@@ -150,7 +151,7 @@ def _check_version_free(step: ReleaseStep, known: Iterable[Version]) -> None:
         if version == step.version:
             raise RefusedError(
                 f"{step.ref} is released already, with other content",
-                place=step.artifact.document.place(("version",)),
+                place=step.artifact.document.locate(("version",)),
                 hint="--pre makes the next pre-release, --level the final version; or write one there"
                 if version.prerelease
                 else "write the next version there, or say --level",
@@ -158,7 +159,7 @@ def _check_version_free(step: ReleaseStep, known: Iterable[Version]) -> None:
         if replace(version, build="") == step.version:
             raise RefusedError(
                 f"{step.ref} has the same precedence as the released {version}",
-                place=step.artifact.document.place(("version",)),
+                place=step.artifact.document.locate(("version",)),
                 hint="versions that differ only after the + cannot be told apart by a range; choose a higher one",
             )
 

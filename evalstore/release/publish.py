@@ -97,7 +97,7 @@ def _write_commit_and_tags(
 def publish_release(repository: LockedRepository, journal: Journal, released: Sequence[ReleasedVersion]) -> None:
     """Move the branch and make the tags, together; `ConflictError` when one of them is not as it was."""
     journal = replace(journal, released=tuple(released))
-    write_journal(repository.common, repository.journal, journal)
+    write_journal(repository.common, repository.journal_name, journal)
     tags = [RefUpdate(name, oid, None) for name, oid in journal.tags.items()]
     # Tags first: should the transaction be torn, a tag without its branch is what `finish_or_undo` recognises and mends.
     updates = [*tags, RefUpdate(journal.branch, journal.commit, journal.old)]
@@ -107,7 +107,7 @@ def publish_release(repository: LockedRepository, journal: Journal, released: Se
     except CommandError as error:
         failure = error
         if error.status < 0:  # git was killed, and could not remove its locks
-            remove_stale_locks(repository, journal, repository.common / repository.journal)
+            remove_stale_locks(repository, journal, repository.common / repository.journal_name)
     if not finish_or_undo(repository, journal):
         raise _explain_failure(failure) from None
 

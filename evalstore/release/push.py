@@ -16,10 +16,9 @@ from evalstore.release.git_state import find_branch
 from evalstore.release.values import Push, PushOutcome, Released
 from evalstore.store import ArtifactStore, Release, remote
 from evalstore.store.git import CommandError, Git
-from evalstore.store.releases import find_last_release
 from evalstore.store.remote import PushAnswer, Remote
-from evalstore.store.revisions import BRANCH_REFS, find_refs
-from evalstore.store.tags import TAG_REFS
+from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS, find_new_commits, find_refs
+from evalstore.store.tags import TAG_REFS, find_last_release
 from evalstore.text import make_excerpt
 
 _TRIES, _PAUSE = 4, 0.5  # while somebody else pushes to the same place
@@ -102,11 +101,11 @@ def plan_push(store: ArtifactStore, route: PushRoute | None, released: Released)
 
 def _find_unpushed_commits(git: Git, route: PushRoute) -> set[str]:
     """Return the commits of the branch that the remote did not have when it was last seen."""
-    branch, seen = BRANCH_REFS + route.branch, f"refs/remotes/{route.to.name}/{route.branch}"
+    branch, seen = BRANCH_REFS + route.branch, f"{REMOTE_REFS}{route.to.name}/{route.branch}"
     refs = find_refs(git, [branch, seen])
     if branch not in refs:
         return set()
-    return set(git.run("rev-list", refs[branch], *(["--not", refs[seen]] if seen in refs else [])).decode().split())
+    return find_new_commits(git, refs[branch], refs.get(seen))
 
 
 def find_push_refs(git: Git, ready: Push) -> Mapping[str, str]:

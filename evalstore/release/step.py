@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from evalstore.documents import encode, replace_scalar
+from evalstore.documents import encode_document, replace_scalar
 from evalstore.errors import RefusedError
 from evalstore.model import Artifact
 from evalstore.release.pins import PinMoves, move_artifact_pins, move_row_pin
@@ -70,7 +70,7 @@ class ReleaseStep:
     @property
     def content(self) -> bytes:
         """The bytes of the file as it will be released."""
-        return encode(self.artifact.document)
+        return encode_document(self.artifact.document)
 
     @property
     def edited(self) -> bool:
@@ -124,7 +124,7 @@ def check_no_other_changes(context: BumpContext, found: Resolved, moves: PinMove
     if last is None or working.prerelease or compute_required_bump(context.store, last, found, context.load):
         raise RefusedError(
             f"{found.name} pins {' and '.join(sorted(moves))}, and has changes of its own that are not released",
-            place=found.artifact.document.place(),
+            place=found.artifact.document.locate(),
             hint=f"name {found.name} too, and they are released with it; or leave --dependents out",
         )
 
@@ -139,7 +139,7 @@ def _check_not_lower(found: Resolved, working: Version, released: Version) -> No
     if working < released:
         raise RefusedError(
             f"the version {working} is below the released {released}, and nothing else changed",
-            place=found.artifact.document.place(("version",)),
+            place=found.artifact.document.locate(("version",)),
             hint=f"write {released} there again",
         )
 

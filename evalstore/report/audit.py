@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.audits import Audit, Cause, Factor, Origin, RunSide
-from evalstore.audits.wording import points
+from evalstore.audits.wording import format_points
 from evalstore.report.columns import columns
 from evalstore.report.numbers import number
 from evalstore.report.words import counted, wrapped
@@ -130,9 +130,9 @@ def _waterfall(audit: Audit) -> str:
     rows = [
         ("points", "", "95 % interval", "by order", "moved", ""),
         ("A", _score(audit.a.score), "", "", "", ""),
-        ("question mix", f"{points(mix.effect):>7}", "", "", "", lone or "the same questions"),
+        ("question mix", f"{format_points(mix.effect):>7}", "", "", "", lone or "the same questions"),
         *(_row(factor, audit.common) for factor in audit.factors),
-        *([("not reproduced", f"{points(audit.not_reproduced):>7}", "", "", "", "see below")] if audit.drift else []),
+        *([("not reproduced", f"{format_points(audit.not_reproduced):>7}", "", "", "", "see below")] if audit.drift else []),
         ("B", _score(audit.b.score), "", "", "", ""),
     ]
     return columns(rows)
@@ -141,11 +141,11 @@ def _waterfall(audit: Audit) -> str:
 def _row(factor: Factor, common: int) -> tuple[str, ...]:
     moved = f"{factor.moved} of {common}" if factor.changed else ""
     order = factor.order if factor.changed and factor.order[0] != factor.order[1] else None
-    return factor.name, f"{points(factor.share):>7}", _span(factor.ci), _span(order), moved, factor.claim
+    return factor.name, f"{format_points(factor.share):>7}", _span(factor.ci), _span(order), moved, factor.claim
 
 
 def _factor(factor: Factor, audit: Audit) -> str:
-    return "\n".join([f"{factor.name} {points(factor.share)}", *_causes(factor), *_worst(factor, audit)])
+    return "\n".join([f"{factor.name} {format_points(factor.share)}", *_causes(factor), *_worst(factor, audit)])
 
 
 def _causes(factor: Factor) -> Iterator[str]:
@@ -157,7 +157,7 @@ def _causes(factor: Factor) -> Iterator[str]:
             sampled = f" ± {cause.error * 100:.2f}" if cause.error else ""
             what = make_excerpt(cause.source.message or cause.source.part, 60)
             rule = f"{cause.source.rule}: " if cause.source.rule else ""
-            yield f"    {points(cause.share):>7}{sampled}  {rule}{what}"
+            yield f"    {format_points(cause.share):>7}{sampled}  {rule}{what}"
     if len(telling) > _SHOWN:
         yield f"  {counted(len(telling) - _SHOWN, 'other edit')} moved less"
     if silent := len(factor.causes) - len(telling):
@@ -166,7 +166,7 @@ def _causes(factor: Factor) -> Iterator[str]:
 
 def _worst(factor: Factor, audit: Audit) -> Iterator[str]:
     if factor.worst:
-        told = ", ".join(f"{make_excerpt(one.id, _NAME)}{_TIED}{points(one.share)}" for one in factor.worst)
+        told = ", ".join(f"{make_excerpt(one.id, _NAME)}{_TIED}{format_points(one.share)}" for one in factor.worst)
         lines = wrapped(f"moved most: {told}", lead="  ", inner="    ")
         yield from (line.replace(_TIED, " ") for line in lines)
     if factor.name == "outputs" and audit.input_changed:
@@ -190,7 +190,7 @@ def _rest(audit: Audit) -> str:
     ]
     if mix.not_separable_ids:
         told = ", ".join(make_excerpt(id_, _NAME) for id_ in mix.not_separable_ids[:_SHOWN])
-        lines.append(f"not separable, counted as question mix ({points(mix.not_separable)}): {told}")
+        lines.append(f"not separable, counted as question mix ({format_points(mix.not_separable)}): {told}")
     return "\n".join([*lines, *(f"note: {make_printable(note)}" for note in audit.notes)])
 
 
@@ -199,4 +199,4 @@ def _score(score: Fraction) -> str:
 
 
 def _span(ends: Sequence[float | Fraction] | None) -> str:
-    return f"{points(ends[0]):>7} to {points(ends[1])}" if ends else ""
+    return f"{format_points(ends[0]):>7} to {format_points(ends[1])}" if ends else ""

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff.plain_data import describe_value as written
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.errors import Place
 from evalstore.model import format_decimal
 from evalstore.report.measured import measured_document, measured_text
@@ -130,7 +130,7 @@ def adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:
 def _witness(witness: Witness) -> dict[str, Any]:
     return {
         "output": witness.output,
-        **({} if witness.tool_calls is None else {"tool_calls": json.loads(canonical(list(witness.tool_calls)))}),
+        **({} if witness.tool_calls is None else {"tool_calls": json.loads(write_canonical(list(witness.tool_calls)))}),
         **number("old_score", witness.old_score),
         **number("new_score", witness.new_score),
         "old_verdict": str(witness.old_verdict),
@@ -221,7 +221,7 @@ def moves(finding: DiffFinding) -> str:
 def _replayed(witness: Witness) -> str:
     output = f'"{make_excerpt(witness.output, _QUOTED)}"'
     if witness.tool_calls is not None:
-        output += f" with the calls {make_excerpt(canonical(list(witness.tool_calls)), _QUOTED)}"
+        output += f" with the calls {make_excerpt(write_canonical(list(witness.tool_calls)), _QUOTED)}"
     old, new = (
         f"{'unscored' if score is None else _points(score)}{'' if score is None else f' ({verdict})'}"
         for score, verdict in (

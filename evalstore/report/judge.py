@@ -7,7 +7,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.agreement import Agreement, Case, Rate
+from evalstore.agreement import Agreement, LabelledCase, Rate
 from evalstore.model import format_decimal
 from evalstore.report.columns import columns
 from evalstore.report.numbers import number
@@ -65,7 +65,7 @@ def _rate(name: str, rate: Rate) -> dict[str, Any]:
     return {**number(name, rate.value), f"{name}_interval": rate.interval and list(rate.interval)}
 
 
-def _case(case: Case) -> dict[str, Any]:
+def _case(case: LabelledCase) -> dict[str, Any]:
     return {
         "id": case.id,
         "line": case.line,
@@ -144,7 +144,7 @@ def _listed(what: str, count: int, rows: Sequence[Sequence[str]]) -> Iterator[st
     yield columns(rows[:_SHOWN])
 
 
-def _apart(found: Agreement, case: Case) -> Sequence[str]:
+def _apart(found: Agreement, case: LabelledCase) -> Sequence[str]:
     name = f"{found.judge.ref.partition('@')[0]}@{found.judge.version}"  # which the reason says first
     reason = case.reason if case.score is None else case.reason.removeprefix(f"{name} {format_decimal(case.score)}: ")
     return (
@@ -156,11 +156,11 @@ def _apart(found: Agreement, case: Case) -> Sequence[str]:
     )
 
 
-def _left_out(case: Case) -> Sequence[str]:
+def _left_out(case: LabelledCase) -> Sequence[str]:
     return f"  line {case.line}", make_excerpt(case.id, 30), make_excerpt(case.reason, 120)
 
 
-def _said(case: Case) -> str:
+def _said(case: LabelledCase) -> str:
     return str(case.verdict) if case.score is None else f"{case.verdict} {format_decimal(case.score)}"
 
 

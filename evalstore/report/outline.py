@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.text import make_printable
 
 _WORDS = re.compile(r"(?!(?:true|false|null|yes|no)\b)[A-Za-z_][\w ./@#$-]*")
@@ -33,7 +33,7 @@ def flow(value: Any) -> str:
         return "{" + ", ".join(f"{make_printable(key)}: {flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(flow, value)) + "]"
-    return value if isinstance(value, str) and _WORDS.fullmatch(value) else make_printable(canonical(value))
+    return value if isinstance(value, str) and _WORDS.fullmatch(value) else make_printable(write_canonical(value))
 
 
 def _block(value: Any) -> str:

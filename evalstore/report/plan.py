@@ -17,13 +17,13 @@ def text(plan: CallPlan) -> str:
 
 def document(plan: CallPlan) -> dict[str, Any]:
     """Return the document that schema/output/plan.schema.json describes."""
-    return {"calls": plan.calls, "kept": plan.kept, "judges": [asdict(one) for one in plan.asked]}
+    return {"calls": plan.calls, "kept": plan.reuse_count, "judges": [asdict(one) for one in plan.groups]}
 
 
 def _lines(plan: CallPlan) -> Iterator[str]:
-    kept = f"; answers that are kept: {plan.kept:,}" if plan.kept else ""
+    kept = f"; answers that are kept: {plan.reuse_count:,}" if plan.reuse_count else ""
     yield f"judge calls to make: {plan.calls:,}{kept}"
-    if plan.asked:
-        rows = [(one.judge, one.model, f"{one.calls:,}", f"{one.characters:,}") for one in plan.asked]
+    if plan.groups:
+        rows = [(one.judge, one.model, f"{one.calls:,}", f"{one.characters:,}") for one in plan.groups]
         table = columns([("JUDGE", "MODEL", "CALLS", "PROMPT CHARACTERS"), *rows], right={2, 3})
         yield from (f"  {line}" for line in table.splitlines())

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from evalstore.documents import digest
+from evalstore.documents import compute_digest
 from evalstore.errors import Place
 from evalstore.model import Finding, Severity
 from evalstore.report.sides import Line
@@ -90,7 +90,7 @@ def worked(file: str) -> str:
 
 def fingerprint(*facts: str) -> str:
     """Return a short name for what the facts say together."""
-    return digest([make_printable(fact) for fact in facts])[:_PRINT]
+    return compute_digest([make_printable(fact) for fact in facts])[:_PRINT]
 
 
 def problem(finding: Finding) -> Problem:

@@ -11,7 +11,7 @@ from typing import Any
 from evalstore.documents import JsonStream
 from evalstore.errors import LoadError
 from evalstore.files import open_user_file
-from evalstore.runs.kept import kept_name
+from evalstore.runs.kept import encode_name
 from evalstore.runs.shape import within
 from evalstore.text import make_excerpt
 
@@ -24,14 +24,14 @@ def read_aggregate(path: Path) -> dict[str, Any]:
     record: dict[str, Any] = {}
     with open_user_file(path) as file:
         stream = JsonStream(file, str(path))
-        for key in stream.members():
+        for key in stream.iterate_members():
             if key in record:
-                raise LoadError(f"the key '{make_excerpt(key, 60)}' stands twice in one object", place=stream.here())
+                raise LoadError(f"the key '{make_excerpt(key, 60)}' stands twice in one object", place=stream.locate())
             if key == _EMBEDDED and stream.peek() == "[":
                 stream.skip()
                 record[key] = []
             else:
-                record[key] = stream.value()
+                record[key] = stream.read()
         stream.end()
     return record
 
@@ -49,7 +49,7 @@ def find_rows_file(record: Mapping[str, Any], path: Path) -> Path:
     usual = path.with_name(f"{path.stem}_samples.jsonl")
     named = within(record, "detailed_evaluation_results").get("file_path")
     name = PurePosixPath(named).name if isinstance(named, str) else ""
-    beside = [path.with_name(one) for one in dict.fromkeys([name, kept_name(name)])] if _PLAIN.fullmatch(name) else []
+    beside = [path.with_name(one) for one in dict.fromkeys([name, encode_name(name)])] if _PLAIN.fullmatch(name) else []
     return next(filter(file_exists, [*beside, usual]), usual)
 
 
@@ -65,12 +65,12 @@ def read_embedded_samples(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]
     model = within(read_aggregate(path), "model_info").get("id")
     with open_user_file(path) as file:
         stream = JsonStream(file, str(path))
-        for key in stream.members():
+        for key in stream.iterate_members():
             if key != _EMBEDDED or stream.peek() != "[":
                 stream.skip()
                 continue
-            for _ in stream.items():
-                place, sample = stream.here(), stream.value()
+            for _ in stream.iterate_items():
+                place, sample = stream.locate(), stream.read()
                 if not isinstance(sample, dict):
                     raise LoadError("a sample is one JSON object", place=place)
                 yield place.line or 0, {"model_id": model, **sample}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.errors import LoadError, Place
-from evalstore.model import call_args, call_name, read_call
+from evalstore.model import read_call_args, read_call_name, read_call
 
 ToolCalls = tuple[Mapping[str, Any], ...]
 
@@ -16,7 +16,7 @@ def read_calls(value: Any, place: Place) -> ToolCalls | None:
     """Return recorded calls as they are written, each named; None where nothing was recorded (an empty list was)."""
     if value is None:
         return None
-    if not isinstance(value, list) or not all(isinstance(call, dict) and call_name(call) for call in value):
+    if not isinstance(value, list) or not all(isinstance(call, dict) and read_call_name(call) for call in value):
         raise LoadError("`tool_calls` is no list of calls", place=place, hint='a call is {"name": "…", "args": {…}}')
     return tuple(value)
 
@@ -35,20 +35,20 @@ def calls_as_messages(calls: ToolCalls) -> Iterator[dict[str, Any]]:
         arguments = _call_arguments(call)
         yield {
             "id": call["id"] if isinstance(call.get("id"), str) else f"call_{number}",
-            "name": call_name(call),
+            "name": read_call_name(call),
             "arguments": arguments and {key: _argument_text(value) for key, value in arguments.items()},
         }
 
 
 def _plain_call(call: Mapping[str, Any]) -> dict[str, Any]:
     args = read_call(call).args
-    return {"name": call_name(call), "args": _call_arguments(call) if args is None else args}
+    return {"name": read_call_name(call), "args": _call_arguments(call) if args is None else args}
 
 
 def _call_arguments(call: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    written = call_args(call)
+    written = read_call_args(call)
     return written if isinstance(written, dict) or written is None else {"arguments": written}
 
 
 def _argument_text(value: Any) -> str:
-    return value if isinstance(value, str) else canonical(value)
+    return value if isinstance(value, str) else write_canonical(value)

@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs.calls import calls_as_messages
@@ -162,7 +162,7 @@ def _row_details(row: GradedRow) -> dict[str, str]:
         "evalstore_reference_digest": row.reference_digest,
         "evalstore_output_digest": row.output_digest,
         **({} if row.group is None else {"evalstore_group": row.group}),
-        **({} if calls is None else {"evalstore_tool_calls": canonical([dict(call) for call in calls])}),
+        **({} if calls is None else {"evalstore_tool_calls": write_canonical([dict(call) for call in calls])}),
     }
 
 

@@ -10,15 +10,15 @@ from evalstore.documents import read_row
 from evalstore.errors import Place
 from evalstore.model import CheckResult, UnscoredReason, Verdict
 from evalstore.runs.form import UNKNOWN
-from evalstore.runs.recorded import recorded_of
-from evalstore.runs.shape import exact_score, number_of, text_of, text_or
+from evalstore.runs.recorded import read_stored_output
+from evalstore.runs.shape import exact_score, number_of, require_text, text_or
 from evalstore.runs.values import GradedRow
 from evalstore.text import make_excerpt
 
 
 def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
     """Return a row with its grade; None when its model gave no output. In rows of others, -1 means unscored."""
-    recorded = recorded_of(value, place)
+    recorded = read_stored_output(value, place)
     if recorded is None:
         return None
     details, (prompt, reference) = value.get("metadata") or {}, _input_and_reference(value)
@@ -48,7 +48,7 @@ def _input_and_reference(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     several = reference if isinstance(reference, list) else [] if reference is None else [reference]
     if not all(isinstance(text, str) for text in several):
         raise ValueError("its reference is no text")
-    return text_of(row, "input") if flat else text_of(input_, "raw"), tuple(several)
+    return require_text(row, "input") if flat else require_text(input_, "raw"), tuple(several)
 
 
 def _score_and_verdict(row: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[Fraction | None, Verdict]:
@@ -75,12 +75,12 @@ def _consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdic
 def _read_check(check: Mapping[str, Any]) -> CheckResult:
     score, verdict = _consistent_grade(check["score"], check["verdict"])
     return CheckResult(
-        id=text_of(check, "id"),
-        kind=text_of(check, "kind"),
+        id=require_text(check, "id"),
+        kind=require_text(check, "kind"),
         score=score,
         verdict=verdict,
-        reason=text_of(check, "reason"),
+        reason=require_text(check, "reason"),
         unscored=UnscoredReason(check["unscored"]) if check["unscored"] else None,
-        engine=text_of(check, "engine"),
+        engine=require_text(check, "engine"),
         replies=text_or(check, "replies"),
     )

@@ -13,7 +13,7 @@ from evalstore.documents import read_row
 from evalstore.errors import LoadError, Place
 from evalstore.model import Output
 from evalstore.runs.calls import ToolCalls, read_calls, calls_of_messages
-from evalstore.runs.labels import row_doubt
+from evalstore.runs.labels import find_row_doubt
 from evalstore.runs.values import StoredOutput
 from evalstore.text import make_excerpt, find_nearest
 
@@ -29,11 +29,11 @@ def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None
         return None
     return StoredOutput(
         id=id_,
-        output=Output(text, _calls(row, turns or (), place)),
+        output=Output(text, _eee_calls(row, turns or (), place)),
         line=place.line or 0,
         model=model if isinstance(model, str) else None,
         from_eee_row=True,
-        doubt=row_doubt(row),
+        doubt=find_row_doubt(row),
     )
 
 
@@ -82,8 +82,8 @@ def _final_answer(row: Mapping[str, Any], turns: Turns, place: Place) -> str | N
     if not all(isinstance(turn["content"], str) for turn in spoken_turns):
         raise LoadError("the `content` of a message is no text", place=place)
     final = _final_turn(row.get("answer_attribution"))
-    named = [turn for turn in spoken_turns if final is not None and turn.get("turn_idx") == final]
-    return next((turn["content"] for turn in reversed(named or spoken_turns)), None)
+    final_turns = [turn for turn in spoken_turns if final is not None and turn.get("turn_idx") == final]
+    return next((turn["content"] for turn in reversed(final_turns or spoken_turns)), None)
 
 
 def _final_turn(attribution: Any) -> Any:
@@ -93,7 +93,7 @@ def _final_turn(attribution: Any) -> Any:
     return final[-1].get("turn_idx") if final else None
 
 
-def _calls(row: Mapping[str, Any], turns: Turns, place: Place) -> ToolCalls | None:
+def _eee_calls(row: Mapping[str, Any], turns: Turns, place: Place) -> ToolCalls | None:
     metadata = row.get("metadata")
     exact = metadata.get("evalstore_tool_calls") if isinstance(metadata, dict) else None
     if not isinstance(exact, str):

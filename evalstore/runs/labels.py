@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from evalstore.runs.traits import AGGREGATE_TRAITS, ROW_TRAITS, VERSIONS, Record, Trait
+from evalstore.runs.traits import AGGREGATE_TRAITS, ROW_TRAITS, VERSIONS, Record, VersionTrait
 from evalstore.text import make_excerpt
 
 # Labels are spelled with and without the prefix, and drafts of the format left out the patch.
@@ -18,38 +18,38 @@ _LABEL = re.compile(r"(?:instance_level_eval_)?v?([0-9]\.[0-9])(\.[0-9])?", re.A
 
 
 @lru_cache(maxsize=32)
-def version_of(label: str) -> str | None:
+def label_version(label: str) -> str | None:
     """Return the version that a label names, however it is spelled; None for one that was never published."""
     found = _LABEL.fullmatch(label)
     version = f"{found[1]}{found[2] or '.0'}" if found else None
     return version if version in VERSIONS else None
 
 
-def row_doubt(row: Record) -> str:
+def find_row_doubt(row: Record) -> str:
     """Say where a row contradicts its label, or nothing; a row without a label claims nothing."""
-    return _doubt(row, _FOREIGN_TO_ROWS)
+    return _find_doubt(row, _FOREIGN_TO_ROWS)
 
 
-def aggregate_doubt(record: Record) -> str:
+def find_aggregate_doubt(record: Record) -> str:
     """Say where an aggregate contradicts its label, or nothing."""
-    return _doubt(record, _FOREIGN_TO_AGGREGATES)
+    return _find_doubt(record, _FOREIGN_TO_AGGREGATES)
 
 
-def _doubt(record: Record, foreign: Mapping[str, tuple[Trait, ...]]) -> str:
+def _find_doubt(record: Record, foreign: Mapping[str, tuple[VersionTrait, ...]]) -> str:
     label = record.get("schema_version")
     if label is None:
         return ""
-    version = version_of(label) if isinstance(label, str) else None
+    version = label_version(label) if isinstance(label, str) else None
     if version is None:
         return f"labelled {make_excerpt(str(label), 60)}, which was never published"
     found = next((trait for trait in foreign[version] if trait.holds(record)), None)
     return f"labelled {label}, but {found.words}, as {found.when}" if found else ""
 
 
-def _foreign(traits: tuple[Trait, ...]) -> Mapping[str, tuple[Trait, ...]]:
+def _traits_outside_version(traits: tuple[VersionTrait, ...]) -> Mapping[str, tuple[VersionTrait, ...]]:
     """Return for each version the traits that nothing published under it has."""
     return {version: tuple(trait for trait in traits if version not in trait.span) for version in VERSIONS}
 
 
-_FOREIGN_TO_ROWS = _foreign(ROW_TRAITS)
-_FOREIGN_TO_AGGREGATES = _foreign(AGGREGATE_TRAITS)
+_FOREIGN_TO_ROWS = _traits_outside_version(ROW_TRAITS)
+_FOREIGN_TO_AGGREGATES = _traits_outside_version(AGGREGATE_TRAITS)

@@ -17,7 +17,7 @@ from evalstore.runs.imports.guess import guess_of
 from evalstore.runs.imports.head import ARCHIVE, EMPTY, OBJECT, kind_of, names_in
 from evalstore.runs.lines import read_objects
 from evalstore.runs.read import read_run
-from evalstore.runs.recorded import recorded_of
+from evalstore.runs.recorded import read_stored_output
 from evalstore.runs.values import StoredOutput
 
 
@@ -40,7 +40,7 @@ def _held(path: Path) -> Iterator[Entry]:
 
 def _recorded(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[Entry]:
     for line, row in rows:
-        found = recorded_of(row, Place(str(path), line))
+        found = read_stored_output(row, Place(str(path), line))
         model = found.model if found else row.get("model_id")
         series = Series(model if isinstance(model, str) else None)
         yield Entry(series, found or LeftOut(str(row["sample_id"]), line, "the model gave no output"))

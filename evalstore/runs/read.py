@@ -15,9 +15,9 @@ from evalstore.errors import Place
 from evalstore.runs.aggregate import read_aggregate, read_embedded_samples, find_rows_file
 from evalstore.runs.form import PASS_RATE, SCORE, UNKNOWN
 from evalstore.runs.graded import read_graded_row
-from evalstore.runs.labels import aggregate_doubt, version_of
+from evalstore.runs.labels import find_aggregate_doubt, label_version
 from evalstore.runs.lines import read_objects
-from evalstore.runs.shape import count_of, exact_score, number_of, text_of, text_or, within, worded
+from evalstore.runs.shape import count_of, exact_score, number_of, require_text, text_or, within, explain_shape_errors
 from evalstore.runs.values import CheckSummary, UsedArtifact, GradedRow, Run
 
 _Stored = TypeVar("_Stored", dict[str, Any], list[Any])
@@ -30,7 +30,7 @@ def read_run(path: Path) -> Run:
     In runs of others a score of -1 is read as unknown, unless the metric reaches that low.
     """
     place = Place(str(path))
-    with worded(place, "this is no run in the form of Every Eval Ever"):
+    with explain_shape_errors(place, "this is no run in the form of Every Eval Ever"):
         return _run(read_aggregate(path), path, place)
 
 
@@ -42,7 +42,7 @@ def read_rows(run: Run) -> Iterator[GradedRow]:
     held = run.samples == run.path
     for line, row in read_embedded_samples(run.path) if held else read_objects(run.samples):
         place = Place(str(run.samples), line)
-        with worded(place, "this line is no row of a run"):
+        with explain_shape_errors(place, "this line is no row of a run"):
             found = read_graded_row(row, place)
         if found is not None:
             yield found
@@ -56,19 +56,19 @@ def _run(value: Mapping[str, Any], path: Path, place: Place) -> Run:
     source = within(first.get("source_data"), "additional_details")
 
     def stored(holder: Mapping[str, Any], key: str, default: _Stored) -> _Stored:
-        found = read_row(text_of(holder, key).encode(), place.file, 0) if key in holder else default
+        found = read_row(require_text(holder, key).encode(), place.file, 0) if key in holder else default
         if isinstance(found, type(default)):
             return found
         raise ValueError(f"its `{key}` has another shape")
 
-    label, doubt = value.get("schema_version"), aggregate_doubt(value)
+    label, doubt = value.get("schema_version"), find_aggregate_doubt(value)
     return Run(
         path=path,
         samples=find_rows_file(value, path),
-        id=text_of(value, "evaluation_id"),
-        name=text_of(first, "evaluation_name") if first else text_of(value, "evaluation_id"),
-        at=text_of(value, "evaluation_timestamp" if value.get("evaluation_timestamp") else "retrieved_timestamp"),
-        model=text_of(value["model_info"], "id"),
+        id=require_text(value, "evaluation_id"),
+        name=require_text(first, "evaluation_name") if first else require_text(value, "evaluation_id"),
+        at=require_text(value, "evaluation_timestamp" if value.get("evaluation_timestamp") else "retrieved_timestamp"),
+        model=require_text(value["model_info"], "id"),
         dataset=_pinned(stored(source, "evalstore_dataset", {})) if _names_dataset(source) else None,
         rubrics=tuple(map(_pinned, stored(library, "evalstore_rubrics", []))),
         judges=tuple(map(_pinned, stored(library, "evalstore_judges", []))),
@@ -83,7 +83,7 @@ def _run(value: Mapping[str, Any], path: Path, place: Place) -> Run:
         without_output=count_of(details.get("evalstore_without_output", 0)),
         without_question=count_of(details.get("evalstore_without_question", 0)),
         notes=(*map(str, stored(details, "evalstore_notes", [])), *([f"{path.name}: {doubt}"] if doubt else [])),
-        eee_version=(version_of(label) if isinstance(label, str) else None) or "",
+        eee_version=(label_version(label) if isinstance(label, str) else None) or "",
     )
 
 
@@ -125,4 +125,4 @@ def _pinned(value: Mapping[str, Any]) -> UsedArtifact:
 
 
 def _texts(value: Mapping[str, Any]) -> dict[str, str]:
-    return {key: text_of(value, key) for key in value}
+    return {key: require_text(value, key) for key in value}

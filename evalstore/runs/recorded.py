@@ -14,7 +14,7 @@ from evalstore.runs.values import StoredOutput
 _SHAPES = 'a line is {"id": "…", "output": "…"}, or a row of Every Eval Ever with its `sample_id`'
 
 
-def recorded_of(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
+def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
     """Return what one line records; None when its model gave no output."""
     if "sample_id" in row or "schema_version" in row:
         return read_eee_output(row, place)

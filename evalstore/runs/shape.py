@@ -18,7 +18,7 @@ _COUNT = re.compile("[0-9]{1,18}", re.ASCII)
 
 
 @contextmanager
-def worded(place: Place, sentence: str) -> Iterator[None]:
+def explain_shape_errors(place: Place, sentence: str) -> Iterator[None]:
     """Say of a shape that does not fit what it should have been; which key of it, the error knows."""
     try:
         yield
@@ -26,7 +26,7 @@ def worded(place: Place, sentence: str) -> Iterator[None]:
         raise LoadError(f"{sentence}: {_fault(error)}", place=place) from None
 
 
-def text_of(holder: Mapping[str, Any], key: str) -> str:
+def require_text(holder: Mapping[str, Any], key: str) -> str:
     """Return a required text."""
     if isinstance(value := holder[key], str):
         return value
@@ -35,7 +35,7 @@ def text_of(holder: Mapping[str, Any], key: str) -> str:
 
 def text_or(holder: Mapping[str, Any], key: str, default: str = "") -> str:
     """Return an optional text, or `default` where it is absent or null."""
-    return default if holder.get(key) is None else text_of(holder, key)
+    return default if holder.get(key) is None else require_text(holder, key)
 
 
 def count_of(value: Any) -> int:

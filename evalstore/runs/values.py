@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.model import CheckResult, Output, Verdict
 
 # The version of Every Eval Ever that runs are written in where none is asked for.
@@ -65,7 +65,7 @@ class GradedRow:
     def output_digest(self) -> str:
         """SHA-256 over the output's text and its tool calls."""
         calls = None if self.output.tool_calls is None else [dict(call) for call in self.output.tool_calls]
-        return hashlib.sha256(canonical([self.output.text, calls]).encode("utf-8")).hexdigest()
+        return hashlib.sha256(write_canonical([self.output.text, calls]).encode("utf-8")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.checks.untrusted_schemas import compile_untrusted
-from evalstore.documents import canonical, read_value
+from evalstore.documents import write_canonical, read_value
 from evalstore.errors import EvalstoreError, SchemaError
 from evalstore.schema_inclusion.constraints import intersect_schemas
 from evalstore.schema_inclusion.examples import generate_examples
@@ -85,7 +85,7 @@ def compare_normal_forms(
 ) -> SchemaComparison:
     """Compare two normal forms; each example was held against the compiled schemas."""
     old, new = (form.schema for form in forms)
-    if canonical(old) == canonical(new):
+    if write_canonical(old) == write_canonical(new):
         return SchemaComparison(SchemaRelation.SAME_NORMAL_FORM)
     obstacle = next((form.obstacle for form in forms if form.obstacle), "")
     (is_tighter, why), (is_looser, _) = (
@@ -101,7 +101,7 @@ def compare_normal_forms(
     if is_tighter or is_looser:
         relation = SchemaRelation.TIGHTENED if is_tighter else SchemaRelation.LOOSENED
         return SchemaComparison(relation, tuple(lost or gained))
-    examples = tuple(sorted((*lost, *gained), key=lambda value: len(canonical(value))))
+    examples = tuple(sorted((*lost, *gained), key=lambda value: len(write_canonical(value))))
     if lost and gained:
         return SchemaComparison(SchemaRelation.INCOMPARABLE, examples)
     return SchemaComparison(SchemaRelation.ASSUMED, examples, why or _UNPROVED)
@@ -131,7 +131,7 @@ def _find_examples(
         candidates = generate_examples(prover, intersect_schemas([wide, {"not": narrow}]))
         for value in islice(candidates, _CANDIDATE_LIMIT):
             if compiled[0].accepts(value) and not compiled[1].accepts(value):
-                found[canonical(value)] = value
+                found[write_canonical(value)] = value
     return [found[text] for text in sorted(found, key=lambda text: (len(text), text))[:_EXAMPLE_LIMIT]]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.schema_inclusion.normalization import NormalSchema, SchemaObject
 
 # The seven types, of which each value has one; a number is an integer or has a fraction.
@@ -106,7 +106,7 @@ def _generate_constraints(schema: SchemaObject) -> Iterator[Constraint]:
     for part in (*schema.get("allOf", ()), schema.get("$ref", True)):
         yield from list_constraints(part)
     if _UNEVALUATED & schema.keys():
-        yield Constraint("unevaluated", schema, f"unevaluated {canonical(schema)}")
+        yield Constraint("unevaluated", schema, f"unevaluated {write_canonical(schema)}")
     if "type" in schema:
         yield make_type_constraint(
             type_ for name in schema["type"] for type_ in (NUMBERS if name == "number" else (name,))
@@ -119,7 +119,7 @@ def _generate_constraints(schema: SchemaObject) -> Iterator[Constraint]:
         yield from _deny_schema(schema["not"])
     for name in sorted(schema.keys() & _STANDALONE_TYPES):
         if schema[name] != _TRIVIAL_VALUES.get(name, ...):
-            yield Constraint(name, schema[name], f"{name} {canonical(schema[name])}")
+            yield Constraint(name, schema[name], f"{name} {write_canonical(schema[name])}")
     yield from _join_keywords(schema)
 
 
@@ -128,7 +128,7 @@ def _join_keywords(schema: SchemaObject) -> Iterator[Constraint]:
         value = [schema.get(keyword, _DEFAULTS.get(keyword, True)) for keyword in keywords]
         deciding = keywords[:1] if name in _HEADED_GROUPS else keywords
         if schema.keys() & set(deciding) and not _demands_nothing(name, value):
-            yield Constraint(name, value, f"{name} {canonical(value)}")
+            yield Constraint(name, value, f"{name} {write_canonical(value)}")
 
 
 def _demands_nothing(name: str, value: list[Any]) -> bool:
@@ -142,7 +142,7 @@ def _demands_nothing(name: str, value: list[Any]) -> bool:
 
 
 def _make_enum_constraint(values: Iterable[Any]) -> Constraint:
-    texts = {canonical(value): value for value in values}
+    texts = {write_canonical(value): value for value in values}
     return Constraint("enum", texts, f"enum {' '.join(texts)}")
 
 
@@ -153,7 +153,7 @@ def _deny_schema(schema: NormalSchema) -> tuple[Constraint, ...]:
         return (NOTHING,)
     if len(constraints) == 1 and constraints[0].name in _DENIALS:
         return _DENIALS[constraints[0].name](constraints[0].value)
-    return (Constraint("not", schema, f"not {canonical(schema)}"),)
+    return (Constraint("not", schema, f"not {write_canonical(schema)}"),)
 
 
 _DENIALS: Mapping[str, Callable[[Any], tuple[Constraint, ...]]] = {

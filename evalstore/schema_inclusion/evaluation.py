@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.schema_inclusion.constraints import Constraint, list_constraints
 from evalstore.schema_inclusion.normalization import NormalSchema
 from evalstore.schema_inclusion.strings import is_pattern_found
@@ -120,7 +120,7 @@ def _evaluate_dependent_schemas(dependent: Mapping[str, NormalSchema], value: Ma
 
 
 def _has_distinct_items(items: list[Any]) -> bool:
-    return len(set(map(canonical, items))) == len(items)
+    return len(set(map(write_canonical, items))) == len(items)
 
 
 EvaluationTable = Mapping[str, Callable[[Any, Any], Answer]]
@@ -128,7 +128,7 @@ EvaluationTable = Mapping[str, Callable[[Any, Any], Answer]]
 _OF_ANY_VALUE: EvaluationTable = {
     "nothing": lambda _, __: False,
     "type": lambda types, value: find_type(value) in types,
-    "enum": lambda values, value: canonical(value) in values,
+    "enum": lambda values, value: write_canonical(value) in values,
     "anyOf": lambda schemas, value: _disjoin_answers(evaluate_schema(schema, value) for schema in schemas),
     "oneOf": _evaluate_one_of,
     "not": lambda schema, value: _negate_answer(evaluate_schema(schema, value)),

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from evalstore.documents import canonical, convert_fraction
+from evalstore.documents import write_canonical, convert_fraction
 from evalstore.schema_inclusion import arrays, numbers, objects, strings
 from evalstore.schema_inclusion.constraints import NUMBERS, Constraint, ValueSet, list_constraints, make_type_constraint
 from evalstore.schema_inclusion.evaluation import conjoin_answers, evaluate_constraint, evaluate_schema
@@ -45,7 +45,7 @@ def _generate_candidates(prover: Prover, value_set: ValueSet) -> ValueIterator:
         return
     values = prover.list_values(value_set)
     if values is not None:
-        yield from sorted(values, key=lambda value: len(canonical(value)))
+        yield from sorted(values, key=lambda value: len(write_canonical(value)))
         return
     split = next((constraint for constraint in value_set.constraints if constraint.name in _SPLITTERS), None)
     if split:
@@ -134,8 +134,8 @@ def _find_item_constraints(value_set: ValueSet, items: list[Any]) -> tuple[list[
 
 
 def _find_distinct(values: ValueIterator, items: list[Any], value_set: ValueSet) -> list[Any] | None:
-    seen = set(map(canonical, items)) if value_set.get_all("uniqueItems") else set()
-    return next(([value] for value in islice(values, _SIZE_LIMIT) if canonical(value) not in seen), None)
+    seen = set(map(write_canonical, items)) if value_set.get_all("uniqueItems") else set()
+    return next(([value] for value in islice(values, _SIZE_LIMIT) if write_canonical(value) not in seen), None)
 
 
 def _generate_objects(prover: Prover, value_set: ValueSet) -> ValueIterator:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from evalstore.checks.patterns import count_items
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.schemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
 from evalstore.text import make_excerpt
 
@@ -187,7 +187,7 @@ class _Normalizer:
 
     def _sort_distinct(self, values: list[Any]) -> list[Any]:
         self.left -= len(values)
-        return [value for _, value in sorted({canonical(value): value for value in values}.items())]
+        return [value for _, value in sorted({write_canonical(value): value for value in values}.items())]
 
     def _resolve_reference(self, ref: str, references: tuple[str, ...]) -> NormalSchema:
         if ref in references:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalstore.checks import CheckContext, prepare_rubric
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.errors import RefError, RefusedError, SchemaError
 from evalstore.model import (
     MALFORMED_ERRORS,
@@ -29,7 +29,7 @@ from evalstore.store import ArtifactStore, Resolved
 
 
 @dataclass(frozen=True, slots=True)
-class Ruler:
+class PreparedRubric:
     """A rubric, prepared once and ready to grade, and what it is pinned to."""
 
     pinned: UsedArtifact
@@ -37,7 +37,7 @@ class Ruler:
 
 
 @dataclass(slots=True)
-class Used:
+class ArtifactResolver:
     """The artifacts of one run so far, by the reference that asked for them."""
 
     store: ArtifactStore
@@ -45,7 +45,7 @@ class Used:
     model: Mapping[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     _resolved: dict[str, Resolved] = field(default_factory=dict)
-    _rubrics: dict[str, Ruler] = field(default_factory=dict)
+    _rubrics: dict[str, PreparedRubric] = field(default_factory=dict)
 
     def resolve(self, ref: str) -> Resolved:
         """Resolve a reference, now or earlier; one that floats is noted, or refused where the settings say so."""
@@ -60,25 +60,25 @@ class Used:
         """Return the artifact that a check refers to."""
         return self.resolve(ref).artifact
 
-    def ruler(self, ref: str) -> Ruler:
+    def prepare_rubric(self, ref: str) -> PreparedRubric:
         """Return the rubric that a question names, ready to grade."""
         if ref not in self._rubrics:
             self._rubrics[ref] = self._prepare_rubric(ref)
         return self._rubrics[ref]
 
-    def pinned(self, kind: Kind) -> tuple[UsedArtifact, ...]:
+    def list_pins(self, kind: Kind) -> tuple[UsedArtifact, ...]:
         """Return what was used of one kind, sorted by reference."""
-        pins = {pin(resolved) for resolved in self._resolved.values() if resolved.kind is kind}
+        pins = {pin_resolved(resolved) for resolved in self._resolved.values() if resolved.kind is kind}
         return tuple(sorted(pins, key=lambda pinned: pinned.ref))
 
-    def _prepare_rubric(self, ref: str) -> Ruler:
+    def _prepare_rubric(self, ref: str) -> PreparedRubric:
         resolved = self.resolve(ref)
         if resolved.kind is not Kind.RUBRIC:
             raise RefusedError(f"{ref} grades nothing: it is a {resolved.kind}", hint="rubric_ref names a rubric")
         if unmapped := resolved.artifact.value.get("x_unmapped"):
             self.notes.append(f"{exact_ref(resolved)} is partial: checks of its source without a kind: {len(unmapped)}")
         reach = CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
-        return Ruler(pin(resolved), _prepare_resolved(resolved, reach))
+        return PreparedRubric(pin_resolved(resolved), _prepare_resolved(resolved, reach))
 
     def _note_floating(self, ref: str, found: str) -> None:
         policy = self.store.settings.get("unpinned", "warn")
@@ -88,7 +88,7 @@ class Used:
             self.notes.append(f"{ref} floats: today it is {found}")
 
 
-def pin(resolved: Resolved) -> UsedArtifact:
+def pin_resolved(resolved: Resolved) -> UsedArtifact:
     """Return what was resolved as a run records it."""
     in_git = parse_ref(resolved.ref).type is not PinType.WORKTREE
     return UsedArtifact(
@@ -125,7 +125,7 @@ def _prepare_resolved(resolved: Resolved, reach: CheckContext) -> Callable[[Samp
 _NO_RUBRIC = RubricResult(None, Verdict.UNSCORED, reason="the question names no rubric")
 
 
-def grade(output: Output, question: Question, ruler: Ruler | None) -> GradedRow:
+def grade_output(output: Output, question: Question, ruler: PreparedRubric | None) -> GradedRow:
     """Grade one output; without a ruler it is unscored, and a ruler that its schema refuses is a `SchemaError`."""
     result = _NO_RUBRIC if ruler is None else _grade_sample(Sample(output, question), ruler)
     group = question.row.get("group")
@@ -146,7 +146,7 @@ def grade(output: Output, question: Question, ruler: Ruler | None) -> GradedRow:
     )
 
 
-def _grade_sample(sample: Sample, ruler: Ruler) -> RubricResult:
+def _grade_sample(sample: Sample, ruler: PreparedRubric) -> RubricResult:
     try:
         return ruler.grade(sample)
     except SchemaError as error:
@@ -157,4 +157,4 @@ def _list_reference_texts(row: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the expected answers as texts, or the expected facts where no answer is written."""
     wanted = row.get("expected", row.get("expected_facts"))
     several = wanted if isinstance(wanted, list) else [] if wanted is None else [wanted]
-    return tuple(item if isinstance(item, str) else canonical(item) for item in several)
+    return tuple(item if isinstance(item, str) else write_canonical(item) for item in several)

@@ -10,7 +10,7 @@ from datetime import datetime
 from importlib import metadata
 from pathlib import Path
 
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.errors import LoadError, Place, RefError, RefusedError
 from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.model import Kind, Question
@@ -28,10 +28,10 @@ from evalstore.runs import (
     sha256_of,
     write_run,
 )
-from evalstore.scoring.grading import Ruler, Used, grade, pin
-from evalstore.scoring.matching import Pairs
-from evalstore.scoring.question_index import Questions, indexed
-from evalstore.scoring.tally import Tally
+from evalstore.scoring.grading import PreparedRubric, ArtifactResolver, grade_output, pin_resolved
+from evalstore.scoring.matching import OutputMatcher
+from evalstore.scoring.question_index import QuestionIndex, open_question_index
+from evalstore.scoring.tally import RunTally
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.revisions import resolve_head
 from evalstore.text import make_excerpt
@@ -60,7 +60,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     the version of Every Eval Ever that it is written in. Raises `LoadError` for an output that cannot be read, and
     `RefusedError` for one that stands twice or for several series, at their place; then nothing is left in `out`.
     """
-    with begun(
+    with open_job(
         dataset,
         outputs,
         store=store,
@@ -82,8 +82,8 @@ class ScoringJob:
     samples: Path
     choice: SeriesFilter
     rubric: str | None
-    questions: Questions
-    used: Used
+    questions: QuestionIndex
+    used: ArtifactResolver
     panel: JudgeSession
 
     def write(self, out: Path) -> Run:
@@ -91,28 +91,28 @@ class ScoringJob:
         while True:
             with write_run(out, _choose_file_name(self.run)) as draft:
                 run = self.grade(draft.write_row)
-                if not self.panel.waiting:
+                if not self.panel.can_ask:
                     return draft.publish(run)
-            self.panel.gather()
+            self.panel.ask_missing()
 
     def plan(self) -> tuple[CallPlan, tuple[str, ...]]:
         """Return which judge calls it would take, and what is odd already; none is made, and nothing is written."""
         run = self.grade(lambda *_: None)
-        waiting = set(self.panel.notes())
-        return self.panel.plan(), tuple(note for note in run.notes if note not in waiting)
+        waiting = set(self.panel.list_notes())
+        return self.panel.plan_calls(), tuple(note for note in run.notes if note not in waiting)
 
     def grade(self, keep: Callable[[GradedRow, Run], None]) -> Run:
         """Grade every output once, hand each row to `keep`, and return the run with its sums."""
-        pairs, tally = Pairs(str(self.samples), self.questions), Tally()
-        for recorded, question in pairs.of(read_outputs(self.samples, self.choice)):
-            row = grade(recorded.output, question, self._find_rubric(question))
+        pairs, tally = OutputMatcher(str(self.samples), self.questions), RunTally()
+        for recorded, question in pairs.match_outputs(read_outputs(self.samples, self.choice)):
+            row = grade_output(recorded.output, question, self._find_rubric(question))
             tally.add(row)
             keep(row, self.run)
         return self._finish_run(tally, pairs)
 
-    def _find_rubric(self, question: Question) -> Ruler | None:
+    def _find_rubric(self, question: Question) -> PreparedRubric | None:
         if self.rubric is not None:
-            return self.used.ruler(self.rubric)
+            return self.used.prepare_rubric(self.rubric)
         if question.rubric_ref is None:
             return None
         try:
@@ -120,10 +120,10 @@ class ScoringJob:
         except RefError as error:
             message = f"the question {question.id!r} names {make_excerpt(question.rubric_ref)}: {error.message}"
             raise RefError(message, place=error.place, hint=error.hint) from None
-        return self.used.ruler(question.rubric_ref)
+        return self.used.prepare_rubric(question.rubric_ref)
 
-    def _finish_run(self, tally: Tally, pairs: Pairs) -> Run:
-        run, dataset = tally.close(self.run), f"dataset/{self.run.name}"
+    def _finish_run(self, tally: RunTally, pairs: OutputMatcher) -> Run:
+        run, dataset = tally.fill_sums(self.run), f"dataset/{self.run.name}"
         if not run.questions:
             raise RefusedError(
                 f"no output answers a question of {dataset}",
@@ -132,16 +132,16 @@ class ScoringJob:
             )
         return replace(
             run,
-            rubrics=self.used.pinned(Kind.RUBRIC),
-            judges=self.used.pinned(Kind.JUDGE),
-            without_output=pairs.unanswered,
+            rubrics=self.used.list_pins(Kind.RUBRIC),
+            judges=self.used.list_pins(Kind.JUDGE),
+            without_output=pairs.missing_count,
             without_question=pairs.strays,
             notes=(
                 *run.notes,
                 *self.used.notes,
-                *pairs.notes(dataset),
-                *tally.notes(),
-                *self.panel.notes(),
+                *pairs.list_notes(dataset),
+                *tally.list_notes(),
+                *self.panel.list_notes(),
                 *(() if self.panel.missing else _note_unscored(run)),
                 *_note_approximate_engines(run),
             ),
@@ -150,12 +150,12 @@ class ScoringJob:
 
     def _record_judge_model(self) -> dict[str, str]:
         """Return what the run itself said of the judges' model, which no digest holds."""
-        model, asked = self.used.model, self.used.pinned(Kind.JUDGE)
-        return {"judge_model": canonical(dict(model))} if model and asked else {}
+        model, asked = self.used.model, self.used.list_pins(Kind.JUDGE)
+        return {"judge_model": write_canonical(dict(model))} if model and asked else {}
 
 
 @contextmanager
-def begun(  # noqa: PLR0913  # as `score` has them
+def open_job(  # noqa: PLR0913  # as `score` has them
     dataset: str,
     outputs: Path,
     *,
@@ -169,7 +169,7 @@ def begun(  # noqa: PLR0913  # as `score` has them
 ) -> Iterator[ScoringJob]:
     """Open a job: the dataset resolved, its questions indexed, the kept replies at hand."""
     with open_session(judges or Judges(), store.git.find_common_directory) as panel:
-        used = Used(store, panel.ask, panel.judges.model)
+        used = ArtifactResolver(store, panel.ask, panel.judges.model)
         resolved = used.resolve(dataset)
         if resolved.kind is not Kind.DATASET:
             hint = "dataset/<id>@<version> does"
@@ -178,7 +178,7 @@ def begun(  # noqa: PLR0913  # as `score` has them
         stated = _read_model(samples, choice)
         run = _start_run(resolved, samples, store=store, at=at, model=_escape_name(model or stated or samples.stem))
         run = replace(run, eee_version=eee_version, notes=(*doubts_of(outputs), *choice.describe()))
-        with indexed(resolved, store) as questions:
+        with open_question_index(resolved, store) as questions:
             yield ScoringJob(run, samples, choice, rubric, questions, used, panel)
 
 
@@ -205,7 +205,7 @@ def _start_run(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: d
         name=resolved.id,
         at=stamp,
         model=model,
-        dataset=pin(resolved),
+        dataset=pin_resolved(resolved),
         rubrics=(),
         outputs_sha256=sha256_of(samples),
         score=None,

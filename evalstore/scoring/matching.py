@@ -7,23 +7,23 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.errors import Place, RefusedError
 from evalstore.model import Question
 from evalstore.runs import LeftOut, StoredOutput
-from evalstore.scoring.question_index import Questions
+from evalstore.scoring.question_index import QuestionIndex
 from evalstore.text import make_excerpt
 
 
 @dataclass(slots=True)
-class Pairs:
+class OutputMatcher:
     """The pairs so far: each question's line in the outputs (0 for none), and what was odd about the outputs.
 
     A row of Every Eval Ever that gives the same output once more does so for another metric: it is passed over.
     """
 
     file: str
-    questions: Questions
+    questions: QuestionIndex
     strays: int = 0
     first_stray: str = ""
     left_out: int = 0
@@ -38,7 +38,7 @@ class Pairs:
         self._lines = array("Q", bytes(8 * self.questions.count))
         self._output_hashes = array("q", bytes(8 * self.questions.count))
 
-    def of(self, outputs: Iterable[StoredOutput | LeftOut]) -> Iterator[tuple[StoredOutput, Question]]:
+    def match_outputs(self, outputs: Iterable[StoredOutput | LeftOut]) -> Iterator[tuple[StoredOutput, Question]]:
         """Yield each output with its question; an id that stands twice is refused."""
         for recorded in outputs:
             if isinstance(recorded, LeftOut):
@@ -63,14 +63,14 @@ class Pairs:
             yield recorded, question
 
     @property
-    def unanswered(self) -> int:
+    def missing_count(self) -> int:
         """How many questions have no output."""
         return self._lines.count(0)
 
-    def notes(self, dataset: str) -> Iterator[str]:
+    def list_notes(self, dataset: str) -> Iterator[str]:
         """Say what found no partner, and what was odd about the outputs."""
-        if self.unanswered:
-            yield f"questions of {dataset} without an output: {self.unanswered:,} of {self.questions.count:,}"
+        if self.missing_count:
+            yield f"questions of {dataset} without an output: {self.missing_count:,} of {self.questions.count:,}"
         if self.left_out:
             yield f"left out, because there is no output: {self.left_out:,} (the first is {self.first_left_out})"
         if self.strays:
@@ -95,4 +95,4 @@ class Pairs:
 
 def _make_output_key(recorded: StoredOutput) -> tuple[str, str]:
     calls = recorded.output.tool_calls
-    return recorded.output.text, "" if calls is None else canonical([dict(call) for call in calls])
+    return recorded.output.text, "" if calls is None else write_canonical([dict(call) for call in calls])

@@ -17,37 +17,37 @@ Found = tuple[int, Question]
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
+class QuestionIndex:
     """How many questions there are, and how to find one by id, with its number from 0."""
 
     count: int
     find: Callable[[str], Found | None]
 
 
-def indexed(resolved: Resolved, store: ArtifactStore) -> AbstractContextManager[Questions]:
+def open_question_index(resolved: Resolved, store: ArtifactStore) -> AbstractContextManager[QuestionIndex]:
     """Index the questions of a dataset where they fit best."""
     questions = _check_questions(store.read_questions(resolved), str(resolved.ref))
     return on_disk(questions) if "rows" in resolved.artifact.value else nullcontext(in_memory(questions))
 
 
-def in_memory(questions: Iterable[Question]) -> Questions:
+def in_memory(questions: Iterable[Question]) -> QuestionIndex:
     """Index questions that are in memory anyway."""
     found: dict[str, Found] = {}
     for number, question in enumerate(questions):
         if question.id in found:
             raise _make_duplicate_error(question)
         found[question.id] = number, question
-    return Questions(len(found), found.get)
+    return QuestionIndex(len(found), found.get)
 
 
 @contextmanager
-def on_disk(questions: Iterable[Question]) -> Iterator[Questions]:
+def on_disk(questions: Iterable[Question]) -> Iterator[QuestionIndex]:
     """Index questions in a database that SQLite keeps in a nameless temporary file, so that memory does not grow."""
     with closing(sqlite3.connect("", isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("CREATE TABLE question (id TEXT PRIMARY KEY, number INTEGER, pickled BLOB)")
         cursor = database.cursor()
-        yield Questions(_fill_table(cursor, questions), lambda id_: _find_question(cursor, id_))
+        yield QuestionIndex(_fill_table(cursor, questions), lambda id_: _find_question(cursor, id_))
 
 
 def _fill_table(cursor: sqlite3.Cursor, questions: Iterable[Question]) -> int:

@@ -83,7 +83,7 @@ def read_accepted_file(store: ArtifactStore) -> Document | None:
         return None
     document = read_yaml(data, ACCEPTED)
     for note in form_notes(document.value):
-        place = document.place(note.pointer, of_key=note.of_key)
+        place = document.locate(note.pointer, of_key=note.of_key)
         rule = RULES[note.rule]
         raise LoadError(rule.message.format(**note.facts), place=place, hint=rule.hint.format(**note.facts) or None)
     return document

@@ -13,7 +13,8 @@ from evalstore.references.reading import _ROWS, find_working_rows
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.object_reader import find_committed_blobs
-from evalstore.store.releases import find_head, find_last_release, is_ancestor
+from evalstore.store.revisions import find_head, is_ancestor
+from evalstore.store.tags import find_last_release
 from evalstore.store.working_files import is_blob
 from evalstore.versions import Bump, Version, find_version
 
@@ -35,7 +36,7 @@ def find_base_release(store: ArtifactStore, releases: Sequence[Release], working
     if tip is None:
         return last
     finals = (release for release in reversed(releases) if not release.version.prerelease)
-    return next((release for release in finals if is_ancestor(store, release.commit, tip)), last)
+    return next((release for release in finals if is_ancestor(store.git, release.commit, tip)), last)
 
 
 def find_changed_files(store: ArtifactStore, refs: Sequence[Ref], last: Mapping[str, Release]) -> list[Ref]:
@@ -83,7 +84,7 @@ def compare_with_release(  # noqa: PLR0913  # as above
 
     both = (store.read_rows(old), store.read_rows(new) if rows is None else rows) if beside else None
     terms = store_terms.for_change(new.name, release.version) if store_terms else None
-    return compare(old.artifact, new.artifact, load=load, rows=both, terms=terms)
+    return compare(old.artifact, new.artifact, load=load, rows=both, settings=terms)
 
 
 def _find_unchanged(store: ArtifactStore, last: Mapping[str, Release], paths: Mapping[str, str]) -> set[str]:

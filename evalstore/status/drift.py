@@ -13,9 +13,10 @@ from evalstore.references.graph import ReferenceGraph
 from evalstore.references.reading import ArtifactReference, read_references
 from evalstore.status.values import ArtifactState, ArtifactStatus, MovedReference
 from evalstore.store import ArtifactStore, Release
+from evalstore.store.listing import group_releases
 from evalstore.store.objects import find_file
-from evalstore.store.releases import group_releases, is_ancestor
 from evalstore.store.resolve import can_mean, find_locked_version
+from evalstore.store.revisions import is_ancestor
 from evalstore.versions import Bump, Version
 
 _UNKNOWN = "what its references meant when it was released cannot be told"
@@ -31,17 +32,19 @@ class MovedReferenceFinder:
     _levels: dict[tuple[str, Version, Version], Bump] = field(default_factory=dict)
     _locks: dict[str, Lock] = field(default_factory=dict)
 
-    def find_moved(self, base: Release, uses: Sequence[ArtifactReference]) -> Iterator[MovedReference]:
+    def find_moved(self, base: Release, references: Sequence[ArtifactReference]) -> Iterator[MovedReference]:
         """Yield each reference that a release or a lock after `base`, its holder's own, made mean another version."""
-        for use in uses:
-            if not use.ref.is_floating or not use.scores:
+        for reference in references:
+            if not reference.ref.is_floating or not reference.scores:
                 continue
-            meant = [one for one in self.releases.get(use.ref.name, ()) if can_mean(use.ref, one.version)]
+            meant = [one for one in self.releases.get(reference.ref.name, ()) if can_mean(reference.ref, one.version)]
             before = (one for one in reversed(meant) if self._was_released(one, base))
-            was = self._resolve_in_lock(use.ref, self._read_lock_at(base.commit), before)
-            now = self._resolve_in_lock(use.ref, self.store.lock, reversed(meant))
+            was = self._resolve_in_lock(reference.ref, self._read_lock_at(base.commit), before)
+            now = self._resolve_in_lock(reference.ref, self.store.lock, reversed(meant))
             if was and now and was != now:
-                yield MovedReference(str(use.ref), was, now, self._measure_step(use.ref, was, now), use.place)
+                yield MovedReference(
+                    str(reference.ref), was, now, self._measure_step(reference.ref, was, now), reference.place
+                )
 
     @staticmethod
     def _resolve_in_lock(ref: Ref, lock: Lock, newest: Iterator[Release]) -> Version | None:
@@ -63,7 +66,7 @@ class MovedReferenceFinder:
             return str(release.version) in known
         if self.store.repository.shallow:
             raise RefusedError("a shallow clone does not have that history")
-        return is_ancestor(self.store, release.commit, base.commit)
+        return is_ancestor(self.store.git, release.commit, base.commit)
 
     def _measure_step(self, ref: Ref, was: Version, now: Version) -> Bump:
         key = (ref.name, was, now)
@@ -74,7 +77,7 @@ class MovedReferenceFinder:
     def _compare_versions(self, was: str, now: str) -> Bump:
         load = self.store.load
         try:
-            return compare(load(was), load(now), load=load, terms=self.terms).required_bump
+            return compare(load(was), load(now), load=load, settings=self.terms).required_bump
         except EvalstoreError:
             return Bump.MAJOR  # fail closed
 
@@ -100,10 +103,12 @@ def describe_moved_references(
     releases = group_releases(store)
     base = next(release for release in releases[name] if release.version == version)
     try:
-        then, now = (read_references(store, store.resolve(f"{name}@{pin}"), name).uses for pin in (version, "worktree"))
-        kept = {str(use.ref) for use in then}
+        then, now = (
+            read_references(store, store.resolve(f"{name}@{pin}"), name).references for pin in (version, "worktree")
+        )
+        kept = {str(reference.ref) for reference in then}
         moved = MovedReferenceFinder(store, releases, terms).find_moved(
-            base, [use for use in now if str(use.ref) in kept]
+            base, [reference for reference in now if str(reference.ref) in kept]
         )
         return tuple(one.sentence for one in moved)
     except EvalstoreError as error:  # a shallow clone, a lock of then that cannot be read: the two sides are compared
@@ -114,7 +119,7 @@ def _describe_moves(
     drifts: MovedReferenceFinder, graph: ReferenceGraph, base: Release
 ) -> tuple[str, tuple[MovedReference, ...]] | None:
     try:
-        moved = tuple(drifts.find_moved(base, graph.read_references(f"{base.name}@worktree").uses))
+        moved = tuple(drifts.find_moved(base, graph.read_references(f"{base.name}@worktree").references))
     except EvalstoreError as error:
         return f"{_UNKNOWN}: {error}", ()
     if not moved:

@@ -119,8 +119,8 @@ class _ReleaseLine:
     def list_floating(self, place: int) -> Iterator[str]:
         """Yield what a release refers to without an exact version."""
         if found := self._read.get(place):
-            uses = read_references(self.store, found, found.ref).uses
-            yield from (str(use.ref) for use in uses if use.ref.is_floating and use.scores)
+            references = read_references(self.store, found, found.ref).references
+            yield from (str(reference.ref) for reference in references if reference.ref.is_floating and reference.scores)
 
     def _find_comparable(self, place: int) -> int:
         """Return the place of the earliest release since which no score could move; unknown steps end the search."""
@@ -160,7 +160,7 @@ class _ReleaseLine:
         if old.digest == new.digest and not beside:
             return None
         rows = (self.store.read_rows(old), self.store.read_rows(new)) if beside else None
-        return compare(old.artifact, new.artifact, load=self.store.load, rows=rows, terms=self.terms)
+        return compare(old.artifact, new.artifact, load=self.store.load, rows=rows, settings=self.terms)
 
 
 def _summarize_step(step: _LogStep) -> dict[str, Any]:

@@ -28,9 +28,11 @@ from evalstore.status.values import ArtifactState, ArtifactStatus, ReachCounts, 
 from evalstore.status.version_rules import judge_version
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.ledger import locate_ledger
+from evalstore.store.listing import group_releases
 from evalstore.store.object_reader import find_committed_blobs
-from evalstore.store.releases import find_head, find_last_release, group_releases
 from evalstore.store.resolve import can_mean
+from evalstore.store.revisions import find_head
+from evalstore.store.tags import find_last_release
 from evalstore.transactions.journal import find_interrupted_bump
 from evalstore.validation import ACCEPTED, Known, Pending, file_source, validate
 from evalstore.versions import Bump, Version, bump_version, find_version, parse_version
@@ -148,7 +150,7 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
         next_version=str(bump_version(last.version, required)) if required else None,
         rule=judgement.rule,
         findings=diff.findings if diff else (),
-        place=new.artifact.document.place(("version",)),
+        place=new.artifact.document.locate(("version",)),
     )
 
 
@@ -192,7 +194,7 @@ def add_dependents(standing: ArtifactStatus, graph: ReferenceGraph) -> ArtifactS
     users, reach = graph.find_references_to(standing.ref), graph.find_reached(standing.ref)
     return replace(
         standing,
-        dependents=tuple(sorted({use.name for use in users})),
+        dependents=tuple(sorted({reference.name for reference in users})),
         reached=ReachCounts(len(reach.rubrics), len(reach.questions), sum(reach.questions.values())),
         pins=tuple(_find_stale_pins(standing, users)),
     )
@@ -203,10 +205,10 @@ def _find_stale_pins(standing: ArtifactStatus, users: Iterable[ArtifactReference
     if standing.released is None or standing.state is not ArtifactState.CHANGED or not standing.required_bump:
         return
     new = max(version for version in versions if version)
-    for use in users:
+    for reference in users:
         # What a judge was measured on is a record of the past.
-        if use.scores and use.ref.type in _PINNED and not _will_match(use.ref, new):
-            yield StalePin(use.name, str(use.ref), use.place)
+        if reference.scores and reference.ref.type in _PINNED and not _will_match(reference.ref, new):
+            yield StalePin(reference.name, str(reference.ref), reference.place)
 
 
 def _will_match(ref: Ref, version: Version) -> bool:

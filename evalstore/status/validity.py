@@ -22,7 +22,7 @@ def check_shape(resolved: Resolved) -> None:
     if note is not None:
         raise RefusedError(
             RULES[note.rule].message.format(**note.facts),
-            place=note.place or resolved.artifact.document.place(note.pointer, of_key=note.of_key),
+            place=note.place or resolved.artifact.document.locate(note.pointer, of_key=note.of_key),
             hint="evalstore validate lists everything that its schema asks for",
         )
 
@@ -31,13 +31,13 @@ def require_version(resolved: Resolved) -> Version:
     """Return the version of a working file, or refuse one that has none."""
     version = find_version(resolved.version)
     if version is None:
-        place = resolved.artifact.document.place()
+        place = resolved.artifact.document.locate()
         raise RefusedError("has no version, so it cannot be released", place=place, hint='add version: "1.0.0"')
     if version.build:
         # SemVer sorts 1.0.0+a and 1.0.0+b as one, so that no range and no pin could tell them apart.
         raise RefusedError(
             f"the version {version} has build metadata, which no release carries",
-            place=resolved.artifact.document.place(("version",)),
+            place=resolved.artifact.document.locate(("version",)),
             hint=f"write {replace(version, build='')} there",
         )
     return version

@@ -24,11 +24,11 @@ def read_artifact(ref: Ref, data: bytes, file: str) -> Artifact:
     """Parse the file of `ref`; `LoadError` at its place for a file with another id, or without a version."""
     document = read_yaml(data, file)
     if not isinstance(document.value, dict):
-        raise LoadError(f"holds no {ref.kind}: its root is no mapping", place=document.place())
+        raise LoadError(f"holds no {ref.kind}: its root is no mapping", place=document.locate())
     if (id_ := _find_id(document, ref)) != ref.id:
         raise LoadError(
             f"the id is '{make_excerpt(str(id_))}', but the file is that of {ref.name}",
-            place=document.place(("id",)),
+            place=document.locate(("id",)),
             hint=f"write id: {ref.id}, or rename the file",
         )
     return Artifact(ref.kind, ref.id, _require_version(document, ref.kind), document)
@@ -66,7 +66,7 @@ def _require_version(document: Document, kind: Kind) -> str:
         hint = "quote it" if isinstance(text, int | float) or hasattr(text, "as_tuple") else "write MAJOR.MINOR.PATCH"
         raise LoadError(
             "there is no version" if text is None else f"the version {make_excerpt(str(text))} is not a version",
-            place=document.place(("version",)),
+            place=document.locate(("version",)),
             hint=f'{hint}, as in version: "1.2.0"',
         )
     return str(version)
@@ -77,7 +77,7 @@ def _find_rows_path(dataset: Artifact) -> str | None:
     if dataset.kind is not Kind.DATASET or name is None:
         return None
     if not isinstance(name, str) or not _ROWS_NAME.fullmatch(name):
-        place = dataset.document.place(("rows",))
+        place = dataset.document.locate(("rows",))
         raise LoadError("rows names no file beside the dataset", place=place, hint=f"rows: {dataset.id}.jsonl")
     return f"{dataset.kind.folder}/{name}"
 

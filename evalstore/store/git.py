@@ -1,4 +1,4 @@
-"""The one environment to git: GitPython's `execute` with argument lists of ours, a scrubbed environment and a time limit."""
+"""Runs git through GitPython's `execute`: argument lists of ours, an environment of ours, and a time limit."""
 
 from __future__ import annotations
 
@@ -17,13 +17,17 @@ from evalstore.errors import GitError
 from evalstore.store.environment import SEALED, GitEnvironment
 from evalstore.text import make_excerpt
 
+NAME_ENCODING = ("utf-8", "surrogateescape")  # of paths and refs, which are bytes to git
 TIMEOUT = 30.0  # seconds; a FIFO in place of a ref would hang git for ever
 
-USER_CONFIG = {"GIT_CONFIG_GLOBAL": None, "GIT_CONFIG_NOSYSTEM": None}  # lets the user's own settings be read
+USER_CONFIG = {
+    "GIT_CONFIG_GLOBAL": None,
+    "GIT_CONFIG_NOSYSTEM": None,
+}  # for `env`: lets the user's own settings be read
 
 MISSING_HINT = "a shallow or partial clone lacks history: git fetch --unshallow --tags, or clone again in full"
 
-# What git says on stderr -> what happened, and what to do next.
+# A text in git's stderr -> what happened, and what to do next.
 _EXPLANATIONS = (
     (
         "dubious ownership",
@@ -32,8 +36,8 @@ _EXPLANATIONS = (
     ),
     ("not a git repository", "not a git repository", "evalstore init makes one"),
     *(
-        (said, "the repository has dangerous ref names", "look at packed-refs; no tag is read until it is clean")
-        for said in ("bad ref name", "refname is dangerous")
+        (text, "the repository has dangerous ref names", "look at packed-refs; no tag is read until it is clean")
+        for text in ("bad ref name", "refname is dangerous")
     ),
     ("from promisor remote", "an object is missing from this clone", MISSING_HINT),
     ("shallow file has changed", "the repository changed while it was read", "run the command again"),
@@ -58,9 +62,9 @@ class CommandError(GitError):
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Git for one repository, named by its git directory and never searched for.
+    """Git for one repository, named by its git directory: git never searches for one.
 
-    `inherited_fds` are descriptors that git inherits: a lock on one of them lasts as long as the last command of a killed bump.
+    A lock on one of `inherited_fds` lasts as long as the last command that a killed process had started.
     """
 
     directory: Path
@@ -70,9 +74,8 @@ class Git:
 
     def run(self, *argv: str, stdin: bytes = b"", env: Mapping[str, str | None] | None = None) -> bytes:
         """Run one git subcommand and return its stdout; raises `CommandError`, or `GitError` when git is missing."""
-        words = (f"--git-dir={self.directory}", *argv)
         return run_git(
-            words,
+            (f"--git-dir={self.directory}", *argv),
             stdin=stdin,
             env=env,
             inherited_fds=self.inherited_fds,
@@ -81,7 +84,7 @@ class Git:
         )
 
     def run_or_none(self, *argv: str) -> bytes | None:
-        """Run a subcommand that answers "no" with exit code 1; None is that answer."""
+        """Run a subcommand whose exit code 1 means "no", and return None for that."""
         try:
             return self.run(*argv)
         except CommandError as failure:
@@ -95,8 +98,8 @@ class Git:
         return Path(os.fsdecode(answer.removesuffix(b"\n")))
 
     def start(self, *argv: str, stdin: IO[bytes] | int) -> Any:
-        """Start a subcommand that stays; GitPython's wrapper ends the process when it is dropped."""
-        command = self.environment.command(find_executable(), (f"--git-dir={self.directory}", *argv), {})
+        """Start a subcommand that keeps running; GitPython's wrapper ends it when the wrapper is collected."""
+        command = self.environment.build_command(find_executable(), (f"--git-dir={self.directory}", *argv), {})
         return _load_gitpython().execute(command, istream=stdin, as_process=True, shell=False)
 
 
@@ -109,12 +112,12 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
     timeout: float | None = None,
     environment: GitEnvironment = SEALED,
 ) -> bytes:
-    """Run git outside any named repository; `env` adds to the sealed environment, None takes a name out of it."""
+    """Run git without a named repository and return its stdout; `env` adds variables, and None removes one."""
     with tempfile.TemporaryFile() as file, _cancelling_watchdogs():
         file.write(stdin)
         file.seek(0)
         status, stdout, stderr = _load_gitpython().execute(
-            environment.command(find_executable(), argv, env or {}),
+            environment.build_command(find_executable(), argv, env or {}),
             istream=file,
             with_extended_output=True,
             with_exceptions=False,
@@ -162,10 +165,10 @@ def _load_gitpython() -> Any:
 
 @cache
 def find_executable() -> str:
-    """Return git's absolute path; relative entries of PATH are not searched."""
+    """Return the absolute path of git; relative entries of PATH are not searched."""
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = Path(folder, "git")
-        if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():  # asked first, access never raises
+        if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():  # unlike is_file, access never raises
             return str(path)
     raise GitError("git is not installed", hint="install git 2.31 or newer, and see that it is on PATH")
 
@@ -177,9 +180,9 @@ def _explain_failure(command: str, status: int, stderr: str) -> tuple[str, str |
             f"git {command} did not answer within {seconds} seconds",
             "look for a FIFO or a huge file in .git, or as .gitattributes",
         )
-    for said, message, hint in _EXPLANATIONS:
-        if said in stderr:
+    for text, message, hint in _EXPLANATIONS:
+        if text in stderr:
             return message, hint
     lines = [line for line in stderr.splitlines() if line.strip()]
-    said = make_excerpt(lines[-1].removeprefix("fatal: ").removeprefix("error: ")) if lines else f"exit code {status}"
-    return f"git {command} failed: {said}", None
+    reason = make_excerpt(lines[-1].removeprefix("fatal: ").removeprefix("error: ")) if lines else f"exit code {status}"
+    return f"git {command} failed: {reason}", None

@@ -68,6 +68,6 @@ def _read_config(git: Git, *options: str) -> bytes:
     try:
         return git.run("config", "--includes", "--null", *options, env=USER_CONFIG)
     except CommandError as failure:
-        if failure.status == 1:  # nothing matches
+        if failure.status == 1:  # no setting matches
             return b""
         raise

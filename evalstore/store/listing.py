@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
-from evalstore.documents import encode
+from evalstore.documents import encode_document
 from evalstore.errors import EvalstoreError, GitError, RefError
 from evalstore.files import read_below
 from evalstore.model import Kind, Ref
@@ -99,7 +100,7 @@ class ArtifactFile:
 def read_artifact_file(store: ArtifactStore, ref: str) -> ArtifactFile:
     """Return the file that a reference means."""
     resolved = store.resolve(ref)
-    return ArtifactFile(resolved, store.prefix + resolved.path, encode(resolved.artifact.document))
+    return ArtifactFile(resolved, store.prefix + resolved.path, encode_document(resolved.artifact.document))
 
 
 _LOG_FIELDS = (
@@ -182,3 +183,9 @@ def _parse_record(store: ArtifactStore, record: list[str]) -> ReleaseRecord | No
         previous=None if trailers.get("Previous") == "none" else trailers.get("Previous"),
         summary=subject,
     )
+
+
+def group_releases(store: ArtifactStore) -> dict[str, tuple[Release, ...]]:
+    """Return all releases by `<kind>/<id>`, each ascending, from one listing."""
+    grouped = groupby(store.list_releases(), key=attrgetter("name"))
+    return {name: tuple(group) for name, group in grouped}

@@ -112,7 +112,7 @@ def resolve_release(store: StoreContents, ref: Ref, version: Version) -> Resolve
     if file.artifact.version != str(version):
         raise RefusedError(
             f"the tag {name} is not valid: the file at its commit has version {file.artifact.version or '(none)'}",
-            place=file.artifact.document.place(("version",)),
+            place=file.artifact.document.locate(("version",)),
             hint=_MOVED_HINT,
         )
     _check_ledger(store, ref, name, file)

@@ -1,4 +1,4 @@
-"""`git:<rev>` to a commit: exact ref names and object ids only, never git's own guessing."""
+"""Finds commits: HEAD, branches, and `git:<rev>` by exact ref name or object id, never by git's own guessing."""
 
 from __future__ import annotations
 
@@ -6,41 +6,28 @@ import re
 from collections.abc import Iterable
 
 from evalstore.errors import GitError, RefError
-from evalstore.store.git import CommandError, Git
+from evalstore.store.git import NAME_ENCODING, CommandError, Git
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import read_tag
 from evalstore.store.tags import TAG_REFS
-from evalstore.store.writing import NAME_ENCODING
 
+BRANCH_REFS = "refs/heads/"
+REMOTE_REFS = "refs/remotes/"
+_NAMESPACES = (BRANCH_REFS, TAG_REFS, REMOTE_REFS)
 # A name, then steps to ancestors; `@{…}`, `^{/text}` and the like ask git to search, and are not read.
 _REVISION = re.compile(r"([0-9A-Za-z][0-9A-Za-z._/@+-]*?)((?:[~^][0-9]{0,6}|\^\{commit\})*)")
 _ABBREVIATED = re.compile(r"[0-9a-f]{4,64}")
-BRANCH_REFS = "refs/heads/"
-_NAMESPACES = (BRANCH_REFS, TAG_REFS, "refs/remotes/")
-_NESTED_LIMIT = 5
+_NESTED_LIMIT = 5  # tags of tags
+_HINT = "name a branch, a tag, a commit or HEAD; ~2 and ^ may follow"
 
 
-def resolve_revision(git: Git, batch: ObjectReader, revision: str) -> str:
+def resolve_revision(git: Git, objects: ObjectReader, revision: str) -> str:
     """Return the commit that a revision names; `RefError` when it names none, or more than one."""
     match = _REVISION.fullmatch(revision)
     if match is None:
         raise RefError(f"{revision!r} is not a revision that evalstore reads", hint=_HINT)
-    commit = _resolve_name(git, batch, match[1])
+    commit = _resolve_name(git, objects, match[1])
     return _walk_ancestors(git, commit, match[2], revision) if match[2] else commit
-
-
-_HINT = "name a branch, a tag, a commit or HEAD; ~2 and ^ may follow"
-
-
-def _resolve_name(git: Git, batch: ObjectReader, name: str) -> str:
-    if name == "HEAD":
-        return resolve_head(git)
-    commits = _peel_to_commits(git, batch, [*_find_exact_refs(git, name), *_find_abbreviated(git, name)])
-    if not commits:
-        raise RefError(f"no branch, tag or commit is named {name!r}", hint=_HINT)
-    if len(commits) > 1:
-        raise RefError(f"{name!r} names {len(commits)} commits", hint="write the full name, as in refs/heads/main")
-    return commits.pop()
 
 
 def resolve_head(git: Git) -> str:
@@ -51,8 +38,59 @@ def resolve_head(git: Git) -> str:
         raise RefError("HEAD names no commit yet", hint="commit something first") from None
 
 
+def find_head(git: Git) -> str | None:
+    """Return the commit that is checked out; None before the first one."""
+    try:
+        return resolve_head(git)
+    except RefError:
+        return None
+
+
+def find_head_ref(git: Git) -> str | None:
+    """Return the full name of the ref that HEAD stands for; None when it is detached."""
+    out = git.run_or_none("symbolic-ref", "--quiet", "HEAD")
+    return None if out is None else out.decode(*NAME_ENCODING).removesuffix("\n")
+
+
+def list_branch_tips(git: Git) -> list[str]:
+    """Return the commits of all branches, those of remotes too, sorted and each once."""
+    out = git.run("for-each-ref", "--format=%(objectname)", "--", BRANCH_REFS, REMOTE_REFS)
+    return sorted(set(out.decode("ascii").split()))
+
+
+def is_ancestor(git: Git, commit: str, tip: str) -> bool:
+    """Whether a commit is in the history of another, or is that one itself."""
+    return git.run_or_none("merge-base", "--is-ancestor", commit, tip) is not None
+
+
+def find_new_commits(git: Git, tip: str, known: str | None) -> set[str]:
+    """Return the commits in the history of `tip` that are not in that of `known` (None: all of them)."""
+    return set(git.run("rev-list", tip, *(["--not", known] if known else [])).decode().split())
+
+
+def find_refs(git: Git, names: Iterable[str]) -> dict[str, str]:
+    """Return the objects of those refs that exist, by exact full name."""
+    wanted = set(names)
+    # Thousands of tags would not fit on a command line: they are listed and picked.
+    patterns = {TAG_REFS if name.startswith(TAG_REFS) else name for name in wanted}
+    out = git.run("for-each-ref", "--format=%(refname) %(objectname)", "--", *sorted(patterns)).decode(*NAME_ENCODING)
+    pairs = (line.rpartition(" ")[::2] for line in out.split("\n") if line)
+    return {name: oid for name, oid in pairs if name in wanted}
+
+
+def _resolve_name(git: Git, objects: ObjectReader, name: str) -> str:
+    if name == "HEAD":
+        return resolve_head(git)
+    commits = _peel_to_commits(git, objects, [*_find_exact_refs(git, name), *_find_abbreviated(git, name)])
+    if not commits:
+        raise RefError(f"no branch, tag or commit is named {name!r}", hint=_HINT)
+    if len(commits) > 1:
+        raise RefError(f"{name!r} names {len(commits)} commits", hint="write the full name, as in refs/heads/main")
+    return commits.pop()
+
+
 def _find_exact_refs(git: Git, name: str) -> list[str]:
-    full = [name] if name.startswith("refs/") else [space + name for space in _NAMESPACES]
+    full = [name] if name.startswith("refs/") else [namespace + name for namespace in _NAMESPACES]
     lines = git.run("for-each-ref", "--format=%(refname)%00%(objectname)", "--", *full).split(b"\n")[:-1]
     pairs = (line.decode("utf-8", "surrogateescape").split("\0") for line in lines)
     return [oid for ref, oid in pairs if ref in full]
@@ -64,14 +102,14 @@ def _find_abbreviated(git: Git, name: str) -> list[str]:
     return git.run("rev-parse", f"--disambiguate={name}").decode("ascii").split()
 
 
-def _peel_to_commits(git: Git, batch: ObjectReader, oids: list[str]) -> set[str]:
+def _peel_to_commits(git: Git, objects: ObjectReader, oids: list[str]) -> set[str]:
     """Return the commits among objects and behind tag objects."""
     commits: set[str] = set()
     for _ in range(_NESTED_LIMIT):
-        asked = "\n".join(oids).encode("ascii")
-        types = git.run("cat-file", "--batch-check=%(objecttype)", stdin=asked).decode("ascii").split("\n")
+        stdin = "\n".join(oids).encode("ascii")
+        types = git.run("cat-file", "--batch-check=%(objecttype)", stdin=stdin).decode("ascii").split("\n")
         commits.update(oid for oid, type_ in zip(oids, types, strict=False) if type_ == "commit")
-        oids = [read_tag(batch, oid).target for oid, type_ in zip(oids, types, strict=False) if type_ == "tag"]
+        oids = [read_tag(objects, oid).target for oid, type_ in zip(oids, types, strict=False) if type_ == "tag"]
         if not oids:
             break
     return commits
@@ -82,13 +120,3 @@ def _walk_ancestors(git: Git, commit: str, steps: str, revision: str) -> str:
         return git.run("rev-parse", "--verify", "--end-of-options", f"{commit}{steps}").decode("ascii").strip()
     except GitError:
         raise RefError(f"{revision!r} goes back further than the history that is here") from None
-
-
-def find_refs(git: Git, names: Iterable[str]) -> dict[str, str]:
-    """Return the objects of those refs that exist, by exact full name."""
-    wanted = set(names)
-    # Thousands of tags would not fit on a command line: they are listed and picked.
-    patterns = {TAG_REFS if name.startswith(TAG_REFS) else name for name in wanted}
-    out = git.run("for-each-ref", "--format=%(refname) %(objectname)", "--", *sorted(patterns)).decode(*NAME_ENCODING)
-    pairs = (line.rpartition(" ")[::2] for line in out.split("\n") if line)
-    return {name: oid for name, oid in pairs if name in wanted}

@@ -45,7 +45,7 @@ def read_settings(repository: Repository, batch: ObjectReader, *, root: Path | N
     data = read_root_file(repository, batch, root=root, prefix=prefix, name=SETTINGS_FILE)
     document = read_yaml(data or b"", SETTINGS_FILE)
     if document.value is not None and not isinstance(document.value, dict):
-        raise LoadError("settings are a mapping", place=document.place(), hint="see .evalstore/schema")
+        raise LoadError("settings are a mapping", place=document.locate(), hint="see .evalstore/schema")
     return document
 
 
@@ -55,7 +55,7 @@ def read_tag_prefix(settings: Document) -> str:
     if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix) or _NOT_IN_REFS.search(prefix):
         raise LoadError(
             "tag_prefix cannot stand in the name of a tag",
-            place=settings.place(("tag_prefix",)),
+            place=settings.locate(("tag_prefix",)),
             hint='use letters, digits, . _ - and /, as in tag_prefix: "evals/"',
         )
     return prefix

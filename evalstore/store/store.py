@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.model import Artifact, Question, Ref, parse_ref, iterate_questions
+from evalstore.model import Artifact, Question, Ref, iterate_questions, parse_ref
 from evalstore.store.artifacts import read_rows
 from evalstore.store.contents import StoreContents
 from evalstore.store.resolve import Resolved, resolve_ref

@@ -18,6 +18,7 @@ _SINGLE_LOOKUPS = 8  # questions of 2 ms each, before one listing of everything 
 _KINDS = {str(kind): kind for kind in Kind}
 # Of a tag object: what it names, of which type, and the name that it was made under. git reads no commit for these.
 TAG_FIELDS = ("refname", "objecttype", "objectname", "symref", "object", "type", "tag")
+_UNREAD_FORMAT = "--format=%(refname)%00%(objectname)%00%(symref)"
 _FORMAT = "--format=" + "%00".join(f"%({field})" for field in TAG_FIELDS)
 
 
@@ -136,6 +137,14 @@ class Tags:
         """Return (name, why) of every tag that stands among the releases and is none."""
         return self._list_matching(*list_patterns(self.grammar)).ignored
 
+    def list_unread(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the name, object and symbolic ref ("" without one) of each tag among the releases; reads no object."""
+        # A field that makes git read an object would let one damaged tag end the listing of all.
+        out = self.git.run("for-each-ref", _UNREAD_FORMAT, "--", *list_patterns(self.grammar))
+        for line in out.split(b"\n")[:-1]:
+            ref, oid, symref = line.decode("utf-8", "surrogateescape").split("\0")
+            yield ref.removeprefix(TAG_REFS), oid, symref
+
     def forget(self) -> None:
         """Look again at the next question: somebody made or moved a tag."""
         self._all, self._question_count = None, 0
@@ -185,3 +194,8 @@ def _read_version(match: re.Match[str]) -> Version:
 
 def _find_sort_key(release: Release) -> tuple[object, ...]:
     return release.version.key
+
+
+def find_last_release(releases: Sequence[Release]) -> Release | None:
+    """Return the highest release that is no pre-release."""
+    return next((release for release in reversed(releases) if not release.version.prerelease), None)

@@ -1,4 +1,4 @@
-"""Blob ids of many files: at commits by one git process, and on disk without git; nothing is parsed."""
+"""Compares files on disk with git's blobs, by id and without parsing, and finds those whose line ends git converts."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from evalstore.files import iterate_pieces, open_below
+from evalstore.store.git import NAME_ENCODING
 from evalstore.store.git_config import is_autocrlf_on
 from evalstore.store.index import find_staged_blobs
 from evalstore.store.object_reader import start_object_hash
 from evalstore.store.store import ArtifactStore
-from evalstore.store.writing import NAME_ENCODING
+
+_AUTO = "auto"
+# The values of the attribute `text` (or `crlf`, its old name); without one `eol` decides (gitattributes(5)).
+_CONVERSIONS = {"set": "always", "input": "always", "unset": "never", _AUTO: _AUTO}
+_ATTRIBUTES = ("text", "crlf", "eol")
 
 
 def is_blob(root: Path, path: str, blob: str, *, limit: int | None = None) -> bool:
-    """Whether a file on disk is a blob: byte for byte, or with CRLF where git has LF; `LoadError` as below.
+    """Whether a file on disk has the content of a blob, byte for byte or with CRLF where git has LF.
 
-    One that is longer than `limit` is none, and is not read.
+    A file longer than `limit` has not, and is not read; `LoadError` when it cannot be opened.
     """
     with open_below(root, path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -26,13 +31,15 @@ def is_blob(root: Path, path: str, blob: str, *, limit: int | None = None) -> bo
         if _hash_pieces(iterate_pieces(file), size, len(blob)) == blob:
             return True
         file.seek(0)
-        cleaned = sum(map(len, normalize_pieces(iterate_pieces(file))))
+        # git hashes the length first: the size with LF has to be known before the content is hashed again.
+        normal_size = sum(map(len, normalize_pieces(iterate_pieces(file))))
         file.seek(0)
-        return cleaned != size and _hash_pieces(normalize_pieces(iterate_pieces(file)), cleaned, len(blob)) == blob
+        pieces = normalize_pieces(iterate_pieces(file))
+        return normal_size != size and _hash_pieces(pieces, normal_size, len(blob)) == blob
 
 
 def hash_working_file(root: Path, path: str, hex_digits: int) -> str:
-    """Return the blob id that a file on disk would have, streamed; `LoadError` when it cannot be read."""
+    """Return the blob id of a file on disk, streamed; `LoadError` when it cannot be read."""
     with open_below(root, path) as file:
         return _hash_pieces(iterate_pieces(file), os.fstat(file.fileno()).st_size, hex_digits)
 
@@ -45,33 +52,27 @@ def _hash_pieces(data: Iterable[bytes], size: int, hex_digits: int) -> str:
     return digest
 
 
-_AUTO = "auto"
-# What `text` says, or `crlf`, its name of old; else `eol` does.
-_CONVERSIONS = {"set": "always", "input": "always", "unset": "never", _AUTO: _AUTO}
-_ATTRIBUTES = ("text", "crlf", "eol")
-
-
 def find_normalized(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str]:
     """Return those of `paths` (from the repository's root) that git would commit with LF for CRLF."""
     top = store.repository.top
     if top is None or not paths:
         return frozenset()
-    asked = "".join(f"{path}\0" for path in paths).encode(*NAME_ENCODING)
-    words = ("-C", str(top), f"--work-tree={top}", "check-attr", "--stdin", "-z", *_ATTRIBUTES)
-    said = store.git.run(*words, stdin=asked).decode(*NAME_ENCODING).split("\0")
+    stdin = "".join(f"{path}\0" for path in paths).encode(*NAME_ENCODING)
+    argv = ("-C", str(top), f"--work-tree={top}", "check-attr", "--stdin", "-z", *_ATTRIBUTES)
+    fields = store.git.run(*argv, stdin=stdin).decode(*NAME_ENCODING).split("\0")
     default = _AUTO if is_autocrlf_on(store.git) else "never"
     # Three fields an attribute, and three attributes a path: its name, "text", a value, its name, "crlf", a value …
-    values = zip(said[0::9], said[2::9], said[5::9], said[8::9], strict=False)
-    how = {path: _choose_conversion(text, crlf, eol, default) for path, text, crlf, eol in values}
-    # What git holds with a CR already it takes for a wish, and a CR alone for no text, unless an attribute says so.
-    auto = [path for path in how if how[path] == _AUTO]
-    kept = {
+    values = zip(fields[0::9], fields[2::9], fields[5::9], fields[8::9], strict=False)
+    conversions = {path: _choose_conversion(text, crlf, eol, default) for path, text, crlf, eol in values}
+    # Without an attribute git leaves a file alone that has a CR in the index already, or a CR without LF.
+    auto = [path for path, conversion in conversions.items() if conversion == _AUTO]
+    exempt = {
         path
         for path, blob in find_staged_blobs(store.git, auto).items()
         if has_carriage_return(store.objects.stream(blob))
     }
-    kept |= {path for path in auto if _has_lone_cr(top, path)}
-    return frozenset(path for path in how if how[path] != "never" and path not in kept)
+    exempt |= {path for path in auto if _has_lone_cr(top, path)}
+    return frozenset(path for path, conversion in conversions.items() if conversion != "never" and path not in exempt)
 
 
 def has_carriage_return(text: Iterable[bytes]) -> bool:

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from evalstore.errors import RefusedError
-from evalstore.store.git import CommandError, Git
+from evalstore.store.git import NAME_ENCODING, CommandError, Git
 from evalstore.text import make_excerpt
 
 REGULAR_MODE = "100644"
-NAME_ENCODING = ("utf-8", "surrogateescape")  # git's names are bytes
 _BATCH_SIZE = 1000  # objects a process: each is synced to disk, and a command has a time limit
 
 

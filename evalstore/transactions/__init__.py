@@ -1,1 +1,1 @@
-"""All or nothing: the lock of a repository, the journal of a bump, and how a killed one is finished or undone."""
+"""All or nothing: the lock of a repository, the journal of a bump, and how a killed bump is finished or undone."""

@@ -1,4 +1,8 @@
-"""The journal of a bump: what it is about to change, written before the first change and removed after the last."""
+"""The journal of a bump: what it is about to change, written before the first change and removed after the last.
+
+The field names of `Journal`, `FileChange` and `ReleasedVersion` are keys of the file: an older journal must still be
+readable.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,11 @@ from evalstore.model import parse_ref
 from evalstore.store import ArtifactStore
 from evalstore.transactions.locking import STATE_FOLDER, find_journal_name
 from evalstore.versions import Bump
+
+_LIMIT = 64 << 20
+_REF = re.compile(r"refs/(?:heads|tags)/(?!.*\.\.)[^\x00-\x20\x7f~^:?*\[\\]+")
+_OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_NAMED_LIMIT = 3  # artifacts of an interrupted bump that are named; of more only their number
 
 
 class PinMove(NamedTuple):
@@ -38,16 +47,11 @@ class ReleasedVersion:
     moved: tuple[PinMove, ...] = ()
 
 
-_LIMIT = 64 << 20
-_REF = re.compile(r"refs/(?:heads|tags)/(?!.*\.\.)[^\x00-\x20\x7f~^:?*\[\\]+")
-_OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-
-
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file of the release: its blob, and what the working tree and the index held when the bump began.
+    """One file of the release: its blob, and the blobs in the working tree (`before`) and the index when it began.
 
-    `worked` is what the working tree gets, where it has other line ends than git keeps.
+    `worked` is the blob that the working tree gets where its line ends differ from those that git keeps.
     """
 
     path: str
@@ -60,7 +64,10 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """One bump: the branch's step, the tags (by full ref name), the files, and what it will have released."""
+    """One bump: its branch, which moves from `old` to `commit`, its tags (full ref name: object) and its files.
+
+    `released` is what the user is told when the next bump finishes this one.
+    """
 
     branch: str
     old: str | None
@@ -71,17 +78,18 @@ class Journal:
 
     @property
     def refs(self) -> dict[str, str]:
-        """Every ref that moves, and where to."""
+        """Every ref that the bump writes, and its object."""
         return {**self.tags, self.branch: self.commit}
 
 
 def write_journal(common: Path, name: str, journal: Journal) -> None:
-    """Write a journal whole or not at all, and see it on disk."""
+    """Write a journal, atomically and synced to disk."""
     write_below(common, name, json.dumps(asdict(journal), indent=1).encode())
 
 
 def read_journal(common: Path, name: str) -> Journal:
     """Read a journal back; `RefusedError` when something else wrote it."""
+    # Its refs and ids become arguments of git, so they are checked like any other input.
     try:
         journal = _parse_journal(json.loads(read_below(common, name, _LIMIT)))
         if all(map(_REF.fullmatch, journal.refs)) and all(map(_OID.fullmatch, journal.refs.values())):
@@ -104,11 +112,8 @@ def _parse_released_version(bump: str, moved: Sequence[Sequence[str]] = (), **re
     return ReleasedVersion(**rest, bump=Bump(bump), moved=tuple(PinMove(old, new) for old, new in moved))
 
 
-_NAMED = 3
-
-
 def find_interrupted_bump(store: ArtifactStore) -> str | None:
-    """Say what a killed bump of this working tree left to do; None when there is none, or one is at work."""
+    """Say which killed bump of this working tree waits to be finished, and how; None without one. Reads only."""
     common = store.git.find_common_directory()
     name = find_journal_name(store.git, common)
     try:
@@ -116,7 +121,8 @@ def find_interrupted_bump(store: ArtifactStore) -> str | None:
     except OSError:
         return None  # no bump was ever here
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # a bump that lives holds it
+        # A running bump holds the lock: its journal is no leftover, and this fails.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return _describe_interrupted(common, name) if (common / name).exists() else None
     except OSError:
         return None
@@ -130,6 +136,7 @@ def _describe_interrupted(common: Path, name: str) -> str:
     except EvalstoreError as error:
         return f"{error}; {error.hint}"
     what = str(refs[0]) if len(refs) == 1 else f"{len(refs)} artifacts"
-    names = " ".join(ref.name for ref in refs)  # of many none: --all could release what was not asked for
-    again = f"evalstore bump {names}" if len(refs) <= _NAMED else "the same bump again"
+    names = " ".join(ref.name for ref in refs)
+    # Of many no command is shown: --all could release what nobody named.
+    again = f"evalstore bump {names}" if len(refs) <= _NAMED_LIMIT else "the same bump again"
     return f"a bump of {what} was interrupted: {again} finishes it"

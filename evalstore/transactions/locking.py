@@ -1,4 +1,4 @@
-"""Where releases are written: one lock for the repository, a folder for its journals, and git that holds the lock."""
+"""The lock under which evalstore writes to a repository: one at a time, across processes and working trees."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _WRITING = 600.0  # seconds for one command: thousands of objects are synced to 
 
 @dataclass(frozen=True, slots=True)
 class LockedRepository:
-    """A locked repository: its git, the top of the working tree, the common git directory, and whose release it is."""
+    """A repository whose lock is held: its git, the top of the working tree, and the common git directory.
+
+    `git` hands the lock on to its child processes. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables.
+    """
 
     git: Git
     top: Path
@@ -31,7 +34,7 @@ class LockedRepository:
     signature: Mapping[str, str]
 
     @property
-    def journal(self) -> str:
+    def journal_name(self) -> str:
         """The journal of this working tree, relative to the common git directory."""
         return find_journal_name(self.git, self.common)
 
@@ -44,7 +47,7 @@ def find_journal_name(git: Git, common: Path) -> str:
 
 @contextmanager
 def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Iterator[LockedRepository]:
-    """Hold the repository's lock for a while; `ConflictError` when another bump does not let go of it."""
+    """Hold the repository's lock; `ConflictError` when another bump does not release it within ten seconds."""
     top = store.repository.top
     if top is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
@@ -52,6 +55,7 @@ def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Itera
     descriptor = _open_lock_file(common)
     try:
         _acquire_lock(descriptor)
+        # git's children inherit the lock: after a kill it stays held until the last git that may still write is gone.
         git = replace(store.git, inherited_fds=(descriptor,), timeout=_WRITING)
         yield LockedRepository(git, top, common, store.repository.hex_digits, signature)
     finally:
@@ -59,7 +63,7 @@ def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Itera
 
 
 def _open_lock_file(common: Path) -> int:
-    # Neither the folder nor the file may be a link: a stranger's .git must not lead our writing elsewhere.
+    # Neither the folder nor the file may be a link: a hostile .git must not lead our writes elsewhere.
     try:
         with suppress(FileExistsError):
             (common / STATE_FOLDER).mkdir()
@@ -76,7 +80,7 @@ def _open_lock_file(common: Path) -> int:
 
 
 def _acquire_lock(descriptor: int) -> None:
-    # The kernel frees the lock when its last holder dies, so there is no stale one.
+    # flock(2): the kernel frees the lock when its last holder dies, so there is no stale lock to remove.
     for _ in range(_TRIES):
         with suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

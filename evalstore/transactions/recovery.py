@@ -1,6 +1,6 @@
-"""Brings refs, working files and index to where a journal says, or the refs back to where they were.
+"""Finishes what a journal says (refs, then working files, then the index), or undoes it where no ref has moved.
 
-A bump ends here, and one that was killed is ended here by the next: the one way to finish is used every time.
+Every bump ends here, and a killed one is ended here by the next, so the code that recovers runs every time.
 """
 
 from __future__ import annotations
@@ -15,75 +15,92 @@ from evalstore.files import sweep_below, write_below
 from evalstore.store.git import Git
 from evalstore.store.index import find_staged_blobs, release_index_lock, stage_files
 from evalstore.store.object_reader import ObjectReader
-from evalstore.store.revisions import find_refs
+from evalstore.store.revisions import find_head_ref, find_refs, is_ancestor
 from evalstore.store.working_files import hash_working_file
-from evalstore.store.writing import NAME_ENCODING, IndexEntry, RefUpdate, update_refs
+from evalstore.store.writing import IndexEntry, RefUpdate, update_refs
 from evalstore.transactions.journal import Journal, ReleasedVersion, read_journal
 from evalstore.transactions.locking import REFLOG_REASON, STATE_FOLDER, LockedRepository
 
-_PATIENCE = 1.0  # seconds that a live git may hold a lock on a ref; it holds one for milliseconds
+_LIVE_LOCK_SECONDS = 1.0  # seconds that a live git may hold a lock on a ref; it holds one for milliseconds
 
 
 def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, ...]:
-    """Finish or undo what killed bumps left behind; returns what this working tree's one has released."""
+    """Finish or undo what killed bumps left behind; returns what the one of this working tree has released."""
+    # Our own index.lock and half-written journals first: they stand in the way, and nothing refers to them.
     release_index_lock(repository.git.directory)
-    sweep_below(repository.common, repository.journal)
+    sweep_below(repository.common, repository.journal_name)
     done: tuple[ReleasedVersion, ...] = ()
     for path in sorted((repository.common / STATE_FOLDER).glob("journal*.json")):
         name = f"{STATE_FOLDER}/{path.name}"
         journal = read_journal(repository.common, name)
         remove_stale_locks(repository, journal, path)
-        if name == repository.journal:
+        if name == repository.journal_name:
             done = journal.released if finish_or_undo(repository, journal) else ()
+        # Another working tree of this repository: its refs are shared and settled here. Its files are not ours; the
+        # journal stays until the next bump there, unless nothing was released.
         elif not _finish_or_undo_refs(repository, journal):
-            path.unlink()  # of another working tree; what was released there settles its files itself
+            path.unlink()
     return done
 
 
 def finish_or_undo(repository: LockedRepository, journal: Journal) -> bool:
-    """Finish a bump when any of its refs has moved; False when none has, and nothing of it is left."""
+    """Finish a bump when any of its refs has moved; False when none has, and nothing of it is left.
+
+    Each step can be repeated: killed at any point, the next bump reads the same journal and does the rest.
+    """
+    # Step 1, the refs: all or none. Killed here: some refs of a torn transaction; the next bump completes them.
     released = _finish_or_undo_refs(repository, journal)
+    # Step 2, temporary files that a killed one left beside the working files.
     for change in journal.changes:
         sweep_below(repository.top, change.path)
-    if released and repository.git.run_or_none("symbolic-ref", "--quiet", "HEAD") == f"{journal.branch}\n".encode(
-        *NAME_ENCODING
-    ):
+    # Step 3, working files and index, unless another branch is checked out by now. Killed here: git status shows the
+    # files that are left as modified; the next bump writes those that nobody has edited since.
+    if released and find_head_ref(repository.git) == journal.branch:
         _update_working_tree(repository, journal)
     remove_stale_locks(
-        repository, journal, repository.common / repository.journal
-    )  # git leaves one when it cannot remove it
-    (repository.common / repository.journal).unlink(missing_ok=True)
+        repository, journal, repository.common / repository.journal_name
+    )
+    # Step 5, the journal last: while it exists, the bump is not finished.
+    (repository.common / repository.journal_name).unlink(missing_ok=True)
     return released
 
 
 def remove_stale_locks(repository: LockedRepository, journal: Journal, written: Path) -> None:
-    """Remove the locks that a killed git left on the journal's refs; none that is older, and none that is alive."""
-    began = written.stat().st_mtime_ns
-    left = [
-        (path, seen)
+    """Remove the locks that a killed git left on the journal's refs: younger than the journal, and not in use.
+
+    `written` is the file of the journal. git holds a lock for milliseconds: one that is the same file with the same
+    time a second later belongs to nobody.
+    """
+    journal_time = written.stat().st_mtime_ns
+    suspects = [
+        (path, identity)
         for path in _list_lock_paths(repository, journal)
-        if (seen := _identify_file(path)) and seen[1] >= began
+        if (identity := _identify_file(path)) and identity[1] >= journal_time
     ]
-    if left:
-        time.sleep(_PATIENCE)
-    for path, seen in left:
-        if _identify_file(path) == seen:
+    if suspects:
+        time.sleep(_LIVE_LOCK_SECONDS)
+    for path, identity in suspects:
+        if _identify_file(path) == identity:
             path.unlink(missing_ok=True)
 
 
 def _finish_or_undo_refs(repository: LockedRepository, journal: Journal) -> bool:
-    now = find_refs(repository.git, journal.refs)
-    made = {name: oid for name, oid in journal.tags.items() if now.get(name) == oid}
-    tip = now.get(journal.branch)
-    arrived = tip is not None and _is_ancestor(repository.git, tip, journal.commit)
-    if not made and not arrived:
+    """Return whether the bump is released; its refs are then complete, else all gone."""
+    current = find_refs(repository.git, journal.refs)
+    created = {name: oid for name, oid in journal.tags.items() if current.get(name) == oid}
+    tip = current.get(journal.branch)
+    branch_moved = tip is not None and _is_ancestor(repository.git, tip, journal.commit)
+    if not created and not branch_moved:
         return False
-    if not arrived and tip != journal.old:
-        # The branch has gone elsewhere since: what was tagged is not on it, so it is not released.
-        _update_refs(repository, (RefUpdate(name, None, oid) for name, oid in made.items()))
+    if not branch_moved and tip != journal.old:
+        # The branch has moved elsewhere since, without this commit: the tags would release what is on no branch.
+        _update_refs(repository, (RefUpdate(name, None, oid) for name, oid in created.items()))
         return False
-    missing = [RefUpdate(name, oid, None) for name, oid in journal.tags.items() if name not in now]
-    _update_refs(repository, missing if arrived else [*missing, RefUpdate(journal.branch, journal.commit, journal.old)])
+    # git writes loose refs one by one, so that a kill may leave tags without their branch, or without each other.
+    missing = [RefUpdate(name, oid, None) for name, oid in journal.tags.items() if name not in current]
+    _update_refs(
+        repository, missing if branch_moved else [*missing, RefUpdate(journal.branch, journal.commit, journal.old)]
+    )
     return True
 
 
@@ -93,7 +110,7 @@ def _update_refs(repository: LockedRepository, updates: Iterable[RefUpdate]) -> 
 
 
 def _is_ancestor(git: Git, tip: str, commit: str) -> bool:
-    return tip == commit or git.run_or_none("merge-base", "--is-ancestor", commit, tip) is not None
+    return tip == commit or is_ancestor(git, commit, tip)
 
 
 def _update_working_tree(repository: LockedRepository, journal: Journal) -> None:
@@ -118,7 +135,8 @@ def _update_files(repository: LockedRepository, journal: Journal) -> None:
         blob = change.worked or change.blob
         if blob == change.before:
             continue
-        if _find_working_blob(repository, change.path) == change.before:  # else somebody has written there since
+        # A file that somebody has edited since is left alone.
+        if _find_working_blob(repository, change.path) == change.before:
             write_below(repository.top, change.path, ObjectReader(repository.git).stream(blob))
 
 
@@ -128,15 +146,15 @@ def _find_working_blob(repository: LockedRepository, path: str) -> str | None:
     except AbsentError:
         return None
     except LoadError:
-        return ""  # what cannot be read is no file of ours
+        return ""  # equals no blob: what cannot be read is not ours to replace
 
 
 def _update_index(repository: LockedRepository, journal: Journal) -> None:
-    now = find_staged_blobs(repository.git, [change.path for change in journal.changes])
+    current = find_staged_blobs(repository.git, [change.path for change in journal.changes])
     stale = {
         change.path: IndexEntry(change.mode, change.blob)
         for change in journal.changes
-        if now.get(change.path) == change.staged != change.blob  # else somebody has staged it since
+        if current.get(change.path) == change.staged != change.blob  # what somebody has staged since stays
     }
     if stale:
         stage_files(repository.git, stale)

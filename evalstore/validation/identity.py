@@ -37,7 +37,7 @@ def _version(artifact: Artifact) -> Iterator[Note]:
     version = artifact.value["version"]
     if not isinstance(version, str):
         number = isinstance(version, int | Decimal) and not isinstance(version, bool)
-        mark = artifact.document.marks["version",]
+        mark = artifact.document.spans["version",]
         written = artifact.document.text[mark.start : mark.end]
         what, example = (f"the number {written}", written) if number else (shown(version), "1.0.0")
         yield note("version-not-text", ("version",), what=what, example=example)

@@ -51,7 +51,7 @@ def _template(document: Document) -> Iterator[Note]:
 
 def _places(document: Document) -> Callable[[int], Place]:
     """Return a function from a tag's number to its place; where YAML has other words for it, the template's."""
-    begin, (_, _, start, end) = document.place(("template",)), document.marks["template",]
+    begin, (_, _, start, end) = document.locate(("template",)), document.spans["template",]
     text = document.text[:end]
     offsets = [start + offset for offset in find_tag_starts(text[start:])]
     lines = [0, *(match.end() for match in re.finditer("\n", text))]

@@ -27,7 +27,7 @@ def question_notes(artifact: Artifact, root: Path | None, context: Context) -> I
     default = mapping(artifact.document.value, "defaults").get("bundle")
     for index, row in mappings(artifact.document.value, "questions"):
         pointer: Pointer = ("questions", index)
-        yield from _taken(row, artifact.document.place((*pointer, "id")).line, first, pointer)
+        yield from _taken(row, artifact.document.locate((*pointer, "id")).line, first, pointer)
         yield from _row_notes(row, pointer, _bundled(row, default, root), context)
 
 
@@ -115,5 +115,5 @@ def _placed(notes: Iterable[Note], line: bytes, file: str, number: int) -> Itera
     document = None
     for found in notes:
         document = document or read_json(line, file)
-        column = document.place(found.pointer, of_key=found.of_key).column
+        column = document.locate(found.pointer, of_key=found.of_key).column
         yield found if found.place else replace(found, place=Place(file, number, column))

@@ -38,7 +38,7 @@ def _ids(artifact: Artifact) -> Iterator[Note]:
             yield note("id-malformed", pointer, found=shown(id_))
         if id_ in first:
             yield note("check-id-duplicate", pointer, found=id_, line=first[id_])
-        first.setdefault(id_, artifact.document.place(pointer).line)
+        first.setdefault(id_, artifact.document.locate(pointer).line)
 
 
 def _names(value: Any) -> Iterator[Note]:

@@ -76,7 +76,7 @@ def _finding(noted: Note, item: Read, policy: Policy) -> Finding | None:
         return None
     place = noted.place or Place(item.source.file)
     if noted.place is None and item.document is not None:
-        place = item.document.place(noted.pointer, of_key=noted.of_key)
+        place = item.document.locate(noted.pointer, of_key=noted.of_key)
     message, hint = (template.format_map(noted.facts) for template in (rule.message, rule.hint))
     pointer = json_pointer(noted.pointer)
     return Finding(rule.id, severity, place.file, place.line, place.column, pointer, message, hint)

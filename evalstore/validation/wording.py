@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from evalstore.documents import Pointer, canonical
+from evalstore.documents import Pointer, write_canonical
 from evalstore.schemas import Violation
 from evalstore.validation.notes import Note, guessed, listed, named, note, shown
 
@@ -109,8 +109,8 @@ def _additional(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 
 
 def _repeats(violation: Violation, pointer: Pointer) -> Iterator[Note]:
-    counts = Counter(canonical(item) for item in violation.instance)
-    repeated = next((item for item in violation.instance if counts[canonical(item)] > 1), None)
+    counts = Counter(write_canonical(item) for item in violation.instance)
+    repeated = next((item for item in violation.instance if counts[write_canonical(item)] > 1), None)
     yield note(
         "value-out-of-range",
         pointer,

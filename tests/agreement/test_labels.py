@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from evalstore.agreement.labels import Label, read_labels
+from evalstore.agreement.labels import LabelledRow, read_labels
 from evalstore.errors import LoadError
 from evalstore.model import Verdict
 
 ROW = {"id": "a", "output": "x", "label": "pass"}
 
 
-def read(tmp_path: Path, *rows: Any) -> list[Label]:
+def read(tmp_path: Path, *rows: Any) -> list[LabelledRow]:
     path = tmp_path / "labels.jsonl"
     path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows), "utf-8")
     return list(read_labels(path))
@@ -29,8 +29,8 @@ def test_a_row_is_what_it_says(tmp_path: Path) -> None:
         {"id": "b", "label": "fail", "verdict": "pass", "metadata": {"by": "Ada"}, "x_note": 1},
         {**ROW, "id": "c", "verdict": "unscored", "input": "?", "expected": {"a": [1]}, "variables": {"k": "v"}},
     )
-    assert one == Label("a", 1, Verdict.PASS, None, "x", {}, {})
-    assert two == Label("b", 3, Verdict.FAIL, Verdict.PASS, "", {}, {})
+    assert one == LabelledRow("a", 1, Verdict.PASS, None, "x", {}, {})
+    assert two == LabelledRow("b", 3, Verdict.FAIL, Verdict.PASS, "", {}, {})
     assert (three.verdict, three.asked, three.variables) == (
         Verdict.UNSCORED,
         {"input": "?", "expected": {"a": [1]}},

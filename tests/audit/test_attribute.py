@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from evalstore.audits.attribution import Attribution, Cell, attribute
+from evalstore.audits.attribution import Attribution, Cell, attribute_change
 from evalstore.audits.question_grid import HybridRubrics
-from evalstore.audits.rubric_edits import track
+from evalstore.audits.rubric_edits import find_edits
 from evalstore.checks import evaluate, prepare_check
 from evalstore.diff import Certainty, Direction, compare
 from evalstore.model import Combine, Output, Sample, rubric_of
@@ -41,11 +41,11 @@ def rubrics(draw: st.DrawFn, kinds: list[str] = KINDS) -> dict[str, Any]:
 
 
 def attributed(versions: list[dict[str, Any]], a: str, b: str) -> Attribution | None:
-    plan = HybridRubrics(track([rubric_of(version) for version in versions]))
+    plan = HybridRubrics(find_edits([rubric_of(version) for version in versions]))
     results = [[prepare_check(check)(Sample(Output(text))) for check, _ in plan.checks] for text in (a, b)]
     columns = [(column, [plan.outcome(result) for result in column]) for column in results]
     levels: Cell = (plan.track.levels, (), (1,) if a != b else ())
-    return attribute(levels, lambda cell: plan.score(cell[0], *columns[sum(cell[2])]))
+    return attribute_change(levels, lambda cell: plan.score(cell[0], *columns[sum(cell[2])]))
 
 
 def edits(found: Attribution, factor: int) -> Fraction:
@@ -74,7 +74,7 @@ def test_a_question_is_inseparable_only_when_a_whole_mix_has_no_score(
     corners = [evaluate(rubric, text).score for rubric in (old, new) for text in (a, b)]
     if all(score is not None for score in corners):
         assert attributed([old, new], a, b) is not None
-    elif a != b and track([rubric_of(old), rubric_of(new)]).levels:
+    elif a != b and find_edits([rubric_of(old), rubric_of(new)]).levels:
         assert attributed([old, new], a, b) is None
 
 

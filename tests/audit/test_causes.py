@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalstore.audits import Origin
-from evalstore.audits.stored_run import QuestionHistory, QuestionVersion, asked_of, find_repin
+from evalstore.audits.stored_run import QuestionHistory, QuestionVersion, digest_question, find_repin
 from evalstore.model import Question
 from tests.audit.conftest import factor
 
@@ -167,7 +167,7 @@ def test_one_rubric_for_all_questions_is_audited_like_a_pin(repo: Any, answers: 
 
 def test_a_repin_is_named_by_the_release_that_made_it_last() -> None:
     def asked(ref: str) -> QuestionVersion:
-        return asked_of(Question("one", "", {"id": "one", "input": "", "rubric_ref": ref}))
+        return digest_question(Question("one", "", {"id": "one", "input": "", "rubric_ref": ref}))
 
     refs = ["rubric/a@1.0.0", "rubric/b@1.0.0", "rubric/a@1.0.0", "rubric/b@1.0.0", "rubric/b@2.0.0"]
     origins = [Origin("dataset/small", f"{n}.0.0", f"{n + 1}.0.0") for n in range(1, len(refs))]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.audits.rubric_edits import RubricEdits, RubricPart, swap, track
+from evalstore.audits.rubric_edits import RubricEdits, RubricPart, build_swap, find_edits
 from evalstore.audits.shapley import EXACT_PLAYERS
 from evalstore.checks import evaluate
 from evalstore.model import Rubric, rubric_of
@@ -31,15 +31,15 @@ def steps(found: RubricEdits) -> list[tuple[int, ...]]:
 
 
 def whole(found: RubricEdits) -> tuple[Rubric, Rubric]:
-    return found.hybrid(tuple(0 for _ in found.levels)), found.hybrid(found.levels)
+    return found.build_hybrid(tuple(0 for _ in found.levels)), found.build_hybrid(found.levels)
 
 
 def test_equal_rubrics_have_no_edit() -> None:
-    assert track([rubric(CALM, POLITE)] * 3).edits == ()
+    assert find_edits([rubric(CALM, POLITE)] * 3).edits == ()
 
 
 def test_one_version_alone_is_a_track() -> None:
-    assert track([rubric(CALM)]).edits == ()
+    assert find_edits([rubric(CALM)]).edits == ()
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_one_version_alone_is_a_track() -> None:
     ],
 )  # fmt: skip
 def test_what_no_score_depends_on_is_no_edit(old: Rubric, new: Rubric) -> None:
-    assert parts(track([old, new])) == []
+    assert parts(find_edits([old, new])) == []
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_what_no_score_depends_on_is_no_edit(old: Rubric, new: Rubric) -> None:
     ],
 )  # fmt: skip
 def test_an_edit_is_one_part(old: Rubric, new: Rubric, expected: list[tuple[str, ...]]) -> None:
-    assert parts(track([old, new])) == expected
+    assert parts(find_edits([old, new])) == expected
 
 
 def test_an_edit_has_a_step_for_every_version_that_changed_it() -> None:
-    found = track(
+    found = find_edits(
         [
             rubric(CALM, POLITE),
             rubric({**CALM, "min_x": 1}, POLITE),
@@ -104,39 +104,39 @@ def test_an_edit_has_a_step_for_every_version_that_changed_it() -> None:
 
 
 def test_there_and_back_again_is_no_edit() -> None:
-    assert parts(track([rubric(CALM), rubric(CALM, POLITE), rubric(CALM)])) == []
+    assert parts(find_edits([rubric(CALM), rubric(CALM, POLITE), rubric(CALM)])) == []
 
 
 def test_a_rename_along_the_way_keeps_the_name_of_the_first_version() -> None:
     quiet = {**CALM, "id": "quiet"}
-    found = track([rubric(CALM), rubric(quiet), rubric({**quiet, "values": ["!", "?"]})])
+    found = find_edits([rubric(CALM), rubric(quiet), rubric({**quiet, "values": ["!", "?"]})])
     assert parts(found) == [("item", "calm", "values", "?")]
     assert found.names[-1] == {"quiet": "calm"}
 
 
 def test_a_new_check_under_the_id_of_a_renamed_one_is_another_check() -> None:
-    found = track(
+    found = find_edits(
         [rubric(CALM), rubric({**CALM, "id": "quiet"}), rubric({**CALM, "id": "quiet"}, {**POLITE, "id": "calm"})]
     )
     assert parts(found) == [("check", "calm'")]
 
 
 def test_a_gate_without_its_check_is_void_and_a_rubric_without_checks_scores_nothing() -> None:
-    found = track([rubric(CALM, required=["calm"]), rubric(POLITE, required=["polite"])])
+    found = find_edits([rubric(CALM, required=["calm"]), rubric(POLITE, required=["polite"])])
     assert parts(found) == [("check", "calm"), ("check", "polite")]
-    scores = {state: evaluate(found.hybrid(state), "please!").score for state in [(0, 0), (1, 0), (0, 1), (1, 1)]}
+    scores = {state: evaluate(found.build_hybrid(state), "please!").score for state in [(0, 0), (1, 0), (0, 1), (1, 1)]}
     assert scores == {(0, 0): 0, (1, 0): None, (0, 1): 0, (1, 1): 1}
 
 
 def test_more_edits_than_can_be_exact_are_taken_check_by_check() -> None:
     words = [f"w{n}" for n in range(EXACT_PLAYERS)]
-    assert len(track([rubric(CALM), rubric({**CALM, "values": ["!", *words]})]).edits) == EXACT_PLAYERS
-    many = track([rubric(CALM, POLITE), rubric({**CALM, "values": ["!", "?", *words]}, POLITE, required=["polite"])])
+    assert len(find_edits([rubric(CALM), rubric({**CALM, "values": ["!", *words]})]).edits) == EXACT_PLAYERS
+    many = find_edits([rubric(CALM, POLITE), rubric({**CALM, "values": ["!", "?", *words]}, POLITE, required=["polite"])])
     assert parts(many) == [("check", "calm"), ("required", "polite")]
 
 
 def test_a_swap_is_one_edit_between_two_whole_rubrics() -> None:
-    found = swap(rubric(CALM, POLITE, weights={"calm": 3}), rubric(POLITE, SHORT, combine="min", required=["short"]))
+    found = build_swap(rubric(CALM, POLITE, weights={"calm": 3}), rubric(POLITE, SHORT, combine="min", required=["short"]))
     assert found.levels == (1,)
     old, new = whole(found)
     assert [check.id for check in old.checks] == ["calm", "polite"]
@@ -149,7 +149,7 @@ def test_the_last_hybrid_of_a_rescaled_rubric_scores_as_the_rubric_does() -> Non
     new = rubric(
         CALM, POLITE, SHORT, {**CALM, "id": "loud", "negate": True}, weights={"calm": 4, "polite": 2, "short": 2}
     )
-    found = track([old, new])
+    found = find_edits([old, new])
     assert parts(found) == [("check", "loud")]
     assert RubricPart("weight", "loud") in found.fixed
     for text in ("please", "!", "moreover please!"):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.audits import ChangeSide, measure
+from evalstore.audits import ChangeSide, measure_change
 from evalstore.checks import evaluate
 from evalstore.diff import RunMeasurement
 from evalstore.errors import EvalstoreError, RefusedError
@@ -50,7 +50,7 @@ def subject(store: ArtifactStore, ref: str) -> ChangeSide:
 
 def measured(repo: Repo, run: Run, old: str, new: str) -> RunMeasurement:
     with ArtifactStore.open(repo.root) as store:
-        return measure(run.path, subject(store, old), subject(store, new), store)
+        return measure_change(run.path, subject(store, old), subject(store, new), store)
 
 
 def counts(found: RunMeasurement) -> tuple[int, ...]:

@@ -10,7 +10,8 @@ from itertools import permutations, product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.audits.attribution import Cell, Cells, attribute
+from evalstore.audits import attribution
+from evalstore.audits.attribution import Cell, Cells, attribute_change
 
 levels = st.tuples(*[st.sampled_from([(), (1,), (1, 1), (2,), (1, 2)])] * 3)
 seeds = st.integers(0, 2**32)
@@ -33,7 +34,7 @@ def zeros(cell: Cell) -> Cell:
 
 @given(levels, seeds)
 def test_edits_get_their_mean_over_all_orders(cell: Cell, seed: int) -> None:
-    cells, found = random_cells(seed), attribute(cell, random_cells(seed))
+    cells, found = random_cells(seed), attribute_change(cell, random_cells(seed))
     assert found is not None
     gains = {(f, e, step): [] for f, edits in enumerate(cell) for e, steps in enumerate(edits) for step in range(steps)}
     for order in orders(cell):
@@ -49,7 +50,7 @@ def test_edits_get_their_mean_over_all_orders(cell: Cell, seed: int) -> None:
 
 @given(levels, seeds)
 def test_shares_and_edits_add_up(cell: Cell, seed: int) -> None:
-    cells, found = random_cells(seed), attribute(cell, random_cells(seed))
+    cells, found = random_cells(seed), attribute_change(cell, random_cells(seed))
     assert found is not None
     assert (found.old, found.new) == (cells(zeros(cell)), cells(cell))
     assert sum(found.shares) == found.new - found.old
@@ -58,7 +59,7 @@ def test_shares_and_edits_add_up(cell: Cell, seed: int) -> None:
 
 @given(levels, seeds)
 def test_with_two_factors_the_share_is_midway_between_first_and_last(cell: Cell, seed: int) -> None:
-    found = attribute((cell[0], (), cell[2]), random_cells(seed))
+    found = attribute_change((cell[0], (), cell[2]), random_cells(seed))
     assert found is not None
     for share, first, last in zip(found.shares, found.first, found.last, strict=True):
         assert share == (first + last) / 2
@@ -67,11 +68,28 @@ def test_with_two_factors_the_share_is_midway_between_first_and_last(cell: Cell,
 def test_a_hybrid_without_a_score_is_worth_nothing_yet() -> None:
     # The old check goes (first edit) and the new one comes (second edit); with neither there is nothing to score.
     scores = {(0, 0): Fraction(1), (1, 0): None, (0, 1): Fraction(1, 2), (1, 1): Fraction(0)}
-    found = attribute(((1, 1), (), ()), lambda cell: scores[cell[0]])
+    found = attribute_change(((1, 1), (), ()), lambda cell: scores[cell[0]])
     assert found is not None
     # Going first: 0, then 1/2 lost by the other; coming first: 1/2 lost, and 1/2 more by the going.
     assert [steps[0].share for steps in found.edits[0]] == [Fraction(-1, 4), Fraction(-3, 4)]
 
 
 def test_a_cell_of_whole_factors_without_a_score_makes_the_question_inseparable() -> None:
-    assert attribute(((1,), (), (1,)), lambda cell: None if cell == ((1,), (), (0,)) else Fraction(1)) is None
+    assert attribute_change(((1,), (), (1,)), lambda cell: None if cell == ((1,), (), (0,)) else Fraction(1)) is None
+
+
+# What the module's own example says: rows are outputs, columns the subsets of two edits; in points.
+EXAMPLE = {"old output": (100, 100, 60, 60), "new output": (90, 40, 70, 40)}
+COLUMNS = {(0, 0): 0, (1, 0): 1, (0, 1): 2, (1, 1): 3}
+
+
+def test_the_worked_example_of_the_module_is_true() -> None:
+    rows = [*EXAMPLE.values()]
+    found = attribute_change(((1, 1), (), (1,)), lambda cell: Fraction(rows[sum(cell[2])][COLUMNS[cell[0]]]))
+    assert found is not None
+    assert (found.old, found.new) == (100, 40)
+    assert found.shares == (-45, 0, -15)
+    assert (found.first, found.last) == ((-40, 0, -10), (-50, 0, -20))
+    assert [steps[0].share for steps in found.edits[0]] == [-20, -25]
+    for name, row in EXAMPLE.items():
+        assert f"    {name} {''.join(f'{points:8}' for points in row)}\n" in (attribution.__doc__ or "")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.audits.shapley import EXACT_PLAYERS, State, shapley, visited
+from evalstore.audits.shapley import EXACT_PLAYERS, State, compute_shapley, list_states
 
 Value = Callable[[State], Fraction]
 small = st.lists(st.integers(0, 3), min_size=1, max_size=4).map(tuple)
@@ -34,7 +34,7 @@ def zeros(levels: State) -> State:
 @given(small, seeds)
 def test_shares_add_up_to_the_whole(levels: State, seed: int) -> None:
     value = game(seed)
-    found = shapley(levels, value)
+    found = compute_shapley(levels, value)
     assert total(found) == value(levels) - value(zeros(levels))
     assert tuple(map(len, found)) == levels
 
@@ -42,23 +42,23 @@ def test_shares_add_up_to_the_whole(levels: State, seed: int) -> None:
 @given(small, seeds)
 def test_a_player_that_adds_nothing_gets_nothing(levels: State, seed: int) -> None:
     value = game(seed)
-    found = shapley((*levels, 2), lambda state: value(state[:-1]))
+    found = compute_shapley((*levels, 2), lambda state: value(state[:-1]))
     assert [step.share for step in found[-1]] == [0, 0]
-    assert found[:-1] == shapley(levels, value)
+    assert found[:-1] == compute_shapley(levels, value)
 
 
 @given(small, seeds)
 def test_players_that_do_the_same_get_the_same(levels: State, seed: int) -> None:
     value = game(seed)
-    found = shapley((1, 1, *levels), lambda state: value((state[0] + state[1], *state[2:])))
+    found = compute_shapley((1, 1, *levels), lambda state: value((state[0] + state[1], *state[2:])))
     assert found[0] == found[1]
 
 
 @given(small, seeds, seeds)
 def test_the_shares_of_a_sum_are_the_sum_of_the_shares(levels: State, one: int, other: int) -> None:
     left, right = game(one), game(other)
-    both = shapley(levels, lambda state: left(state) + right(state))
-    for steps, mine, theirs in zip(both, shapley(levels, left), shapley(levels, right), strict=True):
+    both = compute_shapley(levels, lambda state: left(state) + right(state))
+    for steps, mine, theirs in zip(both, compute_shapley(levels, left), compute_shapley(levels, right), strict=True):
         assert [s.share for s in steps] == [m.share + t.share for m, t in zip(mine, theirs, strict=True)]
 
 
@@ -71,7 +71,7 @@ def test_a_share_is_the_mean_over_all_orders(players: int, seed: int) -> None:
             before = value(tuple(state))
             state[player] = 1
             sums[player] += value(tuple(state)) - before
-    assert [steps[0].share for steps in shapley((1,) * players, value)] == [s / len(orders) for s in sums]
+    assert [steps[0].share for steps in compute_shapley((1,) * players, value)] == [s / len(orders) for s in sums]
 
 
 @given(small, seeds)
@@ -82,8 +82,8 @@ def test_exact_shares_ask_for_no_state_that_was_not_foretold(levels: State, seed
         asked.add(state)
         return value(state)
 
-    shapley(levels, seen)
-    assert asked <= set(visited(levels))
+    compute_shapley(levels, seen)
+    assert asked <= set(list_states(levels))
 
 
 @pytest.mark.parametrize("players", [EXACT_PLAYERS + 1, EXACT_PLAYERS + 4])
@@ -94,9 +94,9 @@ def test_many_players_are_sampled_and_still_add_up(players: int) -> None:
     def value(state: State) -> Fraction:
         return sum((worth[p] * step for p, step in enumerate(state)), Fraction(0)) + (state[0] * state[1])
 
-    found = shapley(levels, value)
+    found = compute_shapley(levels, value)
     assert total(found) == value(levels) - value(zeros(levels))
-    assert found == shapley(levels, value)  # seeded
+    assert found == compute_shapley(levels, value)  # seeded
     assert [step.share for step in found[5]] == [worth[5]] * levels[5]
     assert found[5][0].error == 0  # always the same, whatever comes before
     interacting = sum((step.share for step in found[0]), Fraction(0))

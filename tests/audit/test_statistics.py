@@ -9,18 +9,18 @@ from statistics import fmean, stdev
 
 import pytest
 
-from evalstore.statistics import NORMAL_FROM, detectable, interval, mid_p
+from evalstore.statistics import NORMAL_FROM, find_detectable_effect, compute_interval, compute_mid_p
 
 ALTERNATING = [Fraction(index % 3, 2) for index in range(60)]
 
 
 def ungrouped(shares: list[Fraction]) -> tuple[float, float] | None:
-    return interval(shares, [None] * len(shares))
+    return compute_interval(shares, [None] * len(shares))
 
 
 def test_fewer_than_two_questions_have_no_interval() -> None:
     assert ungrouped([Fraction(1)]) is None
-    assert detectable([Fraction(1)]) is None
+    assert find_detectable_effect([Fraction(1)]) is None
 
 
 def test_equal_shares_have_an_interval_of_no_width() -> None:
@@ -39,13 +39,13 @@ def test_the_bootstrap_agrees_with_the_normal_interval() -> None:
 def test_copies_in_a_group_are_one_unit_and_make_nothing_surer() -> None:
     shares = ALTERNATING[:15]
     alone = ungrouped(shares)
-    copied = interval([share for share in shares for _ in range(4)], [str(g) for g in range(15) for _ in range(4)])
+    copied = compute_interval([share for share in shares for _ in range(4)], [str(g) for g in range(15) for _ in range(4)])
     assert alone is not None
     assert copied == pytest.approx(alone, abs=1e-9)
 
 
 def test_few_groups_have_no_interval() -> None:
-    assert interval([Fraction(i) for i in range(18)], [str(i % 9) for i in range(18)]) is None
+    assert compute_interval([Fraction(i) for i in range(18)], [str(i % 9) for i in range(18)]) is None
 
 
 def test_a_thousand_questions_take_less_than_a_second_and_agree_with_fewer() -> None:
@@ -60,4 +60,4 @@ def test_a_thousand_questions_take_less_than_a_second_and_agree_with_fewer() -> 
     [(43, 32, 0.2067), (3, 3, 1.0), (0, 0, 1.0), (1, 0, 0.5), (8, 0, 2**-8), (0, 8, 2**-8)],
 )
 def test_mid_p(one: int, other: int, expected: float) -> None:
-    assert mid_p(one, other) == pytest.approx(expected, abs=5e-5)
+    assert compute_mid_p(one, other) == pytest.approx(expected, abs=5e-5)

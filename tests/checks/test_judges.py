@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evalstore.checks import CheckContext, evaluate
 from evalstore.checks.jury import AGGREGATES, JudgeVote
 from evalstore.checks.patterns import compile_pattern, find_captures
-from evalstore.documents import Document, digest
+from evalstore.documents import Document, compute_digest
 from evalstore.errors import RefError, SchemaError
 from evalstore.model import Artifact, CheckResult, JudgeCall, JudgeReply, Verdict, parse_ref
 
@@ -97,7 +97,7 @@ def test_the_replies_are_recorded_as_one_hash_of_all_in_their_order() -> None:
         {**ONE, "samples": 3},
         CheckContext(shelf(judge_j=JUDGE), lambda _: JudgeReply(next(replies), served="s, t\x1b")),
     )
-    assert (found.score, found.replies, found.engine) == (None, digest(texts), "s, t\\x1b")
+    assert (found.score, found.replies, found.engine) == (None, compute_digest(texts), "s, t\\x1b")
 
 
 def test_a_check_with_a_problem_of_its_own_asks_nobody() -> None:
@@ -209,7 +209,7 @@ def test_the_replies_of_a_composite_are_those_of_its_checks() -> None:
     inner = {"checks": [ONE, {**ONE, "samples": 2}], "scoring": {"combine": "min"}}
     check = {"kind": "composite", "rubric_ref": "rubric/r@1.0.0"}
     found = answer(check, CheckContext(shelf(rubric_r=inner, judge_j=JUDGE), lambda _: JudgeReply(FULL)))
-    assert found.replies == digest([digest([FULL]), digest([FULL, FULL])])
+    assert found.replies == compute_digest([compute_digest([FULL]), compute_digest([FULL, FULL])])
 
 
 SCORES = st.fractions(0, 1, max_denominator=12)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalstore.diff import compare
-from evalstore.documents import canonical, read_yaml
+from evalstore.documents import write_canonical, read_yaml
 from evalstore.versions import Bump
 
 CASES = Path(__file__).parents[1] / "cases" / "diff"
@@ -41,7 +41,7 @@ def put(value: Any, pointer: tuple[Any, ...], item: Any) -> Any:
 def documents() -> list[Any]:
     paths = (*ONE_A_RULE, *sorted(SAMPLES.glob("02-*/*/*.yaml")))
     values = [read_yaml(path.read_bytes(), path.name).value for path in paths]
-    return list({canonical(value): value for value in values}.values())
+    return list({write_canonical(value): value for value in values}.values())
 
 
 def test_a_strange_value_anywhere_is_found() -> None:

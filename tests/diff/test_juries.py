@@ -20,7 +20,7 @@ from evalstore.diff import Diff, Direction, compare
 from evalstore.diff.change import Change
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
-from evalstore.diff.deciders.juries import Panel, order_of_ways, other_weights, panel_of, panel_shift, same_voice
+from evalstore.diff.deciders.juries import Jury, direct_aggregate, direct_jury_weights, read_jury, bound_jury_shift, prove_jury_equivalent
 from evalstore.diff.direction import join_directions
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import ArtifactLoader
@@ -321,7 +321,7 @@ PANELS = st.builds(
 BAR = Fraction(7, 10)
 
 
-def said(panel: Panel, scores: Mapping) -> Fraction:
+def said(panel: Jury, scores: Mapping) -> Fraction:
     return AGGREGATES[panel.aggregate]([JudgeVote(scores[ref], weight) for ref, weight in panel.members], BAR)
 
 
@@ -335,20 +335,20 @@ def test_panels_of_one_voice_say_the_same_and_ways_are_ordered(old: Mapping, new
         members = [{**member, "weight": weight} for member, weight in zip(old["members"], weights, strict=False)]
         new = {"members": members, "aggregate": old["aggregate"]}
     change = between(old, new)
-    panels = [panel_of(state["c0"].params) for state in change.states]
+    panels = [read_jury(state["c0"].params) for state in change.states]
     assert panels[0] is not None
     assert panels[1] is not None
     if panels[0].silent or panels[1].silent:
-        assert same_voice(change) is None
+        assert prove_jury_equivalent(change) is None
         return
-    bound = panel_shift(change)
-    ways = order_of_ways(change) if kept == "members" else Direction.EITHER
+    bound = bound_jury_shift(change)
+    ways = direct_aggregate(change) if kept == "members" else Direction.EITHER
     if kept == "judges" and sorted(panels[0].said) == sorted(panels[1].said):
-        ways = other_weights(change)
+        ways = direct_jury_weights(change)
     for values in product(map(Fraction, ["0", "0.5", "0.7", "1"]), repeat=3):
         scores = dict(zip(ABC, values, strict=True))
         was, now = (said(panel, scores) for panel in panels)
-        assert same_voice(change) is None or was == now
+        assert prove_jury_equivalent(change) is None or was == now
         assert allows(ways, moved(was, now))
         assert bound is None or abs(now - was) <= bound
 

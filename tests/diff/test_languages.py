@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.checks import evaluate
 from evalstore.checks.patterns import WORK_LIMIT, compile_pattern, match_in_time
-from evalstore.diff import compare
+from evalstore.diff import Certainty, compare
+from evalstore.diff.deciders import texts
 from evalstore.regex_inclusion import (
     QUESTION_STEPS,
     Expression,
     LanguageComparison,
     LanguageRelation,
-    Side,
     UndecidedError,
     build_pattern_language,
     build_phrase_language,
+    compare_languages,
     compare_patterns,
-    compare_sides,
 )
 from evalstore.regex_inclusion.alphabet import NOTHING, build_alphabet, find_ranges
 from evalstore.regex_inclusion.automaton import AlternatingAutomaton, make_literal
@@ -143,7 +143,9 @@ def test_what_the_engine_gets_wrong_is_not_equal_to_what_it_says(pattern: str, t
 @pytest.mark.parametrize("pattern", SLOW)
 def test_what_may_take_exponential_time_is_left_open_and_still_shown(pattern: str) -> None:
     tree = build_pattern_language(Expression(pattern))
-    assert may_backtrack_exponentially(tree, build_alphabet([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS))
+    assert may_backtrack_exponentially(
+        tree, build_alphabet([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS)
+    )
     answer = compare_patterns(Expression(pattern), Expression("zz"))
     assert answer.relation is UNDECIDED
     assert "time" in answer.why
@@ -153,7 +155,9 @@ def test_what_may_take_exponential_time_is_left_open_and_still_shown(pattern: st
 @pytest.mark.parametrize("pattern", CALM)
 def test_ordinary_repeats_are_not_taken_for_slow_ones(pattern: str) -> None:
     tree = build_pattern_language(Expression(pattern))
-    assert not may_backtrack_exponentially(tree, build_alphabet([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS))
+    assert not may_backtrack_exponentially(
+        tree, build_alphabet([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS)
+    )
 
 
 def test_flags_that_no_check_has_are_left_open() -> None:
@@ -178,11 +182,24 @@ def test_the_budget_ends_what_explodes_at_the_same_step_every_time(old: str, new
     assert len(answers) == 1
 
 
-def test_a_replay_that_disagrees_leaves_the_question_open() -> None:
-    liar = Side(lambda: build_pattern_language(Expression("a")), lambda _: False)
-    honest = Side(lambda: build_pattern_language(Expression("b")), lambda text: "b" in text)
-    assert compare_sides(liar, honest, SharedBudget(QUESTION_STEPS)).relation is UNDECIDED
-    assert compare_sides(honest, liar, SharedBudget(QUESTION_STEPS)).relation is UNDECIDED
+def test_an_example_stands_where_both_sides_confirm_it() -> None:
+    old, new = (build_pattern_language(Expression(pattern)) for pattern in ("a", "b"))
+    compared = compare_languages(old, new, SharedBudget(QUESTION_STEPS))
+    assert compared.is_confirmed_by(lambda text: "a" in text, lambda text: "b" in text)
+    for answer in (False, True, None):
+        assert not compared.is_confirmed_by(lambda _, answer=answer: answer, lambda text: "b" in text)  # type: ignore[misc]
+        assert not compared.is_confirmed_by(lambda text: "a" in text, lambda _, answer=answer: answer)  # type: ignore[misc]
+
+
+def test_a_scorer_that_disagrees_leaves_the_question_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "_passes", lambda _, __: False)
+    sides = (
+        {"id": "r", "version": "1.0.0", "checks": [{"id": "c", "kind": "regex", "pattern": pattern}],
+         "scoring": {"combine": "min"}} for pattern in "ab"
+    )  # fmt: skip
+    (finding,) = compare(*sides).findings
+    assert finding.certainty is Certainty.ASSUMED
+    assert "the scorer answers otherwise" in str(finding.reason)
 
 
 @pytest.mark.parametrize(
@@ -281,7 +298,9 @@ def reader(tree: RegexTree, chars: list[str]) -> Callable[[str], bool]:
     graph = PatternGraph(alphabet.masks, budget)
     start, automaton = make_literal(graph.add_tree(tree, graph.any_rest)), AlternatingAutomaton(graph)
     numbers = {char: alphabet.masks[Chars(char)].bit_length() - 1 for char in chars}
-    neighbours = {char: next(sort for sort, mask in alphabet.by_neighbour.items() if mask >> numbers[char] & 1) for char in chars}
+    neighbours = {
+        char: next(sort for sort, mask in alphabet.by_neighbour.items() if mask >> numbers[char] & 1) for char in chars
+    }
 
     def read(text: str) -> bool:
         state, before = start, NOTHING
@@ -363,7 +382,11 @@ def test_a_pattern_that_is_not_slow_by_the_test_is_not_slow(parts: list[str], da
     pattern = "".join(f"(?:{part}){data.draw(counts)}" for part in parts)
     pattern = f"(?:{pattern}){data.draw(counts)}{data.draw(st.sampled_from(['c', '$', 'b', 'c$']))}"
     tree = build_pattern_language(Expression(pattern))
-    assume(not may_backtrack_exponentially(tree, build_alphabet([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS)))
+    assume(
+        not may_backtrack_exponentially(
+            tree, build_alphabet([tree], SharedBudget(QUESTION_STEPS)).masks, SharedBudget(QUESTION_STEPS)
+        )
+    )
     for text in ("a" * 60, "ab" * 30, "a" * 60 + "d", "ab" * 30 + "d", "aab" * 20 + "d"):
         assert found(Expression(pattern), text) is not None, pattern
 

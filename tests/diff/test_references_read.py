@@ -14,7 +14,7 @@ from evalstore.checks import CheckContext, evaluate
 from evalstore.diff import Diff, Direction, compare
 from evalstore.diff.direction import join_directions
 from evalstore.diff.question_references import fill_from_question
-from evalstore.documents import canonical, digest, read_json
+from evalstore.documents import write_canonical, compute_digest, read_json
 from evalstore.errors import RefError
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Verdict, parse_ref
 from evalstore.versions import Bump
@@ -126,7 +126,7 @@ def reach(held: Store) -> CheckContext:
         return Artifact(parse_ref(ref).kind, document.value["id"], document.value["version"], document)
 
     def ask(call: JudgeCall) -> JudgeReply:
-        return JudgeReply(f'{{"score": {int(digest(call.prompt), 16) % 3 / 2}}}')
+        return JudgeReply(f'{{"score": {int(compute_digest(call.prompt), 16) % 3 / 2}}}')
 
     return CheckContext(load=load, ask=ask)
 
@@ -167,7 +167,7 @@ def test_what_is_claimed_of_a_reference_holds_for_every_output(seed: int) -> Non
         new = edited(random, old, held)
         diff = prove(old, new, held)
         found |= {(finding.rule, finding.level, finding.direction) for finding in diff.findings}
-        assert (diff.findings == ()) is (canonical(old) == canonical(new))
+        assert (diff.findings == ()) is (write_canonical(old) == write_canonical(new))
     assert {rule for rule, _, _ in found} == {"question-reference-changed", "question-reference-unread"}
     assert {Direction.NONE, Direction.EITHER} < {direction for _, _, direction in found}
 

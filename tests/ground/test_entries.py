@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.documents import encode, read_yaml
+from evalstore.documents import encode_document, read_yaml
 from evalstore.documents.edit_entries import set_entries
 from evalstore.errors import RefusedError
 
@@ -207,7 +207,7 @@ def check(seed: int) -> None:
     old = document.value.get("validation") or {}
     written = {name: entry for name, entry in new.items() if entry is not None}
     assert after.value == document.value | {"validation": {**{k: v for k, v in old.items() if k not in new}, **written}}
-    assert read_yaml(encode(after), "f.yaml").value == after.value
+    assert read_yaml(encode_document(after), "f.yaml").value == after.value
     assert set_entries(after, "validation", new).text == after.text
     if own:
         assert after.text.startswith(before)

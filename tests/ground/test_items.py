@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from evalstore.documents import encode, read_yaml, write_yaml
+from evalstore.documents import encode_document, read_yaml, write_yaml
 from evalstore.documents.edit import put_item
 from evalstore.errors import RefusedError
 
@@ -42,7 +42,7 @@ def test_it_takes_the_place_of_the_one_that_is_there(index: int, old: str) -> No
 )
 def test_it_is_written_as_its_neighbours_are(text: str, expected: str) -> None:
     document = read_yaml(text.encode(), "f")
-    assert encode(put_item(document, "items", len(document.value["items"]), NEW)).decode() == expected
+    assert encode_document(put_item(document, "items", len(document.value["items"]), NEW)).decode() == expected
 
 
 @pytest.mark.parametrize("text", ["items: [{id: a}]\n", "{items: [{id: a}]}\n", "items: &a\n  - id: a\nmore: *a\n"])

@@ -27,10 +27,10 @@ def stream(text: str | bytes, kind: type[io.BytesIO] = io.BytesIO) -> JsonStream
 def walked(source: JsonStream) -> Any:
     """Go into every container and take every other value."""
     if source.peek() == "{":
-        return {key: walked(source) for key in source.members()}
+        return {key: walked(source) for key in source.iterate_members()}
     if source.peek() == "[":
-        return [walked(source) for _ in source.items()]
-    return source.value()
+        return [walked(source) for _ in source.iterate_items()]
+    return source.read()
 
 
 TEXTS = [
@@ -49,7 +49,7 @@ TEXTS = [
 @pytest.mark.parametrize("kind", [io.BytesIO, Drip])
 def test_pieces_make_up_the_document(text: str, kind: type[io.BytesIO]) -> None:
     whole, pieces, skipped = stream(text, kind), stream(text, kind), stream(text, kind)
-    assert whole.value() == walked(pieces) == read_json(text, "a.json").value
+    assert whole.read() == walked(pieces) == read_json(text, "a.json").value
     skipped.skip()
     for source in (whole, pieces, skipped):
         source.end()
@@ -57,22 +57,22 @@ def test_pieces_make_up_the_document(text: str, kind: type[io.BytesIO]) -> None:
 
 def test_only_the_wanted_members_are_taken() -> None:
     source = stream('{"scores": {"a": NaN, "a": [Infinity]}, "id": 1.50, "n": ' + "9" * 5000 + ', "more": "\\ud800"}')
-    assert source.fields({"id", "absent"}) == {"id": Decimal("1.50")}
+    assert source.read_fields({"id", "absent"}) == {"id": Decimal("1.50")}
 
 
 def test_a_part_stands_on_its_line() -> None:
     source = stream('{\n "a": [\n  1,\n\n  {"b": 2}\n ]}')
     places = []
-    for _ in source.members():
-        for _ in source.items():
-            places.append(source.here())
+    for _ in source.iterate_members():
+        for _ in source.iterate_items():
+            places.append(source.locate())
             source.skip()
     assert places == [Place("a.json", 3), Place("a.json", 5)]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
     for kind in (io.BytesIO, Drip):
-        assert stream(b"\xef\xbb\xbf[1]", kind).value() == [1]
+        assert stream(b"\xef\xbb\xbf[1]", kind).read() == [1]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_is_broken_is_one_sentence_with_its_line(
     text: str | bytes, line: int, sentence: str, kind: type[io.BytesIO]
 ) -> None:
     with pytest.raises(LoadError, match=sentence) as raised:
-        stream(text, kind).fields({"a"})
+        stream(text, kind).read_fields({"a"})
     assert raised.value.place == Place("a.json", line)
 
 
@@ -121,9 +121,9 @@ def test_nesting_without_end_takes_no_stack_where_it_is_skipped() -> None:
 
 def test_more_parts_than_memory_holds_are_refused() -> None:
     with pytest.raises(LimitError, match="one value has more than 1,000,000 parts"):
-        stream("[" + "[]," * 600_000 + "[]]").value()
+        stream("[" + "[]," * 600_000 + "[]]").read()
     text = ",[{" * 600_000
-    assert stream(json.dumps([text])).value() == [text]
+    assert stream(json.dumps([text])).read() == [text]
 
 
 def test_what_stands_after_the_value_is_refused() -> None:
@@ -153,12 +153,12 @@ def pieces(first: bytes, again: bytes, times: int, last: bytes) -> Iterator[byte
 def test_a_long_list_is_passed_over_without_being_held() -> None:
     item = json.dumps({"events": ["x" * 1000] * 100}).encode()
     source = JsonStream(Endless(pieces(b'{"a": [0', (b"," + item) * 20, 100, b'], "b": 1}')), "a.json")  # type: ignore[arg-type]
-    assert source.fields({"b"}) == {"b": 1}
+    assert source.read_fields({"b"}) == {"b": 1}
     assert len(source._text) < 10 << 20
 
 
 def test_one_value_without_end_is_not_read_to_its_end() -> None:
     endless = Endless(pieces(b'{"a": "', b"x" * (8 << 20), 10_000, b""))
     with pytest.raises(LimitError, match="one value is larger than"):
-        JsonStream(endless, "a.json").fields({"b"})  # type: ignore[arg-type]
+        JsonStream(endless, "a.json").read_fields({"b"})  # type: ignore[arg-type]
     assert LIMIT <= 64 << 20

@@ -16,7 +16,7 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.util import LimitExceededError
 
 from evalstore import Store
-from evalstore.documents import digest
+from evalstore.documents import compute_digest
 from evalstore.integrations.inspect import rubric_scorer
 
 JUDGED, HOUSE = "rubric/judged@1.0.0", "rubric/house@1.0.0"
@@ -40,7 +40,7 @@ def test_a_model_that_is_named_judges(repo: Path, mock: Any, evaluated: Any, sco
     assert {(config.temperature, config.max_tokens) for _, config in judge.asked} == {(0.25, 100)}
     assert {config.cache for _, config in judge.asked} == {None, False}  # a second answer comes from no cache
     (check,) = score.metadata["checks"]
-    assert (check["engine"], check["replies"]) == ("mockllm/judge", digest([TWO, '{"score": 1}']))
+    assert (check["engine"], check["replies"]) == ("mockllm/judge", compute_digest([TWO, '{"score": 1}']))
     assert "Nearly." in check["reason"]
     with Store.open(repo) as store:
         assert score.metadata["judges"] == {"judge/accuracy@1.0.0": store.load("judge/accuracy@1.0.0").digest}

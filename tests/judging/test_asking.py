@@ -39,7 +39,7 @@ def no_thread_left() -> Iterator[None]:
 def test_calls_are_asked_side_by_side_but_not_more(judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls) -> None:
     judge_server.delay = 0.02
     told: list[JudgeReply] = []
-    assert ask_all(calls(40), endpoint(concurrency=4), cache, told=told.append) == {}
+    assert ask_all(calls(40), endpoint(concurrency=4), cache, on_reply=told.append) == {}
     assert judge_server.most_at_once == 4
     assert len(told) == 40
     assert set(judge_server.asked.values()) == {1}
@@ -48,14 +48,14 @@ def test_calls_are_asked_side_by_side_but_not_more(judge_server: Any, endpoint: 
 
 def test_few_calls_start_few_threads(endpoint: At, cache: ReplyCache, calls: Calls) -> None:
     most: list[int] = []
-    ask_all(calls(2), endpoint(concurrency=64), cache, told=lambda _: most.append(len(ours())))
+    ask_all(calls(2), endpoint(concurrency=64), cache, on_reply=lambda _: most.append(len(ours())))
     assert 1 <= max(most) <= 2
 
 
 def test_a_second_asking_asks_nothing(judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls) -> None:
     told: list[JudgeReply] = []
     ask_all(calls(10), endpoint(), cache)
-    ask_all(calls(12), endpoint(), cache, told=told.append)
+    ask_all(calls(12), endpoint(), cache, on_reply=told.append)
     assert judge_server.calls == 12
     assert len(told) == 12
 
@@ -76,13 +76,13 @@ def test_calls_are_taken_from_the_iterator_as_they_are_needed(
         nonlocal finished
         finished += 1
 
-    assert ask_all(taking(), endpoint(concurrency=3), cache, told=told) == {}
+    assert ask_all(taking(), endpoint(concurrency=3), cache, on_reply=told) == {}
     assert finished == 100
 
 
 def test_told_hears_in_the_thread_that_asked(endpoint: At, cache: ReplyCache, calls: Calls) -> None:
     heard: set[int] = set()
-    ask_all(calls(20), endpoint(), cache, told=lambda _: heard.add(threading.get_ident()))
+    ask_all(calls(20), endpoint(), cache, on_reply=lambda _: heard.add(threading.get_ident()))
     assert heard == {threading.get_ident()}
 
 
@@ -180,7 +180,7 @@ def test_what_told_raises_ends_it(judge_server: Any, endpoint: At, cache: ReplyC
         raise LookupError
 
     with pytest.raises(LookupError):
-        ask_all(calls(1000), endpoint(concurrency=2), cache, told=told)
+        ask_all(calls(1000), endpoint(concurrency=2), cache, on_reply=told)
     assert judge_server.calls <= 8
 
 

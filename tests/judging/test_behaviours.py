@@ -86,7 +86,7 @@ def patient(endpoint: Callable[..., Endpoint], behaviour: str) -> Endpoint:
 def test_an_answer_is_a_reply_and_is_kept(behaviour: str, judge_server: Any, patient: Endpoint, cache: ReplyCache) -> None:
     judge_server.play(behaviour)
     told: list[JudgeReply] = []
-    assert ask_all([CALL], patient, cache, told=told.append) == {}
+    assert ask_all([CALL], patient, cache, on_reply=told.append) == {}
     assert told == [ANSWERS[behaviour]]
     assert cache.get(CALL) == ANSWERS[behaviour]
     assert judge_server.calls == 1
@@ -99,7 +99,7 @@ def test_a_failure_has_words_and_is_not_kept(
     judge_server.play(behaviour)
     told: list[JudgeReply] = []
     words, times = FAILS[behaviour]
-    [(key, problem)] = ask_all([CALL], patient, cache, told=told.append).items()
+    [(key, problem)] = ask_all([CALL], patient, cache, on_reply=told.append).items()
     assert key == CALL.key
     assert problem.startswith("the endpoint ")
     assert words in problem

@@ -97,7 +97,7 @@ def test_a_link_beside_the_file_is_refused(end: str, tmp_path: Path, at: At, pat
 def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with ReplyCache(tmp_path / "file" / "replies.db") as cache:
-        for use in (lambda: cache.get(CALL), lambda: cache.put(CALL, REPLY), cache.ready):
+        for use in (lambda: cache.get(CALL), lambda: cache.put(CALL, REPLY), cache.check_writable):
             with pytest.raises(RefusedError, match=r"replies\.db: cannot be opened: not a directory"):
                 use()
 
@@ -110,14 +110,14 @@ def test_a_name_that_is_none_is_that_of_a_folder(name: str) -> None:
 
 def test_whether_replies_can_be_kept_is_known_before_one_is_paid_for(at: At, path: Path) -> None:
     with at() as cache:
-        cache.ready()
+        cache.check_writable()
         assert cache.get(CALL) is None
         cache.put(CALL, REPLY)
-        cache.ready()
+        cache.check_writable()
         assert cache.get(CALL) == REPLY
     sql(path, "CREATE TABLE more (a)")
     with at() as cache, pytest.raises(RefusedError, match="is no cache of replies"):
-        cache.ready()
+        cache.check_writable()
 
 
 def test_a_huge_value_in_the_file_is_not_read(at: At, path: Path) -> None:

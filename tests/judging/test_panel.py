@@ -17,7 +17,7 @@ def test_replies_lie_in_the_git_directory(judge_server: Any, tmp_path: Path) -> 
     for _ in range(2):
         with open_session(Judges(Endpoint(judge_server.url)), lambda: tmp_path) as panel:
             panel.ask(CALL)
-            panel.gather()
+            panel.ask_missing()
             assert panel.ask(CALL).served == "small-served"
     assert judge_server.calls == 1
     assert [str(child.relative_to(tmp_path)) for child in tmp_path.rglob("*.db")] == ["evalstore/replies.db"]
@@ -33,9 +33,9 @@ def test_nothing_is_asked_when_its_reply_could_not_be_kept(judge_server: Any, tm
     (tmp_path / "evalstore").touch()
     judges = Judges(Endpoint(judge_server.url), progress=progress)
     with open_session(judges, lambda: tmp_path) as panel:
-        panel.missing.note(CALL)
+        panel.missing.add_call(CALL)
         with pytest.raises(RefusedError, match="not a directory"):
-            panel.gather()
+            panel.ask_missing()
     assert (judge_server.calls, planned) == (0, [])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalstore.judging import Endpoint
-from evalstore.judging.dispatch import pause
+from evalstore.judging.dispatch import choose_pause
 from evalstore.judging.response import FailureEffect, read_failure, read_retry_after
 
 DATE = "Mon, 05 Oct 2026 10:00:00 GMT"
@@ -53,7 +53,7 @@ def test_retry_after_is_read_without_a_clock(headers: dict[str, str], seconds: f
 def test_pauses_double_are_bounded_and_heed_what_the_endpoint_asks(
     attempt: int, asked: float | None, least: float
 ) -> None:
-    pauses = {pause(Endpoint("http://x"), attempt, asked) for _ in range(100)}
+    pauses = {choose_pause(Endpoint("http://x"), attempt, asked) for _ in range(100)}
     assert len(pauses) > 90
     assert all(least <= seconds <= 1.25 * least for seconds in pauses)
 

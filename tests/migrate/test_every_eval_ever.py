@@ -27,7 +27,7 @@ from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Verdict
 from evalstore.runs import read_outputs, read_rows, read_run
-from evalstore.runs.kept import apart_name, came_from, kept_name
+from evalstore.runs.kept import encode_whole_name, decode_path, encode_name
 
 TABLE = load_tables("every_eval_ever")[0]
 VERSIONS = Path(__file__).resolve().parents[1] / "runs/versions"
@@ -332,8 +332,8 @@ def test_odd_names_are_spelled_and_given_back(tmp_path: Path) -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/\0"), min_size=1))
 def test_a_kept_name_says_the_one_it_came_with(name: str) -> None:
-    for spelled in (kept_name(name), apart_name(f"{name}.json")):
-        assert came_from(f"runs/{spelled}") in {name, f"{name}.json"}
+    for spelled in (encode_name(name), encode_whole_name(f"{name}.json")):
+        assert decode_path(f"runs/{spelled}") in {name, f"{name}.json"}
         assert spelled[0] not in "._-"
 
 

@@ -34,7 +34,7 @@ def test_lines_are_ended_by_line_feeds_alone_and_blank_ones_do_not_count() -> No
     document, broken = parse_legacy('{"a": "x\u2028\x85y"}\r\n\n  \n{"a": 1.10}'.encode(), "f.jsonl")
     assert broken == ()
     assert [row["a"] for row in document.value] == ["x\u2028\x85y", Decimal("1.10")]
-    assert [document.place((index,)).line for index in (0, 1)] == [1, 4]
+    assert [document.locate((index,)).line for index in (0, 1)] == [1, 4]
     assert render_legacy(document.value, "f.jsonl").endswith('{"a":1.10}\n')
 
 

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from evalstore.documents import encode, read_row, read_yaml
+from evalstore.documents import encode_document, read_row, read_yaml
 from evalstore.model import Artifact, Kind
 from evalstore.release.pins import move_artifact_pins, move_pins_in_rows, move_row_pin
 from evalstore.release.step import _set_version
@@ -82,7 +82,7 @@ def check_files(count: int) -> int:
         text = template(random)
         before = artifact(filled(text, OLD, PIN).decode(), Kind.RUBRIC)
         after = _set_version(move_artifact_pins(before, {PIN: MOVED}), parse_version(NEW))
-        assert encode(after.document) == filled(text, NEW, MOVED), text
+        assert encode_document(after.document) == filled(text, NEW, MOVED), text
         moved += "@P" in text
     return moved
 

@@ -14,7 +14,7 @@ from evalstore.errors import RefusedError
 from evalstore.model import Output
 from evalstore.runs import EEE_VERSIONS, GradedRow, Run, read_outputs, read_rows, read_run
 from evalstore.runs.form import LABELS
-from evalstore.runs.labels import aggregate_doubt, row_doubt, version_of
+from evalstore.runs.labels import find_aggregate_doubt, find_row_doubt, label_version
 
 Written = Callable[..., Run]
 VERSIONS = pytest.mark.parametrize("version", EEE_VERSIONS)
@@ -68,7 +68,7 @@ def test_the_aggregate_meets_the_published_schema(
     for sample in (run, replace(run, score=None, pass_rate=None)):
         record = json.loads(written(replace(sample, eee_version=version)).path.read_text("utf-8"))
         assert published(f"eval.schema.{version}.json", record) == []
-        assert (record["schema_version"], aggregate_doubt(record)) == (version, "")
+        assert (record["schema_version"], find_aggregate_doubt(record)) == (version, "")
 
 
 @VERSIONS
@@ -80,7 +80,7 @@ def test_every_row_meets_the_published_schema(
     assert {record["interaction_type"] for record in records} == {"single_turn", "agentic"}
     for record in records:
         assert published(f"instance_level_eval.schema.{version}.json", record) == [], record["sample_id"]
-        assert (version_of(record["schema_version"]), row_doubt(record)) == (version, "")
+        assert (label_version(record["schema_version"]), find_row_doubt(record)) == (version, "")
 
 
 def test_the_labels_are_those_of_the_published_schemas(shared: Path) -> None:

@@ -13,7 +13,7 @@ from jsonschema import Draft7Validator
 
 from evalstore.model import Output, Verdict
 from evalstore.runs import read_outputs, read_rows, read_run, samples_of
-from evalstore.runs.labels import aggregate_doubt, row_doubt, version_of
+from evalstore.runs.labels import find_aggregate_doubt, find_row_doubt, label_version
 from evalstore.runs.traits import AGGREGATE_TRAITS, ROW_TRAITS, VERSIONS
 
 FOLDERS = sorted(path for path in (Path(__file__).parent / "versions").iterdir())
@@ -127,14 +127,14 @@ def relabelled() -> Iterator[tuple[str, str, dict[str, Any]]]:
 def test_no_label_is_doubted_that_a_published_schema_bears_out(schemas: Path) -> None:
     for version, what, record in relabelled():
         names = [f"instance_level_eval.schema.{name}.json" for name in ROW_SCHEMAS.get(version, (version,))]
-        doubt = (row_doubt if what == "row" else aggregate_doubt)(record)
+        doubt = (find_row_doubt if what == "row" else find_aggregate_doubt)(record)
         for name in [f"eval.schema.{version}.json"] if what == "aggregate" else names:
             # No schema of rows was published as 0.1.0.
             assert not doubt or version == "0.1.0" or refusals(schemas, name, record), (doubt, name)
 
 
 def test_a_record_is_doubted_under_every_label_of_another_shape() -> None:
-    doubts = {(version, row["sample_id"]): row_doubt(row) for version, what, row in relabelled() if what == "row"}
+    doubts = {(version, row["sample_id"]): find_row_doubt(row) for version, what, row in relabelled() if what == "row"}
     assert doubts["0.2.1", "warm"] == ""
     assert doubts["0.0.1", "capital"] == (
         "labelled instance_level_eval_0.0.1, but its `output.raw` is a list, as since 0.2.0"
@@ -143,7 +143,7 @@ def test_a_record_is_doubted_under_every_label_of_another_shape() -> None:
         "labelled instance_level_eval_0.2.0, but its transcript is `messages`, as since 0.2.1"
     )
     old = {**rows_of(FOLDERS[0])[0], "schema_version": "0.3.0"}
-    assert row_doubt(old) == "labelled 0.3.0, but its `output.raw` is one text, as up to 0.2.0"
+    assert find_row_doubt(old) == "labelled 0.3.0, but its `output.raw` is one text, as up to 0.2.0"
 
 
 ROW: dict[str, Any] = {"schema_version": "0.3.0", "sample_id": "1", "evaluation": {"score": 1, "is_correct": True}}
@@ -177,8 +177,8 @@ ODD_ROWS = (
 @pytest.mark.parametrize(("change", "doubt"), ODD_ROWS)
 def test_a_label_is_doubted_where_the_shape_contradicts_it(change: dict[str, Any], doubt: str) -> None:
     row = {key: value for key, value in {**ROW, **change}.items() if value is not ...}
-    assert doubt in row_doubt(row)
-    assert bool(doubt) == bool(row_doubt(row))
+    assert doubt in find_row_doubt(row)
+    assert bool(doubt) == bool(find_row_doubt(row))
 
 
 HELD_KEY = "detailed_evaluation_results_per_samples"
@@ -208,8 +208,8 @@ ODD_AGGREGATES = (
 
 @pytest.mark.parametrize(("change", "doubt"), ODD_AGGREGATES)
 def test_a_label_of_an_aggregate_is_doubted_likewise(change: dict[str, Any], doubt: str) -> None:
-    assert aggregate_doubt({"schema_version": "0.3.0", **AGGREGATE, **change}).endswith(doubt)
-    assert bool(aggregate_doubt({"schema_version": "0.3.0", **AGGREGATE, **change})) == bool(doubt)
+    assert find_aggregate_doubt({"schema_version": "0.3.0", **AGGREGATE, **change}).endswith(doubt)
+    assert bool(find_aggregate_doubt({"schema_version": "0.3.0", **AGGREGATE, **change})) == bool(doubt)
 
 
 def test_every_trait_tells_versions_apart_somewhere() -> None:
@@ -233,4 +233,4 @@ def test_every_trait_tells_versions_apart_somewhere() -> None:
     ],
 )
 def test_a_label_is_read_however_it_is_spelled(label: str, version: str | None) -> None:
-    assert version_of(label) == version
+    assert label_version(label) == version

@@ -12,7 +12,7 @@ from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
 from evalstore.model import JudgeReply, Verdict
 from evalstore.runs import CheckSummary, Run, read_rows, read_run
 from evalstore.scoring import score
-from evalstore.scoring.grading import Used
+from evalstore.scoring.grading import ArtifactResolver
 from evalstore.store import ArtifactStore
 
 Scored = Callable[..., Run]
@@ -299,8 +299,8 @@ def test_recorded_tool_calls_survive_a_run(scored: Scored, write: Write) -> None
 
 
 def test_what_was_used_is_read_once(store: ArtifactStore) -> None:
-    used = Used(store, ask=lambda _: JudgeReply())
-    assert used.ruler("rubric/tone@1.0.0") is used.ruler("rubric/tone@1.0.0")
+    used = ArtifactResolver(store, ask=lambda _: JudgeReply())
+    assert used.prepare_rubric("rubric/tone@1.0.0") is used.prepare_rubric("rubric/tone@1.0.0")
     assert used.load("rubric/tone@1.0.0") is used.resolve("rubric/tone@1.0.0").artifact
 
 

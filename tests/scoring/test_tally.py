@@ -9,7 +9,7 @@ import pytest
 
 from evalstore.model import CheckResult, Output, Verdict
 from evalstore.runs import GradedRow, Run
-from evalstore.scoring.tally import Mean, Tally
+from evalstore.scoring.tally import ExactMean, RunTally
 
 EMPTY = Run(Path(), Path(), "", "", "", "", None, (), "", None, None, 0, 0, {}, {})
 
@@ -17,22 +17,22 @@ EMPTY = Run(Path(), Path(), "", "", "", "", None, (), "", None, None, 0, 0, {}, 
 def test_a_mean_is_exact() -> None:
     drawn = random.Random(7)  # noqa: S311  # numbers for a test
     scores = [Fraction(drawn.randrange(0, d + 1), d) for d in (drawn.randrange(1, 50) for _ in range(2000))]
-    mean = Mean()
+    mean = ExactMean()
     for score in scores:
         mean.add(score)
-    assert mean.value() == sum(scores, Fraction(0)) / len(scores)
+    assert mean.compute_mean() == sum(scores, Fraction(0)) / len(scores)
 
 
 def test_a_mean_of_nothing_is_none() -> None:
-    assert Mean().value() is None
+    assert ExactMean().compute_mean() is None
 
 
 def test_a_mean_keeps_one_number_for_each_denominator() -> None:
-    mean = Mean()
+    mean = ExactMean()
     for number in range(30_000):
         mean.add(Fraction(number % 7, 7))
     assert len(mean._sums) == 2  # sevenths, and the whole ones
-    assert mean.value() == Fraction(sum(number % 7 for number in range(30_000)), 7 * 30_000)
+    assert mean.compute_mean() == Fraction(sum(number % 7 for number in range(30_000)), 7 * 30_000)
 
 
 def row(rubric: str, *checks: tuple[str, Fraction | None]) -> GradedRow:
@@ -54,25 +54,25 @@ def row(rubric: str, *checks: tuple[str, Fraction | None]) -> GradedRow:
     ],
 )
 def test_a_check_is_named_with_its_rubric_only_where_two_share_its_id(rows: list[GradedRow], names: list[str]) -> None:
-    tally = Tally()
+    tally = RunTally()
     for row_ in rows:
         tally.add(row_)
-    assert list(tally.close(EMPTY).checks) == names
+    assert list(tally.fill_sums(EMPTY).checks) == names
 
 
 def test_unscored_counts_in_no_mean() -> None:
-    tally = Tally()
+    tally = RunTally()
     for score in (Fraction(1), None, Fraction(1, 2)):
         tally.add(row("rubric/x@1.0.0", ("a", score)))
-    run = tally.close(EMPTY)
+    run = tally.fill_sums(EMPTY)
     assert (run.score, run.pass_rate, run.scored, run.unscored) == (Fraction(3, 4), Fraction(1, 2), 2, 1)
     assert (run.checks["a"].mean, run.checks["a"].fail, run.checks["a"].unscored) == (Fraction(3, 4), 1, 1)
     assert run.harness == {"engines": "evalstore"}
 
 
 def test_an_engine_is_named_once_whoever_else_answered_beside_it() -> None:
-    tally = Tally()
+    tally = RunTally()
     for engine in ("b, c", "a", "a, b"):
         check = CheckResult("x", "llm_judge", Fraction(1), Verdict.PASS, engine=engine)
         tally.add(replace(row("rubric/x@1.0.0", ("x", Fraction(1))), checks=(check,)))
-    assert tally.close(EMPTY).harness == {"engines": "a, b, c"}
+    assert tally.fill_sums(EMPTY).harness == {"engines": "a, b, c"}

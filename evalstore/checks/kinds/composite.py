@@ -7,7 +7,7 @@ from typing import Any
 
 from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.checks.evaluate import prepare_rubric
-from evalstore.documents import Pointer, digest
+from evalstore.documents import Pointer, compute_digest
 from evalstore.errors import SchemaError
 from evalstore.model import (
     MALFORMED_ERRORS,
@@ -22,7 +22,7 @@ from evalstore.model import (
     Verdict,
     rubric_of,
 )
-from evalstore.model.outcome import APPROXIMATE, error
+from evalstore.model.outcome import APPROXIMATE, grade_error
 from evalstore.text import make_excerpt
 
 _KIND = "composite"
@@ -37,7 +37,7 @@ def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
     rubric = _load_rubric(ref, reach)
     deeper = next((check for check in rubric.checks if check.kind == _KIND), None)
     if deeper is not None:
-        problem = error(f"{ref} holds the composite {make_excerpt(deeper.id)}, and composites go one level deep")
+        problem = grade_error(f"{ref} holds the composite {make_excerpt(deeper.id)}, and composites go one level deep")
         return lambda _: problem
     inner = prepare_rubric(rubric, reach)
 
@@ -70,8 +70,8 @@ def _grade_result(ref: str, rubric: Rubric, result: RubricResult) -> Grade:
         score=result.score,
         reason=f"{ref}: {_describe_result(result)}",
         engine=_name_engines(result.checks),
-        replies=digest(replies) if replies else "",
-        bar=rubric.scoring.threshold,
+        replies=compute_digest(replies) if replies else "",
+        threshold=rubric.scoring.threshold,
     )
     return graded if result.score is not None else graded._replace(unscored=_find_unscored_reason(rubric, result))
 

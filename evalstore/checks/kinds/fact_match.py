@@ -11,7 +11,7 @@ from evalstore.checks.judges import CALL_LIMIT, FACT_VARIABLE, ask_judge, grade_
 from evalstore.checks.jury import average_scores
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample
-from evalstore.model.outcome import error, missing
+from evalstore.model.outcome import grade_error, grade_missing
 from evalstore.text import make_excerpt
 
 # A fact as written and as it is looked for.
@@ -36,8 +36,8 @@ def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
         try:
             facts = _read_facts(_find_expected_facts(sample), spell) if own is None else own
         except TypeError as misfit:
-            return error(f"the question's expected_facts cannot be read: {misfit}")
-        return grade_facts(sample, facts) if facts else missing("neither the check nor the question lists a fact")
+            return grade_error(f"the question's expected_facts cannot be read: {misfit}")
+        return grade_facts(sample, facts) if facts else grade_missing("neither the check nor the question lists a fact")
 
     return grade
 
@@ -61,7 +61,7 @@ def _search_facts(
     exact = params.get("case_sensitive", False)
 
     def grade_facts(sample: Sample, facts: list[_SpelledFact]) -> Grade:
-        text = spell(sample.text if exact else sample.lowered)
+        text = spell(sample.text if exact else sample.lowercase_text)
         absent = [written for written, wanted in facts if wanted not in text]
         found = len(facts) - len(absent)
         reason = f"{found} of {len(facts)} facts found" + (f", not '{make_excerpt(absent[0])}'" if absent else "")
@@ -75,11 +75,11 @@ def _ask_about_facts(ref: str, reach: CheckContext) -> Callable[[Sample, list[_S
 
     def grade_facts(sample: Sample, facts: list[_SpelledFact]) -> Grade:
         if isinstance(juror, str):
-            return error(juror)
+            return grade_error(juror)
         if FACT_VARIABLE not in juror.template.names:
-            return error(f"the template of {juror.name} does not read {{{{ {FACT_VARIABLE} }}}}, so no fact reaches it")
+            return grade_error(f"the template of {juror.name} does not read {{{{ {FACT_VARIABLE} }}}}, so no fact reaches it")
         if len(facts) > CALL_LIMIT:
-            return error(f"it asks {len(facts):,} times about one output, and {CALL_LIMIT:,} is the limit")
+            return grade_error(f"it asks {len(facts):,} times about one output, and {CALL_LIMIT:,} is the limit")
         heard = [one for written, _ in facts for one in ask_judge(juror, sample, {FACT_VARIABLE: written}, reach)]
         return grade_answers(heard, average_scores)
 

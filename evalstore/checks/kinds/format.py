@@ -9,7 +9,7 @@ from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.checks.output_json import grade_json
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Question, Sample
-from evalstore.model.outcome import binary, missing
+from evalstore.model.outcome import grade_binary, grade_missing
 
 _FORMATS = frozenset({"json", "text"})
 
@@ -37,14 +37,14 @@ def _grade_text(params: Mapping[str, Any], sample: Sample) -> Grade:
     wanted = params.get("format") or _find_expected_format(sample.question)
     least, most = params.get("min_chars", 0), params.get("max_chars")
     if wanted is None and "min_chars" not in params and most is None:
-        return missing("neither the check nor the question's expected.format says json or text")
+        return grade_missing("neither the check nor the question's expected.format says json or text")
     if len(text) < least:
-        return binary(False, f"{len(text):,} characters, at least {least:,} wanted")
+        return grade_binary(False, f"{len(text):,} characters, at least {least:,} wanted")
     if most is not None and len(text) > most:
-        return binary(False, f"{len(text):,} characters, at most {most:,} wanted")
+        return grade_binary(False, f"{len(text):,} characters, at most {most:,} wanted")
     if wanted == "json":
-        return grade_json(text, lambda _: binary(True, "strict JSON"))
-    return binary(bool(text) or wanted is None, f"{len(text):,} characters" if text else "the output is empty")
+        return grade_json(text, lambda _: grade_binary(True, "strict JSON"))
+    return grade_binary(bool(text) or wanted is None, f"{len(text):,} characters" if text else "the output is empty")
 
 
 def _find_expected_format(question: Question | None) -> str | None:

@@ -9,10 +9,10 @@ from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.checks.markdown import find_fenced_blocks
 from evalstore.checks.output_json import grade_json
 from evalstore.checks.untrusted_schemas import compile_untrusted, find_untrusted_flaws
-from evalstore.documents import Pointer, canonical, json_pointer
+from evalstore.documents import Pointer, write_canonical, json_pointer
 from evalstore.errors import LimitError, SchemaError
 from evalstore.model import Grade, Question, Sample
-from evalstore.model.outcome import binary, error, missing
+from evalstore.model.outcome import grade_binary, grade_error, grade_missing
 from evalstore.schemas import Violation, engine
 from evalstore.text import make_excerpt
 
@@ -27,7 +27,8 @@ def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     else the first fenced block, as CommonMark sees them; `auto`, the fenced block if there is one, else the whole (no
     JSON has a fence in it). No JSON there is a fail; JSON larger or deeper than evalstore reads is unscored (error).
 
-    A schema with a flaw, or one that takes too many steps on this JSON, leaves it unscored (error): `checks.untrusted_schemas`.
+    A schema with a flaw, or one that takes too many steps on this JSON, leaves it unscored (error), see
+    `checks.untrusted_schemas`.
     Expected fields are keys of the outermost object, equal as JSON (1 is 1.0, true is not 1) to the question's
     `expected[field]` or to one of its `also_valid[field]`. A question that says nothing of a field leaves the check
     unscored (missing), whatever the output; a field that the output lacks is a fail.
@@ -55,12 +56,12 @@ def _grade_by_schema(wanted: Any, extract: str) -> GradeFunction:
     try:
         schema = compile_untrusted(wanted)
     except SchemaError as flaw:
-        unread = error(flaw.message)
+        unread = grade_error(flaw.message)
         return lambda _: unread
 
     def grade_value(value: Any) -> Grade:
         violation = schema.first(value)
-        return binary(violation is None, "valid" if violation is None else _word_violation(violation), engine())
+        return grade_binary(violation is None, "valid" if violation is None else _word_violation(violation), engine())
 
     return lambda sample: _grade_json_part(sample.text, extract, grade_value)
 
@@ -78,11 +79,11 @@ def _grade_by_fields(names: list[str], extract: str) -> GradeFunction:
 def _grade_json_part(text: str, extract: str, grade_value: Callable[[Any], Grade]) -> Grade:
     try:
         found = _extract_json(text, extract)
-        return binary(False, "there is no fenced block") if found is None else grade_json(found, grade_value)
+        return grade_binary(False, "there is no fenced block") if found is None else grade_json(found, grade_value)
     except LimitError as limit:
-        return error(limit.message)
+        return grade_error(limit.message)
     except SchemaError as stopped:
-        return error(stopped.message, engine())
+        return grade_error(stopped.message, engine())
 
 
 def _extract_json(text: str, extract: str) -> str | None:
@@ -103,7 +104,7 @@ def _word_violation(violation: Violation) -> str:
     told = (
         ""
         if any(isinstance(part, dict | list) for part in _list_parts(wanted))
-        else make_excerpt(canonical(wanted), _SHOWN)
+        else make_excerpt(write_canonical(wanted), _SHOWN)
     )
     return f"{where} does not meet {violation.keyword} {told}".rstrip()
 
@@ -117,30 +118,30 @@ def _find_allowed_values(names: list[str], question: Question | None) -> Mapping
     row = question.row if question else {}
     expected, others = row.get("expected"), row.get("also_valid")
     if not isinstance(others, Mapping | None):
-        return error("the question's also_valid is no mapping of fields to lists")
+        return grade_error("the question's also_valid is no mapping of fields to lists")
     also = {name: others.get(name, []) if others else [] for name in names}
     # Errors first: which field is named first decides nothing.
     for name in names:
         if not isinstance(also[name], list):
-            return error(f"the question's also_valid is no list for {make_excerpt(name, _SHOWN)!r}")
+            return grade_error(f"the question's also_valid is no list for {make_excerpt(name, _SHOWN)!r}")
     wanted: dict[str, list[str]] = {}
     for name in names:
         values = [expected[name]] if isinstance(expected, Mapping) and name in expected else []
-        wanted[name] = [canonical(value) for value in (*values, *also[name])]
+        wanted[name] = [write_canonical(value) for value in (*values, *also[name])]
         if not wanted[name]:
-            return missing(f"the question does not say what {make_excerpt(name, _SHOWN)!r} should be")
+            return grade_missing(f"the question does not say what {make_excerpt(name, _SHOWN)!r} should be")
     return wanted
 
 
 def _compare_fields(wanted: Mapping[str, list[str]], value: Any) -> Grade:
     if not isinstance(value, dict):
-        return binary(False, "the JSON is no object")
+        return grade_binary(False, "the JSON is no object")
     for name, allowed in wanted.items():
         shown = make_excerpt(name, _SHOWN)
         if name not in value:
-            return binary(False, f"there is no field {shown!r}")
-        if (found := canonical(value[name])) not in allowed:
-            return binary(
+            return grade_binary(False, f"there is no field {shown!r}")
+        if (found := write_canonical(value[name])) not in allowed:
+            return grade_binary(
                 False, f"{shown} is {make_excerpt(found, _SHOWN)}, {make_excerpt(allowed[0], _SHOWN)} was expected"
             )
-    return binary(True, "every field is as expected")
+    return grade_binary(True, "every field is as expected")

@@ -18,7 +18,7 @@ from evalstore.checks.judges import (
 from evalstore.checks.jury import AGGREGATES, WEIGHTED_AGGREGATES, JudgeVote, average_scores
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample, fraction
-from evalstore.model.outcome import error
+from evalstore.model.outcome import grade_error
 from evalstore.model.rubric import JUDGED_THRESHOLD
 
 
@@ -73,7 +73,7 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str
 
 
 def _answer_error(problem: str) -> GradeFunction:
-    return lambda _: error(problem)
+    return lambda _: grade_error(problem)
 
 
 def _find_obstacle(aggregate: str, samples: int, weights: list[Fraction]) -> str:

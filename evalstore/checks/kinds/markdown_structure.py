@@ -10,7 +10,7 @@ from evalstore.checks.markdown import DIALECTS, MarkdownShape
 from evalstore.documents import Pointer
 from evalstore.errors import LimitError
 from evalstore.model import Grade, Sample
-from evalstore.model.outcome import binary, error
+from evalstore.model.outcome import grade_binary, grade_error
 from evalstore.text import make_excerpt
 
 _LEVELS = 6
@@ -33,9 +33,9 @@ def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
         try:
             shape = read(sample.text)
         except LimitError as limit:
-            return error(limit.message)
+            return grade_error(limit.message)
         unmet = next(_find_unmet(params, shape, sample.text), None)
-        return binary(unmet is None, unmet or "every demand holds", shape.engine)
+        return grade_binary(unmet is None, unmet or "every demand holds", shape.engine)
 
     return grade
 

@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample
-from evalstore.model.outcome import binary
+from evalstore.model.outcome import grade_binary
 
 
 def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
@@ -20,10 +20,10 @@ def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
 
     @cache
     def answer(found: int) -> Grade:
-        return binary(found >= needed, f"{found} of {len(values)} values found, {needed} needed")
+        return grade_binary(found >= needed, f"{found} of {len(values)} values found, {needed} needed")
 
     def grade(sample: Sample) -> Grade:
-        text = sample.text if exact else sample.lowered
+        text = sample.text if exact else sample.lowercase_text
         return answer([value in text for value in values].count(True))
 
     return grade

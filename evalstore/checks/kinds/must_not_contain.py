@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample
-from evalstore.model.outcome import binary
+from evalstore.model.outcome import grade_binary
 from evalstore.text import make_excerpt
 
 
@@ -16,13 +16,13 @@ def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Look for the first value that is in the output; nothing is trimmed or normalised."""
     exact = params.get("case_sensitive", False)
     values = [(value if exact else value.lower(), value) for value in params["values"]]
-    clean = binary(True, "none of the values found")
+    clean = grade_binary(True, "none of the values found")
 
     def grade(sample: Sample) -> Grade:
-        text = sample.text if exact else sample.lowered
+        text = sample.text if exact else sample.lowercase_text
         for value, written in values:
             if value in text:
-                return binary(False, f"found {make_excerpt(written)!r}")
+                return grade_binary(False, f"found {make_excerpt(written)!r}")
         return clean
 
     return grade

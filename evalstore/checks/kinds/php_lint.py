@@ -9,12 +9,12 @@ from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.checks.php import find_php_blocks, find_php_engine, lint_block
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample
-from evalstore.model.outcome import binary, error, missing
+from evalstore.model.outcome import grade_binary, grade_error, grade_missing
 
 _NO_CODE = {
-    "pass": binary(True, "there is no php block"),
-    "fail": binary(False, "there is no php block"),
-    "unscored": missing("there is no php block"),
+    "pass": grade_binary(True, "there is no php block"),
+    "fail": grade_binary(False, "there is no php block"),
+    "unscored": grade_missing("there is no php block"),
 }
 
 
@@ -37,16 +37,16 @@ def find_problems(_: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
 def _lint_blocks(code: list[str]) -> Grade:
     engine = find_php_engine()
     if engine is None:
-        return error(
+        return grade_error(
             "there is neither php nor tree-sitter-php here; install PHP, or evalstore[php] for an approximation"
         )
     unclear = ""
     for number, block in enumerate(code, 1):
         answer = lint_block(engine, block)
         if answer.valid is False:
-            return binary(False, f"php block {number}: {answer.message}", engine.name)
+            return grade_binary(False, f"php block {number}: {answer.message}", engine.name)
         if answer.valid is None:
             unclear = unclear or f"php block {number}: {answer.message}"
     if unclear:
-        return error(unclear, engine.name)
-    return binary(True, f"{len(code)} php block{'s' if len(code) > 1 else ''} valid", engine.name)
+        return grade_error(unclear, engine.name)
+    return grade_binary(True, f"{len(code)} php block{'s' if len(code) > 1 else ''} valid", engine.name)

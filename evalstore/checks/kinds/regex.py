@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.checks.patterns import SECONDS, compile_pattern, find_dialect_difference, match_in_time, name_engine
 from evalstore.documents import Pointer
-from evalstore.model.outcome import binary, error
+from evalstore.model.outcome import grade_binary, grade_error
 
 
 def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
@@ -16,12 +16,12 @@ def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     compiled, mode = compile_pattern(params["pattern"], _read_flags(params)), params.get("mode", "search")
 
     if isinstance(compiled, str):
-        broken = error(compiled)
+        broken = grade_error(compiled)
         return lambda _: broken
     answers = {
-        True: binary(True, "a match is found", name_engine()),
-        False: binary(False, "no match is found", name_engine()),
-        None: error(f"the pattern did not finish within {SECONDS:g} s on this output", name_engine()),
+        True: grade_binary(True, "a match is found", name_engine()),
+        False: grade_binary(False, "no match is found", name_engine()),
+        None: grade_error(f"the pattern did not finish within {SECONDS:g} s on this output", name_engine()),
     }
     return lambda sample: answers[match_in_time(compiled, mode, sample.text)]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.checks.tools import ToolDemands, ToolEntry, grade_calls
-from evalstore.documents import Pointer, canonical
+from evalstore.documents import Pointer, write_canonical
 from evalstore.model import Grade, Question, Sample
-from evalstore.model.outcome import error, missing
+from evalstore.model.outcome import grade_error, grade_missing
 from evalstore.text import make_excerpt
 
 _SHOWN = 60
@@ -46,12 +46,12 @@ def prepare(params: Params, _: CheckContext) -> GradeFunction:
     def grade(sample: Sample) -> Grade:
         wanted = _find_expected_tools(sample.question) if tools is None else tools
         if isinstance(wanted, str):
-            return error(wanted)
+            return grade_error(wanted)
         if wanted is None and not forbidden:
-            return missing("no tools are asked for, by the check or the question's expected_tools, and none forbidden")
-        if sample.calls is None:
-            return missing("no record of tool calls")
-        return grade_calls(ToolDemands(wanted or (), forbidden, mode, params.get("partial", False)), sample.calls)
+            return grade_missing("no tools are asked for, by the check or the question's expected_tools, and none forbidden")
+        if sample.tool_calls is None:
+            return grade_missing("no record of tool calls")
+        return grade_calls(ToolDemands(wanted or (), forbidden, mode, params.get("partial", False)), sample.tool_calls)
 
     return grade
 
@@ -84,13 +84,13 @@ def _find_entry_problems(entry: Params, mode: str) -> Iterator[tuple[str, str, s
 def _find_repeated_entries(entries: Sequence[Params], mode: str) -> Iterator[Problem]:
     asked: dict[str, int] = {}
     for index, entry in enumerate(entries):
-        key, name = canonical([entry["name"], entry.get("args")]), make_excerpt(entry["name"], _SHOWN)
+        key, name = write_canonical([entry["name"], entry.get("args")]), make_excerpt(entry["name"], _SHOWN)
         if key in asked and mode == "any_order":
             message = f"{name} is asked for twice, and one call satisfies both entries"
             yield ("tools", index), message, "ask for several calls with min"
         asked[key] = asked.get(key, 0) + entry.get("min", 1)
     for index, entry in enumerate(entries):
-        most, total = entry.get("max"), asked[canonical([entry["name"], entry.get("args")])]
+        most, total = entry.get("max"), asked[write_canonical([entry["name"], entry.get("args")])]
         if mode != "any_order" and most is not None and entry.get("min", 1) <= most < total:
             message = (
                 f"max {most} counts all the calls, and the entries for {make_excerpt(entry['name'], _SHOWN)} ask for"

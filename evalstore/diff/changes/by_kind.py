@@ -28,16 +28,21 @@ _SAME_PARAM = Proof("it is the default, or another spelling of the same value")
 def find_changes(
     sides: tuple[ComparedDocument, ComparedDocument],
     rows: DatasetRows | None,
+    *,
     renames: Mapping[str, str],
     load: ArtifactLoader | None,
+    rule_set: int,
 ) -> Iterator[Change]:
-    """Yield the edits between two sides; `rows` are those of datasets that keep them in a file beside them."""
+    """Yield the edits between two sides; `rows` are those of datasets that keep them in a file beside them.
+
+    `renames` are the declared names of questions, by the old one.
+    """
     old, new = (side.value for side in sides)
     kinds = {side.kind for side in sides}
     if kinds == {Kind.RUBRIC}:
         return _find_rubric_edits(old, new, load)
     if kinds == {Kind.JUDGE}:
-        return find_judge_changes(old, new)
+        return find_judge_changes(old, new, rule_set)
     if kinds == {Kind.DATASET}:
         return _find_dataset_edits(sides, rows, renames)
     return _find_plain_edits(old, new)

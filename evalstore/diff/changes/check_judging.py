@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from evalstore.checks.jury import WEIGHTED_AGGREGATES
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.changes.edit_script import EditScript, Paths, set_param, with_param
+from evalstore.diff.changes.edit_script import EditScript, Paths, set_param
 from evalstore.diff.changes.keys import find_key_changes
-from evalstore.diff.deciders.judges import names_of, unread
-from evalstore.diff.deciders.juries import ALONE, panel_of, voice
+from evalstore.diff.deciders.judges import find_template_names, is_variable_unread
+from evalstore.diff.deciders.juries import SINGLE_JUDGE_AGGREGATE, find_aggregation_key, read_jury
 from evalstore.diff.pairing import pair_items
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.references import ArtifactLoader, is_pinned
@@ -47,12 +47,12 @@ def find_jury_changes(script: EditScript, token: str) -> Edits:
     check, goal = script.current[token], script.goal[token]
     if all(is_same(check.params[name], goal.params[name]) for name in (_SINGLE, _JURY)):
         return
-    panels = [panel_of(side.params) for side in (check, goal)]
+    panels = [read_jury(side.params) for side in (check, goal)]
     if any(panel is None or len(panel.members) > _MEMBER_LIMIT for panel in panels):
         old, new = ({name: side.params[name] for name in (_SINGLE, _JURY)} for side in (check, goal))
         yield script.edit_check("unclassified-change", _JURY, _replace_judges(check, goal.params), old=old, new=new)
     elif check.params[_JURY] is goal.params[_JURY] is None:
-        edited = with_param(check, _SINGLE, goal.params[_SINGLE])
+        edited = set_param(check, _SINGLE, goal.params[_SINGLE])
         yield script.edit_check(
             "judge-ref-changed", _SINGLE, edited, old=check.params[_SINGLE], new=goal.params[_SINGLE]
         )
@@ -68,7 +68,7 @@ class _JuryEdits:
     start: CheckState
     goal: CheckState
     members: tuple[_PlacedMember, ...] = ()
-    aggregate: str = ALONE
+    aggregate: str = SINGLE_JUDGE_AGGREGATE
 
     def find_changes(self) -> Edits:
         old, new = _get_jury(self.start.params), _get_jury(self.goal.params)
@@ -181,10 +181,10 @@ class _JuryEdits:
     def _is_equivalent(self, members: tuple[_PlacedMember, ...], aggregate: str) -> bool:
         here = self.script.current[self.goal.token].params
         before, after = (
-            panel_of({**here, **_build_params(*side)})
+            read_jury({**here, **_build_params(*side)})
             for side in ((self.members, self.aggregate), (members, aggregate))
         )
-        return bool(before and after and (said := voice(before)) and said == voice(after))
+        return bool(before and after and (said := find_aggregation_key(before)) and said == find_aggregation_key(after))
 
     def _adopt_if_equivalent(self, members: tuple[_PlacedMember, ...], aggregate: str) -> bool:
         """Settle what makes no difference to one judge, where one side has no jury to write it in."""
@@ -222,7 +222,7 @@ def _build_params(members: Sequence[_PlacedMember], aggregate: str) -> dict[str,
 
 def _get_jury(params: Mapping[str, Any]) -> Member:
     jury: Member | None = params[_JURY]
-    return jury or {"members": [{_SINGLE: params[_SINGLE], "weight": 1}], "aggregate": ALONE}
+    return jury or {"members": [{_SINGLE: params[_SINGLE], "weight": 1}], "aggregate": SINGLE_JUDGE_AGGREGATE}
 
 
 def _list_refs(members: Sequence[Member]) -> list[str]:
@@ -267,11 +267,11 @@ def find_model_changes(script: EditScript, token: str) -> Iterator[Change]:
 def find_variable_changes(script: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits of the texts that a check gives its judges, one by one."""
     check, goal = script.current[token], script.goal[token]
-    panel = panel_of(check.params)
+    panel = read_jury(check.params)
     read = [_read_template_names(ref, script.load) for ref in panel.said] if panel else [None]
     for name, mine, theirs in find_key_changes(check.params["variables"], goal.params["variables"]):
         change = _edit_entry(script, token, "variables", ("check-variables-changed", name, mine, theirs))
-        yield replace(change, proof=_UNREAD) if all(unread(name, names) for names in read) else change
+        yield replace(change, proof=_UNREAD) if all(is_variable_unread(name, names) for names in read) else change
 
 
 def _edit_entry(script: EditScript, token: str, param: str, facts: tuple[str, str, Any, Any]) -> Change:
@@ -289,4 +289,4 @@ def _read_template_names(ref: str, load: ArtifactLoader | None) -> tuple[str, ..
         found = load(ref).value if load and is_pinned(parse_ref(ref)) else {}
     except EvalstoreError:
         return None
-    return names_of(found.get("template"))
+    return find_template_names(found.get("template"))

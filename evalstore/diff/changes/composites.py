@@ -7,12 +7,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.deciders.inlining import same_score
+from evalstore.diff.deciders.inlining import explain_same_score
 from evalstore.diff.pairing import canonicalise_demand
 from evalstore.diff.plain_data import is_same, make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.errors import EvalstoreError
 from evalstore.model import Combine, is_cosmetic, parse_ref
 
@@ -34,7 +34,7 @@ def inline_composites(rubric: RubricState, other: RubricState, load: ArtifactLoa
     ]
     for check in removed if load and len(removed) <= _COMPOSITE_LIMIT else ():
         inner = _load_inner_rubric(str(check.params["rubric_ref"]), load)
-        why = same_score(current, check, inner) if inner else None
+        why = explain_same_score(current, check, inner) if inner else None
         if inner and why and (parts := _match_inner_checks(check, inner, current, other)):
             change = _build_inlining(current, check, parts, why)
             yield change
@@ -112,5 +112,5 @@ def _build_inlining(current: RubricState, check: CheckState, parts: list[CheckSt
         after=replace(current, checks=(*current.checks[:at], *parts, *current.checks[at + 1 :])),
         words={"check": check.id, "ref": ref, "stands": "stands here check by check"},
         proof=Proof(why),
-        discriminator=canonical([canonicalise_demand(check), *map(canonicalise_demand, parts)]),
+        discriminator=write_canonical([canonicalise_demand(check), *map(canonicalise_demand, parts)]),
     )

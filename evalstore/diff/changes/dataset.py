@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.diff.change import Change
 from evalstore.diff.changes.keys import find_extra_key_changes, find_key_changes
-from evalstore.documents import Pointer, canonical
+from evalstore.documents import Pointer, write_canonical
 
 Row = Mapping[str, Any]
 # What is asked and what grades it, in the order in which a question changes.
@@ -46,7 +46,7 @@ def read_question_set(value: Row) -> QuestionSet | None:
     if not (isinstance(items, list) and isinstance(defaults, dict) and all(isinstance(row, dict) for row in items)):
         return None
     ids = [row.get("id") for row in items]
-    if len(set(map(canonical, ids))) < len(ids) or not all(isinstance(id_, str) for id_ in ids):
+    if len(set(map(write_canonical, ids))) < len(ids) or not all(isinstance(id_, str) for id_ in ids):
         return None
     inherited = {key: item for key, item in defaults.items() if key in _INHERITED_RULES}
     return QuestionSet(
@@ -108,7 +108,7 @@ def _match_equal_content(old: QuestionSet, new: QuestionSet, known: Mapping[str,
 
 
 def _canonicalise_content(row: Row) -> str:
-    return canonical({key: item for key, item in row.items() if key != "id"})
+    return write_canonical({key: item for key, item in row.items() if key != "id"})
 
 
 def _find_default_changes(old: QuestionSet, new: QuestionSet, pairs: Mapping[str, str]) -> Iterator[Change]:

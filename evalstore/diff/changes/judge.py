@@ -33,12 +33,14 @@ _DEFAULTS: Mapping[str, Any] = {
 _MEASURED_KEYS = frozenset({"tpr", "tnr", "validated_against", "validated_at", "sample_size"})
 
 
-def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    """Yield the edits between two judges' mappings."""
+def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any], rule_set: int) -> Iterator[Change]:
+    """Yield the edits between two judges' mappings; the rule set says which of them leave a validation stale."""
     before, after = {**_DEFAULTS, **old}, {**_DEFAULTS, **new}
     edits = [*_find_ruled_key_changes(before, after), *_find_judge_model_changes(before["model"], after["model"])]
     yield from edits
-    yield from _find_validation_changes(old.get("validation"), new.get("validation"), edits)
+    yield from _find_validation_changes(
+        old.get("validation"), new.get("validation"), [edit for edit in edits if _can_move(edit, rule_set)]
+    )
     yield from _find_domain_changes(before, after)
     known = {*KEY_RULES, "model", "validation", "applicable_to", "version"}
     yield from find_extra_key_changes(old, new, known=known)
@@ -69,7 +71,7 @@ def _find_judge_model_changes(old: Any, new: Any) -> Iterator[Change]:
         yield Change(rule, mine, theirs, ("model", key), ("model", key), name=f"model/{key}")
 
 
-def _find_validation_changes(old: Any, new: Any, edits: list[Change]) -> Iterator[Change]:
+def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterator[Change]:
     at = ("validation",)
     mine, theirs = (side if isinstance(side, dict) else {} for side in (old, new))
     if not is_same(old, new):
@@ -80,14 +82,14 @@ def _find_validation_changes(old: Any, new: Any, edits: list[Change]) -> Iterato
         words = {"changes": ", ".join(texts)} if mine and theirs else {"changes": "it is gone" if mine else "it is new"}
         yield Change("judge-validation-changed", old, new, at, at, name="validation", words=words)
     measured = [{key: side[key] for key in _MEASURED_KEYS if key in side} for side in (mine, theirs)]
-    moved = [edit.name.partition("/")[0] for edit in edits if _can_move(edit)]
+    moved = [edit.name.partition("/")[0] for edit in moving]
     if measured[1] and is_same(*measured) and moved:
         words = {"moved": " and ".join(dict.fromkeys(moved))}
         yield Change("judge-validation-stale", None, None, at, at, name="validation", words=words, discriminator=moved)
 
 
-def _can_move(edit: Change) -> bool:
-    return classify(edit).directions[0] is not Direction.NONE
+def _can_move(edit: Change, rule_set: int) -> bool:
+    return classify(edit, rule_set=rule_set).directions[0] is not Direction.NONE
 
 
 def _find_domain_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:

@@ -13,7 +13,7 @@ from evalstore.diff.findings import Certainty
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState
 from evalstore.documents import Pointer, json_pointer
-from evalstore.schema_inclusion import SchemaRelation, compare_schemas, find_dialect
+from evalstore.schema_inclusion import SchemaComparison, SchemaRelation, compare_schemas, find_dialect
 
 _SCHEMA, _FIELDS = "schema", "expected_fields"
 _LISTED = 2
@@ -81,15 +81,15 @@ def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Cha
     pointers = find_schema_edits(old, new)
     at = (_SCHEMA, *pointers[0])
     ways = dict.fromkeys((check.params["extract"], goal.params["extract"]))
-    outputs = tuple(text for value in comparison.shown for way in ways for text in list_outputs(value, way))
+    outputs = tuple(text for value in comparison.examples for way in ways for text in list_outputs(value, way))
     decision = Decision(known.certainty, _explain_relation(known, comparison), tuple(dict.fromkeys(outputs)))
     facts = {"old": old, "new": new, "at": (at, at), "proof": known.proof, "decision": decision}
     return _edit_demand(script, goal, known.rule, _SCHEMA, keywords=_list_pointers(pointers), **facts)
 
 
-def _explain_relation(known: _SchemaRule, comparison: Comparison) -> str:
+def _explain_relation(known: _SchemaRule, comparison: SchemaComparison) -> str:
     why = f": {comparison.why}" if comparison.why else ""
-    return f"{known.reason}{why}{'' if comparison.shown else _UNSHOWN}"
+    return f"{known.reason}{why}{'' if comparison.examples else _UNSHOWN}"
 
 
 def _list_pointers(pointers: list[Pointer]) -> str:

@@ -10,7 +10,7 @@ from evalstore.diff.changes.edit_script import EditScript, set_param
 from evalstore.diff.pairing import pair_items
 from evalstore.diff.plain_data import describe_value, is_same
 from evalstore.diff.rubric_state import CheckState
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 
 Entry = dict[str, Any]
 # Where an entry stood, and where it goes to.
@@ -128,4 +128,4 @@ def _list_ordered_entries(check: CheckState, tools: list[Entry]) -> list[str]:
     mode = check.params["mode"]
     if mode == "any_order":
         return []
-    return [canonical(entry) for entry in tools if entry["min"] or (mode == "exact" and entry.get("max"))]
+    return [write_canonical(entry) for entry in tools if entry["min"] or (mode == "exact" and entry.get("max"))]

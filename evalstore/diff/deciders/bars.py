@@ -5,33 +5,33 @@ from __future__ import annotations
 from fractions import Fraction
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.deciders.lattice import scores_of
+from evalstore.diff.deciders.lattice import list_scores
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
 
 _CHECKS, _SUMS = 16, 1 << 14
-_BINARY_SCORES = frozenset({Fraction(0), Fraction(1)})
+_ZERO_AND_ONE = frozenset({Fraction(0), Fraction(1)})
 
 
-def binary(change: Change) -> Proof | None:
+def prove_binary_threshold(change: Change) -> Proof | None:
     """Prove that a check that scores 0 or 1 passes exactly at 1, before and after."""
     if not all(check.binary for check in change.checks):
         return None
     return Proof("the check scores 0 or 1, and both thresholds lie between")
 
 
-def unattainable(change: Change) -> Proof | None:
+def prove_unattainable(change: Change) -> Proof | None:
     """Prove that no score that this rubric can have lies between the old threshold and the new."""
     before, after = change.states
     low, high = sorted((before.threshold, after.threshold))
-    scores = attainable(before)
+    scores = find_attainable_scores(before)
     if scores is None or any(low <= score < high for score in scores):
         return None
     return Proof(f"none of the {len(scores)} scores that this rubric can have lies between")
 
 
-def full_only(check: CheckState, parts: int) -> bool:
+def passes_full_share_only(check: CheckState, parts: int) -> bool:
     """Whether of all shares of so many parts the bar tells only the full one from the others."""
     if check.threshold is None or not parts:
         return False
@@ -39,28 +39,28 @@ def full_only(check: CheckState, parts: int) -> bool:
     return 0 < check.threshold <= step if check.negate else 1 - step < check.threshold <= 1
 
 
-def attainable(rubric: RubricState) -> frozenset[Fraction] | None:
+def find_attainable_scores(rubric: RubricState) -> frozenset[Fraction] | None:
     """Return a finite set that holds every score the rubric can have, or None when it is not known to be finite."""
     if rubric.combine in VERDICT_MODES:
-        return _BINARY_SCORES
-    scores = [scores_of(check) for check in rubric.checks]
+        return _ZERO_AND_ONE
+    scores = [list_scores(check) for check in rubric.checks]
     if len(scores) > _CHECKS or not all(scores):
         return None
     if rubric.combine is Combine.WEIGHTED_AVG:
-        return _averages(rubric)
+        return _find_attainable_averages(rubric)
     # A closed gate and the policies give 0.
-    single = _BINARY_SCORES.union(*scores)
+    single = _ZERO_AND_ONE.union(*scores)
     halves = len(scores) % 2 == 0 or any(map(rubric.may_leave_out, rubric.checks))
     if rubric.combine is Combine.MEDIAN and halves:
         return frozenset((one + other) / 2 for one in single for other in single)
     return single
 
 
-def _averages(rubric: RubricState) -> frozenset[Fraction] | None:
+def _find_attainable_averages(rubric: RubricState) -> frozenset[Fraction] | None:
     sums = {(Fraction(0), Fraction(0))}
     for check in rubric.checks:
         left_out = sums if rubric.may_leave_out(check) else set()
-        gains = {check.weight * score for score in (*scores_of(check), Fraction(0))}
+        gains = {check.weight * score for score in (*list_scores(check), Fraction(0))}
         sums = left_out | {(got + gain, total + check.weight) for got, total in sums for gain in gains}
         if len(sums) > _SUMS:
             return None

@@ -8,7 +8,7 @@ from evalstore.diff.rubric_state import CheckState
 from evalstore.text import make_excerpt
 
 
-def not_binding(change: Change) -> Proof | None:
+def prove_not_binding(change: Change) -> Proof | None:
     """Prove that the old and the new bound let the same outputs through."""
     limit = find_limit(change)
     if limit is None:
@@ -24,24 +24,24 @@ def find_limit(change: Change) -> Limit | None:
     return KINDS[change.checks[1].kind].params[change.name].limit
 
 
-def demand_implied(change: Change) -> Proof | None:
+def prove_demand_implied(change: Change) -> Proof | None:
     """Prove that an added or removed demand of `markdown_structure` follows from the others."""
-    shorter, longer = sorted(change.checks, key=lambda check: _demands(check, change.name))
+    shorter, longer = sorted(change.checks, key=lambda check: _count_demands(check, change.name))
     if change.name == "no_h1":
         idle = shorter.params["max_heading_level"] < 1
         return Proof("no heading is allowed at all") if idle else None
     item = change.item
     others = list(longer.params[change.name])
     others.remove(item)
-    part = next((other for other in others if _implies(change.name, other, item)), None)
+    part = next((other for other in others if _implies_demand(change.name, other, item)), None)
     return None if part is None else Proof(f"{make_excerpt(part, 60)!r}, also listed, implies it")
 
 
-def _demands(check: CheckState, name: str) -> int:
+def _count_demands(check: CheckState, name: str) -> int:
     value = check.params[name]
     return int(value) if isinstance(value, bool) else len(value)
 
 
-def _implies(name: str, other: str, item: str) -> bool:
+def _implies_demand(name: str, other: str, item: str) -> bool:
     # A heading that holds the longer text holds the shorter one; a text without the shorter lacks the longer.
     return item.lower() in other.lower() if name == "required_sections" else other in item

@@ -15,32 +15,32 @@ _FINAL_SIGMA = "\N{GREEK SMALL LETTER FINAL SIGMA}"
 _FINDS = frozenset({"must_contain_any", "fact_match"})
 
 
-def caseless(change: Change) -> Proof | None:
+def prove_caseless(change: Change) -> Proof | None:
     """Prove that no listed text has a letter that lowering changes, or that another letter is lowered to."""
-    phrases = _phrases(change.checks[1])
+    phrases = _list_phrases(change.checks[1])
     if phrases is None or not all(_is_caseless(phrase) for phrase in phrases):
         return None
     return Proof("no listed text has a letter, so case cannot matter")
 
 
-def judged(change: Change) -> Proof | None:
+def prove_judge_reads(change: Change) -> Proof | None:
     """Prove that no text is compared: a judge reads the facts as they are written."""
     if any(check.params.get("judge_prompt_ref") is None for check in change.checks):
         return None
     return Proof("a judge reads the facts as they are written, whatever their case")
 
 
-def case_direction(change: Change) -> Direction:
+def direct_case(change: Change) -> Direction:
     """Return what ignoring case does: more is found, unless a text has a letter whose lower case depends on others."""
     check = change.checks[1]
-    phrases = _phrases(check)
+    phrases = _list_phrases(check)
     if phrases is None or any(CAPITAL_SIGMA in phrase for phrase in phrases):
         return Direction.EITHER
     finds_less = bool(change.new)
     return Direction.STRICTER if finds_less is (check.kind in _FINDS) else Direction.LOOSER
 
 
-def _phrases(check: CheckState) -> list[str] | None:
+def _list_phrases(check: CheckState) -> list[str] | None:
     if "values" in check.params:
         values: list[str] = check.params["values"]
         return values
@@ -49,11 +49,11 @@ def _phrases(check: CheckState) -> list[str] | None:
 
 
 def _is_caseless(phrase: str) -> bool:
-    return phrase.lower() == phrase and _images().isdisjoint(phrase)
+    return phrase.lower() == phrase and _list_lowered_letters().isdisjoint(phrase)
 
 
 @cache
-def _images() -> frozenset[str]:
+def _list_lowered_letters() -> frozenset[str]:
     # Includes the combining dot above, to which the capital I with dot is lowered, and k, to which the kelvin sign is.
     chars = map(chr, range(sys.maxunicode + 1))
     alone = frozenset(part for char in chars if char.lower() != char for part in char.lower())

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.deciders.bars import full_only
+from evalstore.diff.deciders.bars import passes_full_share_only
 from evalstore.diff.direction import EITHER, NONE, VERDICT_MODES, bound_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.rubric_state import CheckState
@@ -18,77 +18,77 @@ from evalstore.versions import Bump
 _LISTED, _WEIGHED, _CHARS = 100, 10, 100_000
 
 
-def by_share(change: Change) -> Direction:
+def direct_share(change: Change) -> Direction:
     """Return what another list of facts does to the share that an output states."""
-    old, new = map(_shares, change.checks)
+    old, new = map(_weigh_facts, change.checks)
     if old == new and old:
         return NONE
-    if not (old and new) or any(map(_judged, change.checks)):
+    if not (old and new) or any(map(_asks_judge, change.checks)):
         return EITHER
     moved = {fact: new.get(fact, Fraction(0)) - old.get(fact, Fraction(0)) for fact in {*old, *new}}
-    return _sign({fact: part for fact, part in moved.items() if part})
+    return _bound_sign({fact: part for fact, part in moved.items() if part})
 
 
-def by_share_at_the_bar(change: Change) -> Direction:
+def direct_share_verdict(change: Change) -> Direction:
     """Return what it does to the verdict, which may tell only outputs with all of the facts from the others."""
-    if not _only_all_pass(change):
-        return by_share(change)
-    old, new = (_shares(check) for check in change.checks)
+    if not _pass_full_share_only(change):
+        return direct_share(change)
+    old, new = (_weigh_facts(check) for check in change.checks)
     # Whoever states all of one list states all of the other.
-    return bound_direction(below=_stated(new, old), above=_stated(old, new))
+    return bound_direction(below=_is_stated(new, old), above=_is_stated(old, new))
 
 
-def same_share(change: Change) -> Proof | None:
+def prove_same_share(change: Change) -> Proof | None:
     """Prove that every fact has the same part in both lists."""
-    if by_share(change) is not NONE:
+    if direct_share(change) is not NONE:
         return None
     return Proof("every fact has the same part in both lists, white space and ignored case apart")
 
 
-def share_unread(change: Change) -> Proof | None:
+def prove_share_unread(change: Change) -> Proof | None:
     """Prove that the rubric reads the verdict alone, and all of the one list is all of the other."""
-    if any(rubric.combine not in VERDICT_MODES for rubric in change.states) or not _only_all_pass(change):
+    if any(rubric.combine not in VERDICT_MODES for rubric in change.states) or not _pass_full_share_only(change):
         return None
-    if by_share_at_the_bar(change) is not NONE:
+    if direct_share_verdict(change) is not NONE:
         return None
     return Proof("the rubric reads the check's verdict alone, and who states all of one list states all", Bump.MINOR)
 
 
-def _shares(check: CheckState) -> Mapping[str, Fraction]:
+def _weigh_facts(check: CheckState) -> Mapping[str, Fraction]:
     """Return the part of each fact as it is looked for; none where the question lists them, or too many are listed."""
     facts = check.params["facts"] or []
     if not 0 < len(facts) <= _LISTED or sum(map(len, facts)) > _CHARS:
         return {}
-    counted = Counter(facts if _judged(check) else (_spelled(fact, check) for fact in facts))
+    counted = Counter(facts if _asks_judge(check) else (_spell_fact(fact, check) for fact in facts))
     return {fact: Fraction(number, len(facts)) for fact, number in counted.items()}
 
 
-def _spelled(fact: str, check: CheckState) -> str:
+def _spell_fact(fact: str, check: CheckState) -> str:
     return " ".join((fact if check.params["case_sensitive"] else fact.lower()).split())
 
 
-def _judged(check: CheckState) -> bool:
+def _asks_judge(check: CheckState) -> bool:
     return check.params["judge_prompt_ref"] is not None
 
 
-def _only_all_pass(change: Change) -> bool:
-    known = all(_shares(check) and not _judged(check) for check in change.checks)
-    return known and all(full_only(check, len(check.params["facts"])) for check in change.checks)
+def _pass_full_share_only(change: Change) -> bool:
+    known = all(_weigh_facts(check) and not _asks_judge(check) for check in change.checks)
+    return known and all(passes_full_share_only(check, len(check.params["facts"])) for check in change.checks)
 
 
-def _stated(facts: Mapping[str, Fraction], by: Mapping[str, Fraction]) -> bool:
+def _is_stated(facts: Mapping[str, Fraction], by: Mapping[str, Fraction]) -> bool:
     """Whether each of the facts is stated by an output that states all the others."""
     return all(any(fact in other for other in by) for fact in facts)
 
 
-def _sign(moved: Mapping[str, Fraction]) -> Direction:
+def _bound_sign(moved: Mapping[str, Fraction]) -> Direction:
     if len(moved) > _WEIGHED:
         return EITHER
-    sums = list(_sums(moved))
+    sums = list(_iterate_sums(moved))
     return bound_direction(below=min(sums) >= 0, above=max(sums) <= 0)
 
 
-def _sums(moved: Mapping[str, Fraction]) -> Iterator[Fraction]:
+def _iterate_sums(moved: Mapping[str, Fraction]) -> Iterator[Fraction]:
     """Yield how the share moves for every set of facts that may be stated together: with each fact all its parts."""
     parts = {fact: {other for other in moved if other in fact} for fact in moved}
     for size in range(len(moved) + 1):

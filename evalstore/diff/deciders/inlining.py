@@ -13,14 +13,14 @@ _KIND = "composite"
 _NESTED = LOWEST | HIGHEST
 
 
-def same_score(rubric: RubricState, check: CheckState, inner: RubricState) -> str | None:
+def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricState) -> str | None:
     """Say why a rubric scores the same with the checks of its composite in its place; None if that is not sure."""
     mode = rubric.combine
     gated = check.is_gate or any(one.is_gate for one in inner.checks)
     deeper = any(one.kind == _KIND for one in inner.checks)
-    if mode is not inner.combine or check.negate or gated or deeper or not _unscored_alike(rubric, inner):
+    if mode is not inner.combine or check.negate or gated or deeper or not _treats_unscored_alike(rubric, inner):
         return None
-    if mode in VERDICT_MODES and not 0 < _bar(check, inner) <= 1:
+    if mode in VERDICT_MODES and not 0 < _find_threshold(check, inner) <= 1:
         return None
     if mode in _NESTED:
         return f"both rubrics combine by {mode}, and treat what is not scored alike"
@@ -29,18 +29,18 @@ def same_score(rubric: RubricState, check: CheckState, inner: RubricState) -> st
     return None
 
 
-def _bar(check: CheckState, inner: RubricState) -> Fraction:
+def _find_threshold(check: CheckState, inner: RubricState) -> Fraction:
     return inner.threshold if check.threshold is None else check.threshold
 
 
-def _unscored_alike(rubric: RubricState, inner: RubricState) -> bool:
+def _treats_unscored_alike(rubric: RubricState, inner: RubricState) -> bool:
     """Whether a check that is not scored comes to the same in both rubrics; an average must not leave it out."""
-    if any(one.may_miss for one in inner.checks) and not _alike(rubric, (rubric.missing, inner.missing)):
+    if any(one.may_miss for one in inner.checks) and not _has_same_effect(rubric, (rubric.missing, inner.missing)):
         return False
-    return not any(one.may_err for one in inner.checks) or _alike(rubric, (rubric.errors, inner.errors))
+    return not any(one.may_err for one in inner.checks) or _has_same_effect(rubric, (rubric.errors, inner.errors))
 
 
-def _alike(rubric: RubricState, policies: tuple[str, str]) -> bool:
+def _has_same_effect(rubric: RubricState, policies: tuple[str, str]) -> bool:
     outer, inner = policies
     if outer != inner:
         return False

@@ -24,50 +24,50 @@ _PATTERN = 1000  # characters
 _MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 
 
-def template_alike(change: Change) -> Proof | None:
+def prove_template_equivalent(change: Change) -> Proof | None:
     """Prove that both templates give the same text, whatever fills them."""
-    old, new = (_rendered(template) for template in (change.old, change.new))
+    old, new = (_list_prompt_parts(template) for template in (change.old, change.new))
     if old is None or old != new:
         return None
     return Proof("both give the same text, whatever fills them", rule="judge-template-equivalent")
 
 
-def variable_unread(change: Change) -> Proof | None:
+def prove_variable_unread(change: Change) -> Proof | None:
     """Prove that the template reads none of the variables that come or go."""
     if not all(isinstance(names, list) for names in (change.old, change.new)):
         return None
-    read = [names_of(side.get("template")) for side in _sides(change)]
+    read = [find_template_names(side.get("template")) for side in _require_judges(change)]
     differ = [name for name in (*change.old, *change.new) if (name in change.old) is not (name in change.new)]
-    if None in read or any(unread(name, names) is False for name in differ for names in read):
+    if None in read or any(is_variable_unread(name, names) is False for name in differ for names in read):
         return None
     return Proof("the template does not read it, so no text changes", Bump.MINOR)
 
 
-def scale_alike(change: Change) -> Proof | None:
+def prove_scale_equivalent(change: Change) -> Proof | None:
     """Prove that both scales map a number to the same place."""
-    old, new = _judges(change)
+    old, new = _read_judges(change)
     if old is None or new is None or (old.least, old.most) != (new.least, new.most):
         return None
     return Proof(f"both scales run from {old.least} to {old.most}")
 
 
-def levels_alike(change: Change) -> Proof | None:
+def prove_levels_equivalent(change: Change) -> Proof | None:
     """Prove that every level keeps its name and its value; a template cannot show the list."""
-    old, new = levels_of(change)
+    old, new = read_level_values(change)
     return Proof("every level keeps its name and its value") if old and old == new else None
 
 
-def pattern_alike(change: Change) -> Proof | None:
+def prove_pattern_equivalent(change: Change) -> Proof | None:
     """Prove that both patterns find the same answer in every reply."""
-    old, new = (_read(pattern) for pattern in (change.old, change.new))
+    old, new = (_parse_pattern(pattern) for pattern in (change.old, change.new))
     if old is None or old != new:
         return None
     return Proof("both patterns are read alike, so they find the same answer in every reply")
 
 
-def way_of_levels(change: Change) -> Direction:
+def direct_levels(change: Change) -> Direction:
     """Return which way the values of levels go that both sides have."""
-    old, new = levels_of(change)
+    old, new = read_level_values(change)
     if not old or not new or set(old) != set(new):
         return EITHER
     return join_directions(
@@ -75,40 +75,40 @@ def way_of_levels(change: Change) -> Direction:
     )
 
 
-def farthest_level(change: Change) -> Fraction | None:
+def bound_level_shift(change: Change) -> Fraction | None:
     """Return how far the value of one level moves at most."""
-    old, new = levels_of(change)
+    old, new = read_level_values(change)
     if not old or not new or set(old) != set(new):
         return None
     return max(abs(new[name] - value) for name, value in old.items())
 
 
-def levels_of(change: Change) -> tuple[Mapping[str, Fraction] | None, Mapping[str, Fraction] | None]:
+def read_level_values(change: Change) -> tuple[Mapping[str, Fraction] | None, Mapping[str, Fraction] | None]:
     """Return the value of each level by name, old and new; None for a judge that has none, or cannot be read."""
-    old, new = _judges(change)
+    old, new = _read_judges(change)
     if old is None or new is None or not old.score_type is new.score_type is ScoreType.LEVELS:
         return None, None
     return old.levels, new.levels
 
 
-def names_of(template: Any) -> tuple[str, ...] | None:
+def find_template_names(template: Any) -> tuple[str, ...] | None:
     """Return the names that a template reads; None for one that cannot be read."""
-    compiled = _compiled(template)
+    compiled = _compile(template)
     return None if compiled is None else compiled.names
 
 
-def unread(name: str, names: tuple[str, ...] | None) -> bool:
+def is_variable_unread(name: str, names: tuple[str, ...] | None) -> bool:
     """Whether what a variable says reaches no text: nothing reads it, or the question or the output fills it."""
     return names is not None and (name not in names or name in BUILTIN_VARIABLES)
 
 
-def _compiled(template: Any) -> Template | None:
+def _compile(template: Any) -> Template | None:
     compiled = compile_template(template) if isinstance(template, str) else ""
     return None if isinstance(compiled, str) else compiled
 
 
-def _rendered(template: Any) -> list[tuple[str, str]] | None:
-    if (compiled := _compiled(template)) is None:
+def _list_prompt_parts(template: Any) -> list[tuple[str, str]] | None:
+    if (compiled := _compile(template)) is None:
         return None
     rendered: list[tuple[str, str]] = []
     for part, what in compiled.parts:
@@ -118,7 +118,7 @@ def _rendered(template: Any) -> list[tuple[str, str]] | None:
     return rendered
 
 
-def _read(pattern: Any) -> tuple[str, int] | None:
+def _parse_pattern(pattern: Any) -> tuple[str, int] | None:
     """Return how a pattern is read, groups and all; None for one that two engines could read otherwise."""
     if (
         not isinstance(pattern, str)
@@ -137,18 +137,18 @@ def _read(pattern: Any) -> tuple[str, int] | None:
     return repr(tree), tree.state.flags
 
 
-def _sides(change: Change) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def _require_judges(change: Change) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     if change.judges is None:
         raise LookupError(f"{change.rule} is no change of a judge")
     return change.judges
 
 
-def _judges(change: Change) -> tuple[Judge | None, Judge | None]:
-    old, new = (_judge(side) for side in _sides(change))
+def _read_judges(change: Change) -> tuple[Judge | None, Judge | None]:
+    old, new = (_read_judge_value(side) for side in _require_judges(change))
     return old, new
 
 
-def _judge(value: Mapping[str, Any]) -> Judge | None:
+def _read_judge_value(value: Mapping[str, Any]) -> Judge | None:
     try:
         return read_judge(value)
     except _MISFITS:

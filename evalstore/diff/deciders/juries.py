@@ -28,7 +28,7 @@ from evalstore.diff.references import bound_imported_shift
 from evalstore.model import fraction
 
 # How the scores of one judge alone are joined, too.
-ALONE = "mean"
+SINGLE_JUDGE_AGGREGATE = "mean"
 _TWO = 2
 _COALITIONS = 10  # judges; more are compared by their shares
 _ONE_MORE = {"min": STRICTER, "max": LOOSER}
@@ -36,7 +36,7 @@ _ONE_MORE = {"min": STRICTER, "max": LOOSER}
 _ORDERED = frozenset({("min", "mean"), ("min", "median"), ("mean", "max"), ("median", "max"), ("min", "max")})
 
 
-class Panel(NamedTuple):
+class Jury(NamedTuple):
     """Who judges: (reference, weight) of each member, how their scores are joined, and how often all are asked."""
 
     members: tuple[tuple[str, Fraction], ...]
@@ -44,7 +44,7 @@ class Panel(NamedTuple):
     calls: int
 
     @property
-    def said(self) -> dict[str, Fraction]:
+    def weight_by_judge(self) -> dict[str, Fraction]:
         """The weight of each judge; asked the same twice, it gives one reply."""
         weights: dict[str, Fraction] = {}
         for ref, weight in self.members:
@@ -52,120 +52,120 @@ class Panel(NamedTuple):
         return weights
 
     @property
-    def silent(self) -> bool:
+    def is_unscorable(self) -> bool:
         """Whether no reply can make a score: too many calls, or a way of joining that finds no weight."""
-        return self.calls > CALL_LIMIT or (self.aggregate in WEIGHTED_AGGREGATES and not any(self.said.values()))
+        return self.calls > CALL_LIMIT or (self.aggregate in WEIGHTED_AGGREGATES and not any(self.weight_by_judge.values()))
 
 
-def panel_of(params: Mapping[str, Any]) -> Panel | None:
+def read_jury(params: Mapping[str, Any]) -> Jury | None:
     """Return who judges an llm_judge check; None where it names a judge and a jury, or neither."""
     ref, jury = params["judge_prompt_ref"], params["jury"]
     if (ref is None) is (jury is None):
         return None
     if jury is None:
-        return Panel(((ref, Fraction(1)),), ALONE, params["samples"])
+        return Jury(((ref, Fraction(1)),), SINGLE_JUDGE_AGGREGATE, params["samples"])
     members = tuple((member["judge_prompt_ref"], fraction(member["weight"])) for member in jury["members"])
-    return Panel(members, jury["aggregate"], len(members) * params["samples"])
+    return Jury(members, jury["aggregate"], len(members) * params["samples"])
 
 
-def same_voice(change: Change) -> Proof | None:
+def prove_jury_equivalent(change: Change) -> Proof | None:
     """Prove that both panels ask the same judges, and make the same score of what they say."""
-    before, after = _panels(change)
-    mine = voice(before)
-    if mine is None or mine != voice(after):
+    before, after = _read_juries(change)
+    mine = find_aggregation_key(before)
+    if mine is None or mine != find_aggregation_key(after):
         return None
-    return Proof(_why(before, after))
+    return Proof(_explain_equivalence(before, after))
 
 
-def voice(panel: Panel) -> tuple[Any, ...] | None:
+def find_aggregation_key(jury_value: Jury) -> tuple[Any, ...] | None:
     """Return what a panel makes of its judges' scores, as a value; None for one that no reply makes speak."""
-    said, way = panel.said, panel.aggregate
-    if panel.silent:
+    weight_by_judge, way = jury_value.weight_by_judge, jury_value.aggregate
+    if jury_value.is_unscorable:
         return None
-    if len(said) == 1 and way != "majority":
-        return "alone", *said
+    if len(weight_by_judge) == 1 and way != "majority":
+        return "alone", *weight_by_judge
     if way in {"min", "max"}:
-        return way, frozenset(said)
-    if way == "median" and len(panel.members) == _TWO:
-        return "mean", {ref: Fraction(1, _TWO) for ref in said}
+        return way, frozenset(weight_by_judge)
+    if way == "median" and len(jury_value.members) == _TWO:
+        return "mean", {ref: Fraction(1, _TWO) for ref in weight_by_judge}
     if way == "median":
-        return way, sorted(ref for ref, _ in panel.members)
-    wins = _coalitions(*said.items()) if way == "majority" else None
-    return way, normalise_weights(said) if wins is None else (set(said), wins)
+        return way, sorted(ref for ref, _ in jury_value.members)
+    wins = _find_winning_groups(*weight_by_judge.items()) if way == "majority" else None
+    return way, normalise_weights(weight_by_judge) if wins is None else (set(weight_by_judge), wins)
 
 
-def order_of_ways(change: Change) -> Direction:
+def direct_aggregate(change: Change) -> Direction:
     """Return whether another way of joining can only raise, or only lower, what the panel says."""
-    before, after = _panels(change)
-    if before.silent or after.silent:
+    before, after = _read_juries(change)
+    if before.is_unscorable or after.is_unscorable:
         return EITHER
     ways = before.aggregate, after.aggregate
     return bound_direction(below=ways in _ORDERED, above=ways[::-1] in _ORDERED)
 
 
-def one_more_judge(change: Change) -> Direction:
+def direct_added_judge(change: Change) -> Direction:
     """Return what one more judge does, or one less: it says something, and it can fail to."""
-    panels, check, rubric = _panels(change), change.checks[1], change.states[1]
-    if any(panel.silent for panel in panels):
+    juries, check, rubric = _read_juries(change), change.checks[1], change.states[1]
+    if any(jury_value.is_unscorable for jury_value in juries):
         return EITHER
-    more = len(panels[1].members) > len(panels[0].members)
-    said = _ONE_MORE.get(panels[1].aggregate, EITHER)
+    more = len(juries[1].members) > len(juries[0].members)
+    weight_by_judge = _ONE_MORE.get(juries[1].aggregate, EITHER)
     total = join_directions(
-        flip_direction(said) if check.negate else said, direct_unscored(check, rubric, rubric.errors)
+        flip_direction(weight_by_judge) if check.negate else weight_by_judge, direct_unscored(check, rubric, rubric.errors)
     )
     return total if more is not check.negate else flip_direction(total)
 
 
-def other_weights(change: Change) -> Direction:
+def direct_jury_weights(change: Change) -> Direction:
     """Return what other weights do: to a majority, by the groups of judges that win; else either."""
-    panels = _panels(change)
+    juries = _read_juries(change)
     wins = [
-        None if panel.silent or panel.aggregate != "majority" else _coalitions(*panel.said.items()) for panel in panels
+        None if jury_value.is_unscorable or jury_value.aggregate != "majority" else _find_winning_groups(*jury_value.weight_by_judge.items()) for jury_value in juries
     ]
     if wins[0] is None or wins[1] is None:
         return EITHER
     return bound_direction(below=wins[0] <= wins[1], above=wins[1] <= wins[0])
 
 
-def panel_shift(change: Change) -> Fraction | None:
+def bound_jury_shift(change: Change) -> Fraction | None:
     """Return the total variation between the shares that the judges have in the mean, before and after."""
-    panels = _panels(change)
-    if any(panel.aggregate != "mean" or panel.silent for panel in panels):
+    juries = _read_juries(change)
+    if any(jury_value.aggregate != "mean" or jury_value.is_unscorable for jury_value in juries):
         return None
-    return measure_weight_distance(panels[0].said, panels[1].said)
+    return measure_weight_distance(juries[0].weight_by_judge, juries[1].weight_by_judge)
 
 
-def member_shift(change: Change) -> Fraction | None:
+def bound_member_shift(change: Change) -> Fraction | None:
     """Return how far a judge's own change moves what its panel says; by a majority, a little can turn all."""
     shift = bound_imported_shift(change.imported_diff) if change.imported_diff else None
-    panel = panel_of(change.checks[1].params) if change.checks[1].kind == "llm_judge" else None
-    if panel is None or panel.silent or panel.aggregate == "majority":
-        return None if panel else shift
-    part = normalise_weights(panel.said).get(change.new, Fraction(1)) if panel.aggregate == "mean" else Fraction(1)
+    jury_value = read_jury(change.checks[1].params) if change.checks[1].kind == "llm_judge" else None
+    if jury_value is None or jury_value.is_unscorable or jury_value.aggregate == "majority":
+        return None if jury_value else shift
+    part = normalise_weights(jury_value.weight_by_judge).get(change.new, Fraction(1)) if jury_value.aggregate == "mean" else Fraction(1)
     return part * (1 if shift is None else shift)
 
 
-def _panels(change: Change) -> tuple[Panel, Panel]:
-    before, after = (panel_of(check.params) for check in change.checks)
+def _read_juries(change: Change) -> tuple[Jury, Jury]:
+    before, after = (read_jury(check.params) for check in change.checks)
     if before is None or after is None:
         raise LookupError(f"{change.rule} is no change of a panel")
     return before, after
 
 
 @lru_cache(maxsize=64)
-def _coalitions(*said: tuple[str, Fraction]) -> frozenset[frozenset[str]] | None:
+def _find_winning_groups(*weight_by_judge: tuple[str, Fraction]) -> frozenset[frozenset[str]] | None:
     """Return the groups of judges that have more than half of the weight; None for too many judges."""
-    if len(said) > _COALITIONS:
+    if len(weight_by_judge) > _COALITIONS:
         return None
-    unit = lcm(*(weight.denominator for _, weight in said))
-    whole = {ref: int(weight * unit) for ref, weight in said}  # sums of fractions would take ten times as long
+    unit = lcm(*(weight.denominator for _, weight in weight_by_judge))
+    whole = {ref: int(weight * unit) for ref, weight in weight_by_judge}  # sums of fractions would take ten times as long
     total = sum(whole.values())
-    groups = (some for size in range(len(said) + 1) for some in combinations(whole, size))
+    groups = (some for size in range(len(weight_by_judge) + 1) for some in combinations(whole, size))
     return frozenset(frozenset(some) for some in groups if sum(map(whole.__getitem__, some)) * 2 > total)
 
 
-def _why(before: Panel, after: Panel) -> str:
-    if len(before.said) == 1 and after.aggregate != "majority":
+def _explain_equivalence(before: Jury, after: Jury) -> str:
+    if len(before.weight_by_judge) == 1 and after.aggregate != "majority":
         return "one judge is asked, and its score stands alone"
     if after.aggregate in {"min", "max"}:
         return f"{after.aggregate} reads no weights and counts a judge once"

@@ -24,22 +24,22 @@ _TWO = (Fraction(0), Fraction(1))
 _Answers = Mapping[str, CheckResult]
 
 
-def settled(change: Change) -> Proof | None:
+def prove_by_enumeration(change: Change) -> Proof | None:
     """Prove that whatever the checks answer, the rubric's score and verdict are the same before and after."""
     before, after = change.states
-    groups = None if max(len(before.checks), len(after.checks)) > _CHECKS else _groups(before, after)
-    ways = [list(_ways(group)) for group in groups or ()]
+    groups = None if max(len(before.checks), len(after.checks)) > _CHECKS else _group_equal_checks(before, after)
+    ways = [list(_iterate_answers(group)) for group in groups or ()]
     if not ways or not all(ways) or (number := prod(map(len, ways))) > _WAYS:
         return None
     for way in product(*ways):
         answers = {token: result for part in way for token, result in part.items()}
-        if _seen(_combined(before, answers)) != _seen(_combined(after, answers)):
+        if _read_outcome(_combine_answers(before, answers)) != _read_outcome(_combine_answers(after, answers)):
             return None
     told = f"the checks can answer in {number:,} ways, and each gives the same score and verdict before and after"
     return Proof(told, Bump.PATCH if before.tokens == after.tokens else Bump.MINOR, _RULES.get(change.rule))
 
 
-def scores_of(check: CheckState) -> tuple[Fraction, ...]:
+def list_scores(check: CheckState) -> tuple[Fraction, ...]:
     """Return every score that a check can have, or nothing where these are not known to be few."""
     if check.two_valued:
         return _TWO
@@ -47,7 +47,7 @@ def scores_of(check: CheckState) -> tuple[Fraction, ...]:
     return tuple(Fraction(part, parts) for part in range(parts + 1)) if 0 < parts < _SCORES else ()
 
 
-def _groups(before: RubricState, after: RubricState) -> list[list[CheckState]] | None:
+def _group_equal_checks(before: RubricState, after: RubricState) -> list[list[CheckState]] | None:
     """Return the checks of both sides, those that always answer alike together; None where one is another check."""
     groups: list[dict[str, CheckState]] = []
     for check in (*before.checks, *after.checks):
@@ -61,9 +61,9 @@ def _groups(before: RubricState, after: RubricState) -> list[list[CheckState]] |
     return [list(group.values()) for group in groups] if len(set(tokens)) == len(tokens) else None
 
 
-def _ways(group: list[CheckState]) -> Iterator[dict[str, CheckResult]]:
+def _iterate_answers(group: list[CheckState]) -> Iterator[dict[str, CheckResult]]:
     first = group[0]
-    bar, scores = first.threshold, scores_of(first)
+    bar, scores = first.threshold, list_scores(first)
     if bar is None or not scores:
         return
     for score in scores:
@@ -77,11 +77,11 @@ def _ways(group: list[CheckState]) -> Iterator[dict[str, CheckResult]]:
             }
 
 
-def _combined(rubric: RubricState, answers: _Answers) -> RubricResult:
+def _combine_answers(rubric: RubricState, answers: _Answers) -> RubricResult:
     from evalstore.checks import combine_results
 
     return combine_results(rubric.to_scoring(), [answers[check.token] for check in rubric.checks])
 
 
-def _seen(result: RubricResult) -> tuple[object, object]:
+def _read_outcome(result: RubricResult) -> tuple[object, object]:
     return result.score, result.verdict

@@ -17,16 +17,16 @@ _GRADED = frozenset({(_MIN, _AVG), (_AVG, _MAX), (_MIN, _MEDIAN), (_MEDIAN, _MAX
 _BINARY = {_ALL: 0, _MIN: 0, _AVG: 1, _MEDIAN: 1, _ANY: 2, _MAX: 2}
 
 
-def equivalent(change: Change) -> Proof | None:
+def prove_modes_equivalent(change: Change) -> Proof | None:
     """Prove that two modes are one for this rubric."""
     before, after = change.states
     modes = {before.combine, after.combine}
-    if why := _same(before, modes):
+    if why := _explain_equivalence(before, modes):
         return Proof(why, rule="scoring-combine-equivalent")
     return None
 
 
-def order_of_modes(change: Change) -> Direction:
+def direct_modes(change: Change) -> Direction:
     """Return whether the new mode can only raise, or only lower, the score."""
     before, after = change.states
     old, new = before.combine, after.combine
@@ -35,7 +35,7 @@ def order_of_modes(change: Change) -> Direction:
     return bound_direction(below=(old, new) in _GRADED, above=(new, old) in _GRADED)
 
 
-def _same(rubric: RubricState, modes: set[Combine]) -> str:
+def _explain_equivalence(rubric: RubricState, modes: set[Combine]) -> str:
     if not rubric.checks:
         return "no check is in both rubrics, so there is nothing that either mode combines"
     binary = all(check.binary for check in rubric.checks)

@@ -9,63 +9,63 @@ from evalstore.diff.rubric_state import CheckState
 from evalstore.text import make_excerpt
 
 
-def redundant(change: Change) -> Proof | None:
+def prove_redundant(change: Change) -> Proof | None:
     """Prove that an added or removed phrase decides nothing, since another listed phrase is part of it."""
     before, after = change.checks
     phrase = change.item
     others = min(before.params["values"], after.params["values"], key=len)
     if phrase in others:
         return Proof("it is listed twice, and counts once", rule="phrase-redundant")
-    if not (_any_counts(before) and _any_counts(after)):
+    if not (_needs_one_phrase(before) and _needs_one_phrase(after)):
         return None
-    part = next((other for other in others if _folded(other, before) in _folded(phrase, before)), None)
+    part = next((other for other in others if _fold_case(other, before) in _fold_case(phrase, before)), None)
     if part is None:
         return None
     return Proof(f"{make_excerpt(part, 60)!r}, also listed, is part of it and decides alone", rule="phrase-redundant")
 
 
-def reworded_alike(change: Change) -> Proof | None:
+def prove_rewording_equivalent(change: Change) -> Proof | None:
     """Prove that both wordings are found in the same outputs."""
-    if rewording(change) is not NONE:
+    if direct_rewording(change) is not NONE:
         return None
     return Proof("the old and the new list find the same outputs: each phrase holds one of the other list")
 
 
-def out_of_reach(change: Change) -> Proof | None:
+def prove_out_of_reach(change: Change) -> Proof | None:
     """Prove that no output passes before or after: more matches are asked for than there are phrases."""
-    if not all(_matches(check) > len(set(check.params["values"])) for check in change.checks):
+    if not all(_count_needed(check) > len(set(check.params["values"])) for check in change.checks):
         return None
     return Proof("min_matches is larger than the number of phrases before and after, so nothing passes")
 
 
-def no_minimum(change: Change) -> Proof | None:
+def prove_no_minimum(change: Change) -> Proof | None:
     """Prove that every output passes before and after: no match is asked for."""
-    if not all(_matches(check) <= 0 for check in change.checks):
+    if not all(_count_needed(check) <= 0 for check in change.checks):
         return None
     return Proof("min_matches asks for no match before and after, so everything passes")
 
 
-def rewording(change: Change) -> Direction:
+def direct_rewording(change: Change) -> Direction:
     """Return what a rewording does to the outputs that a list finds, turned round for a ban."""
     before, after = change.checks
-    old, new = _folded(change.old, before), _folded(change.new, after)
-    if _any_counts(before) and _any_counts(after):
-        finds_more = any(_folded(part, after) in old for part in after.params["values"])
-        finds_less = any(_folded(part, before) in new for part in before.params["values"])
+    old, new = _fold_case(change.old, before), _fold_case(change.new, after)
+    if _needs_one_phrase(before) and _needs_one_phrase(after):
+        finds_more = any(_fold_case(part, after) in old for part in after.params["values"])
+        finds_less = any(_fold_case(part, before) in new for part in before.params["values"])
     else:
         finds_more, finds_less = new in old, old in new
     found = bound_direction(below=finds_more, above=finds_less)
     return found if before.kind == "must_contain_any" else flip_direction(found)
 
 
-def _any_counts(check: CheckState) -> bool:
-    return check.kind == "must_not_contain" or _matches(check) == 1
+def _needs_one_phrase(check: CheckState) -> bool:
+    return check.kind == "must_not_contain" or _count_needed(check) == 1
 
 
-def _matches(check: CheckState) -> int:
+def _count_needed(check: CheckState) -> int:
     matches: int = check.params.get("min_matches", 1)
     return matches
 
 
-def _folded(value: str, check: CheckState) -> str:
+def _fold_case(value: str, check: CheckState) -> str:
     return value if check.params["case_sensitive"] else value.lower()

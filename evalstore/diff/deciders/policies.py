@@ -8,28 +8,28 @@ from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
 
 
-def nothing_missing(change: Change) -> Proof | None:
+def prove_nothing_missing(change: Change) -> Proof | None:
     """Prove that no check can be without something to grade, or that one more 0 decides nothing."""
     before, after = change.states
-    silent = [check for check in before.checks if check.may_miss]
-    if not silent:
+    unscorable = [check for check in before.checks if check.may_miss]
+    if not unscorable:
         return Proof("no check of this rubric can be without something to grade")
-    return _zeros_unread(before, after, silent)
+    return _prove_zeros_unread(before, after, unscorable)
 
 
-def nothing_fails(change: Change) -> Proof | None:
+def prove_nothing_errs(change: Change) -> Proof | None:
     """Prove that every check can always grade, or that one more 0 decides nothing, or all, under both policies."""
     before, after = change.states
-    silent = [check for check in before.checks if check.may_err]
-    if not silent:
+    unscorable = [check for check in before.checks if check.may_err]
+    if not unscorable:
         return Proof("no check of this rubric needs a judge, another engine or a time budget")
     policies = {before.errors, after.errors}
-    if policies == {"zero", "fail"} and all(_decides_alone(check, after) for check in silent):
+    if policies == {"zero", "fail"} and all(_decides_alone(check, after) for check in unscorable):
         return Proof("a check that counts as 0 makes this rubric 0 already")
-    return _zeros_unread(before, after, silent) if policies == {"skip", "zero"} else None
+    return _prove_zeros_unread(before, after, unscorable) if policies == {"skip", "zero"} else None
 
 
-def gate_idle(change: Change) -> Proof | None:
+def prove_gate_idle(change: Change) -> Proof | None:
     """Prove that the gate is shut only where the score is 0 without it, or never."""
     before, after = change.states
     check = after[change.token]
@@ -37,19 +37,19 @@ def gate_idle(change: Change) -> Proof | None:
         return Proof("all_pass is 0 already when one check fails")
     if after.combine is Combine.MIN and check.binary:
         return Proof("min is 0 already when this check fails")
-    if _alone(check, after) and check.binary:
+    if _is_alone(check, after) and check.binary:
         return Proof("it is the only check, and the score is 0 already when it fails")
     if not any(_can_fail(check, rubric) for rubric in (before, after)):
         return Proof("its threshold is 0, so it cannot fail")
     return None
 
 
-def _zeros_unread(before: RubricState, after: RubricState, silent: list[CheckState]) -> Proof | None:
-    if any(check.is_gate for check in silent):
+def _prove_zeros_unread(before: RubricState, after: RubricState, unscorable: list[CheckState]) -> Proof | None:
+    if any(check.is_gate for check in unscorable):
         return None
-    if not any(is_counted(check, after) for check in silent):
+    if not any(is_counted(check, after) for check in unscorable):
         return Proof("what can be unscored has weight 0 in a weighted average, and is no gate")
-    sure = [check for check in before.checks if check not in silent and not before.may_leave_out(check)]
+    sure = [check for check in before.checks if check not in unscorable and not before.may_leave_out(check)]
     if after.combine not in HIGHEST or not sure:
         return None
     return Proof(f"{after.combine} takes the best, and {sure[0].id} is always scored")
@@ -57,10 +57,10 @@ def _zeros_unread(before: RubricState, after: RubricState, silent: list[CheckSta
 
 def _decides_alone(check: CheckState, rubric: RubricState) -> bool:
     """Whether the rubric is 0 wherever this check counts as 0 and as failed."""
-    return check.is_gate or _alone(check, rubric) or rubric.combine in LOWEST
+    return check.is_gate or _is_alone(check, rubric) or rubric.combine in LOWEST
 
 
-def _alone(check: CheckState, rubric: RubricState) -> bool:
+def _is_alone(check: CheckState, rubric: RubricState) -> bool:
     return len(rubric.checks) == 1 and is_counted(check, rubric)
 
 

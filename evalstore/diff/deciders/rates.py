@@ -14,38 +14,38 @@ _RATES = ("tpr", "tnr")
 _SQUARED = Fraction("1.96") ** 2  # of the normal law, for 95 %
 
 
-def refreshed(change: Change) -> Proof | None:
+def prove_rates_not_lower(change: Change) -> Proof | None:
     """Show that the judge is measured again, and no rate is lower than chance explains."""
     old, new = (side if isinstance(side, dict) else {} for side in (change.old, change.new))
-    before, after = _rates(old), _rates(new)
+    before, after = _read_rates(old), _read_rates(new)
     if len(after) < len(_RATES):
         return None
     lower = [name for name, rate in before.items() if after[name] < rate]
     if not lower:
         return Proof("it is measured again, and no rate is lower")
-    rows = [size for size in map(_size, (old, new)) if size > 0]
-    if len(rows) < len((old, new)) or not all(_close(before[name], after[name], rows) for name in lower):
+    rows = [size for size in map(_read_sample_size, (old, new)) if size > 0]
+    if len(rows) < len((old, new)) or not all(_are_close(before[name], after[name], rows) for name in lower):
         return None
     within = f"Wilson's 95 % intervals on {rows[0]} and {rows[1]} rows"
     return Proof(f"it is measured again, and {' and '.join(lower)} lies within {within}")
 
 
-def _size(validation: Mapping[str, Any]) -> int:
+def _read_sample_size(validation: Mapping[str, Any]) -> int:
     size = validation.get("sample_size")
     return size if isinstance(size, int) and not isinstance(size, bool) else 0
 
 
-def _close(old: Fraction, new: Fraction, rows: list[int]) -> bool:
-    return _within(old, new, rows[0]) and _within(new, old, rows[1])
+def _are_close(old: Fraction, new: Fraction, rows: list[int]) -> bool:
+    return _is_within_interval(old, new, rows[0]) and _is_within_interval(new, old, rows[1])
 
 
-def _within(measured: Fraction, other: Fraction, rows: int) -> bool:
+def _is_within_interval(measured: Fraction, other: Fraction, rows: int) -> bool:
     # That `other` lies in Wilson's interval, without its root. A rate is measured on a part of the rows only: then its
     # interval is wider still, and this says "lower" too often rather than too seldom.
     return (measured - other) ** 2 * rows <= _SQUARED * other * (1 - other)
 
 
-def _rates(validation: Mapping[str, Any]) -> dict[str, Fraction]:
+def _read_rates(validation: Mapping[str, Any]) -> dict[str, Fraction]:
     return {
         name: fraction(validation[name])
         for name in _RATES

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalstore.diff.plain_data import is_same
-from evalstore.documents import Pointer, canonical
+from evalstore.documents import Pointer, write_canonical
 from evalstore.schema_inclusion import ANNOTATIONS
 from evalstore.schemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
 
@@ -61,6 +61,6 @@ def _iterate_named_edits(old: dict[str, Any], new: dict[str, Any], at: Pointer) 
 
 def list_outputs(value: Any, extract: str) -> tuple[str, ...]:
     """Return outputs from which a check that extracts in this way reads the value; the shortest first."""
-    text = canonical(value)
+    text = write_canonical(value)
     fenced = f"```json\n{text}\n```"
     return {"whole": (text,), "fence": (fenced,)}.get(extract, (text, fenced))

@@ -38,7 +38,7 @@ def compare_checks(old: CheckState, new: CheckState, budget: SharedBudget) -> La
 
 def _compare_outputs(old: CheckState, new: CheckState, question: SharedBudget) -> LanguageComparison:
     compared = compare_languages(_build_language(old), _build_language(new), question)
-    if not compared.is_confirmed_by(partial(_passes, old), partial(_passes, new)):
+    if not compared.is_confirmed_by(partial(_passes_text, old), partial(_passes_text, new)):
         why = "the scorer answers otherwise than the comparison"
         return LanguageComparison(LanguageRelation.UNDECIDED, why=why)
     limits = {_find_length_limit(old), _find_length_limit(new)}
@@ -48,10 +48,10 @@ def _compare_outputs(old: CheckState, new: CheckState, question: SharedBudget) -
     return compared
 
 
-def same_text(change: Change) -> Proof | None:
+def prove_same_text(change: Change) -> Proof | None:
     """Prove that the old and the new kind look for the same phrases, also where these are beyond what is compared."""
     before, after = change.checks
-    old, new = _sought(before), _sought(after)
+    old, new = _find_phrases(before), _find_phrases(after)
     if old is None or old != new or not (before.binary and after.binary):
         return None
     return Proof("both kinds look for the same plain text in the same way")
@@ -74,31 +74,31 @@ def _build_language(check: CheckState) -> RegexTree:
 def _build_found_language(check: CheckState) -> RegexTree:
     params = check.params
     if check.kind == "regex":
-        return build_pattern_language(_expression(check))
-    if _is_for_one(check):
+        return build_pattern_language(_read_expression(check))
+    if _needs_one_phrase(check):
         return build_phrase_language(params["values"], case_sensitive=params["case_sensitive"])
     raise UndecidedError("it is no check for one text of a list")
 
 
-def _sought(check: CheckState) -> tuple[object, ...] | None:
+def _find_phrases(check: CheckState) -> tuple[object, ...] | None:
     """Return the phrases of a check, how they are read, and whether it passes with one of them or with none."""
-    if not _is_for_one(check):
+    if not _needs_one_phrase(check):
         return None
     sensitive, values = check.params["case_sensitive"], check.params["values"]
     phrases = frozenset(values if sensitive else (value.lower() for value in values))
     return phrases, sensitive, check.negate is (check.kind == "must_contain_any")
 
 
-def _is_for_one(check: CheckState) -> bool:
+def _needs_one_phrase(check: CheckState) -> bool:
     """Whether it looks for one phrase of a list, whichever."""
     return check.kind == "must_not_contain" or (check.kind == "must_contain_any" and check.params["min_matches"] == 1)
 
 
-def _expression(check: CheckState) -> Expression:
+def _read_expression(check: CheckState) -> Expression:
     return Expression(check.params["pattern"], check.params["flags"], check.params["mode"])
 
 
-def _passes(check: CheckState, text: str) -> bool | None:
+def _passes_text(check: CheckState, text: str) -> bool | None:
     from evalstore.checks import prepare_check
 
     score = prepare_check(check.to_check())(Sample(Output(text))).score

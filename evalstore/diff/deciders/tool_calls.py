@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.checks.tools import TOOL_LIMIT, ToolEntry
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.deciders.bars import full_only
+from evalstore.diff.deciders.bars import passes_full_share_only
 from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds.tool_usage import count_required_tools
@@ -20,7 +20,7 @@ _EXACT, _ANY_ORDER = "exact", "any_order"
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _EntryContext:
     """What stands around an entry that changes: the other entries, the mode, and whether a share of them counts."""
 
     others: Sequence[ToolEntry]
@@ -40,75 +40,75 @@ class _Around:
         return all(other.name != tool.name for other in self.others)
 
 
-def tool_of(entry: Mapping[str, Any]) -> ToolEntry:
+def read_tool_entry(entry: Mapping[str, Any]) -> ToolEntry:
     """Return an entry as scoring reads it; how arguments match is nothing without arguments."""
     exact = "args" in entry and entry["args_match"] == "exact"
     return ToolEntry(entry["name"], entry.get("args"), exact, entry["min"], entry.get("max"))
 
 
-def by_demand(change: Change) -> Direction:
+def direct_tool_demand(change: Change) -> Direction:
     """Return what an edit of the tools, or of the forbidden ones, does to the check's score."""
-    return _moved(change, partial=_shares(change))
+    return _direct_edit(change, partial=_counts_shares(change))
 
 
-def by_demand_at_the_bar(change: Change) -> Direction:
+def direct_tool_verdict(change: Change) -> Direction:
     """Return what it does to the check's verdict: where only all pass the bar, a share counts as nothing."""
-    return _moved(change, partial=_shares(change) and not all(map(all_or_fail, change.checks)))
+    return _direct_edit(change, partial=_counts_shares(change) and not all(map(passes_all_tools_only, change.checks)))
 
 
-def idle(change: Change) -> Proof | None:
+def prove_demand_idle(change: Change) -> Proof | None:
     """Prove that the edit asks for nothing more and nothing less, whatever the calls."""
-    if _moved(change, partial=_shares(change)) is not NONE:
+    if _direct_edit(change, partial=_counts_shares(change)) is not NONE:
         return None
     return Proof("what it asks for holds anyway: the other demands imply it, or it asks for nothing")
 
 
-def one_order(change: Change) -> Proof | None:
+def prove_one_order(change: Change) -> Proof | None:
     """Prove that there is one order at most: no two tools are required, and other calls are free to stand between."""
-    if any(check.params["mode"] == _EXACT or _orders(check) for check in change.checks):
+    if any(check.params["mode"] == _EXACT or _may_order(check) for check in change.checks):
         return None
     return Proof("at most one tool is required, so there is no order to keep")
 
 
-def one_share(change: Change) -> Proof | None:
+def prove_one_share(change: Change) -> Proof | None:
     """Prove that a share of the required tools is all or nothing: there is one of them at most."""
-    if _orders(change.checks[1]):
+    if _may_order(change.checks[1]):
         return None
     return Proof("at most one tool is required, so its share is all or nothing")
 
 
-def share_unread(change: Change) -> Proof | None:
+def prove_share_unread(change: Change) -> Proof | None:
     """Prove that only the check's share moves, and the rubric reads its verdict alone, which tells all from some."""
     read = any(rubric.combine not in VERDICT_MODES for rubric in change.states)
-    if read or not all(map(all_or_fail, change.checks)):
+    if read or not all(map(passes_all_tools_only, change.checks)):
         return None
-    if change.name != "partial" and by_demand_at_the_bar(change) is not NONE:
+    if change.name != "partial" and direct_tool_verdict(change) is not NONE:
         return None
     return Proof("the rubric reads the check's verdict alone, and only all of the tools pass its bar", Bump.MINOR)
 
 
-def all_or_fail(check: CheckState) -> bool:
+def passes_all_tools_only(check: CheckState) -> bool:
     """Whether the check's verdict tells only a full share from all others."""
     bar, number = check.threshold, count_required_tools(check.params)
     if bar is None or number is None:
         return bar == 1 and not check.negate
-    return full_only(check, number)
+    return passes_full_share_only(check, number)
 
 
-def _orders(check: CheckState) -> bool:
+def _may_order(check: CheckState) -> bool:
     """Whether more than one tool may be required."""
     return count_required_tools(check.params) not in {0, 1}
 
 
-def _shares(change: Change) -> bool:
+def _counts_shares(change: Change) -> bool:
     # With one required tool at most, before and after, a share of them is all or nothing.
-    return bool(change.checks[1].params["partial"]) and any(map(_orders, change.checks))
+    return bool(change.checks[1].params["partial"]) and any(map(_may_order, change.checks))
 
 
-def _moved(change: Change, *, partial: bool) -> Direction:
+def _direct_edit(change: Change, *, partial: bool) -> Direction:
     before, after = (check.params["tools"] for check in change.checks)
     if change.name == "forbidden":
-        return _forbidden(change)
+        return _direct_forbidden(change)
     if before is None or after is None or max(len(before), len(after)) > TOOL_LIMIT:
         return EITHER
     mode = change.checks[1].params["mode"]
@@ -119,14 +119,14 @@ def _moved(change: Change, *, partial: bool) -> Direction:
     rest = shorter[place + 1 :] if swapped else shorter[place:]
     if place == len(longer) or any(one is not other for one, other in zip(rest, longer[place + 1 :], strict=True)):
         return EITHER
-    around = _Around([tool_of(entry) for entry in (*shorter[:place], *rest)], mode, partial)
+    context = _EntryContext([read_tool_entry(entry) for entry in (*shorter[:place], *rest)], mode, partial)
     if swapped:
-        return _edited(tool_of(before[place]), tool_of(after[place]), around)
-    direction = _added(tool_of(longer[place]), around)
+        return _direct_entry_edit(read_tool_entry(before[place]), read_tool_entry(after[place]), context)
+    direction = _direct_added(read_tool_entry(longer[place]), context)
     return direction if longer is after else flip_direction(direction)
 
 
-def _forbidden(change: Change) -> Direction:
+def _direct_forbidden(change: Change) -> Direction:
     check = min(change.checks, key=lambda side: len(side.params["forbidden"]))
     name, tools = change.item, check.params["tools"]
     if name in check.params["forbidden"]:
@@ -136,79 +136,79 @@ def _forbidden(change: Change) -> Direction:
     elif len(tools) > TOOL_LIMIT:
         more = EITHER
     else:
-        around = _Around([tool_of(entry) for entry in tools], check.params["mode"], partial=True)
-        more = NONE if _implied(ToolEntry(name, least=0, most=0), around) else STRICTER
+        context = _EntryContext([read_tool_entry(entry) for entry in tools], check.params["mode"], partial=True)
+        more = NONE if _is_implied(ToolEntry(name, least=0, most=0), context) else STRICTER
     return more if change.old is None else flip_direction(more)
 
 
-def _added(tool: ToolEntry, around: _Around) -> Direction:
-    if _implied(tool, around):
+def _direct_added(tool: ToolEntry, context: _EntryContext) -> Direction:
+    if _is_implied(tool, context):
         return NONE
-    shares = around.partial and bool(tool.least) and around.requires
-    if not shares and (not around.exact or not _room(tool)):
+    shares = context.partial and bool(tool.least) and context.requires
+    if not shares and (not context.exact or not _count_room(tool)):
         return STRICTER
     # What nobody asked for was one call too many before.
-    return LOOSER if around.exact and not tool.least and around.alone(tool) else EITHER
+    return LOOSER if context.exact and not tool.least and context.alone(tool) else EITHER
 
 
-def _implied(tool: ToolEntry, around: _Around) -> bool:
+def _is_implied(tool: ToolEntry, context: _EntryContext) -> bool:
     """Whether an entry asks for nothing that the others do not ask for, and lets nothing through."""
-    if around.exact and _room(tool):
+    if context.exact and _count_room(tool):
         return False
-    if around.exact and not tool.least and around.alone(tool):
+    if context.exact and not tool.least and context.alone(tool):
         return True
     enough = not tool.least or (
-        around.mode == _ANY_ORDER
-        and not around.partial
-        and any(other.least >= tool.least and _covers(tool, other) for other in around.others)
+        context.mode == _ANY_ORDER
+        and not context.partial
+        and any(other.least >= tool.least and _covers_entry(tool, other) for other in context.others)
     )
     # With partial credit, too many calls of a required tool cost its share only.
     few = tool.most is None or any(
-        other.most is not None and other.most <= tool.most and _covers(other, tool)
-        for other in around.others
-        if not (around.partial and other.least)
+        other.most is not None and other.most <= tool.most and _covers_entry(other, tool)
+        for other in context.others
+        if not (context.partial and other.least)
     )
     return enough and few
 
 
-def _edited(old: ToolEntry, new: ToolEntry, around: _Around) -> Direction:
+def _direct_entry_edit(old: ToolEntry, new: ToolEntry, context: _EntryContext) -> Direction:
     if _asks_nothing(old) and _asks_nothing(new):
         return NONE
     if old.least != new.least:
         raised = old.least < new.least
-        return _raised(old, new, around) if raised else flip_direction(_raised(new, old, around))
+        return _direct_raised_minimum(old, new, context) if raised else flip_direction(_direct_raised_minimum(new, old, context))
     if old.most != new.most:
         lowered = old.most is None or (new.most is not None and new.most < old.most)
-        return _limited(old, new, around) if lowered else flip_direction(_limited(new, old, around))
-    if _covers(old, new):
-        return NONE if _covers(new, old) else _narrowed(new, around)
-    return flip_direction(_narrowed(old, around)) if _covers(new, old) else EITHER
+        return _direct_lowered_maximum(old, new, context) if lowered else flip_direction(_direct_lowered_maximum(new, old, context))
+    if _covers_entry(old, new):
+        return NONE if _covers_entry(new, old) else _direct_narrowed_args(new, context)
+    return flip_direction(_direct_narrowed_args(old, context)) if _covers_entry(new, old) else EITHER
 
 
-def _raised(lower: ToolEntry, higher: ToolEntry, around: _Around) -> Direction:
+def _direct_raised_minimum(lower: ToolEntry, higher: ToolEntry, context: _EntryContext) -> Direction:
     """Return what a higher `min` does."""
-    becomes_one_share_more = around.partial and not lower.least and around.requires
-    says_how_many = around.exact and higher.most is None
+    becomes_one_share_more = context.partial and not lower.least and context.requires
+    says_how_many = context.exact and higher.most is None
     return EITHER if becomes_one_share_more or says_how_many else STRICTER
 
 
-def _limited(wider: ToolEntry, tighter: ToolEntry, around: _Around) -> Direction:
+def _direct_lowered_maximum(wider: ToolEntry, tighter: ToolEntry, context: _EntryContext) -> Direction:
     """Return what a lower `max` does; in `exact`, an entry without one takes its `min`."""
-    if not around.exact or wider.most is not None or tighter.most is None or tighter.most < wider.least:
+    if not context.exact or wider.most is not None or tighter.most is None or tighter.most < wider.least:
         return STRICTER
     if tighter.most == wider.least:
-        return NONE if around.alone(wider) else STRICTER
-    return LOOSER if around.alone(wider) else EITHER
+        return NONE if context.alone(wider) else STRICTER
+    return LOOSER if context.alone(wider) else EITHER
 
 
-def _narrowed(tool: ToolEntry, around: _Around) -> Direction:
+def _direct_narrowed_args(tool: ToolEntry, context: _EntryContext) -> Direction:
     """Return what arguments do that fewer calls fit: those that no longer do are freed from the entry's `max`."""
-    if tool.most is None or (around.exact and around.alone(tool)):
+    if tool.most is None or (context.exact and context.alone(tool)):
         return STRICTER
-    return EITHER if tool.least or around.exact else LOOSER
+    return EITHER if tool.least or context.exact else LOOSER
 
 
-def _covers(wide: ToolEntry, narrow: ToolEntry) -> bool:
+def _covers_entry(wide: ToolEntry, narrow: ToolEntry) -> bool:
     """Whether every call that the one entry means is meant by the other."""
     if wide.name != narrow.name or (narrow.args is None and wide.args is not None):
         return False
@@ -220,5 +220,5 @@ def _asks_nothing(tool: ToolEntry) -> bool:
     return not tool.least and tool.most is None
 
 
-def _room(tool: ToolEntry) -> int:
+def _count_room(tool: ToolEntry) -> int:
     return tool.least if tool.most is None else tool.most

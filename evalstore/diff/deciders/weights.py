@@ -10,7 +10,7 @@ from evalstore.model import Combine
 from evalstore.versions import Bump
 
 
-def unread(change: Change) -> Proof | None:
+def prove_weights_unread(change: Change) -> Proof | None:
     """Prove that no weight is read: the mode ignores them, or there is only one check."""
     before, after = change.states
     if before.combine is not Combine.WEIGHTED_AVG:
@@ -20,7 +20,7 @@ def unread(change: Change) -> Proof | None:
     return None
 
 
-def rescaled(change: Change) -> Proof | None:
+def prove_rescaled(change: Change) -> Proof | None:
     """Prove that all weights were multiplied by one positive number, in exact arithmetic."""
     before, after = change.states
     old, new = ([check.weight for check in rubric.checks] for rubric in (before, after))
@@ -30,7 +30,7 @@ def rescaled(change: Change) -> Proof | None:
     return Proof(f"every weight is multiplied by {factor}, which the average cancels", rule="check-weights-rescaled")
 
 
-def weightless(change: Change) -> Proof | None:
+def prove_weightless(change: Change) -> Proof | None:
     """Prove that the rubric reads neither side of a check: weight 0 in a weighted average, and no gate."""
     before, after = change.states
     for rubric in (before, after):

@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.diff.changes.schemas import find_schema_changes
 from evalstore.diff.kinds import CheckKind, Param, Row, always
 from evalstore.diff.params import Params, UnreadableError, read_one_of, read_texts, read_typed
-from evalstore.documents import Pointer, canonical
+from evalstore.documents import Pointer, write_canonical
 
 
 def _read_schema(value: Any) -> Any:
@@ -44,7 +44,7 @@ def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
 
 
 def _drop_duplicates(values: list[Any]) -> list[Any]:
-    return list({canonical(value): value for value in values}.values())
+    return list({write_canonical(value): value for value in values}.values())
 
 
 def _yield_texts(_: Params) -> Iterator[str]:

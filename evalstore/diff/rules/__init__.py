@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from evalstore.diff.change import CHECK_SCOPES, ChangeRule
-from evalstore.diff.deciders.weights import weightless
+from evalstore.diff.deciders.weights import prove_weightless
 from evalstore.diff.rules import dataset, judge, jury, kinds, patterns, references, rubric, schemas, shared, text
 
 # The verdict of a rule set never changes: a row that judges otherwise, or one more row, is a set of the next number,
@@ -14,14 +14,14 @@ from evalstore.diff.rules import dataset, judge, jury, kinds, patterns, referenc
 RULE_SETS = (1,)
 
 
-def _whole(rule: ChangeRule) -> ChangeRule:
+def _complete_row(rule: ChangeRule) -> ChangeRule:
     """Return a row with its mirror, and with the proof that all rules of checks share, the last to be tried."""
-    shared_by_all = (weightless,) if rule.scope in CHECK_SCOPES else ()
+    shared_by_all = (prove_weightless,) if rule.scope in CHECK_SCOPES else ()
     return replace(rule, mirror=rule.mirror or rule.id, deciders=(*rule.deciders, *shared_by_all))
 
 
 RULES: Mapping[str, ChangeRule] = {
-    rule.id: _whole(rule)
+    rule.id: _complete_row(rule)
     for area in (shared, rubric, text, patterns, schemas, kinds, references, judge, jury, dataset)
     for rule in area.ROWS
 }

@@ -6,8 +6,8 @@ from typing import Any
 
 from evalstore.diff.change import Change, ChangeRule, HeadlineLevel, Proof, Scope
 from evalstore.diff.deciders import judges
-from evalstore.diff.deciders.rates import refreshed
-from evalstore.diff.deciders.weights import weightless
+from evalstore.diff.deciders.rates import prove_rates_not_lower
+from evalstore.diff.deciders.weights import prove_weightless
 from evalstore.diff.direction_rules import BY_LEVELS, NEVER, UNKNOWN
 from evalstore.diff.findings import Certainty
 from evalstore.versions import Bump
@@ -16,19 +16,19 @@ _SEED = "model/seed"
 _BESIDE = "a new judge beside it, to which rubrics move one by one"
 
 
-def _seed_only(change: Change) -> Proof | None:
+def _show_seed_only(change: Change) -> Proof | None:
     """Show that only the seed changes, which draws again from the same distribution."""
     if change.name != _SEED:
         return None
     return Proof("a seed draws again from the same distribution", Bump.MINOR)
 
 
-def _advisory(change: Change) -> Proof | None:
+def _show_advisory(change: Change) -> Proof | None:
     """Show that it is the model of a check that only advises."""
-    return weightless(change) if change.token else None
+    return prove_weightless(change) if change.token else None
 
 
-def _row(id_: str, number: str, **facts: Any) -> ChangeRule:
+def _make_row(id_: str, number: str, **facts: Any) -> ChangeRule:
     common = {"artifact": "judge", "level": Bump.MAJOR, "direction": UNKNOWN, "scope": Scope.SCORE, "instead": _BESIDE}
     return ChangeRule(**{"id": id_, "number": number, **common, "certainty": Certainty.ASSUMED, **facts})
 
@@ -46,14 +46,14 @@ ROWS = (
         example="id: tone → id: taste",
         instead="title: Old → title: New (another name for people; pins hold on to the id)",
     ),
-    _row(
+    _make_row(
         "judge-template-changed",
         "60",
         message="the template changes",
         reason="a model reads every byte of it: wording, order, even blanks can move a score",
         example="Is it kind? → Is it kind and calm?",
         instead="{{ output }} → {{{output}}} (other braces, the same text)",
-        deciders=(judges.template_alike,),
+        deciders=(judges.prove_template_equivalent,),
     ),
     ChangeRule(
         id="judge-template-equivalent",
@@ -66,23 +66,23 @@ ROWS = (
         reason="blanks within tags, three braces for two, and comments reach no model",
         example="{{ output }} → {{{output}}}",
     ),
-    _row(
+    _make_row(
         "judge-template-variable-changed",
         "62",
         message="the template's variables change from {old} to {new}",
         reason="other texts are filled in",
         example="variables: [criterion] → variables: []",
         instead="variables: [criterion] → variables: [criterion, mood] (one that the template does not read)",
-        deciders=(judges.variable_unread,),
+        deciders=(judges.prove_variable_unread,),
     ),
-    _row(
+    _make_row(
         "judge-score-type-changed",
         "63",
         message="the score type changes from {old} to {new}",
         reason="the types are different scales",
         example="score_type: continuous → score_type: binary",
     ),
-    _row(
+    _make_row(
         "judge-levels-changed",
         "64",
         message="the levels change from {old} to {new}",
@@ -90,11 +90,11 @@ ROWS = (
         example="level_names: [bad, good] → level_names: [bad, fair, good]",
         instead="level_names: [bad, good] → level_names: [good, bad] (where level_scores says what each is worth)",
         direction=BY_LEVELS,
-        deciders=(judges.levels_alike,),
-        shift=judges.farthest_level,
+        deciders=(judges.prove_levels_equivalent,),
+        shift=judges.bound_level_shift,
         certainty=Certainty.BY_DEFINITION,
     ),
-    _row(
+    _make_row(
         "judge-level-value-changed",
         "65",
         message="the values of the levels change from {old} to {new}",
@@ -102,44 +102,44 @@ ROWS = (
         example="{bad: 0, good: 1} → {bad: 0.1, good: 1}",
         instead="nothing → level_scores: {bad: 0, good: 1} (as they were by their places)",
         direction=BY_LEVELS,
-        deciders=(judges.levels_alike,),
-        shift=judges.farthest_level,
+        deciders=(judges.prove_levels_equivalent,),
+        shift=judges.bound_level_shift,
         certainty=Certainty.BY_DEFINITION,
     ),
-    _row(
+    _make_row(
         "judge-reply-pattern-changed",
         "66",
         message="the reply pattern changes from {old} to {new}",
         reason="the pattern decides which text becomes which number",
         example="reply_pattern: '(.*)' → reply_pattern: 'score (.*)'",
         instead="'score: ([0-9]+)' → 'score: (?P<score>[0-9]+)' (a name for the group)",
-        deciders=(judges.pattern_alike,),
+        deciders=(judges.prove_pattern_equivalent,),
     ),
-    _row(
+    _make_row(
         "judge-scale-changed",
         "66b",
         message="the scale changes from {old} to {new}",
         reason="the same reply lies elsewhere between 0 and 1, or outside",
         example="scale: {max: 5} → scale: {max: 10}",
         instead="scale: {max: 5} → scale: {min: 0, max: 5} (0 is the default)",
-        deciders=(judges.scale_alike,),
+        deciders=(judges.prove_scale_equivalent,),
     ),
-    _row(
+    _make_row(
         "judge-model-changed",
         "67",
         message="{where} changes from {old} to {new}",
         reason="another model gives other scores",
         example="model: {id: small} → model: {id: large}",
-        deciders=(_advisory,),
+        deciders=(_show_advisory,),
     ),
-    _row(
+    _make_row(
         "judge-sampling-changed",
         "68",
         message="{where} changes from {old} to {new}",
         reason="the scores are drawn otherwise",
         example="temperature: 0 → temperature: 1",
         instead="model: {id: small, seed: 1} → model: {id: small, seed: 2} (the same law, drawn again)",
-        deciders=(_seed_only, _advisory),
+        deciders=(_show_seed_only, _show_advisory),
         # The law of the scores stays, but the draw that a headline rests on does not.
         headline=HeadlineLevel(Bump.MAJOR, only=_SEED),
     ),
@@ -154,7 +154,7 @@ ROWS = (
         reason="scores stay, but the judge is known to be worse, or no longer known",
         example="tpr: 0.93, tnr: 0.9} → tpr: 0.91, tnr: 0.92}",
         instead="tpr: 0.93, tnr: 0.9} → tpr: 0.93, tnr: 0.92} (measured again, and no rate is lower)",
-        deciders=(refreshed,),
+        deciders=(prove_rates_not_lower,),
     ),
     ChangeRule(
         id="judge-validation-stale",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, Scope
-from evalstore.diff.deciders.juries import panel_shift, same_voice
+from evalstore.diff.deciders.juries import bound_jury_shift, prove_jury_equivalent
 from evalstore.diff.direction_rules import BY_PANEL, BY_VOTES, BY_WAYS, UNKNOWN
 from evalstore.diff.findings import Certainty
 from evalstore.versions import Bump
@@ -34,8 +34,8 @@ ROWS = (
         example="nothing → {judge_prompt_ref: judge/taste@1.0.0}",
         instead="judge_prompt_ref: judge/tone@1.0.0 → jury: {members: [{judge_prompt_ref: judge/tone@1.0.0}], "
         "aggregate: mean} (one judge, and a place for more)",
-        deciders=(same_voice,),
-        shift=panel_shift,
+        deciders=(prove_jury_equivalent,),
+        shift=bound_jury_shift,
     ),
     ChangeRule(
         id="jury-weight-changed",
@@ -49,8 +49,8 @@ ROWS = (
         example="weight: 1} → weight: 3}",
         instead="weight: 2}, {judge_prompt_ref: judge/taste@1.0.0, weight: 1} → "
         "weight: 0.2}, {judge_prompt_ref: judge/taste@1.0.0, weight: 0.1} (all by one factor)",
-        deciders=(same_voice,),
-        shift=panel_shift,
+        deciders=(prove_jury_equivalent,),
+        shift=bound_jury_shift,
     ),
     ChangeRule(
         id="jury-aggregation-changed",
@@ -63,6 +63,6 @@ ROWS = (
         reason="the same answers of the judges give another score",
         example="aggregate: mean → aggregate: min",
         instead="aggregate: mean → aggregate: median (of two judges with equal weights)",
-        deciders=(same_voice,),
+        deciders=(prove_jury_equivalent,),
     ),
 )

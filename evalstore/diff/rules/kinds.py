@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, Scope
 from evalstore.diff.deciders import facts
-from evalstore.diff.deciders.bounds import demand_implied, not_binding
-from evalstore.diff.deciders.tool_calls import idle, one_order, share_unread
+from evalstore.diff.deciders.bounds import prove_demand_implied, prove_not_binding
+from evalstore.diff.deciders.tool_calls import prove_demand_idle, prove_one_order, prove_share_unread
 from evalstore.diff.direction_rules import BOUND, DEMAND, FACTS, FORMAT, TOOLS, rank_words
 from evalstore.versions import Bump
 
@@ -33,7 +33,7 @@ ROWS = (
         reason="one structural demand more, or less",
         example="required_sections: [Usage] → required_sections: [Usage, Limits]",
         instead="required_sections: [Usage notes] → required_sections: [Usage notes, usage] (one implies the other)",
-        deciders=(demand_implied,),
+        deciders=(prove_demand_implied,),
     ),
     ChangeRule(
         id="markdown-bound-changed",
@@ -46,7 +46,7 @@ ROWS = (
         reason="the bound lets other outputs through",
         example="min_paragraphs: 1 → min_paragraphs: 2",
         instead="nothing → min_headings: 1 (a required section is a heading)",
-        deciders=(not_binding,),
+        deciders=(prove_not_binding,),
     ),
     ChangeRule(
         id="format-changed",
@@ -59,7 +59,7 @@ ROWS = (
         reason="another format, or another length, is asked for",
         example="format: json → format: text",
         instead="format: text} → format: text, min_chars: 1} (text is never empty)",
-        deciders=(not_binding,),
+        deciders=(prove_not_binding,),
     ),
     ChangeRule(
         id="tool-required-changed",
@@ -72,7 +72,7 @@ ROWS = (
         reason="one demand on the calls more, or less",
         example="tools: [{name: search}] → tools: [{name: search}, {name: read}]",
         instead="tools: [{name: search, min: 2}] → tools: [{name: search, min: 2}, {name: search}] (implied)",
-        deciders=(idle, share_unread),
+        deciders=(prove_demand_idle, prove_share_unread),
     ),
     ChangeRule(
         id="tool-constraint-changed",
@@ -85,7 +85,7 @@ ROWS = (
         reason="other calls are allowed, or other numbers of them",
         example="nothing → forbidden: [drop]",
         instead="nothing → forbidden: [drop] (in mode exact, where nothing else may be called anyway)",
-        deciders=(idle, share_unread),
+        deciders=(prove_demand_idle, prove_share_unread),
     ),
     ChangeRule(
         id="tool-order-mode-changed",
@@ -98,7 +98,7 @@ ROWS = (
         reason="another order is demanded",
         example="nothing → mode: exact",
         instead="nothing → mode: in_order (one required tool has no order)",
-        deciders=(one_order,),
+        deciders=(prove_one_order,),
     ),
     ChangeRule(
         id="fact-changed",
@@ -111,6 +111,6 @@ ROWS = (
         reason="the share of facts found is counted over another list",
         example="facts: [8 MB] → facts: [8 MB, 30 s]",
         instead="facts: [8 MB, {id: wait, value: 30 s}] → facts: [{value: 8 MB}, 30 s] (other names, the same facts)",
-        deciders=(facts.same_share, facts.share_unread),
+        deciders=(facts.prove_same_share, facts.prove_share_unread),
     ),
 )

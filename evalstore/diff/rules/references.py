@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, Scope
-from evalstore.diff.deciders.juries import member_shift
+from evalstore.diff.deciders.juries import bound_member_shift
 from evalstore.diff.direction_rules import NEVER, UNKNOWN
 from evalstore.diff.findings import Certainty
 from evalstore.diff.references import prove_default_unused, prove_harmless, prove_locked_harmless, prove_same_content
@@ -22,7 +22,7 @@ ROWS = (
         example="judge/tone@1.0.0 → judge/tone@2.0.0",
         instead="judge/tone@1.0.0 → judge/tone@1.1.0 (a release that needed no more than minor)",
         deciders=(prove_locked_harmless, prove_same_content, prove_harmless),
-        shift=member_shift,
+        shift=bound_member_shift,
         certainty=Certainty.ASSUMED,
     ),
     ChangeRule(

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from evalstore.diff.change import Change, ChangeRule, Scope
 from evalstore.diff.deciders import bars, lattice, modes, policies, tool_calls, weights
-from evalstore.diff.deciders.texts import same_text
+from evalstore.diff.deciders.texts import prove_same_text
 from evalstore.diff.direction import LOOSER, STRICTER, bound_share, bound_weight_variation
 from evalstore.diff.direction_rules import (
     BY_COMBINE,
@@ -24,13 +24,13 @@ from evalstore.diff.findings import Certainty
 from evalstore.versions import Bump
 
 
-def _share(change: Change) -> Fraction | None:
+def _bound_check_share(change: Change) -> Fraction | None:
     before, after = change.states
     rubric = after if change.token in after.tokens else before
     return bound_share(rubric[change.token], rubric)
 
 
-def _variation(change: Change) -> Fraction | None:
+def _bound_weight_shift(change: Change) -> Fraction | None:
     return bound_weight_variation(*change.states)
 
 
@@ -59,8 +59,8 @@ ROWS = (
         mirror="check-removed",
         example="nothing → {id: b, kind: must_not_contain, values: [bar]}",
         instead="nothing → weights: {b: 0} (a new check that only advises)",
-        deciders=(weights.weightless, lattice.settled),
-        shift=_share,
+        deciders=(weights.prove_weightless, lattice.prove_by_enumeration),
+        shift=_bound_check_share,
     ),
     ChangeRule(
         id="check-removed",
@@ -74,8 +74,8 @@ ROWS = (
         mirror="check-added",
         example="{id: b, kind: must_not_contain, values: [bar]} → nothing",
         instead="weights: {b: 0} → nothing (a check that only advised)",
-        deciders=(weights.weightless, lattice.settled),
-        shift=_share,
+        deciders=(weights.prove_weightless, lattice.prove_by_enumeration),
+        shift=_bound_check_share,
     ),
     ChangeRule(
         id="check-kind-changed",
@@ -88,7 +88,7 @@ ROWS = (
         reason="another kind of check answers; kinds have no order",
         example="kind: must_contain_any → kind: llm_judge",
         instead="values: ['a.b'], case_sensitive: true → kind: regex, pattern: 'a\\.b' (the same texts pass)",
-        deciders=(same_text,),
+        deciders=(prove_same_text,),
     ),
     ChangeRule(
         id="check-renamed",
@@ -124,8 +124,8 @@ ROWS = (
         reason="the checks have other shares of the average",
         example="weights: {a: 1} → weights: {a: 3}",
         instead="weights: {a: 2, b: 1} → weights: {a: 0.2, b: 0.1} (all by one factor)",
-        deciders=(weights.unread, weights.rescaled, lattice.settled),
-        shift=_variation,
+        deciders=(weights.prove_weights_unread, weights.prove_rescaled, lattice.prove_by_enumeration),
+        shift=_bound_weight_shift,
     ),
     ChangeRule(
         id="check-weights-rescaled",
@@ -150,7 +150,7 @@ ROWS = (
         mirror="check-threshold-lowered",
         example="nothing → threshold: 0.8",
         instead="threshold: 0.2 → nothing (a check that scores 0 or 1)",
-        deciders=(bars.binary,),
+        deciders=(bars.prove_binary_threshold,),
     ),
     ChangeRule(
         id="check-threshold-lowered",
@@ -164,7 +164,7 @@ ROWS = (
         mirror="check-threshold-raised",
         example="nothing → threshold: 0.5",
         instead="nothing → threshold: 0.2 (a check that scores 0 or 1)",
-        deciders=(bars.binary,),
+        deciders=(bars.prove_binary_threshold,),
     ),
     ChangeRule(
         id="check-negate-changed",
@@ -214,7 +214,7 @@ ROWS = (
         reason="a share of the demands counts, or all or nothing",
         example="nothing → partial: true",
         instead="nothing → partial: true (with one required tool, whose share is all or nothing)",
-        deciders=(tool_calls.one_share, tool_calls.share_unread),
+        deciders=(tool_calls.prove_one_share, tool_calls.prove_share_unread),
     ),
     ChangeRule(
         id="scoring-combine-changed",
@@ -227,7 +227,7 @@ ROWS = (
         reason="the same answers give another score",
         example="combine: weighted_avg → combine: min",
         instead="combine: median → combine: weighted_avg (of two checks with equal weights)",
-        deciders=(modes.equivalent, lattice.settled),
+        deciders=(modes.prove_modes_equivalent, lattice.prove_by_enumeration),
     ),
     ChangeRule(
         id="scoring-combine-equivalent",
@@ -251,7 +251,7 @@ ROWS = (
         reason="the share of passes moves while the scores stay",
         example="threshold: 0.5 → threshold: 0.6",
         instead="threshold: 0.6 → threshold: 0.9 (no score lies between the two)",
-        deciders=(bars.unattainable, lattice.settled),
+        deciders=(bars.prove_unattainable, lattice.prove_by_enumeration),
     ),
     ChangeRule(
         id="scoring-missing-policy-changed",
@@ -264,7 +264,7 @@ ROWS = (
         reason="what is left out of the score and what counts as 0 differ",
         example="nothing → missing: zero",
         instead="nothing → missing: zero (under max, where another check always has a score)",
-        deciders=(policies.nothing_missing, lattice.settled),
+        deciders=(policies.prove_nothing_missing, lattice.prove_by_enumeration),
     ),
     ChangeRule(
         id="scoring-errors-policy-changed",
@@ -277,7 +277,7 @@ ROWS = (
         reason="what is left out of the score, counts as 0, or fails all, differs",
         example="nothing → errors: fail",
         instead="nothing → errors: fail (where every check can always grade)",
-        deciders=(policies.nothing_fails, lattice.settled),
+        deciders=(policies.prove_nothing_errs, lattice.prove_by_enumeration),
     ),
     ChangeRule(
         id="scoring-required-changed",
@@ -290,6 +290,6 @@ ROWS = (
         reason="when a gate fails, the whole rubric scores 0",
         example="nothing → required: [b]",
         instead="nothing → required: [b] (under all_pass, which fails with it anyway)",
-        deciders=(policies.gate_idle, lattice.settled),
+        deciders=(policies.prove_gate_idle, lattice.prove_by_enumeration),
     ),
 )

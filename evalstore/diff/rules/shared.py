@@ -8,7 +8,7 @@ from evalstore.diff.findings import Certainty
 from evalstore.versions import Bump
 
 
-def _beside_scoring(change: Change) -> Proof | None:
+def _show_beside_scoring(change: Change) -> Proof | None:
     """Show that the key stands in no check, so that only a bundle may read it."""
     if change.token:
         return None
@@ -62,7 +62,7 @@ ROWS = (
         reason="extra keys are allowed, and something may read them",
         example="values: [foo], severity: low → values: [foo], severity: high",
         instead="severity: low → severity: high (beside the checks, or declared cosmetic in evalstore.yaml)",
-        deciders=(_beside_scoring,),
+        deciders=(_show_beside_scoring,),
         certainty=Certainty.ASSUMED,
     ),
     ChangeRule(

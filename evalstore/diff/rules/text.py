@@ -8,7 +8,7 @@ from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.direction_rules import BY_CASE, BY_INCLUSION, NEVER, compare_numbers, fix_direction
 from evalstore.versions import Bump
 
-_LISTED = (phrases.redundant, phrases.out_of_reach, phrases.no_minimum)
+_LISTED = (phrases.prove_redundant, phrases.prove_out_of_reach, phrases.prove_no_minimum)
 
 ROWS = (
     ChangeRule(
@@ -50,7 +50,7 @@ ROWS = (
         reason="more, or fewer, of the phrases must be there",
         example="nothing → min_matches: 2",
         instead="min_matches: 2 → min_matches: 3 (more than there are phrases, before and after)",
-        deciders=(phrases.out_of_reach, phrases.no_minimum),
+        deciders=(phrases.prove_out_of_reach, phrases.prove_no_minimum),
     ),
     ChangeRule(
         id="ban-phrase-added",
@@ -64,7 +64,7 @@ ROWS = (
         mirror="ban-phrase-removed",
         example="values: [foo] → values: [foo, baz]",
         instead="values: [cache] → values: [cache, Cache tag] (it was banned before)",
-        deciders=(phrases.redundant,),
+        deciders=(phrases.prove_redundant,),
     ),
     ChangeRule(
         id="ban-phrase-removed",
@@ -78,7 +78,7 @@ ROWS = (
         mirror="ban-phrase-added",
         example="values: [foo, baz] → values: [foo]",
         instead="values: [cache, Cache tag] → values: [cache] (it is still banned)",
-        deciders=(phrases.redundant,),
+        deciders=(phrases.prove_redundant,),
     ),
     ChangeRule(
         id="phrase-reworded",
@@ -91,7 +91,7 @@ ROWS = (
         reason="other outputs hold the new wording",
         example="values: [cache tags] → values: [cache tag]",
         instead="values: [Cache] → values: [cache] (case does not count)",
-        deciders=(phrases.reworded_alike, phrases.out_of_reach, phrases.no_minimum),
+        deciders=(phrases.prove_rewording_equivalent, phrases.prove_out_of_reach, phrases.prove_no_minimum),
     ),
     ChangeRule(
         id="phrase-redundant",
@@ -115,6 +115,6 @@ ROWS = (
         reason="without case, more texts are the same",
         example="case_sensitive: true → nothing",
         instead="values: ['#', '42 %'], case_sensitive: true → values: ['#', '42 %'] (texts without letters)",
-        deciders=(case.caseless, case.judged),
+        deciders=(case.prove_caseless, case.prove_judge_reads),
     ),
 )

@@ -12,7 +12,7 @@ from evalstore.errors import EvalstoreError
 from evalstore.integrations.inspect.judging import ROLE
 from evalstore.model import JudgeCall, JudgeReply, Kind, RubricResult, Sample
 from evalstore.runs import UsedArtifact
-from evalstore.scoring.grading import Ruler, Used
+from evalstore.scoring.grading import PreparedRubric, ArtifactResolver
 from evalstore.store import ArtifactStore
 
 _log = getLogger(__name__)
@@ -38,7 +38,7 @@ class Desk:
 class Ready:
     """One rubric, prepared; `judges` are those that it and the rubrics within it refer to."""
 
-    ruler: Ruler
+    ruler: PreparedRubric
     judges: tuple[UsedArtifact, ...]
     desk: Desk
 
@@ -66,10 +66,10 @@ class Rulers:
 
 
 @contextmanager
-def opened(place: Path | str, desk: Desk | None = None) -> Iterator[Used]:
+def opened(place: Path | str, desk: Desk | None = None) -> Iterator[ArtifactResolver]:
     """Open a store for as long as something is read from it; afterwards what was odd is a warning of the log."""
     with _hinted(), ArtifactStore.open(place) as store:
-        used = Used(store, (desk or Desk()).ask, {"id": ROLE})
+        used = ArtifactResolver(store, (desk or Desk()).ask, {"id": ROLE})
         yield used
     for note in used.notes:
         _log.warning(note)
@@ -85,7 +85,7 @@ def place_of(store: ArtifactStore | Path | str) -> str:
 def _loaded(place: Path, ref: str) -> Ready:
     desk = Desk()
     with opened(place, desk) as used:
-        return Ready(used.ruler(ref), used.pinned(Kind.JUDGE), desk)
+        return Ready(used.prepare_rubric(ref), used.list_pins(Kind.JUDGE), desk)
 
 
 @contextmanager

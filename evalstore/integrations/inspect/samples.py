@@ -14,7 +14,7 @@ from inspect_ai.scorer import Target
 from inspect_ai.solver import TaskState
 from pydantic import TypeAdapter, ValidationError
 
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.errors import RefusedError
 from evalstore.integrations.inspect.rulers import opened, place_of
 from evalstore.model import Kind, Output, Question
@@ -96,7 +96,7 @@ def _target(expected: Any) -> str | list[str]:
     if expected is None:
         return ""
     several = expected if isinstance(expected, list) and expected else [expected]
-    texts = [item if isinstance(item, str) else canonical(item) for item in several]
+    texts = [item if isinstance(item, str) else write_canonical(item) for item in several]
     return texts[0] if len(texts) == 1 else texts
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalstore.documents import Pointer, digest, read_yaml
+from evalstore.documents import Pointer, compute_digest, read_yaml
 from evalstore.errors import LoadError
 from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
 from evalstore.migration.extraction import (
@@ -18,7 +18,7 @@ from evalstore.migration.extraction import (
     MigrationNote,
     make_judge_draft,
 )
-from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.outcome import MigrationOutcome, rate_losses
 from evalstore.migration.remainder import encode_keys
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
@@ -93,7 +93,7 @@ def _read_test(
         [] if rules.tools or rules.forbidden or rules.instruction else [_NONE]
     )
     reasons += describe_unknown_keys((key for key in raw if key not in table.data), table.data)
-    outcome = MigrationOutcome.LOSSY if notes else MigrationOutcome.MIGRATED
+    outcome = rate_losses(notes)
     return LegacyCase(pointer, raw, outcome, tuple(reasons), question, _build_rubric(rules, table, judge), tuple(notes))
 
 
@@ -193,7 +193,7 @@ def _build_rubric(rules: _Rules, table: FormatTable, judge: ArtifactDraft) -> Ar
     leftovers = {"x_unmapped": encode_keys(rules.left)} if rules.left else {}
     title = {} if checks else {"title": table.no_check["title"]}
     value = title | {"checks": checks or table.no_check["checks"], "scoring": dict(table.scoring), **leftovers}
-    id_ = f"agent_tools_{digest(value)[:8]}" if checks or leftovers else table.no_check["id"]
+    id_ = f"agent_tools_{compute_digest(value)[:8]}" if checks or leftovers else table.no_check["id"]
     return ArtifactDraft(Kind.RUBRIC, id_, value)
 
 

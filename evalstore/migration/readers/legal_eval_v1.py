@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from evalstore.documents import Pointer, digest
+from evalstore.documents import Pointer, compute_digest
 from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, make_judge_draft
-from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.outcome import MigrationOutcome, rate_losses
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_type, describe_unknown_keys
 from evalstore.model import Kind
@@ -60,8 +60,8 @@ def _read_rows(
             continue
         name, twin_notes = names.claim_for_case(row["id"], pointer)
         value, reasons = _RUBRIC_BUILDERS[row["task_type"]](row, table.form, judges)
-        outcome = MigrationOutcome.LOSSY if {_LENIENT, _ROUNDED}.intersection(reasons) else MigrationOutcome.MIGRATED
-        rubric = ArtifactDraft(Kind.RUBRIC, f"legal_{row['task_type']}_{digest(value)[:8]}", value)
+        outcome = rate_losses({_LENIENT, _ROUNDED}.intersection(reasons))
+        rubric = ArtifactDraft(Kind.RUBRIC, f"legal_{row['task_type']}_{compute_digest(value)[:8]}", value)
         yield LegacyCase(
             pointer,
             row,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from evalstore.documents import Pointer, digest
+from evalstore.documents import Pointer, compute_digest
 from evalstore.errors import LoadError
 from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id, make_id, make_slug
 from evalstore.migration.extraction import (
@@ -303,10 +303,12 @@ def _build_rubric(case_checks: _CaseChecks, suite: _Suite) -> ArtifactDraft:
     if not case_checks.checks:
         title = {key: item for key, item in table.no_check.items() if key != "id"}
         value = title | {"scoring": {"combine": "all_pass"}} | leftovers
-        return ArtifactDraft(Kind.RUBRIC, f"left_{digest(value)[:8]}" if leftovers else table.no_check["id"], value)
+        return ArtifactDraft(
+            Kind.RUBRIC, f"left_{compute_digest(value)[:8]}" if leftovers else table.no_check["id"], value
+        )
     checks = [{"id": id_, **check} for id_, check in case_checks.checks.items()]
     weights = {"weights": case_checks.weights} if case_checks.weights else {}
     value = {"checks": checks, "scoring": {**suite.scoring, **weights}, **leftovers}
     words = make_slug(next(iter(checks[0]["variables"].values())))
     name = make_id(words).rstrip("_")
-    return ArtifactDraft(Kind.RUBRIC, f"{name[:_WORDS].rstrip('_')}_{digest(value)[:8]}", value)
+    return ArtifactDraft(Kind.RUBRIC, f"{name[:_WORDS].rstrip('_')}_{compute_digest(value)[:8]}", value)

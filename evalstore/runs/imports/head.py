@@ -28,7 +28,7 @@ def kind_of(path: Path) -> str:
         stream = JsonStream(file, str(path))
         with suppress(LoadError):  # no text at all
             if stream.peek() == "[":
-                return ARRAY if next(stream.items(), None) == 0 and stream.peek() == "{" else OTHER
+                return ARRAY if next(stream.iterate_items(), None) == 0 and stream.peek() == "{" else OTHER
             return _KINDS.get(stream.peek(), OTHER)
     return OTHER
 
@@ -47,7 +47,7 @@ def names_in(path: Path, kind: str) -> Iterator[str]:
 
 
 def _keys(stream: JsonStream, above: str) -> Iterator[str]:
-    for key in stream.members():
+    for key in stream.iterate_members():
         name = above + key
         yield name
         opened = stream.peek()
@@ -61,9 +61,9 @@ def _keys(stream: JsonStream, above: str) -> Iterator[str]:
 
 def _first_row(stream: JsonStream, above: str) -> Iterator[str]:
     """Yield the keys of a list's first item and pass over the others."""
-    for number in stream.items():
+    for number in stream.iterate_items():
         if number == 0 and stream.peek() == "{":
-            for key in stream.members():
+            for key in stream.iterate_members():
                 yield above + key
                 stream.skip()
         else:

@@ -57,7 +57,7 @@ def _whole(archive: Archive) -> list[str]:
 def _sample(archive: Archive, name: str) -> dict[str, Any]:
     with archive.open(name) as member:
         stream = JsonStream(member, archive.place(name).file)
-        sample = stream.fields(WANTED)
+        sample = stream.read_fields(WANTED)
         stream.end()
     return sample
 
@@ -66,11 +66,11 @@ def _model(archive: Archive) -> str | None:
     header = next(filter(archive.members.__contains__, _HEADERS))
     with archive.open(header) as member:
         stream, model = JsonStream(member, archive.place(header).file), None
-        for key in stream.members():
+        for key in stream.iterate_members():
             if key == "version":
-                check_version(stream.value(), Place(archive.name))
+                check_version(stream.read(), Place(archive.name))
             elif key == "eval" and stream.peek() == "{":
-                model = model_of(stream.fields({"model"}))
+                model = model_of(stream.read_fields({"model"}))
             else:
                 stream.skip()
         stream.end()

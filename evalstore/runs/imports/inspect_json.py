@@ -24,15 +24,15 @@ def read(path: Path) -> Iterator[Entry]:
     """Yield the samples of a log in its order."""
     with open_user_file(path) as file:
         stream, model = JsonStream(file, str(path)), None
-        for key in stream.members():
+        for key in stream.iterate_members():
             if key == "version":
-                check_version(stream.value(), stream.here())
+                check_version(stream.read(), stream.locate())
             elif key == "eval" and stream.peek() == "{":
-                model = model_of(stream.fields({"model"}))
+                model = model_of(stream.read_fields({"model"}))
             elif key == ROWS and stream.peek() == "[":
-                for _ in stream.items():
-                    place = stream.here()
-                    yield entry_of(stream.fields(WANTED), model, place, place.line or 0)
+                for _ in stream.iterate_items():
+                    place = stream.locate()
+                    yield entry_of(stream.read_fields(WANTED), model, place, place.line or 0)
             else:
                 stream.skip()
         stream.end()

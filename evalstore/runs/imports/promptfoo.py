@@ -41,13 +41,13 @@ def read(path: Path) -> Iterator[Entry]:
     """Yield the results of a document in its order."""
     with open_user_file(path) as file:
         stream = JsonStream(file, str(path))
-        for key in stream.members():
+        for key in stream.iterate_members():
             if key != ROWS:
                 stream.skip()
             elif stream.peek() == "[":
                 yield from _results(stream)
             else:
-                for inner in stream.members():
+                for inner in stream.iterate_members():
                     if inner == ROWS:
                         yield from _results(stream)
                     else:
@@ -72,9 +72,9 @@ def entry_of(result: Mapping[str, Any], place: Place) -> Entry:
 
 
 def _results(stream: JsonStream) -> Iterator[Entry]:
-    for _ in stream.items():
-        place = stream.here()
-        yield entry_of(stream.fields(WANTED), place)
+    for _ in stream.iterate_items():
+        place = stream.locate()
+        yield entry_of(stream.read_fields(WANTED), place)
 
 
 def _id(result: Mapping[str, Any], place: Place) -> str:

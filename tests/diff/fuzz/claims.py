@@ -17,7 +17,7 @@ from evalstore.diff.direction import join_directions
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import import_reference
 from evalstore.diff.rubric_state import read_rubric
-from evalstore.documents import canonical, read_row
+from evalstore.documents import write_canonical, read_row
 from evalstore.versions import Bump
 from tests.diff.fuzz.grading import NOWHERE, Answer, Grade, Models, grader, graders
 from tests.diff.fuzz.pair import FLOATING, Drawn, Pair, Value
@@ -90,7 +90,7 @@ def _broken_rows(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
 
 def _streamed(rows: list[Value]) -> Iterator[Mapping[str, Any]]:
     for number, row in enumerate(rows, 1):
-        yield read_row(canonical(row).encode(), "d.jsonl", number)
+        yield read_row(write_canonical(row).encode(), "d.jsonl", number)
 
 
 def _broken_terms(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
@@ -100,7 +100,7 @@ def _broken_terms(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
     ruled = ComparisonSettings(overrides={one.rule: Bump.PATCH for one in findings})
     accepted = {one.fingerprint: AcceptedLevel(Bump.MINOR, one.level, "why", "who", date.min) for one in findings}
     for terms, level in ((ruled, Bump.PATCH), (ComparisonSettings(accepted=accepted), Bump.MINOR)):
-        diff = compare(pair.old, pair.new, load=pair.load, terms=terms)
+        diff = compare(pair.old, pair.new, load=pair.load, settings=terms)
         bare = tuple(replace(one, level=one.level_before, overridden=None, accepted=None) for one in diff.findings)
         if bare != findings:
             yield "terms", f"{told(held.diff)}; under terms {told(diff)}", Drawn("")
@@ -114,7 +114,7 @@ def _broken_locked(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
     if not any(repr(ref) in repr(pair.new) for ref in FLOATING):
         return
     diff, grades = (
-        compare(pair.old, pair.new, load=pair.load, terms=ComparisonSettings(locked=frozenset(FLOATING))),
+        compare(pair.old, pair.new, load=pair.load, settings=ComparisonSettings(locked=frozenset(FLOATING))),
         graders(pair),
     )
     for drawn in held.drawn:

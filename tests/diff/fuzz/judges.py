@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.model import JudgeCall, JudgeReply
 from tests.diff.fuzz.pair import Drawn, Value
 from tests.diff.fuzz.words import Make, one_of, optional, some
@@ -79,7 +79,7 @@ def ask(drawn: Drawn) -> Callable[[JudgeCall], JudgeReply]:
 
     def reply(call: JudgeCall) -> JudgeReply:
         model = {key: item for key, item in call.model.items() if key != "seed"}
-        sent = canonical([call.prompt, model, call.sample, drawn.salt])
+        sent = write_canonical([call.prompt, model, call.sample, drawn.salt])
         number, said = crc32(sent.encode("utf-8", "surrogatepass")), FAMILIES[drawn.replies]
         if drawn.replies == "odd" and number % 5 == 0:
             return JudgeReply(problem="no answer")

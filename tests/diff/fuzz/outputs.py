@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from tests.diff.fuzz import datasets, judges, schemas
 from tests.diff.fuzz.pair import Drawn, Pair, Value
 from tests.diff.fuzz.words import BLANKS, JSON, MARKDOWN, ODD, PHP, PHRASES, TOOLS, some
@@ -59,7 +59,7 @@ def _json(random: Random, asked: list[Any], question: Value | None) -> str:
         value = _near(random, random.choice(asked), value)
     elif question and random.random() < 0.3:
         value = question.get("expected", value)
-    text = canonical(value) if random.random() < 0.8 else random.choice(JSON)
+    text = write_canonical(value) if random.random() < 0.8 else random.choice(JSON)
     return random.choice([text, text, f"a\n\n```json\n{text}\n```", f"```\n{text}\n```", f" {text}\n"])
 
 

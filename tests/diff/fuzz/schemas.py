@@ -8,7 +8,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 
 NAMES = ["a", "b", "ab", "c"]
 SCALARS = [None, True, False, 0, 1, 2, -1, Decimal("1.0"), Decimal("0.5"), "", "a", "b", "ab", "abc"]
@@ -60,7 +60,7 @@ RARE = ["unevaluatedProperties", "unevaluatedItems", "additionalItems", "x-other
 
 
 def distinct(values: list[Any]) -> list[Any]:
-    return list({canonical(value): value for value in values}.values())
+    return list({write_canonical(value): value for value in values}.values())
 
 
 def schema(random: Random, depth: int) -> Schema:

@@ -1,9 +1,9 @@
-"""AgentEvals suites: five dialects of EVAL.yaml and raw case files, graded as AgentV's runner graded them."""
+"""Reads AgentEvals suites: the dialects of EVAL.yaml and raw case files, graded as AgentV's runner grades them."""
 
 from __future__ import annotations
 
 from evalstore.migration.readers.agentevals.suite import read
 
-__all__ = ["GATHERS", "read"]
+__all__ = ["COMPANIONS", "read"]
 
-GATHERS = True  # suites name files of raw cases
+COMPANIONS = True  # suites name files of raw cases

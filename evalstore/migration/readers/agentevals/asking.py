@@ -1,11 +1,11 @@
-"""From a case to its question: what is asked, what is expected, and what makes an answer good."""
+"""Builds the question of a case: its input, its expected output, and its criteria."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.documents import canonical
+from evalstore.documents import write_canonical
 from evalstore.migration.readers.agentevals.filling import VARIABLE, describe_open_places
 from evalstore.migration.readers.agentevals.said import CaseScope
 from evalstore.migration.remainder import encode_keys, is_same_data
@@ -14,39 +14,39 @@ Raw = Mapping[str, Any]
 _CRITERIA = ("criteria", "expected_outcome", "outcome")
 _SEVERAL = "a judge reads the messages as one text, in another layout than the runner's"
 _LAYOUT = "a judge reads the expected answer in another layout than the runner's"
-_FORMATS = ("json", "text")  # no set: what stands there may have no hash
+_FORMATS = ("json", "text")  # a tuple: raw values may not be hashable
 
 
 def find_input(raw: Raw, root: Raw) -> Any:
-    """Return the input of a case as it is written: a text, or messages; None where there is none."""
+    """Return the raw input of a case (a text or messages), with the variables of its prompt; None where it has none."""
     variables = collect_variables(raw, root)
-    given = next((raw[key] for key in ("input", "input_messages") if raw.get(key) is not None), None)
-    if given is not None:
-        return given
+    text = next((raw[key] for key in ("input", "input_messages") if raw.get(key) is not None), None)
+    if text is not None:
+        return text
     prompts = root.get("prompts")
     prompt = prompts[0] if isinstance(prompts, list) and prompts else prompts
     if isinstance(prompt, dict):
         prompt = prompt.get("raw", prompt.get("content"))
-    if isinstance(prompt, str) and (alone := VARIABLE.fullmatch(prompt.strip())):
-        return variables.get(alone[1])
+    if isinstance(prompt, str) and (variable := VARIABLE.fullmatch(prompt.strip())):
+        return variables.get(variable[1])
     if isinstance(prompt, str):
         return VARIABLE.sub(lambda match: render_input(variables.get(match[1], match[0])), prompt)
     return variables.get("input", root.get("input"))
 
 
 def find_expected(raw: Raw, root: Raw) -> Any:
-    """Return what a case expects; a single message is its content."""
+    """Return the expected output of a case; a single message stands for its content."""
     keys = ("expected_output", "expected_messages")
-    given = next(
+    value = next(
         (raw[key] for key in keys if raw.get(key) is not None), collect_variables(raw, root).get("expected_output")
     )
-    if isinstance(given, list) and len(given) == 1 and isinstance(given[0], dict) and "role" in given[0]:
-        return given[0].get("content")
-    return given
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and "role" in value[0]:
+        return value[0].get("content")
+    return value
 
 
 def find_criteria(raw: Raw) -> str | None:
-    """Return what makes an answer good, in words; None where the case does not say."""
+    """Return the criteria of a case in words; None where it has none."""
     return next((raw[key] for key in _CRITERIA if isinstance(raw.get(key), str)), None)
 
 
@@ -54,74 +54,74 @@ def collect_variables(raw: Raw, root: Raw) -> dict[str, Any]:
     """Return the variables of a test, with the defaults of its suite."""
     default = root.get("default_test")
     holders = [default if isinstance(default, dict) else {}, raw]
-    found = [holder["vars"] for holder in holders if isinstance(holder.get("vars"), dict)]
-    return {str(key): value for variables in found for key, value in variables.items()}
+    mappings = [holder["vars"] for holder in holders if isinstance(holder.get("vars"), dict)]
+    return {str(key): value for variables in mappings for key, value in variables.items()}
 
 
-def build_question(raw: Raw, scope: CaseScope, asked: Any, *, reads: set[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return the question of a case (its id is the caller's), and what is lost where judges read these names of it."""
-    messages = _messages(asked)
+def build_question(raw: Raw, scope: CaseScope, input_: Any, *, reads: set[str]) -> tuple[dict[str, Any], list[str]]:
+    """Return the question of a case (without its id), and losses where its judges read the fields in `reads`."""
+    messages = _read_messages(input_)
     expected, criteria = scope.expected, find_criteria(raw)
     question: dict[str, Any] = {
-        "input": render_input(asked),
-        **({"messages": asked} if messages else {}),
+        "input": render_input(input_),
+        **({"messages": input_} if messages else {}),
         **({"criteria": criteria} if criteria is not None else {}),
         **({"context": criteria} if criteria is not None and "context" in reads else {}),
-        **({"expected": expected} if expected is not None and _free(expected) else {}),
+        **({"expected": expected} if expected is not None and _fits_dataset(expected) else {}),
     }
     metadata = raw.get("metadata")
     holds = isinstance(metadata, dict) and metadata and is_same_data(encode_keys(metadata), metadata)
-    lost = [_SEVERAL] if "input" in reads and messages and not _is_plain(messages) else []
-    lost += [_LAYOUT] if "expected" in reads and not isinstance(expected, str | None) else []
-    read = [question["input"], *(question.get(name) for name in ("context", "expected") if name in reads)]
-    lost += [
+    losses = [_SEVERAL] if "input" in reads and messages and not _is_plain(messages) else []
+    losses += [_LAYOUT] if "expected" in reads and not isinstance(expected, str | None) else []
+    texts = [question["input"], *(question.get(name) for name in ("context", "expected") if name in reads)]
+    losses += [
         f"{open_}; it stays as it is"
-        for text in read
+        for text in texts
         if isinstance(text, str) and (open_ := describe_open_places(text, scope))
     ]
-    return question | ({"metadata": metadata} if holds else {}), lost
+    return question | ({"metadata": metadata} if holds else {}), losses
 
 
-def render_input(asked: Any) -> str:
-    """Return an input as one text: that of a single message, else each message under its role."""
-    if asked is None or isinstance(asked, str):
-        return asked or ""
-    messages = _messages(asked)
+def render_input(input_: Any) -> str:
+    """Return an input as one text: the content of a single user message, else each message after its role."""
+    if input_ is None or isinstance(input_, str):
+        return input_ or ""
+    messages = _read_messages(input_)
     if not messages:
-        return canonical(encode_keys(asked))
+        return write_canonical(encode_keys(input_))
     if _is_plain(messages):
-        return _content(messages[0].get("content"))
-    return "\n\n".join(f"{message['role']}: {_content(message.get('content'))}" for message in messages)
+        return _render_content(messages[0].get("content"))
+    return "\n\n".join(f"{message['role']}: {_render_content(message.get('content'))}" for message in messages)
 
 
-def _messages(asked: Any) -> list[Raw]:
-    known = isinstance(asked, list) and all(
-        isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"] for message in asked
+def _read_messages(input_: Any) -> list[Raw]:
+    all_messages = isinstance(input_, list) and all(
+        isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"] for message in input_
     )
-    return asked if known and is_same_data(encode_keys(asked), asked) else []
+    return input_ if all_messages and is_same_data(encode_keys(input_), input_) else []
 
 
 def _is_plain(messages: list[Raw]) -> bool:
     return len(messages) == 1 and messages[0]["role"] == "user"
 
 
-def _content(content: Any) -> str:
+def _render_content(content: Any) -> str:
     if content is None or isinstance(content, str):
         return content or ""
-    return "\n".join(_blocks(content)) if isinstance(content, list) else canonical(encode_keys(content))
+    return "\n".join(_render_blocks(content)) if isinstance(content, list) else write_canonical(encode_keys(content))
 
 
-def _blocks(blocks: list[Any]) -> Iterator[str]:
+def _render_blocks(blocks: list[Any]) -> Iterator[str]:
     for block in blocks:
         value = block.get("value", block.get("text")) if isinstance(block, dict) else block
         if isinstance(block, dict) and block.get("type") != "text":
-            yield f"[{block.get('type')}: {value if isinstance(value, str) else canonical(encode_keys(value))}]"
+            yield f"[{block.get('type')}: {value if isinstance(value, str) else write_canonical(encode_keys(value))}]"
         else:
-            yield value if isinstance(value, str) else canonical(encode_keys(value))
+            yield value if isinstance(value, str) else write_canonical(encode_keys(value))
 
 
-def _free(expected: Any) -> bool:
-    """Whether a dataset can hold it: there, a mapping's `format` has a meaning of its own."""
+def _fits_dataset(expected: Any) -> bool:
+    """Whether a question can hold an expected value: there, a mapping's `format` has a meaning of its own."""
     if not is_same_data(encode_keys(expected), expected):
         return False
     return not isinstance(expected, dict) or expected.get("format", "text") in _FORMATS

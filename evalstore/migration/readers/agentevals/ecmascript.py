@@ -1,8 +1,9 @@
-r"""Regular expressions of JavaScript in Python's words, where both then match the same outputs; None elsewhere.
+r"""Translates JavaScript's regular expressions to Python, only where both match exactly the same outputs.
 
-JavaScript counts in halves of rare characters, so what eats unknown characters (`.` and `[^…]`) is translated where it
-may take any number of them, or one and more once; so are no back references, look-behinds, `\B`, nor escapes that mean
-nothing in one of the two.
+Without the flag u, JavaScript (ECMA-262, RegExp) matches UTF-16 code units: a character above U+FFFF counts as two.
+Tokens that match unknown characters (`.`, `[^…]`, `\D`) are therefore translated only under `*`, or once under `+`
+outside of groups. Back references, look-behinds, `\B`, and escapes that one of the two languages lacks are not
+translated.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# Words of JavaScript's patterns without the flags u, v and y, one a match.
+# The tokens of JavaScript's patterns without the flags u, v and y, one a match.
 _TOKEN = re.compile(
     r"""(?P<escape>\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[^xu]))
     |(?P<class>\[\^?(?:\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[^xu])|[^\]\\])+\])
@@ -24,7 +25,7 @@ _INNER = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[^xu])|.", re.DOTALL)
 _ENDS = "\\n\\r\\u2028\\u2029"
 _SPACE = "\\t-\\r \\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
 _SETS = {"d": "0-9", "w": "A-Za-z0-9_", "s": _SPACE}
-# What takes no character, so that nothing can repeat it, in one of the two languages or both.
+# Zero-width tokens, which at least one of the two languages does not let a quantifier repeat.
 _EMPTY = frozenset({"^", "$", "|", "\\b", "\\B"})
 _LOOKS = frozenset({"(?=", "(?!"})
 _LETTERS = frozenset("nrtfv")
@@ -33,12 +34,12 @@ _FOREIGN = re.compile(r"\\(?:x[89A-Fa-f]|u(?!00[0-7]))")
 
 
 def translate_pattern(pattern: str, flags: str) -> tuple[str, str] | None:
-    """Return a pattern and its flags for `regex` checks that match what JavaScript's matches, or None."""
+    """Return an equivalent pattern and its flags for `regex` checks; None where equivalence is not certain."""
     if "i" in flags and (not pattern.isascii() or _FOREIGN.search(pattern)):
         return None
     if _RARE.search(pattern):
         return None
-    words = list(_words(pattern, flags))
+    words = list(_translate_tokens(pattern, flags))
     if None in words:
         return None
     text = "".join(word for word in words if word)
@@ -47,20 +48,20 @@ def translate_pattern(pattern: str, flags: str) -> tuple[str, str] | None:
     return fold + text, "i" if "i" in flags else ""
 
 
-def _words(pattern: str, flags: str) -> Iterator[str | None]:
-    tokens = list(_tokens(pattern))
-    if not _stands(tokens):
+def _translate_tokens(pattern: str, flags: str) -> Iterator[str | None]:
+    tokens = list(_split_tokens(pattern))
+    if not _is_well_formed(tokens):
         yield None
         return
     following = [*(text for _, text in tokens), ""][1:]
-    if not _whole(tokens, following):
+    if not _needs_no_half_characters(tokens, following):
         yield None
         return
     for (kind, text), follows in zip(tokens, following, strict=True):
-        yield _word(kind, text, flags, many=follows[:1] in {"*", "+"})
+        yield _translate_token(kind, text, flags, many=follows[:1] in {"*", "+"})
 
 
-def _tokens(pattern: str) -> Iterator[tuple[str, str]]:
+def _split_tokens(pattern: str) -> Iterator[tuple[str, str]]:
     place = 0
     while place < len(pattern):
         match = _TOKEN.match(pattern, place)
@@ -71,8 +72,8 @@ def _tokens(pattern: str) -> Iterator[tuple[str, str]]:
         place = match.end()
 
 
-def _stands(tokens: list[tuple[str, str]]) -> bool:
-    """Whether every token is known, groups are closed, no name comes twice, and repeats follow what they can repeat."""
+def _is_well_formed(tokens: list[tuple[str, str]]) -> bool:
+    """Whether tokens are known, groups closed, group names unique, and quantifiers follow what they can repeat."""
     groups: list[str] = []
     names: set[str] = set()
     single = False
@@ -88,33 +89,33 @@ def _stands(tokens: list[tuple[str, str]]) -> bool:
     return not groups
 
 
-def _whole(tokens: list[tuple[str, str]], following: list[str]) -> bool:
-    """Whether no half of a rare character can count: at most one thing wants an unknown character, in no group."""
+def _needs_no_half_characters(tokens: list[tuple[str, str]], following: list[str]) -> bool:
+    """Whether code units and characters count alike: at most one `+` on an unknown character, outside of groups."""
     depth, wanting = 0, 0
     for (kind, text), follows in zip(tokens, following, strict=True):
         depth += (kind == "group") - (kind == "close")
-        if _eats(kind, text) and follows[:1] == "+":
+        if _takes_unknown_character(kind, text) and follows[:1] == "+":
             wanting += 2 if depth else 1
     return wanting <= 1
 
 
-def _eats(kind: str, text: str) -> bool:
+def _takes_unknown_character(kind: str, text: str) -> bool:
     return (kind == "plain" and text == ".") or text.startswith("[^") or (kind == "escape" and text[1] in "DWS")
 
 
-def _word(kind: str, text: str, flags: str, *, many: bool) -> str | None:
+def _translate_token(kind: str, text: str, flags: str, *, many: bool) -> str | None:
     if kind == "plain":
-        return _plain(text, flags, many=many)
+        return _translate_plain(text, flags, many=many)
     if kind == "class":
-        return _class(text, many=many)
+        return _translate_class(text, many=many)
     if kind == "escape":
-        return _escape(text[1:], many=many)
+        return _translate_escape(text[1:], many=many)
     if kind == "group":
         return "(" if text.startswith("(?<") else text
     return text
 
 
-def _plain(text: str, flags: str, *, many: bool) -> str | None:
+def _translate_plain(text: str, flags: str, *, many: bool) -> str | None:
     if text == ".":
         return ("(?s:.)" if "s" in flags else f"[^{_ENDS}]") if many else None
     if text == "^":
@@ -124,27 +125,27 @@ def _plain(text: str, flags: str, *, many: bool) -> str | None:
     return text
 
 
-def _escape(text: str, *, many: bool) -> str | None:
+def _translate_escape(text: str, *, many: bool) -> str | None:
     if text in _SETS:
         return f"[{_SETS[text]}]"
     if text.lower() in _SETS:
         return f"[^{_SETS[text.lower()]}]" if many else None
-    if text == "b" or text[0] in _LETTERS or (text[0] in "xu" and not _half(text)):
+    if text == "b" or text[0] in _LETTERS or (text[0] in "xu" and not _is_surrogate(text)):
         return f"\\{text}"
     return re.escape(text) if text.isascii() and not text.isalnum() and text != "_" else None
 
 
-def _class(text: str, *, many: bool) -> str | None:
+def _translate_class(text: str, *, many: bool) -> str | None:
     negated = text.startswith("[^")
     if negated and not many:
         return None
-    items = [_item(item) for item in _INNER.findall(text[2 if negated else 1 : -1])]
-    if None in items or _joins(items):
+    items = [_translate_class_item(item) for item in _INNER.findall(text[2 if negated else 1 : -1])]
+    if None in items or _has_set_in_range(items):
         return None
     return f"[{'^' if negated else ''}{''.join(item for item in items if item)}]"
 
 
-def _item(text: str) -> str | None:
+def _translate_class_item(text: str) -> str | None:
     if not text.startswith("\\"):
         return f"\\{text}" if text in "[&~|^" else text
     inner = text[1:]
@@ -152,13 +153,13 @@ def _item(text: str) -> str | None:
         return _SETS[inner]
     if inner == "b":
         return "\\x08"
-    if inner[0] in _LETTERS or (inner[0] in "xu" and not _half(inner)):
+    if inner[0] in _LETTERS or (inner[0] in "xu" and not _is_surrogate(inner)):
         return text
     return f"\\{inner}" if inner.isascii() and not inner.isalnum() and inner != "_" else None
 
 
-def _joins(items: list[str | None]) -> bool:
-    """Whether a set stands at an end of a range, which JavaScript reads as three single characters."""
+def _has_set_in_range(items: list[str | None]) -> bool:
+    """Whether a set like `\\d` ends a range, which JavaScript reads as three single items."""
     sets = set(_SETS.values())
     return any(
         item == "-" and 0 < place < len(items) - 1 and (items[place - 1] in sets or items[place + 1] in sets)
@@ -166,6 +167,6 @@ def _joins(items: list[str | None]) -> bool:
     )
 
 
-def _half(text: str) -> bool:
-    """Whether an escape stands for half of a rare character."""
+def _is_surrogate(text: str) -> bool:
+    """Whether an escape stands for a surrogate, half of a character above U+FFFF."""
     return text.startswith("u") and "\ud800" <= chr(int(text[1:], 16)) <= "\udfff"

@@ -16,11 +16,11 @@ from evalstore.migration.readers.agentevals.said import (
     Check,
     Grading,
     Term,
-    joined,
-    name_of,
-    number,
-    skipped,
-    unmapped,
+    find_name,
+    join_gradings,
+    note_skipped,
+    parse_number,
+    set_aside,
 )
 from evalstore.text import make_excerpt
 
@@ -29,7 +29,7 @@ _STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
 _PATH = re.compile(r"(?:[^.\[\]]+(?:\[[0-9]{1,4}\])*)(?:\.[^.\[\]]+(?:\[[0-9]{1,4}\])*)*")
 _SHOWN = 60
 _MISSING = object()
-_KNOWN = ("exact", "numeric_tolerance", "date")  # no set: what stands there may have no hash
+_KNOWN = ("exact", "numeric_tolerance", "date")  # a tuple: raw values may not be hashable
 _LOSSY = (
     "the runner leaves out optional fields that the answer lacks; here they count as right",
     "the runner reads the numbers in texts as numbers, and compares what it finds in its own way",
@@ -37,69 +37,69 @@ _LOSSY = (
 
 
 def read_fields(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
-    """Read a list of fields, each with its path, its way to compare, and its weight, as one group."""
-    given = raw.get("fields")
-    if not isinstance(given, list) or not given:
-        return skipped(pointer, "it has no fields")
+    """Read a list of JSON fields, each with path, comparison and weight, as one group of JSON Schema checks."""
+    items = raw.get("fields")
+    if not isinstance(items, list) or not items:
+        return note_skipped(pointer, "it has no fields")
     if isinstance(scope.expected, str):
-        return unmapped(
+        return set_aside(
             raw, pointer, "the expected answer is a text, and it is not known whether the runner reads fields in it"
         )
-    said = joined(_field(item, (*pointer, "fields", index), scope) for index, item in enumerate(given))
-    if not said.terms:
-        return said
+    grading = join_gradings(_read_field(item, (*pointer, "fields", index), scope) for index, item in enumerate(items))
+    if not grading.terms:
+        return grading
     combine = "all_pass" if raw.get("aggregation") == "all_or_nothing" else "weighted_avg"
-    group = Term(name_of(raw), pointer, members=said.terms, combine=combine, steps=0, unmapped=said.unmapped)
-    return Grading((group,), _LOSSY, said.notes)
+    group = Term(find_name(raw), pointer, members=grading.terms, combine=combine, steps=0, unmapped=grading.unmapped)
+    return Grading((group,), _LOSSY, grading.notes)
 
 
-def _field(raw: Any, pointer: Pointer, scope: CaseScope) -> Grading:
+def _read_field(raw: Any, pointer: Pointer, scope: CaseScope) -> Grading:
     path = raw.get("path") if isinstance(raw, dict) else None
     if not isinstance(path, str) or not path:
-        return skipped(pointer, "it has no path of a field")
+        return note_skipped(pointer, "it has no path of a field")
     match = raw.get("match")
     if match not in _KNOWN:
-        return skipped(pointer, f"it does not know the way {make_excerpt(str(match), _SHOWN)} to compare")
+        return note_skipped(pointer, f"it does not know the way {make_excerpt(str(match), _SHOWN)} to compare")
     if not _PATH.fullmatch(path):
-        return unmapped(raw, pointer, f"it is not known where the runner finds {make_excerpt(path, _SHOWN)}")
+        return set_aside(raw, pointer, f"it is not known where the runner finds {make_excerpt(path, _SHOWN)}")
     steps: list[str | int] = [name or int(index) for name, index in _STEP.findall(path)]
-    wanted = _at(scope.expected, steps)
-    if wanted is not _MISSING and match == "date":
-        return unmapped(raw, pointer, "no check kind compares dates")
-    value = {} if wanted is _MISSING else _value(wanted, raw)
+    expected = _find_value(scope.expected, steps)
+    if expected is not _MISSING and match == "date":
+        return set_aside(raw, pointer, "no check kind compares dates")
+    value = {} if expected is _MISSING else _build_value_schema(expected, raw)
     if value is None:
-        return unmapped(raw, pointer, "the expected value is no number, or its tolerance is none")
-    required = raw.get("required") is not False and wanted is not _MISSING
-    check: Check = {"kind": "json_schema", "schema": _schema(steps, value, required=required)}
-    if wanted is _MISSING:
+        return set_aside(raw, pointer, "the expected value is no number, or its tolerance is none")
+    required = raw.get("required") is not False and expected is not _MISSING
+    check: Check = {"kind": "json_schema", "schema": _build_path_schema(steps, value, required=required)}
+    if expected is _MISSING:
         check = {"kind": "regex", "pattern": "\\A", "description": "the test expects nothing of this field"}
-    said = Grading((Term(path, pointer, check, weight=read_weight(raw, pointer)),))
-    return joined([said, check_keys(raw, pointer, scope, "field")])
+    grading = Grading((Term(path, pointer, check, weight=read_weight(raw, pointer)),))
+    return join_gradings([grading, check_keys(raw, pointer, scope, "field")])
 
 
-def _value(wanted: Any, raw: Raw) -> dict[str, Any] | None:
+def _build_value_schema(expected: Any, raw: Raw) -> dict[str, Any] | None:
     if raw["match"] == "exact":
-        return {"const": wanted}
-    middle, width = number(wanted), number(raw.get("tolerance", 0))
+        return {"const": expected}
+    middle, width = parse_number(expected), parse_number(raw.get("tolerance", 0))
     if middle is None or width is None or width < 0:
         return None
     width *= abs(middle) if raw.get("relative") is True else 1
-    low, high = _decimal(middle - width), _decimal(middle + width)
+    low, high = _to_decimal(middle - width), _to_decimal(middle + width)
     return None if low is None or high is None else {"type": "number", "minimum": low, "maximum": high}
 
 
-def _schema(steps: list[str | int], value: dict[str, Any], *, required: bool) -> dict[str, Any]:
+def _build_path_schema(steps: list[str | int], value: dict[str, Any], *, required: bool) -> dict[str, Any]:
     for step in reversed(steps):
         if isinstance(step, str):
-            need: dict[str, Any] = {"required": [step]} if required else {}
-            value = {"type": "object", "properties": {step: value}, **need}
+            limits: dict[str, Any] = {"required": [step]} if required else {}
+            value = {"type": "object", "properties": {step: value}, **limits}
         else:
-            need = {"minItems": step + 1} if required else {}
-            value = {"type": "array", "prefixItems": [*([True] * step), value], **need}
+            limits = {"minItems": step + 1} if required else {}
+            value = {"type": "array", "prefixItems": [*([True] * step), value], **limits}
     return value
 
 
-def _at(value: Any, steps: list[str | int]) -> Any:
+def _find_value(value: Any, steps: list[str | int]) -> Any:
     for step in steps:
         if isinstance(step, str):
             value = value.get(step, _MISSING) if isinstance(value, dict) else _MISSING
@@ -108,8 +108,8 @@ def _at(value: Any, steps: list[str | int]) -> Any:
     return value
 
 
-def _decimal(value: Fraction) -> int | Decimal | None:
+def _to_decimal(value: Fraction) -> int | Decimal | None:
     if value.denominator == 1:
         return int(value)
-    found = Decimal(value.numerator) / Decimal(value.denominator)
-    return found if Fraction(found) == value else None
+    decimal = Decimal(value.numerator) / Decimal(value.denominator)
+    return decimal if Fraction(decimal) == value else None

@@ -10,22 +10,22 @@ from evalstore.text import make_excerpt
 VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 _ENVIRONMENT = re.compile(r"\$\{\{.*?\}\}|\{\{\s*env\..*?\}\}")
 _TEMPLATE = re.compile(r"\{[{%#]")
-_FILE = "file://"
-_SHOWN = 60
+_FILE_PREFIX = "file://"
+_EXCERPT = 60
 
 
 def fill_variables(text: str, scope: CaseScope) -> str:
-    """Return a text with the variables of the test that are texts."""
+    """Return a text with the test's variables in their places, as far as they are texts."""
 
-    def of(match: re.Match[str]) -> str:
+    def replace(match: re.Match[str]) -> str:
         value = scope.variables.get(match[1])
         return value if isinstance(value, str) else match[0]
 
-    return VARIABLE.sub(of, text) if scope.variables else text
+    return VARIABLE.sub(replace, text) if scope.variables else text
 
 
 def describe_open_places(text: str, scope: CaseScope) -> str:
-    """Say of a text that the runner puts something in its place, or in it, when it starts; empty when it does not."""
-    late = scope.dialect.name == "D4"
-    is_open = _ENVIRONMENT.search(text) or (late and (_TEMPLATE.search(text) or text.startswith(_FILE)))
-    return f"nobody can say here what fills {make_excerpt(text, _SHOWN)}" if is_open else ""
+    """Return a sentence on places of a text that only the runner can fill when it starts; empty for none."""
+    has_templates = scope.dialect.name == "D4"
+    is_open = _ENVIRONMENT.search(text) or (has_templates and (_TEMPLATE.search(text) or text.startswith(_FILE_PREFIX)))
+    return f"nobody can say here what fills {make_excerpt(text, _EXCERPT)}" if is_open else ""

@@ -1,4 +1,4 @@
-"""Groups of evaluators: composites by their aggregator, and sets; their members come read."""
+"""Reads groups of evaluators: composites by their aggregator, and assert-sets; members are read by a callback."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from evalstore.migration.readers.agentevals.said import (
     CaseScope,
     Grading,
     Term,
-    ignored,
-    joined,
-    name_of,
-    number,
-    skipped,
-    unmapped,
+    find_name,
+    join_gradings,
+    note_ignored,
+    note_skipped,
+    parse_number,
+    set_aside,
 )
 from evalstore.migration.remainder import encode_keys
 from evalstore.text import make_excerpt
@@ -43,78 +43,84 @@ _LENIENT = "whether a member between 0.6 and 0.8 counts as passed is told in two
 
 
 def read_composite(raw: Raw, pointer: Pointer, scope: CaseScope, members: Members) -> Grading:
-    """Read a composite by its aggregator; the runner skips one whose aggregator it does not know."""
+    """Read a composite by its aggregator; the runner skips a composite with an unknown aggregator."""
     aggregator = raw.get("aggregator")
-    how = aggregator.get("type") if isinstance(aggregator, dict) else None
-    if not isinstance(aggregator, dict) or not isinstance(how, str):
-        return skipped(pointer, "it has no aggregator")
-    if how.replace("-", "_").startswith(("code_", "llm_")):
-        return unmapped(raw, pointer, f"the aggregator {make_excerpt(how)} decides by a program or a model of its own")
-    if how not in _AGGREGATORS:
-        return skipped(pointer, f"the aggregator {make_excerpt(how)} is unknown")
-    if how == "threshold" and not _is_bar(aggregator.get("threshold")):
-        return skipped(pointer, "the threshold of its aggregator is no number from 0 to 1")
+    kind = aggregator.get("type") if isinstance(aggregator, dict) else None
+    if not isinstance(aggregator, dict) or not isinstance(kind, str):
+        return note_skipped(pointer, "it has no aggregator")
+    if kind.replace("-", "_").startswith(("code_", "llm_")):
+        return set_aside(
+            raw, pointer, f"the aggregator {make_excerpt(kind)} decides by a program or a model of its own"
+        )
+    if kind not in _AGGREGATORS:
+        return note_skipped(pointer, f"the aggregator {make_excerpt(kind)} is unknown")
+    if kind == "threshold" and not _is_bar(aggregator.get("threshold")):
+        return note_skipped(pointer, "the threshold of its aggregator is no number from 0 to 1")
     key, *hidden = [key for key in _LISTS if raw.get(key) is not None] or [""]
-    said = members(raw.get(key), (*pointer, key)) if key else Grading()
-    if not said.terms:
-        return _empty(raw, pointer, said)
-    group = Term(name_of(raw), pointer, members=said.terms, steps=0, unmapped=said.unmapped)
-    found = _AGGREGATORS[how](group, aggregator, scope)
-    if isinstance(found, str):
-        return unmapped(raw, pointer, found)
-    unread = [ignored((*pointer, name), f"{key} comes first") for name in hidden]
-    odd = check_keys(aggregator, (*pointer, "aggregator"), scope, "aggregator", how)
-    return joined([found, replace(said, terms=(), unmapped=()), odd, *unread])
+    inner = members(raw.get(key), (*pointer, key)) if key else Grading()
+    if not inner.terms:
+        return _read_empty_group(raw, pointer, inner)
+    group = Term(find_name(raw), pointer, members=inner.terms, steps=0, unmapped=inner.unmapped)
+    grading = _AGGREGATORS[kind](group, aggregator, scope)
+    if isinstance(grading, str):
+        return set_aside(raw, pointer, grading)
+    ignored = [note_ignored((*pointer, name), f"{key} comes first") for name in hidden]
+    key_notes = check_keys(aggregator, (*pointer, "aggregator"), scope, "aggregator", kind)
+    return join_gradings([grading, replace(inner, terms=(), unmapped=()), key_notes, *ignored])
 
 
 def read_assert_set(raw: Raw, pointer: Pointer, _: CaseScope, members: Members) -> Grading:
-    """Read a set: the weighted mean of its members, each with its own weight."""
-    said = members(raw.get("assert"), (*pointer, "assert"))
-    if not said.terms:
-        return _empty(raw, pointer, said)
-    bar = number(raw.get("threshold"))
+    """Read an assert-set: the weighted mean of its members, each with its own weight."""
+    inner = members(raw.get("assert"), (*pointer, "assert"))
+    if not inner.terms:
+        return _read_empty_group(raw, pointer, inner)
+    bar = parse_number(raw.get("threshold"))
     passes = bar if bar is not None and 0 <= bar <= 1 else PASSES
-    group = Term(name_of(raw), pointer, members=said.terms, passes=passes, steps=0, unmapped=said.unmapped)
-    return replace(said, terms=(group,), unmapped=())
+    group = Term(find_name(raw), pointer, members=inner.terms, passes=passes, steps=0, unmapped=inner.unmapped)
+    return replace(inner, terms=(group,), unmapped=())
 
 
-def _empty(raw: Raw, pointer: Pointer, said: Grading) -> Grading:
-    """Return a group of which no member can be said; the runner skips one of which it knows none."""
-    if not said.unmapped:
-        return joined([Grading(notes=said.notes), skipped(pointer, "it has no members that count")])
-    return Grading(notes=said.notes, unmapped=({"reason": "none of its members can be said", "raw": encode_keys(raw)},))
+def _read_empty_group(raw: Raw, pointer: Pointer, inner: Grading) -> Grading:
+    """Return a group none of whose members can be expressed; the runner skips one whose members it all skips."""
+    if not inner.unmapped:
+        return join_gradings([Grading(notes=inner.notes), note_skipped(pointer, "it has no members that count")])
+    return Grading(
+        notes=inner.notes, unmapped=({"reason": "none of its members can be said", "raw": encode_keys(raw)},)
+    )
 
 
-def _average(group: Term, aggregator: Raw, _: CaseScope) -> Grading:
-    given, at = aggregator.get("weights"), (*group.pointer, "aggregator", "weights")
-    weights = given if isinstance(given, dict) else {}
+def _average_members(group: Term, aggregator: Raw, _: CaseScope) -> Grading:
+    source, at = aggregator.get("weights"), (*group.pointer, "aggregator", "weights")
+    weights = source if isinstance(source, dict) else {}
     members = tuple(
         replace(member, weight=read_weight({"weight": weights.get(member.name)}, at)) for member in group.members
     )
     names = {member.name for member in members}
-    unread = [ignored((*at, name), "no member that counts has this name") for name in weights if name not in names]
-    odd = ignored(at, "it is no mapping of names to weights") if given and not weights else Grading()
-    return joined([Grading((replace(group, members=members),)), odd, *unread])
+    ignored = [
+        note_ignored((*at, name), "no member that counts has this name") for name in weights if name not in names
+    ]
+    note = note_ignored(at, "it is no mapping of names to weights") if source and not weights else Grading()
+    return join_gradings([Grading((replace(group, members=members),)), note, *ignored])
 
 
 def _is_bar(raw: Any) -> bool:
-    bar = number(raw)
+    bar = parse_number(raw)
     return bar is not None and 0 <= bar <= 1
 
 
-def _threshold(group: Term, aggregator: Raw, scope: CaseScope) -> Grading | str:
-    bar = number(aggregator["threshold"]) or Fraction(0)
-    members = [_binary(member) for member in group.members]
+def _count_passing(group: Term, aggregator: Raw, scope: CaseScope) -> Grading | str:
+    bar = parse_number(aggregator["threshold"]) or Fraction(0)
+    members = [_make_binary(member) for member in group.members]
     if None in members:
         return "a member passes or fails by a score that no check can turn into one of the two"
     lenient = (_LENIENT,) if scope.dialect.name in {"D0", "D1", "D2", "D2s"} else ()
     binary = tuple(member for member in members if member)
-    judged = lenient if any(member.check and "jury" in member.check for member in binary) else ()
-    return Grading((replace(group, members=binary, passes=bar),), judged)
+    losses = lenient if any(member.check and "jury" in member.check for member in binary) else ()
+    return Grading((replace(group, members=binary, passes=bar),), losses)
 
 
-def _binary(member: Term) -> Term | None:
-    """Return a member that scores 1 when its score reaches 0.8, else 0; None where no check says that."""
+def _make_binary(member: Term) -> Term | None:
+    """Return a member as pass or fail at a score of 0.8; None where no check expresses that."""
     check = member.check
     if check is None or (check["kind"] == "tool_usage" and not 0 < member.steps < 1 / (1 - PASSES)):
         return None
@@ -125,31 +131,33 @@ def _binary(member: Term) -> Term | None:
     return replace(member, check={key: item for key, item in check.items() if key != "partial"}, steps=1)
 
 
-def _paper(group: Term, aggregator: Raw, scope: CaseScope) -> Grading | str:
-    """Read an aggregator that exists in the specification only."""
-    how = aggregator["type"]
-    given = number(aggregator.get("threshold"))
-    bar = _BAR.get(how) if given is None else given
-    told = _PAPER.format(how, _SAYS[how].format(bar=float(bar or 0)))
-    if bar is None or how in {"minimum", "maximum"}:
-        return Grading((replace(group, combine=how[:3]),), (told,))
+def _apply_specification(group: Term, aggregator: Raw, scope: CaseScope) -> Grading | str:
+    """Read an aggregator that the specification has and the runner never knew."""
+    kind = aggregator["type"]
+    threshold = parse_number(aggregator.get("threshold"))
+    bar = _BAR.get(kind) if threshold is None else threshold
+    loss = _PAPER.format(kind, _SAYS[kind].format(bar=float(bar or 0)))
+    if bar is None or kind in {"minimum", "maximum"}:
+        return Grading((replace(group, combine=kind[:3]),), (loss,))
     if not 0 <= bar <= 1:
         return "its threshold is no number from 0 to 1"
     required = aggregator.get("required")
-    names = set(map(str, required)) if isinstance(required, list) and how == "safety_gate" else None
-    weighted = _average(group, aggregator, scope)
-    members = weighted.terms[0].members
-    gated = tuple(replace(one, gate=bar) if names is None or one.name in names else one for one in members)
-    if any(one.gate is not None and one.check is None for one in gated):
+    names = set(map(str, required)) if isinstance(required, list) and kind == "safety_gate" else None
+    grading = _average_members(group, aggregator, scope)
+    members = grading.terms[0].members
+    gated_members = tuple(
+        replace(member, gate=bar) if names is None or member.name in names else member for member in members
+    )
+    if any(member.gate is not None and member.check is None for member in gated_members):
         return "a gate of it is a group itself, and groups go one level deep"
-    return replace(weighted, terms=(replace(group, members=gated, combine=AVERAGE),), lossy=(told,))
+    return replace(grading, terms=(replace(group, members=gated_members, combine=AVERAGE),), lossy=(loss,))
 
 
 _AGGREGATORS: Mapping[str, Callable[[Term, Raw, CaseScope], Grading | str]] = {
-    "weighted_average": _average,
-    "threshold": _threshold,
-    "minimum": _paper,
-    "maximum": _paper,
-    "safety_gate": _paper,
-    "all_or_nothing": _paper,
+    "weighted_average": _average_members,
+    "threshold": _count_passing,
+    "minimum": _apply_specification,
+    "maximum": _apply_specification,
+    "safety_gate": _apply_specification,
+    "all_or_nothing": _apply_specification,
 }

@@ -1,4 +1,4 @@
-"""What grades a case: its own evaluators and those of its suite, as its dialect joins them, and from which score."""
+"""Joins the evaluators of a case with those of its suite, as its dialect does, and finds the threshold of the case."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evalstore.documents import Pointer, json_pointer
 from evalstore.migration.extraction import LegacySource
 from evalstore.migration.readers.agentevals.asking import collect_variables, find_criteria, find_expected
 from evalstore.migration.readers.agentevals.evaluators import read_list
-from evalstore.migration.readers.agentevals.judged import grade_by_criteria, read_points, read_bare_texts
+from evalstore.migration.readers.agentevals.judged import grade_by_criteria, read_bare_texts, read_points
 from evalstore.migration.readers.agentevals.keys import check_keys
 from evalstore.migration.readers.agentevals.said import (
     PASSES,
@@ -19,9 +19,9 @@ from evalstore.migration.readers.agentevals.said import (
     CrashError,
     Dialect,
     Grading,
-    ignored,
-    joined,
-    number,
+    join_gradings,
+    note_ignored,
+    parse_number,
 )
 from evalstore.migration.table import FormatTable
 from evalstore.text import make_excerpt
@@ -34,7 +34,7 @@ _LISTS = tuple(f"{at}{key}" for at in ("", "execution.") for key in ("assertions
 
 @dataclass(frozen=True, slots=True)
 class SuiteContext:
-    """What all cases of a file share."""
+    """What all cases of a file share: its root, its dialect, its source and the table."""
 
     root: Raw
     dialect: Dialect
@@ -43,98 +43,110 @@ class SuiteContext:
 
 
 def build_scope(raw: Raw, suite: SuiteContext) -> CaseScope:
-    """Return what the evaluators of a case may look at."""
+    """Return the scope of the evaluators of a case."""
     return CaseScope(
         suite.table,
         suite.dialect,
         suite.legacy.read_companion,
         find_expected(raw, suite.root),
         collect_variables(raw, suite.root) if suite.dialect.name == "D4" else {},
-        _passes(raw, suite),
+        _find_threshold(raw, suite),
     )
 
 
-def _passes(raw: Raw, suite: SuiteContext) -> Fraction:
-    """Return the score from which a test passes: its own, or that of its suite, where the dialect has one."""
+def _find_threshold(raw: Raw, suite: SuiteContext) -> Fraction:
+    """Return the score from which a test passes: its own, else that of its suite, else 0.8."""
     default = suite.root.get("default_test")
     for holder in (raw, default, suite.root) if suite.dialect.limits else ():
         for inner in (holder, holder.get("execution")) if isinstance(holder, dict) else ():
-            given = inner.get("threshold") if isinstance(inner, dict) else None
-            if given is not None:
-                bar = number(given)
+            value = inner.get("threshold") if isinstance(inner, dict) else None
+            if value is not None:
+                bar = parse_number(value)
                 if bar is None or not 0 <= bar <= 1:
-                    raise CrashError(f"the threshold {make_excerpt(str(given))} is no number from 0 to 1")
+                    raise CrashError(f"the threshold {make_excerpt(str(value))} is no number from 0 to 1")
                 return bar
     return PASSES
 
 
 def grade_case(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope) -> Grading:
-    """Return what grades a case: its own evaluators and those of its suite, as the dialect joins them."""
-    own, hidden = _list(raw, pointer, suite)
-    shared, above = _list(suite.root, (), suite)
+    """Return the grading of a case: its own evaluators and those of its suite, as the dialect joins them."""
+    own, own_notes = _find_list(raw, pointer, suite)
+    shared, suite_notes = _find_list(suite.root, (), suite)
     execution = raw.get("execution")
     if suite.dialect.appends:
         skips = isinstance(execution, dict) and execution.get("skip_defaults") is True
-        lists = [*own, *([] if skips else [*_defaults(suite), *shared])]
+        lists = [*own, *([] if skips else [*_list_defaults(suite), *shared])]
     else:
         lists = own or shared
-    parts = [read_list(given, place, scope) for place, given in lists]
+    parts = [read_list(evaluators, place, scope) for place, evaluators in lists]
     if suite.dialect.name != "D4" and isinstance(raw.get("rubrics"), list):
         parts.insert(0, read_points({"name": "rubrics", "rubrics": raw["rubrics"]}, pointer, scope, {}))
     criteria = find_criteria(raw)
     if suite.dialect.name == "D4" and criteria and isinstance(suite.legacy.document.value, list):
-        parts.append(read_bare_texts([(criteria, (*pointer, "criteria"))], scope))  # of rows, the runner makes it a check
-    alone = isinstance(execution, dict) and not suite.dialect.appends and not own and shared
-    said = joined(
-        [*parts, hidden, above, *_keys(raw, pointer, suite, scope), Grading(lossy=(_ALONE,) if alone else ())]
+        parts.append(
+            read_bare_texts([(criteria, (*pointer, "criteria"))], scope)
+        )  # for rows, the runner makes the criteria a check
+    loses_suite = isinstance(execution, dict) and not suite.dialect.appends and not own and shared
+    grading = join_gradings(
+        [
+            *parts,
+            own_notes,
+            suite_notes,
+            *_check_all_keys(raw, pointer, suite, scope),
+            Grading(lossy=(_ALONE,) if loses_suite else ()),
+        ]
     )
-    if said.terms or said.unmapped or suite.dialect.name == "D4" or criteria is None:
-        return said
+    if grading.terms or grading.unmapped or suite.dialect.name == "D4" or criteria is None:
+        return grading
     grader = raw.get("evaluator", suite.root.get("evaluator"))
-    other = isinstance(grader, str) and not grader.startswith("llm")
-    return joined(
-        [grade_by_criteria(scope, pointer), said, Grading(lossy=(_OTHER.format(make_excerpt(grader)),) if other else ())]
+    is_program = isinstance(grader, str) and not grader.startswith("llm")
+    return join_gradings(
+        [
+            grade_by_criteria(scope, pointer),
+            grading,
+            Grading(lossy=(_OTHER.format(make_excerpt(grader)),) if is_program else ()),
+        ]
     )
 
 
-def _defaults(suite: SuiteContext) -> list[tuple[Pointer, Any]]:
+def _list_defaults(suite: SuiteContext) -> list[tuple[Pointer, Any]]:
     default = suite.root.get("default_test")
-    given = default.get("assert") if isinstance(default, dict) and suite.dialect.name == "D4" else None
-    return [] if given is None else [(("default_test", "assert"), given)]
+    evaluators = default.get("assert") if isinstance(default, dict) and suite.dialect.name == "D4" else None
+    return [] if evaluators is None else [(("default_test", "assert"), evaluators)]
 
 
-def _list(holder: Raw, pointer: Pointer, suite: SuiteContext) -> tuple[list[tuple[Pointer, Any]], Grading]:
-    """Return the list of evaluators that counts, with its place, and notes on those that are never read."""
-    found: list[tuple[Pointer, Any]] = []
+def _find_list(holder: Raw, pointer: Pointer, suite: SuiteContext) -> tuple[list[tuple[Pointer, Any]], Grading]:
+    """Return the list of evaluators that the runner reads, with its pointer, and notes on ignored lists."""
+    lists: list[tuple[Pointer, Any]] = []
     for path in suite.dialect.evaluators:
         value: Any = holder
         for step in path.split("."):
             value = value.get(step) if isinstance(value, dict) else None
         if value is not None:
-            found.append(((*pointer, *path.split(".")), value))
+            lists.append(((*pointer, *path.split(".")), value))
     if suite.dialect.name == "D4" and "assertions" in holder:
         raise CrashError("assertions is a key that its runner rejects; --dialect D3 reads it")
-    notes = [ignored(place, f"{json_pointer(found[0][0])} comes first") for place, _ in found[1:]]
-    return found[:1], joined([*notes, *_elsewhere(holder, pointer, suite)])
+    notes = [note_ignored(place, f"{json_pointer(lists[0][0])} comes first") for place, _ in lists[1:]]
+    return lists[:1], join_gradings([*notes, *_note_other_lists(holder, pointer, suite)])
 
 
-def _elsewhere(holder: Raw, pointer: Pointer, suite: SuiteContext) -> Iterator[Grading]:
-    """Yield notes on lists of checks that stand where the dialect does not look for them."""
+def _note_other_lists(holder: Raw, pointer: Pointer, suite: SuiteContext) -> Iterator[Grading]:
+    """Yield notes on lists of checks under keys that the dialect does not read."""
     for path in _LISTS:
         *steps, key = path.split(".")
         inner = holder.get(steps[0]) if steps else holder
         if path not in suite.dialect.evaluators and isinstance(inner, dict) and inner.get(key) is not None:
             where = ", then at ".join(suite.dialect.evaluators)
-            yield ignored((*pointer, *path.split(".")), f"{suite.dialect.name} looks for checks at {where}")
+            yield note_ignored((*pointer, *path.split(".")), f"{suite.dialect.name} looks for checks at {where}")
 
 
-def _keys(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope) -> Iterator[Grading]:
-    """Yield what is to be said of the keys of a test, and of those that its suite sets for all of its tests."""
+def _check_all_keys(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope) -> Iterator[Grading]:
+    """Yield notes on the keys of a test, and on the keys that its suite sets for all tests."""
     root, default = suite.root, suite.root.get("default_test")
-    here = {key: value for key, value in root.items() if key in suite.table.form["keys"]["root"]}
+    known = {key: value for key, value in root.items() if key in suite.table.form["keys"]["root"]}
     yield check_keys(raw, pointer, scope, "case")
     yield check_keys(raw.get("execution"), (*pointer, "execution"), scope, "execution")
-    yield check_keys(here, (), scope, "root")
+    yield check_keys(known, (), scope, "root")
     yield check_keys(root.get("execution"), ("execution",), scope, "execution")
     yield check_keys(default, ("default_test",), scope, "default_test")
     if default is not None and not isinstance(default, dict):

@@ -1,4 +1,4 @@
-"""From terms to a rubric: one level of inner rubrics for groups, deeper averages flattened exactly."""
+"""Compiles terms into a rubric: groups become inner rubrics, one level deep; deeper averages are flattened exactly."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from evalstore.documents import Pointer, digest
+from evalstore.documents import Pointer, compute_digest
 from evalstore.migration.artifact_names import UniqueLabels, make_slug
 from evalstore.migration.extraction import ArtifactDraft, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.said import AVERAGE, Check, Term
 from evalstore.model import Kind
 
-_COUNTED = {"missing": "zero", "errors": "zero"}  # a grader that stops counts 0, and keeps its weight
+_COUNTED = {"missing": "zero", "errors": "zero"}  # a grader that fails counts as 0 and keeps its weight
 _NEVER: Check = {
     "kind": "regex",
     "pattern": "(?!)",
@@ -33,7 +33,7 @@ _DEEP = "a group in a group that is no plain average cannot be said; groups go o
 
 @dataclass(frozen=True, slots=True)
 class CompiledRubric:
-    """A rubric with the inner ones that it refers to, and what could not be said in them."""
+    """A rubric with the inner rubrics that it refers to, and notes on what they cannot express."""
 
     rubric: ArtifactDraft
     inner: tuple[ArtifactDraft, ...] = ()
@@ -43,56 +43,56 @@ class CompiledRubric:
 def compile_rubric(
     terms: Sequence[Term], unmapped: Sequence[Mapping[str, Any]], passes: Fraction, pointer: Pointer
 ) -> CompiledRubric:
-    """Return the rubric that averages these terms and passes from `passes` on."""
-    aside = list(unmapped)
-    top = list(_spread(_hoisted(terms, aside), aside))
+    """Return the rubric of the weighted mean of these terms, with the threshold `passes`."""
+    set_aside = list(unmapped)
+    top = list(_spread_groups(_unwrap_single_group(terms, set_aside), set_aside))
     too_deep = [term for term in top if term.check is None and _is_deep(term)]
-    aside += [{"reason": _DEEP, "raw": term.name} for term in too_deep]
+    set_aside += [{"reason": _DEEP, "raw": term.name} for term in too_deep]
     notes = tuple(MigrationNote(term.pointer, MigrationOutcome.UNMAPPED, _DEEP) for term in too_deep)
     inner: list[ArtifactDraft] = []
-    leaves = [_referring(term, inner) if term.check is None else term for term in top if term not in too_deep]
+    leaves = [_refer_to_inner(term, inner) if term.check is None else term for term in top if term not in too_deep]
     if not leaves:
-        value: dict[str, Any] = {"checks": [_UNSCORED if aside else _ANYTHING], "scoring": {"combine": AVERAGE}}
+        value: dict[str, Any] = {"checks": [_UNSCORED if set_aside else _ANYTHING], "scoring": {"combine": AVERAGE}}
     else:
-        value = _value(leaves, AVERAGE, passes)
-    value |= {"x_unmapped": aside} if aside else {}
-    return CompiledRubric(_draft(value, pointer), tuple(inner), notes)
+        value = _build_value(leaves, AVERAGE, passes)
+    value |= {"x_unmapped": set_aside} if set_aside else {}
+    return CompiledRubric(_make_draft(value, pointer), tuple(inner), notes)
 
 
-def _hoisted(terms: Sequence[Term], aside: list[Mapping[str, Any]]) -> Sequence[Term]:
-    """Return the members of a plain group that is all there is, in its place."""
+def _unwrap_single_group(terms: Sequence[Term], set_aside: list[Mapping[str, Any]]) -> Sequence[Term]:
+    """Return the terms, or the members of a plain group that is the only term."""
     while len(terms) == 1 and terms[0].weight and _is_plain(terms[0]):
-        aside += terms[0].unmapped
+        set_aside += terms[0].unmapped
         terms = terms[0].members
     return terms
 
 
-def _spread(terms: Iterable[Term], aside: list[Mapping[str, Any]]) -> Iterator[Term]:
-    """Yield terms at the top, where a plain group with groups that are none is replaced by its members."""
+def _spread_groups(terms: Iterable[Term], set_aside: list[Mapping[str, Any]]) -> Iterator[Term]:
+    """Yield the terms of the top level; a plain group that contains groups is replaced by its members."""
     for term in terms:
-        flat = term if term.check is not None else replace(term, members=tuple(_flat(term)))
+        flat = term if term.check is not None else replace(term, members=tuple(_flatten_members(term)))
         if flat.check is None and _is_plain(flat) and _is_deep(flat):
-            aside += flat.unmapped if any(member.weight for member in flat.members) else _unsaid(flat)
-            yield from _spread(_scaled(flat), aside)
+            set_aside += flat.unmapped if any(member.weight for member in flat.members) else _list_unmapped(flat)
+            yield from _spread_groups(_scale_members(flat), set_aside)
         else:
             yield flat
 
 
-def _flat(group: Term) -> Iterator[Term]:
-    """Yield the members of a group, plain groups among them as their own members."""
+def _flatten_members(group: Term) -> Iterator[Term]:
+    """Yield the members of a group; plain groups among them are replaced by their members."""
     for member in group.members:
-        if member.check is None and group.combine == AVERAGE and _is_plain(member) and not _unsaid(member):
-            yield from _flat(replace(member, members=tuple(_scaled(member))))
+        if member.check is None and group.combine == AVERAGE and _is_plain(member) and not _list_unmapped(member):
+            yield from _flatten_members(replace(member, members=tuple(_scale_members(member))))
         else:
             yield member
 
 
-def _unsaid(group: Term) -> list[Mapping[str, Any]]:
-    """Return what could not be said of a group and of all within."""
-    return [*group.unmapped, *(item for member in group.members for item in _unsaid(member))]
+def _list_unmapped(group: Term) -> list[Mapping[str, Any]]:
+    """Return the unmapped parts of a group and of all groups in it."""
+    return [*group.unmapped, *(item for member in group.members for item in _list_unmapped(member))]
 
 
-def _scaled(group: Term) -> Iterator[Term]:
+def _scale_members(group: Term) -> Iterator[Term]:
     total = sum((member.weight for member in group.members), Fraction(0))
     if not total:
         yield Term(group.name, group.pointer, dict(_NEVER), weight=group.weight)
@@ -109,38 +109,38 @@ def _is_deep(term: Term) -> bool:
     return any(member.check is None for member in term.members)
 
 
-def _referring(group: Term, inner: list[ArtifactDraft]) -> Term:
-    """Return a group as the check that refers to its rubric."""
-    value = _value(group.members, group.combine, group.passes)
+def _refer_to_inner(group: Term, inner: list[ArtifactDraft]) -> Term:
+    """Return a group as a `composite` check that refers to its inner rubric."""
+    value = _build_value(group.members, group.combine, group.passes)
     value |= {"x_unmapped": list(group.unmapped)} if group.unmapped else {}
-    draft = _draft(value, group.pointer)
+    draft = _make_draft(value, group.pointer)
     inner.append(draft)
     return replace(group, check={"kind": "composite", "rubric_ref": draft.ref}, members=())
 
 
-def _value(leaves: Sequence[Term], combine: str, passes: Fraction) -> dict[str, Any]:
+def _build_value(leaves: Sequence[Term], combine: str, passes: Fraction) -> dict[str, Any]:
     weighs = combine == AVERAGE
     if weighs and not any(term.weight for term in leaves):
         return {
             "checks": [{"id": "no_weight", **_NEVER}],
-            "scoring": {"combine": combine, "threshold": _written(passes)},
+            "scoring": {"combine": combine, "threshold": _to_number(passes)},
         }
-    ids = list(_ids(leaves))
-    weights = dict(zip(ids, _numbers([term.weight for term in leaves]), strict=True)) if weighs else {}
+    ids = list(_make_ids(leaves))
+    weights = dict(zip(ids, _make_exact_weights([term.weight for term in leaves]), strict=True)) if weighs else {}
     equal = len(set(weights.values())) == 1
-    given = {} if equal else {id_: weight for id_, weight in weights.items() if weight != 1}
+    unequal = {} if equal else {id_: weight for id_, weight in weights.items() if weight != 1}
     required = [id_ for id_, term in zip(ids, leaves, strict=True) if term.gate is not None]
     scoring = {
         "combine": combine,
-        **({"weights": given} if given else {}),
+        **({"weights": unequal} if unequal else {}),
         **({"required": required} if required else {}),
-        "threshold": _written(passes),
+        "threshold": _to_number(passes),
         **_COUNTED,
     }
-    return {"checks": [_check(id_, term) for id_, term in zip(ids, leaves, strict=True)], "scoring": scoring}
+    return {"checks": [_build_check(id_, term) for id_, term in zip(ids, leaves, strict=True)], "scoring": scoring}
 
 
-def _check(id_: str, term: Term) -> Check:
+def _build_check(id_: str, term: Term) -> Check:
     check = dict(term.check or {})
     negate = term.negate
     if negate and check["kind"] == "must_contain_any" and "min_matches" not in check:
@@ -151,30 +151,30 @@ def _check(id_: str, term: Term) -> Check:
     return {
         "id": id_,
         **check,
-        **({"threshold": _written(bar)} if bar is not None and not binary else {}),
+        **({"threshold": _to_number(bar)} if bar is not None and not binary else {}),
         **({"negate": True} if negate else {}),
     }
 
 
-def _ids(leaves: Sequence[Term]) -> Iterator[str]:
+def _make_ids(leaves: Sequence[Term]) -> Iterator[str]:
     names = UniqueLabels()
     for term in leaves:
         word = make_slug(term.name) or str((term.check or {}).get("kind"))
         yield names.claim(word if word[0].isalpha() else f"n_{word}")
 
 
-def _draft(value: dict[str, Any], pointer: Pointer) -> ArtifactDraft:
+def _make_draft(value: dict[str, Any], pointer: Pointer) -> ArtifactDraft:
     first = value["checks"][0]
-    return ArtifactDraft(Kind.RUBRIC, f"{first.get('id', first['kind'])}_{digest(value)[:8]}", value, pointer)
+    return ArtifactDraft(Kind.RUBRIC, f"{first.get('id', first['kind'])}_{compute_digest(value)[:8]}", value, pointer)
 
 
-def _numbers(weights: Sequence[Fraction]) -> list[int | Decimal]:
-    """Return weights as they are where all have a decimal, else all times what makes them whole: nothing moves."""
+def _make_exact_weights(weights: Sequence[Fraction]) -> list[int | Decimal]:
+    """Return weights as exact decimals; where one has none, all are scaled to whole numbers, which keeps every score."""
     if any(lcm(10**12, weight.denominator) != 10**12 for weight in weights):
         unit = lcm(*[weight.denominator for weight in weights])
         weights = [weight * unit for weight in weights]
-    return [_written(weight) for weight in weights]
+    return [_to_number(weight) for weight in weights]
 
 
-def _written(value: Fraction) -> int | Decimal:
+def _to_number(value: Fraction) -> int | Decimal:
     return int(value) if value.denominator == 1 else (Decimal(value.numerator) / value.denominator).normalize()

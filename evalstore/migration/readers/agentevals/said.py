@@ -1,4 +1,4 @@
-"""What evaluators say once they are read: terms of a score, what is lost, and what stands aside; values only."""
+"""The values that evaluators are read into: gradings with terms of a score, losses and notes; and placeholders."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ AVERAGE = "weighted_avg"
 
 
 class CrashError(Exception):
-    """A value at which the legacy runner stops, in words."""
+    """A value at which the legacy runner stops; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One part of a score: a check, or a group of terms with its own `combine`; `gate` is the bar of a required one.
+    """One part of a score: a check, or a group of terms with its own `combine`.
 
-    `passes` is what the score of a group must reach to pass. `steps` is the number of scores that a check can have
-    besides 0; 0 where it can have any. `unmapped` are the parts of a group that no check can say.
+    `gate` is the score that a required term must reach. `passes` is the threshold of a group. `steps` is the number of
+    scores above 0 that a check can have; 0 for any score. `unmapped` are the parts of a group that no check expresses.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Grading:
-    """What one evaluator, or several, come to."""
+    """What one evaluator, or several, contribute: terms, losses, notes, unmapped parts, and judges."""
 
     terms: tuple[Term, ...] = ()
     lossy: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Grading:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One dialect, as the table has it."""
+    """One dialect, as the table describes it."""
 
     name: str
     evaluators: tuple[str, ...]
@@ -69,7 +69,7 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class CaseScope:
-    """What an evaluator may look at besides itself: its dialect, and the case that it grades."""
+    """What an evaluator depends on besides itself: its dialect, and the case that it grades."""
 
     table: FormatTable
     dialect: Dialect
@@ -79,54 +79,54 @@ class CaseScope:
     passes: Fraction = PASSES
 
 
-def joined(saids: Iterable[Grading]) -> Grading:
-    """Return several as one."""
-    parts = list(saids)
+def join_gradings(gradings: Iterable[Grading]) -> Grading:
+    """Return several gradings as one, without repeated reasons and notes."""
+    parts = list(gradings)
     return Grading(
-        terms=tuple(term for said in parts for term in said.terms),
-        lossy=tuple(dict.fromkeys(reason for said in parts for reason in said.lossy)),
-        notes=tuple(dict.fromkeys(note for said in parts for note in said.notes)),
-        unmapped=tuple(raw for said in parts for raw in said.unmapped),
-        judges=tuple(judge for said in parts for judge in said.judges),
+        terms=tuple(term for part in parts for term in part.terms),
+        lossy=tuple(dict.fromkeys(reason for part in parts for reason in part.lossy)),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        unmapped=tuple(raw for part in parts for raw in part.unmapped),
+        judges=tuple(judge for part in parts for judge in part.judges),
     )
 
 
-def leaf(raw: Mapping[str, Any], pointer: Pointer, check: Check, *lossy: str, steps: int = 1) -> Grading:
-    """Return what one check says."""
-    return Grading((Term(name_of(raw), pointer, check, steps=steps),), lossy)
+def grade_by_check(raw: Mapping[str, Any], pointer: Pointer, check: Check, *lossy: str, steps: int = 1) -> Grading:
+    """Return the grading of one check."""
+    return Grading((Term(find_name(raw), pointer, check, steps=steps),), lossy)
 
 
-def skipped(pointer: Pointer, why: str) -> Grading:
-    """Return what is out of the score because the runner itself leaves it out."""
-    return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"the runner skips it: {why}"),))
+def note_skipped(pointer: Pointer, reason: str) -> Grading:
+    """Return a note on a part that the runner itself leaves out of the score."""
+    return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"the runner skips it: {reason}"),))
 
 
-def ignored(pointer: Pointer, why: str) -> Grading:
+def note_ignored(pointer: Pointer, reason: str) -> Grading:
     """Return a note on a value that the runner never reads."""
-    return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"the runner never reads it: {why}"),))
+    return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"the runner never reads it: {reason}"),))
 
 
-def unmapped(raw: Any, pointer: Pointer, why: str) -> Grading:
-    """Return what the runner grades and no check can say: it is kept, and makes its rubric partial."""
+def set_aside(raw: Any, pointer: Pointer, reason: str) -> Grading:
+    """Return a part that the runner grades and no check expresses: its rubric becomes partial."""
     return Grading(
-        notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, why),),
-        unmapped=({"reason": why, "raw": encode_keys(raw)},),
+        notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, reason),),
+        unmapped=({"reason": reason, "raw": encode_keys(raw)},),
     )
 
 
-def name_of(raw: Mapping[str, Any]) -> str:
-    """Return what an evaluator is called: by itself, else by its type."""
+def find_name(raw: Mapping[str, Any]) -> str:
+    """Return the name of an evaluator, else its type."""
     return next((raw[key] for key in ("metric", "name", "id", "type") if isinstance(raw.get(key), str)), "")
 
 
-def number(raw: Any) -> Fraction | None:
-    """Return a finite number exactly; None for anything else."""
+def parse_number(raw: Any) -> Fraction | None:
+    """Return a number as an exact fraction; None for anything else."""
     if isinstance(raw, bool | str | list | dict) or raw is None:
         return None
     return Fraction(raw)
 
 
-def share(raw: Any) -> Fraction | None:
+def parse_share(raw: Any) -> Fraction | None:
     """Return a number above 0 and up to 1; None for anything else."""
-    given = number(raw)
-    return given if given is not None and 0 < given <= 1 else None
+    value = parse_number(raw)
+    return value if value is not None and 0 < value <= 1 else None

@@ -1,4 +1,4 @@
-"""One suite or file of raw cases: its dialect, the defaults of its cases, and each case with its rubric."""
+"""Reads one suite or file of raw cases: its dialect, the defaults of its cases, and each case with its rubric."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.asking import build_question, find_input
 from evalstore.migration.readers.agentevals.dialects import ORDER, DialectEvidence, find_dialects, load_dialect
-from evalstore.migration.readers.agentevals.inherited import SuiteContext, grade_case, build_scope
+from evalstore.migration.readers.agentevals.inherited import SuiteContext, build_scope, grade_case
 from evalstore.migration.readers.agentevals.rubric import compile_rubric
 from evalstore.migration.readers.agentevals.said import CrashError
 from evalstore.migration.table import FormatTable
@@ -32,8 +32,8 @@ _NOTHING = "no check: any answer that is not empty passes"
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a case stands: in the suite, or in a file that the suite names."""
+class _CasePlace:
+    """A raw case with its pointer in the suite, or in a companion `document`."""
 
     raw: Any
     pointer: Pointer
@@ -41,8 +41,8 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """One case, the artifacts that it needs, and notes on what it shares with others."""
+class _CaseResult:
+    """One extracted case, the drafts that it needs, and notes on keys that it shares with other cases."""
 
     case: LegacyCase
     drafts: tuple[ArtifactDraft, ...] = ()
@@ -50,16 +50,16 @@ class _Read:
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
-    """Return the questions and rubrics of a suite, or of a list of raw cases with the suite that lies beside it."""
+    """Return the questions and rubrics of a suite, or of a list of raw cases with its sidecar suite."""
     value = legacy.document.value
     key = next((key for key in table.lists if isinstance(value, dict) and key in value), "")
     at: Pointer = (key,) if key else ()
-    beside = None if isinstance(value, dict) else _sidecar(legacy)
-    root = value if isinstance(value, dict) else beside.value if beside else {}
-    given = value if not isinstance(value, dict) else None if key == _SCENARIOS else value.get(key)
-    places, aside = _places(given, at, legacy)
-    told = find_dialects(root, [place.raw for place in places], table)
-    name = legacy.dialect or (told[0].dialect if told else table.lists.get(key, ORDER[-1]))
+    sidecar = None if isinstance(value, dict) else _find_sidecar(legacy)
+    root = value if isinstance(value, dict) else sidecar.value if sidecar else {}
+    items = value if not isinstance(value, dict) else None if key == _SCENARIOS else value.get(key)
+    places, place_notes = _find_places(items, at, legacy)
+    evidence = find_dialects(root, [place.raw for place in places], table)
+    name = legacy.dialect or (evidence[0].dialect if evidence else table.lists.get(key, ORDER[-1]))
     if name not in ORDER:
         guess = find_nearest(name, ORDER)
         hint = f"did you mean {guess}?" if guess else f"they are {', '.join(ORDER)}"
@@ -68,74 +68,78 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
             notes=(MigrationNote((), MigrationOutcome.REFUSED, f"there is no dialect {make_excerpt(name)}: {hint}"),),
         )
     suite = SuiteContext(root, load_dialect(name, table), legacy, table)
-    reads = list(_read_cases(places, suite))
-    shared = [replace(note, document=beside) for one in reads for note in one.notes]
-    notes = dict.fromkeys([*_conflicts(told, name), *_root_notes(value, key, table), *aside, *shared])
-    drafts = {draft.ref: draft for one in reads for draft in one.drafts}
-    cases = tuple(one.case for one in reads)
-    return Extraction(name, _head(legacy, suite, at), cases, tuple(drafts.values()), tuple(notes))
+    results = list(_read_cases(places, suite))
+    shared = [replace(note, document=sidecar) for result in results for note in result.notes]
+    notes = dict.fromkeys(
+        [*_note_conflicts(evidence, name), *_note_root_keys(value, key, table), *place_notes, *shared]
+    )
+    drafts = {draft.ref: draft for result in results for draft in result.drafts}
+    cases = tuple(result.case for result in results)
+    return Extraction(name, _draft_head(legacy, suite, at), cases, tuple(drafts.values()), tuple(notes))
 
 
-def _places(given: Any, at: Pointer, legacy: LegacySource) -> tuple[list[_Place], list[MigrationNote]]:
-    """Return the cases in order, those of named files in their place, and notes on names that lead nowhere."""
-    places: list[_Place] = []
+def _find_places(items_or_path: Any, at: Pointer, legacy: LegacySource) -> tuple[list[_CasePlace], list[MigrationNote]]:
+    """Return the cases in order, those of included files in place, and notes on files that cannot be included."""
+    places: list[_CasePlace] = []
     notes: list[MigrationNote] = []
-    seen: list[Document] = []
+    documents: list[Document] = []
     items = (
-        [(at, given)] if isinstance(given, str) else [((*at, index), raw) for index, raw in enumerate(_listed(given))]
+        [(at, items_or_path)]
+        if isinstance(items_or_path, str)
+        else [((*at, index), raw) for index, raw in enumerate(_list_items(items_or_path))]
     )
     for pointer, raw in items:
-        path = _path(raw)
+        path = _find_included_path(raw)
         if path is None:
-            places.append(_Place(raw, pointer))
+            places.append(_CasePlace(raw, pointer))
             continue
         document = legacy.read_companion(path)
-        if document is None or not isinstance(document.value, list) or document in seen:
-            again = "is named before" if document in seen else "is no list of cases that can be read from here"
-            notes.append(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"{make_excerpt(path)} {again}"))
+        if document is None or not isinstance(document.value, list) or document in documents:
+            problem = "is named before" if document in documents else "is no list of cases that can be read from here"
+            notes.append(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"{make_excerpt(path)} {problem}"))
             continue
-        seen.append(document)
-        places += [_Place(item, (index,), document) for index, item in enumerate(document.value)]
+        documents.append(document)
+        places += [_CasePlace(item, (index,), document) for index, item in enumerate(document.value)]
     return places, notes
 
 
-def _path(raw: Any) -> str | None:
-    """Return the path of the file with cases that an item names, whole; None where it is a case itself."""
+def _find_included_path(raw: Any) -> str | None:
+    """Return the path of a file that an item includes whole; None where the item is a case itself."""
     includes = isinstance(raw, dict) and raw.get("type") == "tests" and not raw.get("select")
     path = raw.get("include") if includes else raw
     return path if isinstance(path, str) else None
 
 
-def _listed(given: Any) -> list[Any]:
-    return given if isinstance(given, list) else []
+def _list_items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
-def _sidecar(legacy: LegacySource) -> Document | None:
-    """Return the suite that lies beside a file of rows under the same name."""
+def _find_sidecar(legacy: LegacySource) -> Document | None:
+    """Return the sidecar of a file of rows: the suite with the same name in the same folder."""
     path = PurePosixPath(legacy.file)
     document = legacy.read_companion(f"{path.stem}.yaml") if path.suffix == ".jsonl" else None
     return document if document and isinstance(document.value, dict) else None
 
 
-def _head(legacy: LegacySource, suite: SuiteContext, at: Pointer) -> ArtifactDraft:
+def _draft_head(legacy: LegacySource, suite: SuiteContext, at: Pointer) -> ArtifactDraft:
     root = suite.root
-    named = root.get("name", root.get("dataset"))
+    name = root.get("name", root.get("dataset"))
     value = {
-        **({"title": named} if isinstance(named, str) else {}),
+        **({"title": name} if isinstance(name, str) else {}),
         **({"description": root["description"]} if isinstance(root.get("description"), str) else {}),
         **({} if suite.dialect.limits else {"x_migration": {"notes": [_BORDERLINE]}}),
     }
-    return ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, {"name": named}, suite.table), value, at)
+    return ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, {"name": name}, suite.table), value, at)
 
 
-def _conflicts(told: list[DialectEvidence], name: str) -> Iterator[MigrationNote]:
-    for other in told:
+def _note_conflicts(evidence: list[DialectEvidence], name: str) -> Iterator[MigrationNote]:
+    for other in evidence:
         if name not in {other.dialect, *other.also}:
-            why = f"it is read as {name}, but {other.because} speaks for {other.dialect}; --dialect decides"
-            yield MigrationNote((), MigrationOutcome.UNMAPPED, why)
+            reason = f"it is read as {name}, but {other.because} speaks for {other.dialect}; --dialect decides"
+            yield MigrationNote((), MigrationOutcome.UNMAPPED, reason)
 
 
-def _root_notes(value: Any, key: str, table: FormatTable) -> Iterator[MigrationNote]:
+def _note_root_keys(value: Any, key: str, table: FormatTable) -> Iterator[MigrationNote]:
     for other in table.lists if isinstance(value, dict) else ():
         if other and other in value and other not in {key, _SCENARIOS}:
             yield MigrationNote((other,), MigrationOutcome.UNMAPPED, f"the runner never reads it: {key} comes first")
@@ -149,26 +153,26 @@ def _root_notes(value: Any, key: str, table: FormatTable) -> Iterator[MigrationN
         yield MigrationNote((key,), MigrationOutcome.UNMAPPED, "it is no list of cases")
 
 
-def _read_cases(places: list[_Place], suite: SuiteContext) -> Iterator[_Read]:
+def _read_cases(places: list[_CasePlace], suite: SuiteContext) -> Iterator[_CaseResult]:
     ids = [place.raw.get("id") for place in places if isinstance(place.raw, dict)]
     names = UniqueLabels({id_ for id_ in ids if isinstance(id_, str)})
     first: dict[str, Pointer] = {}
     for place in places:
         raw, pointer = place.raw, place.pointer
-        if why := _unasked(raw, suite):
-            yield _Read(LegacyCase(pointer, raw, MigrationOutcome.UNMAPPED, (why,), document=place.document))
+        if reason := _find_skip_reason(raw, suite):
+            yield _CaseResult(LegacyCase(pointer, raw, MigrationOutcome.UNMAPPED, (reason,), document=place.document))
             continue
-        label = own = raw["id"] if isinstance(raw.get("id"), str) and raw["id"] else f"test_{len(first) + 1}"
-        said: tuple[str, ...] = ()
+        label = name = raw["id"] if isinstance(raw.get("id"), str) and raw["id"] else f"test_{len(first) + 1}"
+        notes: tuple[str, ...] = ()
         if label in first:
-            own = names.claim(label)
-            said = (f"{label} is also the case at {json_pointer(first[label])}; here it is {own}",)
-        names.used.add(own)
-        first.setdefault(own, pointer)
+            name = names.claim(label)
+            notes = (f"{label} is also the case at {json_pointer(first[label])}; here it is {name}",)
+        names.used.add(name)
+        first.setdefault(name, pointer)
         try:
-            yield _read_case(place, suite, label=own, said=said)
+            yield _read_case(place, suite, label=name, notes_before=notes)
         except CrashError as crash:
-            yield _Read(
+            yield _CaseResult(
                 LegacyCase(
                     pointer,
                     raw,
@@ -179,8 +183,8 @@ def _read_cases(places: list[_Place], suite: SuiteContext) -> Iterator[_Read]:
             )
 
 
-def _unasked(raw: Any, suite: SuiteContext) -> str:
-    """Return why a case is never asked; empty when it is."""
+def _find_skip_reason(raw: Any, suite: SuiteContext) -> str:
+    """Return why the runner never asks a case; empty where it does."""
     if not isinstance(raw, dict):
         return "the runner skips it: it is no mapping"
     if suite.dialect.name == "D4":
@@ -190,41 +194,41 @@ def _unasked(raw: Any, suite: SuiteContext) -> str:
     return "" if find_input(raw, suite.root) is not None or "turns" in raw else "the runner skips it: it has no input"
 
 
-def _read_case(place: _Place, suite: SuiteContext, *, label: str, said: tuple[str, ...]) -> _Read:
+def _read_case(place: _CasePlace, suite: SuiteContext, *, label: str, notes_before: tuple[str, ...]) -> _CaseResult:
     raw, pointer = place.raw, place.pointer
     scope = build_scope(raw, suite)
-    graded = grade_case(raw, pointer, suite, scope)
-    compiled = compile_rubric(graded.terms, graded.unmapped, scope.passes, pointer)
-    used = {judge.ref: judge for judge in graded.judges}
-    asked = find_input(raw, suite.root)
-    question, lost = build_question(raw, scope, asked, reads=_read_names(used.values()))
-    partial = any("x_unmapped" in draft.value for draft in (compiled.rubric, *compiled.inner))
+    grading = grade_case(raw, pointer, suite, scope)
+    result = compile_rubric(grading.terms, grading.unmapped, scope.passes, pointer)
+    judges = {judge.ref: judge for judge in grading.judges}
+    input_ = find_input(raw, suite.root)
+    question, losses = build_question(raw, scope, input_, reads=_find_template_names(judges.values()))
+    partial = any("x_unmapped" in draft.value for draft in (result.rubric, *result.inner))
     lossy = [
-        *graded.lossy,
-        *lost,
-        *([_PARTIAL] if partial and graded.terms else []),
-        *([_NO_INPUT] if asked is None else []),
+        *grading.lossy,
+        *losses,
+        *([_PARTIAL] if partial and grading.terms else []),
+        *([_NO_INPUT] if input_ is None else []),
         *([_TURNS] if "turns" in raw else []),
-        *([_PROMPTS] if len(_listed(suite.root.get("prompts"))) > 1 else []),
-        *([] if graded.terms else [_UNSCORED if graded.unmapped else _NOTHING]),
+        *([_PROMPTS] if len(_list_items(suite.root.get("prompts"))) > 1 else []),
+        *([] if grading.terms else [_UNSCORED if grading.unmapped else _NOTHING]),
     ]
-    notes = [*graded.notes, *compiled.notes]
+    notes = [*grading.notes, *result.notes]
     own = tuple(note for note in notes if note.pointer[: len(pointer)] == pointer)
     shared = tuple(note for note in notes if note.pointer[: len(pointer)] != pointer)
     case = LegacyCase(
         pointer,
         raw,
         MigrationOutcome.LOSSY if lossy else MigrationOutcome.MIGRATED,
-        (*said, *lossy),
+        (*notes_before, *lossy),
         {"id": label} | question,
-        compiled.rubric,
+        result.rubric,
         own,
         place.document,
     )
-    return _Read(case, (*used.values(), *compiled.inner), shared)
+    return _CaseResult(case, (*judges.values(), *result.inner), shared)
 
 
-def _read_names(judges: Iterable[ArtifactDraft]) -> set[str]:
-    """Return what these judges read of a question."""
+def _find_template_names(judges: Iterable[ArtifactDraft]) -> set[str]:
+    """Return the fields of a question that the templates of these judges use."""
     templates = "".join(str(judge.value["template"]) for judge in judges)
     return {name for name in ("input", "expected", "context") if f"{{{{ {name} }}}}" in templates}

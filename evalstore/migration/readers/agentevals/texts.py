@@ -1,4 +1,4 @@
-"""Checks of the output's text: substrings, beginnings and ends, patterns, JSON."""
+"""Reads checks of the output itself: substrings, beginnings and ends, patterns, JSON, and fields of a JSON answer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ from typing import Any
 from evalstore.checks.patterns import compile_pattern, find_dialect_difference
 from evalstore.documents import Pointer
 from evalstore.migration.readers.agentevals.ecmascript import translate_pattern
-from evalstore.migration.readers.agentevals.filling import fill_variables, describe_open_places
-from evalstore.migration.readers.agentevals.said import CaseScope, Check, Grading, joined, leaf, skipped, unmapped
+from evalstore.migration.readers.agentevals.filling import describe_open_places, fill_variables
+from evalstore.migration.readers.agentevals.said import (
+    CaseScope,
+    Check,
+    Grading,
+    grade_by_check,
+    join_gradings,
+    note_skipped,
+    set_aside,
+)
 from evalstore.text import make_excerpt
 
 Raw = Mapping[str, Any]
@@ -19,22 +27,22 @@ _SHOWN = 60
 _FLAGS = "ims"
 
 
-def texts(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
-    """Read a text, or for a type of several a list, of which any or all must be in the output."""
+def read_substrings(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
+    """Read a text, or for types of several a list of texts, any or all of which must be in the output."""
     value, several = raw.get("value"), row.get("several", False)
     items: list[Any] = [value] if not several else value if isinstance(value, list) else []
-    given = [text for text in items if isinstance(text, str) and (text or several)]
-    if not given:
-        return skipped((*pointer, "value"), f"its value is no {'list of texts' if several else 'text'}")
-    odd = [index for index, text in enumerate(items) if not isinstance(text, str)]
-    whole = [fill_variables(text, scope) for text in given]
-    if open_ := next(filter(None, (describe_open_places(text, scope) for text in whole)), None):
-        return unmapped(raw, pointer, open_)
-    said = leaf(raw, pointer, _contains(whole, row["check"], every=row.get("all", False)))
-    return joined([said, *(skipped((*pointer, "value", index), "it is no text") for index in odd)])
+    texts = [text for text in items if isinstance(text, str) and (text or several)]
+    if not texts:
+        return note_skipped((*pointer, "value"), f"its value is no {'list of texts' if several else 'text'}")
+    misfits = [index for index, text in enumerate(items) if not isinstance(text, str)]
+    values = [fill_variables(text, scope) for text in texts]
+    if open_ := next(filter(None, (describe_open_places(text, scope) for text in values)), None):
+        return set_aside(raw, pointer, open_)
+    grading = grade_by_check(raw, pointer, _build_contains(values, row["check"], every=row.get("all", False)))
+    return join_gradings([grading, *(note_skipped((*pointer, "value", index), "it is no text") for index in misfits)])
 
 
-def _contains(texts: list[str], check: Check, *, every: bool) -> Check:
+def _build_contains(texts: list[str], check: Check, *, every: bool) -> Check:
     wanted = list(dict.fromkeys(texts))
     if "" in wanted:  # the empty text is in every output
         wanted = [text for text in wanted if text] if every else []
@@ -44,44 +52,46 @@ def _contains(texts: list[str], check: Check, *, every: bool) -> Check:
     return {**check, "values": wanted, **least}
 
 
-def trimmed(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
-    """Read a text that the output begins with, ends with or is, once both are trimmed as JavaScript does it."""
+def read_trimmed_text(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
+    """Read a text that the output begins with, ends with or equals, after both are trimmed as in JavaScript."""
     value = raw.get("value")
     if not isinstance(value, str) or not value:
-        return skipped((*pointer, "value"), "its value is no text")
-    if open_ := describe_open_places(whole := fill_variables(value, scope), scope):
-        return unmapped(raw, pointer, open_)
+        return note_skipped((*pointer, "value"), "its value is no text")
+    if open_ := describe_open_places(text := fill_variables(value, scope), scope):
+        return set_aside(raw, pointer, open_)
     space = scope.table.form["space"]
-    bare = re.sub(rf"\A{space}+|{space}+\Z", "", whole)
-    pattern = row["check"]["pattern"].format(space=space, value=re.escape(bare))
-    return leaf(raw, pointer, {"kind": "regex", "pattern": pattern})
+    trimmed = re.sub(rf"\A{space}+|{space}+\Z", "", text)
+    pattern = row["check"]["pattern"].format(space=space, value=re.escape(trimmed))
+    return grade_by_check(raw, pointer, {"kind": "regex", "pattern": pattern})
 
 
-def pattern(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
-    """Read a pattern of JavaScript: exactly where its words are translated, else as it is, and lossy."""
+def read_pattern(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
+    """Read a JavaScript pattern: translated exactly where that is possible, else unchanged with a loss."""
     value = raw.get("value")
     flags = raw["flags"] if isinstance(raw.get("flags"), str) else ""
     if not isinstance(value, str) or not value:
-        return skipped((*pointer, "value"), "its value is no text")
+        return note_skipped((*pointer, "value"), "its value is no text")
     if open_ := describe_open_places(value, scope):
-        return unmapped(raw, pointer, open_)
-    kept = "".join(flag for flag in _FLAGS if flag in flags)
-    odd = "".join(sorted({flag for flag in flags if flag not in kept or flags.count(flag) > 1}))
-    exact = None if odd else translate_pattern(value, kept)
-    wanted, asked = exact or (value, kept)
-    if isinstance(problem := compile_pattern(wanted, asked), str):
-        return unmapped(raw, pointer, f"it is no pattern that evalstore can run: {problem}")
-    check: Check = {"kind": "regex", "pattern": wanted, **({"flags": asked} if asked else {})}
-    if exact is not None and find_dialect_difference(wanted, asked) is None:
-        return leaf(raw, pointer, check)
-    told = (
-        f"the flags {make_excerpt(odd, _SHOWN)} are unknown, or come twice"
-        if odd
+        return set_aside(raw, pointer, open_)
+    known_flags = "".join(flag for flag in _FLAGS if flag in flags)
+    unknown_flags = "".join(sorted({flag for flag in flags if flag not in known_flags or flags.count(flag) > 1}))
+    exact = None if unknown_flags else translate_pattern(value, known_flags)
+    pattern, own_flags = exact or (value, known_flags)
+    if isinstance(problem := compile_pattern(pattern, own_flags), str):
+        return set_aside(raw, pointer, f"it is no pattern that evalstore can run: {problem}")
+    check: Check = {"kind": "regex", "pattern": pattern, **({"flags": own_flags} if own_flags else {})}
+    if exact is not None and find_dialect_difference(pattern, own_flags) is None:
+        return grade_by_check(raw, pointer, check)
+    why = (
+        f"the flags {make_excerpt(unknown_flags, _SHOWN)} are unknown, or come twice"
+        if unknown_flags
         else "it has words that JavaScript and Python read otherwise"
     )
-    return leaf(raw, pointer, check, f"the pattern {make_excerpt(value, _SHOWN)} is JavaScript's, and run as it is: {told}")
+    return grade_by_check(
+        raw, pointer, check, f"the pattern {make_excerpt(value, _SHOWN)} is JavaScript's, and run as it is: {why}"
+    )
 
 
-def fixed(raw: Raw, pointer: Pointer, _: CaseScope, row: Mapping[str, Any]) -> Grading:
+def read_fixed_check(raw: Raw, pointer: Pointer, _: CaseScope, row: Mapping[str, Any]) -> Grading:
     """Read a check that has no parameters."""
-    return leaf(raw, pointer, dict(row["check"]), *([row["lossy"]] if "lossy" in row else ()))
+    return grade_by_check(raw, pointer, dict(row["check"]), *([row["lossy"]] if "lossy" in row else ()))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.documents import Pointer, digest, json_pointer
+from evalstore.documents import Pointer, compute_digest, json_pointer
 from evalstore.errors import RefusedError
 from evalstore.migration.artifact_names import SLUG_LIMIT, UniqueLabels, make_dataset_id, make_id, make_slug
 from evalstore.migration.detect import select_variant
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome, find_worst_outcome
-from evalstore.migration.readers.ai_best_practices.restore import (
+from evalstore.migration.readers.ai_best_practices.legacy_cases import (
     list_key_order,
     make_check,
     make_label,
@@ -144,7 +144,7 @@ def _make_rubric_id(checks: Checks, table: FormatTable) -> str:
     texts = checks[0][row.into] if row.called and row.into else [""]
     slug = make_slug(texts[0])
     name = row.called.format(slug) if row.called and slug else kind
-    return f"{make_id(name)[:SLUG_LIMIT]}_{digest([*checks, dict(table.scoring)])[:_HEX]}"
+    return f"{make_id(name)[:SLUG_LIMIT]}_{compute_digest([*checks, dict(table.scoring)])[:_HEX]}"
 
 
 def _find_case_problem(raw: Any, table: FormatTable) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, TypeGuard
 
-from evalstore.documents import Pointer, digest
+from evalstore.documents import Pointer, compute_digest
 from evalstore.migration.artifact_names import make_id, make_slug
 from evalstore.migration.extraction import (
     ArtifactDraft,
@@ -19,7 +19,7 @@ from evalstore.migration.extraction import (
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.unknown_keys import describe_type
 from evalstore.model import Kind
-from evalstore.runs.labels import aggregate_doubt
+from evalstore.runs.labels import find_aggregate_doubt
 from evalstore.runs.shape import within
 from evalstore.text import make_excerpt
 
@@ -191,7 +191,7 @@ def _draft_rubric(result: Mapping[str, Any], check: dict[str, Any]) -> ArtifactD
 
 def _make_digest_id(word: str, value: Any) -> str:
     name = word[:_WORDS].strip("_") or "judged"
-    return f"{make_id(name)}_{digest(value)[:8]}"
+    return f"{make_id(name)}_{compute_digest(value)[:8]}"
 
 
 def is_number(value: Any) -> TypeGuard[int | Decimal]:
@@ -233,7 +233,7 @@ def list_rubrics(results: Iterable[Result]) -> tuple[tuple[LegacyCase, ...], tup
 
 def find_result_notes(root: Mapping[str, Any], results: Iterable[Result]) -> Iterator[MigrationNote]:
     """Yield a note on every result without a rubric, and on a schema version that the aggregate does not fit."""
-    if doubt := aggregate_doubt(root):
+    if doubt := find_aggregate_doubt(root):
         yield MigrationNote(("schema_version",), MigrationOutcome.MIGRATED, doubt, in_run=True)
     if not root["evaluation_results"]:
         yield MigrationNote(("evaluation_results",), MigrationOutcome.UNMAPPED, "it has no result; it is kept as a run")

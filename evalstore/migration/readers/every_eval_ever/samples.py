@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalstore.documents import Document, Pointer, digest, json_pointer
+from evalstore.documents import Document, Pointer, compute_digest, json_pointer
 from evalstore.errors import LoadError, Place
 from evalstore.migration.artifact_names import UniqueLabels
 from evalstore.migration.extraction import LegacyCase, MigrationNote
@@ -15,8 +15,8 @@ from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.unknown_keys import describe_type
 from evalstore.model import Verdict
 from evalstore.runs.graded import read_graded_row
-from evalstore.runs.labels import row_doubt
-from evalstore.runs.shape import worded
+from evalstore.runs.labels import find_row_doubt
+from evalstore.runs.shape import explain_shape_errors
 from evalstore.text import find_nearest, make_excerpt
 
 _TWIN = (
@@ -47,8 +47,8 @@ def _read_rows(rows: Sequence[Any], at: Pointer, document: Document) -> Iterator
             yield LegacyCase(pointer, row, MigrationOutcome.REFUSED, (problem,))
             continue
         id_, question_fields = str(row["sample_id"]), _map_question(row)
-        outcome, reasons = _rate_row(row, document.place(pointer))
-        key = digest([row.get("evaluation_name"), id_, question_fields])
+        outcome, reasons = _rate_row(row, document.locate(pointer))
+        key = compute_digest([row.get("evaluation_name"), id_, question_fields])
         if key in ids:
             repeat = f"another row of the question {ids[key]}"
             yield MigrationNote(pointer, outcome, "; ".join([repeat, *reasons]), question=ids[key])
@@ -71,7 +71,7 @@ def _find_row_problem(row: Any) -> str:
     if isinstance(id_, bool) or not isinstance(id_, str | int) or id_ == "":
         near = find_nearest("sample_id", row.keys() - {"sample_id"})
         hint = f"; it has {make_excerpt(near, 60)!r}, which no version has" if "sample_id" not in row and near else ""
-        doubt = row_doubt(row)
+        doubt = find_row_doubt(row)
         return "; ".join(filter(None, [f"it has no sample_id that is a text or a whole number{hint}", doubt]))
     if not isinstance(_read_input(row).get("raw"), str):
         return "it does not say in a text what the model was asked (input.raw)"
@@ -135,9 +135,9 @@ def _hash_text(text: str) -> str:
 
 def _rate_row(row: Mapping[str, Any], place: Place) -> tuple[MigrationOutcome, tuple[str, ...]]:
     """Return the outcome of a row, with reasons: no row of a run, a wrong schema version, no output, no score."""
-    doubt = row_doubt(row) if "response" not in row else ""
+    doubt = find_row_doubt(row) if "response" not in row else ""
     try:
-        with worded(place, "it is no row of a run"):
+        with explain_shape_errors(place, "it is no row of a run"):
             grade = read_graded_row(row, place)
     except LoadError as error:
         reason = f"its question is kept, its row cannot be read: {error.message}"

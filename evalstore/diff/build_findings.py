@@ -1,0 +1,140 @@
+"""Builds the findings of a diff: a change with its classification, its fingerprint, and those that belong together.
+
+A fingerprint names an edit by what it is, not by where it stands: it stays while the file around the edit changes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from evalstore.diff.change import Change
+from evalstore.diff.classify import classify
+from evalstore.diff.direction import VERDICT_MODES
+from evalstore.diff.document import ComparedDocument
+from evalstore.diff.findings import DiffFinding
+from evalstore.diff.settings import ComparisonSettings
+from evalstore.documents import Pointer, compute_digest, json_pointer, write_canonical
+from evalstore.model import list_check_ids
+
+_LENGTH = 16
+_NAME_KEYS = ("id", "name", "judge_prompt_ref")
+_QUESTION_KEYS = frozenset({"questions", "rows"})
+_COMBINE_CHANGED = "scoring-combine-changed"
+
+Sides = tuple[ComparedDocument, ComparedDocument]
+
+
+def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) -> DiffFinding:
+    """Return the finding that the change's rule makes of it, at the level of the rule and without a witness."""
+    known = classify(change, settings.profile, settings.rule_set)
+    places = [side.cut_to_written(at) for side, at in zip(sides, (change.old_pointer, change.new_pointer), strict=True)]
+    pointer = json_pointer(next((place for place in reversed(places) if place is not None), ()))
+    finding = DiffFinding(
+        rule=known.rule.id,
+        level=known.level,
+        level_before=known.level,
+        direction=known.directions[0],
+        verdict_direction=known.directions[1],
+        certainty=known.certainty,
+        pointer=pointer,
+        old=sides[0].find_place(places[0]),
+        new=sides[1].find_place(places[1]),
+        message=known.message,
+        reason=known.reason,
+        witness=None,
+        max_shift=known.max_shift,
+        fingerprint=_fingerprint_edit(known.rule.id, change, sides),
+        children=change.imported_diff.findings if change.imported_diff else (),
+        before=sides[0].get_written_value(change.old_pointer, change.old),
+        after=sides[1].get_written_value(change.new_pointer, change.new),
+    )
+    return _cover_children(finding)
+
+
+def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:
+    """Make the findings on weights and thresholds that one of two combine modes ignores children of the mode's change.
+
+    `findings` are those of `changes`, in the same order.
+    """
+    combine = next((index for index, change in enumerate(changes) if change.rule == _COMBINE_CHANGED), None)
+    if combine is None:
+        return findings
+    children = [
+        index
+        for index, change in enumerate(changes)
+        if _is_ineffective(change, changes[combine]) and findings[index].level <= findings[combine].level
+    ]
+    parent = _cover_children(replace(findings[combine], children=tuple(findings[index] for index in children)))
+    return [parent if index == combine else item for index, item in enumerate(findings) if index not in children]
+
+
+def number_duplicates(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
+    """Return the findings with a fingerprint each: of the same edit made twice, the second has another one."""
+    seen: Counter[str] = Counter()
+    numbered = []
+    for finding in findings:
+        before = seen[finding.fingerprint]
+        seen[finding.fingerprint] += 1
+        print_ = _digest_facts([finding.fingerprint, str(before)]) if before else finding.fingerprint
+        numbered.append(replace(finding, fingerprint=print_))
+    return numbered
+
+
+def _is_ineffective(change: Change, combine: Change) -> bool:
+    if change.rule == "check-weight-changed":
+        return True
+    if not change.rule.startswith("check-threshold-") or change.checks[1].reads_threshold:
+        return False
+    # Both modes read the verdicts of checks, and so their thresholds.
+    both_read = VERDICT_MODES.issuperset({combine.old, combine.new})
+    return not both_read and not change.checks[1].is_gate
+
+
+def _cover_children(finding: DiffFinding) -> DiffFinding:
+    """Return the finding with a fingerprint that its children are part of."""
+    if not finding.children:
+        return finding
+    prints = [child.fingerprint for child in finding.children]
+    return replace(finding, fingerprint=_digest_facts([finding.fingerprint, *prints]))
+
+
+def _fingerprint_edit(rule: str, change: Change, sides: Sides) -> str:
+    """Return the print of one edit: rule, artifact, place on both sides by names, and all that it changes."""
+    pointers = (change.old_pointer, change.new_pointer)
+    places = [_name_steps(side.value, at, change.words) for side, at in zip(sides, pointers, strict=True)]
+    values = map(write_canonical, (change.old, change.new, change.discriminator))
+    return _digest_facts([rule, sides[1].name, *places, *values])
+
+
+def _digest_facts(facts: list[Any]) -> str:
+    return compute_digest(facts)[:_LENGTH]
+
+
+def _name_steps(value: Any, pointer: Pointer | None, words: Mapping[str, str]) -> list[str] | None:
+    if pointer is None:
+        return None
+    steps = []
+    for at, step in enumerate(pointer):
+        owner = words.get("question") if at == 1 and pointer[0] in _QUESTION_KEYS else None
+        steps.append(owner or (_name_item(value, step, pointer[at - 1]) if isinstance(step, int) else step))
+        value = _get_child(value, step)
+    return steps
+
+
+def _get_child(value: Any, step: str | int) -> Any:
+    if isinstance(value, dict):
+        return value.get(step)
+    return value[step] if isinstance(value, list) and isinstance(step, int) and step < len(value) else None
+
+
+def _name_item(items: Any, index: int, key: str | int) -> str:
+    item = _get_child(items, index)
+    if isinstance(item, dict):
+        if key == "checks":
+            return list_check_ids(items)[index]
+        return next((write_canonical([name, item[name]]) for name in _NAME_KEYS if name in item), str(index))
+    # An item that is no mapping is its own name: where in the list it stands is another edit.
+    return str(index) if item is None or isinstance(item, list) else write_canonical(item)
