@@ -18,7 +18,7 @@ from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.model import Check, CheckResult, Kind, Output, PinType, Question, Sample, Verdict, parse_ref
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import sha256_of
-from evalstore.scoring.grading import ArtifactResolver, exact_ref, pin_resolved
+from evalstore.scoring.grading import ArtifactResolver, format_exact_ref, pin_resolved
 from evalstore.scoring.question_index import QuestionIndex, open_question_index
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.text import find_nearest, make_excerpt
@@ -155,7 +155,7 @@ class Measurement:
         """Return what the row answers: the dataset's question, which the row may repeat and not contradict."""
         if self.questions is None or self.against is None:
             return Question(label.id, str(label.asked.get("input", "")), label.asked)
-        name, place = exact_ref(self.against), Place(self._file, label.line)
+        name, place = format_exact_ref(self.against), Place(self._file, label.line)
         found = self.questions.find(label.id)
         if found is None:
             message = f"there is no question '{make_excerpt(label.id, 60)}' in {name}"
@@ -186,7 +186,7 @@ class Measurement:
     def _list_notes(self, tally: LabelTally) -> Iterator[str]:
         found = tally.confusion
         if self.questions and self.against and (left := self.questions.count - found.rows - tally.unjudged):
-            yield f"questions of {exact_ref(self.against)} without a label: {left:,} of {self.questions.count:,}"
+            yield f"questions of {format_exact_ref(self.against)} without a label: {left:,} of {self.questions.count:,}"
         for rate, name, word in ((found.tpr, "TPR", Verdict.PASS), (found.tnr, "TNR", Verdict.FAIL)):
             if not rate.of:
                 yield f"{name} is undefined: no judged row is labelled {word}"

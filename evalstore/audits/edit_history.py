@@ -1,4 +1,4 @@
-"""From edits to their causes: the rule that names an edit, and the release that brought it, with commit and author."""
+"""Traces the edits between two rubrics to their sources: the diff finding that names each, and its release."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PART_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class RubricSide:
-    """One version of a rubric: its checks as written, and the names that their ids have along the way."""
+    """One version of a rubric: its checks as written, their ids, and the names of these ids along the path."""
 
     checks: Sequence[Mapping[str, Any]]
     ids: Sequence[str]
@@ -43,7 +43,7 @@ class RubricSide:
 
 @dataclass(frozen=True, slots=True)
 class VersionStep:
-    """One version to the next: where it came from, what the diff found, and both versions."""
+    """The step from one version to the next: its origin, the findings of the diff, and both versions."""
 
     origin: Origin
     findings: Sequence[DiffFinding]
@@ -63,7 +63,7 @@ def name_edits(
         fits = fits or [finding for finding, parts in meant if _is_near(step, finding, part) and not parts]
         fits = fits or [finding for finding, parts in meant if _is_rewording_of(finding, part, parts)]
         sources[part] = _build_source(step.origin, part, fits, values)
-        # An edit that went without a finding is called by a rule, and that rule's finding is then no second edit.
+        # An edit without a finding is named by a rule; a finding of that rule is then no second edit.
         claimed |= {finding.fingerprint for finding in fits} or set(sources[part].rules)
     silent = (one for one in step.findings if one.fingerprint not in claimed and one.rule not in claimed)
     return sources, tuple(EditSource(one.rule, step.origin, one.pointer, (one.rule,), one.message) for one in silent)
@@ -88,13 +88,13 @@ def _choose_fallback_rule(part: RubricPart, before: Any, after: Any) -> str:
 
 
 def _find_meant_parts(step: VersionStep, finding: DiffFinding, edits: Mapping[RubricPart, Any]) -> set[RubricPart]:
-    """Return the edited parts that a finding's pointer means: the closest that there are."""
+    """Return the edited parts that a finding's pointer means: the most specific ones."""
     groups = (edits.keys() & group for group in _list_part_groups(step, finding))
     return next((group for group in groups if group), set())
 
 
 def _list_part_groups(step: VersionStep, finding: DiffFinding) -> Iterator[set[RubricPart]]:
-    """Yield what a finding's pointer can mean, the closest part first."""
+    """Yield the parts that a finding's pointer can mean, the most specific first."""
     area, *rest = _split_pointer(finding)
     if area == "scoring" and rest and rest[0] in _SCORING_AREAS:
         every = {**step.old.names, **step.new.names}
@@ -113,7 +113,7 @@ def _list_part_groups(step: VersionStep, finding: DiffFinding) -> Iterator[set[R
 
 
 def _is_near(step: VersionStep, finding: DiffFinding, part: RubricPart) -> bool:
-    """Whether a finding points at the whole check of a part: what it speaks of is written on neither side."""
+    """Whether a finding points at the whole check of a part: its key is then written on neither side."""
     return (
         part.area in {"param", "item"}
         and len(_split_pointer(finding)) == 2
@@ -122,7 +122,7 @@ def _is_near(step: VersionStep, finding: DiffFinding, part: RubricPart) -> bool:
 
 
 def _is_rewording_of(finding: DiffFinding, part: RubricPart, parts: set[RubricPart]) -> bool:
-    """Whether a finding of an exchanged item, which points at the new one, also speaks of this old one."""
+    """Whether a finding about a reworded item, which points at the new one, also means this old one."""
     return finding.rule == "phrase-reworded" and any(part[:3] == other[:3] for other in parts)
 
 
@@ -148,7 +148,7 @@ _REPIN_RULE = "question-rubric-ref-changed"
 
 @dataclass(frozen=True, slots=True)
 class EditHistory:
-    """The way from one rubric to another: its edits, the source of each of their steps, and what moves nothing."""
+    """The edits between two rubrics, the source of each of their steps, and the findings that move nothing."""
 
     track: RubricEdits
     sources: Sources
@@ -170,7 +170,7 @@ def trace_edits(rulers: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
 
 
 def trace_repin(old: ArtifactVersion, new: ArtifactVersion, brought: Origin | None) -> EditHistory:
-    """Return the single edit of a question that another rubric grades now; `brought` is the dataset's release."""
+    """Return the single edit of a question that was repinned to another rubric; `brought` is the dataset's release."""
     rubrics = [rubric_of(side.resolved.artifact.value) for side in (old, new)]
     origin = Origin(new.resolved.name, old.resolved.ref, new.resolved.ref)
     if brought:
@@ -179,7 +179,7 @@ def trace_repin(old: ArtifactVersion, new: ArtifactVersion, brought: Origin | No
 
 
 def _list_edited_parts(passed: RubricEdits, number: int) -> dict[RubricPart, tuple[Any, Any]]:
-    """Return what the edits change in one step, before and after."""
+    """Return the parts that change in one step, with their values before and after."""
     levels = [(edit, edit.steps.index(number)) for edit in passed.edits if number in edit.steps]
     return {edit.part: (edit.states[at][edit.part], edit.states[at + 1][edit.part]) for edit, at in levels}
 

@@ -1,4 +1,4 @@
-"""Why two runs differ: reads both, grades them again, and shares the difference out; the room's one door."""
+"""Explains why two runs differ: reads both, replays them, and attributes the difference; the entry of this package."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def audit(
 ) -> Audit:
     """Explain why the mean score of run B differs from run A's; all shares are exact and add up.
 
-    A run is a `Run` or the path of its aggregate JSON. Judges answer from the replies that the repository keeps, else
-    as the runs recorded it, else as `judges` says. Raises `RefusedError` when a run cannot be graded again in this
-    store, when grading it again gives other results than recorded (unless `allow_drift`: then the difference is told as
-    not reproduced), when replies of judges are missing, or when no question was scored in both.
+    A run is a `Run` or the path of its aggregate JSON. Judges answer from the replies in the repository's cache, else
+    as the runs recorded it, else as `judges` says. Raises `RefusedError` when a run cannot be replayed in this store,
+    when replay gives other results than recorded (unless `allow_drift`: then the difference counts as not reproduced),
+    when replies of judges are missing, or when no question was scored in both.
     """
     with open_session(judges or Judges(), store.git.find_common_directory) as panel:
         while (found := _audit_once(run_a, run_b, store, panel, allow_drift=allow_drift)) is None:
@@ -45,7 +45,7 @@ def audit(
 def _audit_once(
     run_a: Run | Path | str, run_b: Run | Path | str, store: ArtifactStore, panel: JudgeSession, *, allow_drift: bool
 ) -> Audit | None:
-    """Return the audit, or None while replies are missing that somebody can be asked for."""
+    """Return the audit, or None while replies are missing that an endpoint can be asked for."""
     rulers = VersionFinder(store)
     a, b = read_stored_run(run_a, rulers), read_stored_run(run_b, rulers)
     grader = build_grader(a, b, rulers, panel)
@@ -95,7 +95,7 @@ def _build_audit(pairs: QuestionAttributor, commons: list[CommonQuestion], drift
 
 
 def _assert_sums(found: Audit, lost: set[str]) -> None:
-    """Assert what holds by construction; a violation is a bug here, and no audit is better than a wrong one."""
+    """Assert what holds by construction: no audit is better than one that does not add up."""
     if found.delta != sum((factor.share for factor in found.factors), found.mix.effect + found.not_reproduced):
         raise AssertionError("the shares of an audit do not add up")
     if lost - {one.id for one in found.drift}:
@@ -110,7 +110,7 @@ def _is_scored(stored: StoredRun, id_: str) -> bool:
 
 
 def _find_lost_change(a: StoredRun, b: StoredRun, common: CommonQuestion, found: Attribution) -> Fraction:
-    """Return how much of one question's recorded change grading again does not give."""
+    """Return how much of one question's recorded change replay does not reproduce."""
     old, new = a.rows[common.id].score, b.rows[common.id].score
     return (new or Fraction(0)) - (old or Fraction(0)) - (found.new - found.old)
 

@@ -1,4 +1,4 @@
-"""Grades stored outputs again, check by check, and says where that gives another result than was recorded."""
+"""Replays stored outputs check by check: the grader, what its checks load, and the drift from recorded results."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _ResultKey = tuple[str, str, str, str]
 
 @dataclass(slots=True)
 class Grader:
-    """Grades checks; what the rubrics of the runs gave is remembered, because the hybrids hold the same checks.
+    """Grades checks; results under the runs' own rubrics are kept in memory, because hybrids hold the same checks.
 
-    A check that asks judges is graded from kept replies; where those that a run saw are not kept, as it recorded the
-    same check on the same output (`borrowed` counts those); else its calls are noted as missing (`unanswered` counts
-    them).
+    A check that asks judges is graded from cached replies. Where the cache lacks those that a run saw, the result that
+    the run recorded for the same check on the same output is used (the `reuse_keys`); else its calls are noted as
+    missing (`missing_count` counts them).
     """
 
     load: Callable[[str], Artifact]
@@ -53,7 +53,7 @@ class Grader:
     _graders: dict[str, Callable[[Sample], CheckResult]] = field(default_factory=dict)
 
     def learn(self, stored: StoredRun) -> None:
-        """Remember what a run recorded of checks that refer to others."""
+        """Keep the results that a run recorded for checks that refer to judges or rubrics."""
         for id_, row in stored.rows.items():
             if row.rubric in stored.rulers and id_ in stored.asked:
                 about, results = _make_key(stored.asked[id_], row), {check.id: check for check in row.checks}
@@ -62,20 +62,20 @@ class Grader:
                         self._run_results[content, *about] = results[check.id]
 
     def notes(self) -> Iterator[str]:
-        """Say what was not graded again."""
+        """Yield a note about results that were not replayed."""
         if self.borrowed:
             count = len(self.borrowed)
             yield f"results of judges that were taken as recorded, because the replies they saw are not kept: {count:,}"
 
     def rubric(self, ruler: RunRubric, asked: QuestionVersion, row: GradedRow) -> RubricResult:
-        """Return what `evaluate` answers for one row."""
+        """Return the result of one row under a rubric of its run, as `evaluate` gives it."""
         results = self.grade(ruler.checks, asked, row)
         about = _make_key(asked, row)
         self._results |= {(content, *about): one for (_, content), one in zip(ruler.checks, results, strict=True)}
         return combine_results(ruler.rubric.scoring, results)
 
     def grade(self, checks: Sequence[tuple[Check, str]], asked: QuestionVersion, row: GradedRow) -> list[CheckResult]:
-        """Return the result of each check, given with its content, under its own id."""
+        """Return the result of each check; `checks` come with their contents, and results carry the check's id."""
         about, sample = _make_key(asked, row), Sample(row.output, asked.question)
         return [self._grade_check(check, (content, *about), sample)._replace(id=check.id) for check, content in checks]
 
@@ -88,7 +88,7 @@ class Grader:
                     check, CheckContext(self.load, self._find_reply, self.model, strict=self.strict)
                 )
             return self._grade_or_reuse(key, sample)
-        except SchemaError as error:  # of a version in between, which nobody has graded with
+        except SchemaError as error:  # a version in between may be malformed
             return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, UnscoredReason.ERROR)
 
     def _grade_or_reuse(self, key: _ResultKey, sample: Sample) -> CheckResult:
@@ -110,13 +110,13 @@ class Grader:
 
 
 def _has_other_replies(recorded: CheckResult, result: CheckResult) -> bool:
-    """Whether a recorded result rests on other replies: on none, or on some that were lost and asked for again."""
+    """Whether a recorded result rests on other replies than the cache has: they were lost and asked for again."""
     known = bool(recorded.replies) or recorded.score is None
     return known and recorded.replies != result.replies
 
 
 def find_drift(stored: StoredRun, grader: Grader, name: str) -> Iterator[Drift]:
-    """Yield what grading a run again gives otherwise than recorded; nothing at all is expected."""
+    """Yield each recorded result that replay does not reproduce; `name` is that of the run."""
     for id_, row in stored.rows.items():
         asked = stored.asked.get(id_)
         if asked is None:
@@ -136,7 +136,7 @@ def _find_run_rubric(stored: StoredRun, row: GradedRow) -> RunRubric:
 
 
 def _describe_difference(row: GradedRow, again: RubricResult) -> str:
-    """Return the first difference in words; empty when there is none."""
+    """Return the first difference in words; empty where there is none."""
     recorded = {check.id: check for check in row.checks}
     for check in again.checks:
         was = recorded.get(check.id)
@@ -162,13 +162,13 @@ _STEADY = frozenset({PinType.EXACT, PinType.REVISION})
 
 @dataclass(frozen=True, slots=True)
 class RunArtifactLoader:
-    """Loads what checks refer to: as recorded where a run recorded it, else as the store has it."""
+    """Loads what checks refer to: the version that a run recorded, else the one in the store."""
 
     rulers: VersionFinder
     recorded: tuple[UsedArtifact, ...]
 
     def __call__(self, ref: str) -> Artifact:
-        """Return the artifact; a reference that was not the same thing in both runs is refused."""
+        """Return the artifact; refuses a floating reference that the two runs resolved to different content."""
         wanted = parse_ref(ref)
         alike = [pinned for pinned in self.recorded if pinned.ref == ref]
         if not alike and wanted.type not in _STEADY:
@@ -183,7 +183,7 @@ class RunArtifactLoader:
 
 
 def build_grader(a: StoredRun, b: StoredRun, rulers: VersionFinder, panel: JudgeSession) -> Grader:
-    """Return what grades the outputs of two runs again, having learned what they recorded of judged checks."""
+    """Return the grader that replays two runs, with their recorded results of judged checks."""
     load = RunArtifactLoader(rulers, (*a.run.judges, *b.run.judges, *a.run.rubrics, *b.run.rubrics))
     grader = Grader(load, panel, find_judge_model(a.run, b.run), strict=rulers.store.strict)
     grader.learn(a)
@@ -192,7 +192,7 @@ def build_grader(a: StoredRun, b: StoredRun, rulers: VersionFinder, panel: Judge
 
 
 def find_judge_model(a: Run, b: Run) -> Mapping[str, Any]:
-    """Return what both runs said of the judges' model; two that said different things cannot be told apart."""
+    """Return the judges' model that the runs themselves named; refuses two that named different ones."""
     said = {run.harness["judge_model"] for run in (a, b) if "judge_model" in run.harness}
     if len(said) > 1:
         raise RefusedError(

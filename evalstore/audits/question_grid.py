@@ -1,4 +1,4 @@
-"""One common question under every mix of the two runs: graded check by check, attributed once for equal results."""
+"""Grades one common question under every mix of the two runs, and attributes its change; equal grids only once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CheckNumbers = tuple[int, ...]
 
 @dataclass(slots=True)
 class HybridRubrics:
-    """A track ready for many questions: `checks` are the variants by number, each with its content as one text."""
+    """The hybrid rubrics of some edits, made once: `checks` are all variants, so that a question grades each once."""
 
     track: RubricEdits
     checks: list[tuple[Check, str]] = field(default_factory=list)
@@ -36,11 +36,11 @@ class HybridRubrics:
             self._get_hybrid(state)
 
     def outcome(self, result: CheckResult) -> int:
-        """Return the number of what a result means for a score; equal results have equal numbers."""
+        """Return a number for what a result means to a score; equal results have equal numbers."""
         return self._outcomes.setdefault((result.score, result.verdict, result.unscored), len(self._outcomes))
 
     def score(self, state: State, results: Sequence[CheckResult], outcomes: Sequence[int]) -> Fraction | None:
-        """Return the score of the hybrid at `state`; `results` and `outcomes` are those of the variants, by number."""
+        """Return the score of the hybrid at `state`; `results` and `outcomes` are in the order of `checks`."""
         held, scoring = self._get_hybrid(state)
         key = state, tuple(outcomes[number] for number in held)
         if key not in self._scores:
@@ -61,8 +61,7 @@ class HybridRubrics:
         return self._check_numbers[check.id, content]
 
 
-# By state of the reference and by whose output (0 is A, 1 is B): the results of all variants of checks, and their
-# outcomes.
+# By step of the reference and by side of the output (0 is run A, 1 is run B): results and outcomes of all `checks`.
 Table = Mapping[tuple[int, int], tuple[Sequence[CheckResult], Sequence[int]]]
 _EditsKey = tuple[str, str, Origin | None]
 _Signature = tuple[object, ...]
@@ -70,7 +69,7 @@ _Signature = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class CommonQuestion:
-    """One question that both runs scored: its attribution (None if inseparable), and the sources of the edits."""
+    """One question that both runs scored: its attribution (None if inseparable), and the sources of its edits."""
 
     id: str
     levels: Cell
@@ -81,7 +80,7 @@ class CommonQuestion:
 
 @dataclass(slots=True)
 class QuestionAttributor:
-    """Attributes common questions; journeys and equal tables are worked out once."""
+    """Attributes common questions; edits and equal grids are computed once."""
 
     a: StoredRun
     b: StoredRun
@@ -121,7 +120,7 @@ class QuestionAttributor:
         return self._edit_histories[key]
 
     def _has_other_output(self, id_: str) -> bool:
-        """Whether the outputs differ, or what they answered."""
+        """Whether the outputs differ, or the inputs that they answer."""
         a, b = self.a.rows[id_].output_digest, self.b.rows[id_].output_digest
         return a != b or self.a.asked[id_].input != self.b.asked[id_].input
 

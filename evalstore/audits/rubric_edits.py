@@ -1,10 +1,10 @@
-"""The versions of one rubric as edits that can be made one without the other, and the hybrid rubrics in between; pure.
+"""Splits the versions of a rubric into edits that can be made one without the other, and builds the hybrids; pure.
 
-A rubric falls into parts: each parameter of a check (of a list without order, each item), its weight, whether it is
-required, and how checks combine. Parts that differ between the first and the last version are edits; an edit has a step
-for every version that changed it. Any choice of steps gives a hybrid that can be graded: a check that comes or goes, or
-changes its kind, is one part and takes its weight and its gate along; a renamed check stays what it was; weights that
-were only rescaled did not change. The threshold of the rubric is no part, because no score depends on it.
+A rubric has parts: each parameter of a check (of a list without order, each item), its weight, whether it is required,
+and how checks combine. Parts that differ between the first and the last version are edits; an edit has a step for every
+version that changed it. Any choice of steps gives a hybrid that can be graded: a check that is added or removed, or
+changes its kind, is one part and takes its weight and its gate along; a renamed check stays the same check; weights
+that were only rescaled did not change. The threshold of the rubric is no part, because no score depends on it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from evalstore.audits.shapley import EXACT_PLAYERS, State
 from evalstore.documents import write_canonical
 from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
 
-# A check's id in one version -> its name along the way.
+# The id of a check in one version -> its name along the path, which is its first id.
 CheckNames = Mapping[str, str]
-CHECK_KEYS = frozenset({"id", "threshold", "negate"})  # what a check holds besides its parameters
+CHECK_KEYS = frozenset({"id", "threshold", "negate"})  # keys of a check that are no parameters of its kind
 
 
 def trace_check_names(versions: Sequence[Rubric]) -> Iterator[CheckNames]:
-    """Yield for each version its checks' ids as the names that they keep along the way."""
+    """Yield for each version the ids of its checks with the names that they keep along the path."""
     before: CheckNames = {check.id: check.id for check in versions[0].checks}
     yield before
     for old, new in pairwise(versions):
@@ -38,13 +38,13 @@ def trace_check_names(versions: Sequence[Rubric]) -> Iterator[CheckNames]:
 
 
 def encode_check(check: Check) -> str:
-    """Return what a check demands as one text, whatever its id, title and layout."""
+    """Return the content of a check as one text, whatever its id, title and layout."""
     params = {key: value for key, value in check.params.items() if key not in CHECK_KEYS and not is_cosmetic(key)}
     return write_canonical([check.kind, params, str(check.threshold), check.negate])
 
 
 def _match_checks(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[str, str]]:
-    """Yield the ids of the checks that are the same in both; ids that come from the order say less than the content."""
+    """Yield the ids of the same check in both versions; an id derived from the order says less than the content."""
     before, after = list(old), list(new)
     for alike in _MATCHERS:
         for check in tuple(before):
@@ -87,16 +87,16 @@ class RubricPart(NamedTuple):
 
 Parts = Mapping[RubricPart, Any]
 SWAP = RubricPart("rubric", "")
-# Lists in which neither order nor repetition counts.
+# Parameters whose value is a list in which neither order nor repetition counts.
 SETS = frozenset({"values", "required_sections", "forbidden_patterns"})
-# Kinds whose parameters stand for each other, or whose mixes would have to be asked of judges: never taken apart.
+# Kinds that are never taken apart: their parameters depend on each other, or a mix would be a judge that never existed.
 _WHOLE_KINDS = frozenset({"json_schema", "fact_match", "llm_judge", "composite"})
 _SCORING_KEYS = ("combine", "missing", "errors")
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What changed and when: the parts before and after each step, and the numbers of those steps (from 0)."""
+    """One edit: the values of its parts before and after each step, and the numbers of those steps (from 0)."""
 
     part: RubricPart
     states: tuple[Parts, ...]
@@ -105,7 +105,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class RubricEdits:
-    """The way from one rubric to another: the parts that stay, the edits, and the checks' names by version."""
+    """What leads from one rubric to another: the parts that stay, the edits, and the names of checks by version."""
 
     fixed: Parts
     edits: tuple[Edit, ...]
@@ -117,7 +117,7 @@ class RubricEdits:
         return tuple(len(edit.steps) for edit in self.edits)
 
     def build_hybrid(self, state: State) -> Rubric:
-        """Return the rubric in which each edit has gone as far as `state` says; its checks go by their names."""
+        """Return the rubric in which each edit has taken `state` steps; the ids of its checks are their names."""
         parts = dict(self.fixed)
         for edit, level in zip(self.edits, state, strict=True):
             parts |= edit.states[level]
@@ -126,9 +126,9 @@ class RubricEdits:
 
 
 def find_edits(versions: Sequence[Rubric]) -> RubricEdits:
-    """Return the way through the versions of one rubric, the first and the last included.
+    """Return the edits through the versions of one rubric, of which there is at least one.
 
-    Checks are taken apart as long as that leaves few enough edits for exact shares; else each check is one part.
+    Checks are taken apart where that leaves few enough edits for exact shares; else each check is one part.
     """
     names = tuple(trace_check_names(versions))
     fine = _build_edits(versions, names, _find_separable_checks(versions, names))
@@ -136,7 +136,7 @@ def find_edits(versions: Sequence[Rubric]) -> RubricEdits:
 
 
 def build_swap(old: Rubric, new: Rubric) -> RubricEdits:
-    """Return the way from one rubric to another one with nothing in between: a single edit."""
+    """Return the exchange of one rubric for another one as a single edit."""
     names = tuple({check.id: check.id for check in rubric.checks} for rubric in (old, new))
     before, after = _list_version_parts((old, new), names, frozenset())
     gone = {part: None for part in before if part not in after}
@@ -157,7 +157,7 @@ def _build_edit(part: RubricPart, values: Sequence[Any]) -> Edit:
 
 
 def _find_separable_checks(versions: Sequence[Rubric], names: Sequence[CheckNames]) -> frozenset[str]:
-    """Return the names of the checks that every version has, with one kind that can be taken apart."""
+    """Return the names of the checks that every version has with the same kind, one that can be taken apart."""
     kinds = [
         {(named[check.id], check.kind) for check in version.checks if check.kind not in _WHOLE_KINDS}
         for version, named in zip(versions, names, strict=True)
@@ -195,7 +195,7 @@ def _split_param(name: str, key: str, value: Any) -> list[tuple[RubricPart, Any]
 
 
 def _join_check(name: str, parts: Parts) -> Check:
-    """Put a check together again from what `_split_rubric` made of it."""
+    """Build a check from the parts into which `_split_rubric` took it apart."""
     kind = parts[RubricPart("check", name)]
     if isinstance(kind, Check):
         return kind
@@ -208,7 +208,7 @@ def _join_check(name: str, parts: Parts) -> Check:
 
 
 def _join_scoring(parts: Parts, held: Sequence[str]) -> Scoring:
-    # A gate or a weight of a check that is not there is void.
+    # The gate and the weight of an absent check have no effect.
     return Scoring(
         combine=Combine(parts[RubricPart("scoring", "combine")]),
         weights={name: parts[RubricPart("weight", name)] for name in held},
@@ -219,7 +219,7 @@ def _join_scoring(parts: Parts, held: Sequence[str]) -> Scoring:
 
 
 def _list_weights(versions: Sequence[Rubric], names: Sequence[CheckNames]) -> list[dict[RubricPart, Fraction]]:
-    """Return each version's weights, on the scale of the version before where they are its multiple."""
+    """Return the weights of each version, on the scale of the version before where they are a multiple of it."""
     rows: list[dict[RubricPart, Fraction]] = []
     for version, named in zip(versions, names, strict=True):
         row = {RubricPart("weight", name): version.scoring.weights.get(id_, Fraction(1)) for id_, name in named.items()}
@@ -229,7 +229,7 @@ def _list_weights(versions: Sequence[Rubric], names: Sequence[CheckNames]) -> li
 
 
 def _find_common_factor(old: Mapping[RubricPart, Fraction], new: Mapping[RubricPart, Fraction]) -> Fraction:
-    """Return the factor that takes the weights of the checks in both versions to the new ones; 1 when there is none."""
+    """Return the common factor of the new weights over the old ones, for checks in both versions; 1 if there is none."""
     both = [(old[part], new[part]) for part in old.keys() & new.keys()]
     factors = {after / before for before, after in both if before}
     if len(factors) != 1 or any(bool(before) != bool(after) for before, after in both):
@@ -238,7 +238,7 @@ def _find_common_factor(old: Mapping[RubricPart, Fraction], new: Mapping[RubricP
 
 
 def _fill_gaps(part: RubricPart, values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return a part's values by version; the weight and the gate of an absent check are what they were or will be."""
+    """Return a part's values by version; an absent check gets the weight and the gate of the nearest version."""
     if part.area == "param" and part.key in SETS:
         return ((),) * len(values)  # its items say what changed
     if part.area not in {"weight", "required"} or None not in values:

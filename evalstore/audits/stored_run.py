@@ -1,4 +1,4 @@
-"""A stored run as it can be graded again: its rows, its questions, and its rulers as they are in the store."""
+"""Reads a stored run for replay: rows, questions and rubrics; and how its questions changed up to another run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evalstore.runs import GradedRow, Run, read_rows, read_run
 
 @dataclass(frozen=True, slots=True)
 class QuestionVersion:
-    """A question as one run asked it, and the digests of its two parts."""
+    """A question in one version of its dataset, and the digests of its input and of its reference."""
 
     question: Question
     input: str
@@ -26,7 +26,7 @@ class QuestionVersion:
 
 @dataclass(frozen=True, slots=True)
 class RunRubric:
-    """A rubric of a run: where it is in the store, read once, and its checks with their contents."""
+    """A rubric of a run: its version in the store, the parsed rubric, and its checks, each with its content."""
 
     located: ArtifactVersion
     rubric: Rubric
@@ -34,14 +34,14 @@ class RunRubric:
 
     @classmethod
     def of(cls, located: ArtifactVersion) -> RunRubric:
-        """Read a located rubric."""
+        """Parse the rubric of a version."""
         rubric = rubric_of(located.resolved.artifact.value)
         return cls(located, rubric, list_check_contents(rubric))
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """One run, ready to be graded again: its rows by id, its questions, and its rulers as they are in the store."""
+    """One run, ready for replay: its rows and questions by id, its rubrics by reference, as they are in the store."""
 
     run: Run
     rows: Mapping[str, GradedRow]
@@ -51,7 +51,7 @@ class StoredRun:
 
 
 def read_stored_run(run: Run | Path | str, rulers: VersionFinder) -> StoredRun:
-    """Read a run and find its rulers; raises `RefusedError` with what is missing when it cannot be graded again."""
+    """Read a run and find its artifacts; raises `RefusedError` with what is missing when it cannot be replayed."""
     run = run if isinstance(run, Run) else read_run(Path(run))
     if run.dataset is None:
         raise RefusedError(
@@ -75,12 +75,12 @@ def list_check_contents(rubric: Rubric) -> tuple[tuple[Check, str], ...]:
 
 
 def digest_question(question: Question) -> QuestionVersion:
-    """Return a question with the digests of what the model saw and of what graders read besides."""
+    """Return a question with the digests of its input (what the model saw) and its reference (what graders read)."""
     return QuestionVersion(question, question.input_digest, question.reference_digest)
 
 
 def mix_question(reference: QuestionVersion, input_: QuestionVersion) -> QuestionVersion:
-    """Return the question with the reference of one version and the input of another."""
+    """Return the question with the reference of one version and the input of another; cells of an audit mix both."""
     if reference.input == input_.input:
         return reference
     kept = {key: value for key, value in reference.question.row.items() if key not in INPUT_KEYS}
@@ -108,7 +108,7 @@ _REFERENCE_MESSAGE = "graders read other expected answers"
 
 @dataclass(frozen=True, slots=True)
 class QuestionHistory:
-    """Questions that changed, version by version (None where a version lacks one), and the origin of each step."""
+    """The questions that changed, by id and dataset version (None where one lacks it), and the origin of each step."""
 
     versions: Mapping[str, Sequence[QuestionVersion | None]]
     origins: Sequence[Origin] = ()
@@ -116,14 +116,14 @@ class QuestionHistory:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceHistory:
-    """One question's reference before and after each step that changed it, and where the steps came from."""
+    """One question's reference before and after each step that changed it, and the source of each step."""
 
     states: tuple[QuestionVersion, ...]
     sources: tuple[EditSource, ...] = ()
 
 
 def read_question_history(a: StoredRun, b: StoredRun, ids: Sequence[str], rulers: VersionFinder) -> QuestionHistory:
-    """Read the datasets between two runs for those of `ids` that have another reference or another rubric."""
+    """Read the datasets between two runs for those of `ids` whose reference or rubric changed."""
     changed = {id_ for id_ in ids if a.asked[id_].reference != b.asked[id_].reference or _has_other_rubric(a, b, id_)}
     if not changed:
         return QuestionHistory({})
@@ -137,7 +137,7 @@ def read_question_history(a: StoredRun, b: StoredRun, ids: Sequence[str], rulers
 
 
 def trace_references(history: QuestionHistory, asked: QuestionVersion) -> ReferenceHistory:
-    """Return how the reference of one question changed; `asked` is the question of run A."""
+    """Return how the reference of one question changed, from its version `asked` in run A."""
     states, sources = [asked], []
     for step, now in enumerate(history.versions.get(asked.question.id, ())):
         if now is not None and now.reference != states[-1].reference:
@@ -147,13 +147,13 @@ def trace_references(history: QuestionHistory, asked: QuestionVersion) -> Refere
                     _REFERENCE_RULE, history.origins[step - 1], rules=(_REFERENCE_RULE,), message=_REFERENCE_MESSAGE
                 )
             )
-    # There and back again is no change.
+    # A reference that changed and changed back is the same.
     unchanged = states[0].reference == states[-1].reference
     return ReferenceHistory((asked,)) if unchanged else ReferenceHistory(tuple(states), tuple(sources))
 
 
 def find_repin(history: QuestionHistory, id_: str, rubric: str) -> Origin | None:
-    """Return the step that last made `rubric` (a name without a pin) the one that grades a question."""
+    """Return the last step that made `rubric` (a name without a pin) the rubric of a question."""
     names = [None if asked is None else _read_rubric_name(asked) for asked in history.versions.get(id_, ())]
     steps = (step for step, (old, new) in enumerate(pairwise(names)) if old != rubric == new)
     return next((history.origins[step] for step in reversed([*steps])), None)

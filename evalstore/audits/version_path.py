@@ -1,4 +1,4 @@
-"""The rulers of a run found again in the store: by reference, proved by digest, with the releases between them."""
+"""Finds the artifacts of a run again in the store: by reference, proved by digest, with the releases in between."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ _DIGEST_LENGTH = 12
 
 @dataclass(frozen=True, slots=True)
 class ArtifactVersion:
-    """An artifact with the content that a run recorded, and the release that holds it, if one does."""
+    """One version of an artifact with the content that a run recorded, and the release that holds it, if any."""
 
     resolved: Resolved
     release: Release | None
 
     @property
     def label(self) -> str:
-        """The version, or the whole pin where there is no release."""
+        """The version number, or the whole pin where no release holds it."""
         return str(self.release.version) if self.release else self.resolved.ref.partition("@")[2]
 
     @property
     def commit(self) -> str | None:
-        """The commit that holds it."""
+        """The commit that holds this version."""
         return self.release.commit if self.release else self.resolved.commit
 
 
 @dataclass(frozen=True, slots=True)
 class VersionPath:
-    """The versions from one content to another, both included, and the origin of each step."""
+    """The versions from one content of an artifact to another, both included, and the origin of each step."""
 
     versions: tuple[ArtifactVersion, ...]
     origins: tuple[Origin, ...]
@@ -43,13 +43,13 @@ class VersionPath:
 
 @dataclass(slots=True)
 class VersionFinder:
-    """Finds what runs were graded with in one store; `notes` says what was found elsewhere than recorded."""
+    """Finds the artifacts that runs were graded with in one store; `notes` lists what was found elsewhere."""
 
     store: ArtifactStore
     notes: list[str] = field(default_factory=list)
 
     def locate_pin(self, pinned: UsedArtifact) -> ArtifactVersion:
-        """Return the artifact with exactly the recorded content, or raise `RefusedError` with what is missing."""
+        """Return the artifact with exactly the recorded content; raises `RefusedError` where the store has none."""
         reasons: list[EvalstoreError] = []
         for ref in self._list_candidates(pinned):
             try:
@@ -63,7 +63,7 @@ class VersionFinder:
         raise _make_missing_error(pinned, reasons)
 
     def find_path(self, old: ArtifactVersion, new: ArtifactVersion) -> VersionPath:
-        """Return the released versions from `old` to `new`, in that order, and who brought each."""
+        """Return the released versions from `old` to `new`, in that order, and the origin of each step."""
         versions = (old, *self._find_between(old, new), new)
         return VersionPath(versions, tuple(self._find_origin(before, after) for before, after in pairwise(versions)))
 
@@ -107,7 +107,7 @@ class VersionFinder:
                 yield ArtifactVersion(resolved, release)
 
     def _find_origin(self, old: ArtifactVersion, new: ArtifactVersion) -> Origin:
-        # Going back from 2.0.0 to 1.0.0 undoes what 2.0.0 brought.
+        # A step back from 2.0.0 to 1.0.0 undoes the commit of 2.0.0.
         back = old.release and new.release and old.release.version > new.release.version
         oid = (old if back else new).commit
         names = (new.resolved.name, old.label, new.label)
@@ -120,7 +120,7 @@ class VersionFinder:
 
 
 def _check_readable(resolved: Resolved) -> None:
-    """Raise what a broken rubric raises; a version that nobody could grade with is no step on the way."""
+    """Raise what a broken rubric raises: a version that cannot grade is no step of the path."""
     if resolved.kind is Kind.RUBRIC:
         rubric_of(resolved.artifact.value)
 

@@ -151,9 +151,9 @@ def _terms(old: Side, new: Side, store: ArtifactStore | None, profile: str | Non
     asked = Profile(profile) if profile else None
     if store is None:
         return ComparisonSettings(asked or Profile.SCORE)
-    from evalstore.status.acceptances import read_store_terms
+    from evalstore.status.acceptances import read_change_policy
 
-    ruling = read_store_terms(store, datetime.now(UTC).date(), asked)
+    ruling = read_change_policy(store, datetime.now(UTC).date(), asked)
     same = old.artifact.name == new.artifact.name
     return ruling.for_change(old.artifact.name, old.release) if old.release and same else ruling.terms
 

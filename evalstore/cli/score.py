@@ -95,7 +95,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     how = partial(open_job, model=model, only=only, rubric=rubric, judges=judges, eee_version=eee_version)
     with settings.store() as store, how(dataset, path, store=store, at=moment()) as job:
         if dry_run:
-            plan, notes = job.plan()
+            plan, notes = job.plan_calls()
             settings.warn(notes)
             settings.emit(plan)
             return ExitCode.DONE

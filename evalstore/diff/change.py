@@ -105,6 +105,16 @@ class Proof(NamedTuple):
 Decider = Callable[[Change], Proof | None]
 
 
+def name_decider(name: str) -> Callable[[Decider], Decider]:
+    """Return what names a decider as `evalstore rules` lists it: a document's word, which no renamed function changes."""
+
+    def rename(decider: Decider) -> Decider:
+        decider.__name__ = name
+        return decider
+
+    return rename
+
+
 class LaterDecider(NamedTuple):
     """A decider that came after its rule: rule sets before `since` do not run it."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.checks.judges import BUILTIN_VARIABLES
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.findings import Diff
 from evalstore.diff.kinds import KINDS, Row
@@ -133,6 +133,7 @@ def fill_from_question(rubric: Params, row: Row) -> dict[str, Any]:
     return {**rubric, "checks": [{key: item for key, item in check.items() if item is not None} for check in checks]}
 
 
+@name_decider("compared")
 def prove_readers_unmoved(change: Change) -> Proof | None:
     """Prove that the checks that read the reference ask for the same, or that their rubric does not count them."""
     if change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:

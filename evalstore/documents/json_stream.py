@@ -132,7 +132,7 @@ class JsonStream:
             fields[key] = self.read()
         return fields
 
-    def end(self) -> None:
+    def expect_end(self) -> None:
         """Raise `LoadError` for whatever stands after the value."""
         if self.peek():
             self._refuse_here("something stands after the value")

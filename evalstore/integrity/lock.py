@@ -50,11 +50,11 @@ def lock(store: ArtifactStore, refs: Sequence[str] = (), *, update: bool = False
     """
     if store.root is None:
         raise RefusedError("a bare repository has no working tree to lock", hint="run it in a clone")
-    old, moving = store.lock, [parse_ref(text) for text in refs]
-    found = _resolve_references(store, lambda ref: update and ref.type not in _FIXED and _is_selected(ref, moving))
-    if strange := next((one for one in moving if not any(_selects(one, ref) for ref, _ in found)), None):
-        raise RefError(f"nothing in this store refers to {strange}", hint="evalstore lock names what it holds")
-    held = {str(ref): _lock_reference(store, resolved) for ref, resolved in found}
+    old, selected = store.lock, [parse_ref(text) for text in refs]
+    references = _resolve_references(store, lambda ref: update and ref.type not in _FIXED and _is_selected(ref, selected))
+    if unused := next((one for one in selected if not any(_selects(one, ref) for ref, _ in references)), None):
+        raise RefError(f"nothing in this store refers to {unused}", hint="evalstore lock names what it holds")
+    held = {str(ref): _lock_reference(store, resolved) for ref, resolved in references}
     new = Lock(held, _lock_ledgers(store, old))
     data = write_lock(new)
     written = not old.exists or read_below(store.root, LOCK_FILE, LIMIT) != data
@@ -67,8 +67,8 @@ def lock(store: ArtifactStore, refs: Sequence[str] = (), *, update: bool = False
     return LockResult(LOCK_FILE, written, entries, tuple(sorted(old.refs.keys() - held.keys())), len(new.ledgers))
 
 
-def _is_selected(ref: Ref, moving: Sequence[Ref]) -> bool:
-    return not moving or any(_selects(one, ref) for one in moving)
+def _is_selected(ref: Ref, selected: Sequence[Ref]) -> bool:
+    return not selected or any(_selects(one, ref) for one in selected)
 
 
 def _selects(one: Ref, ref: Ref) -> bool:
@@ -100,11 +100,11 @@ def _lock_reference(store: ArtifactStore, resolved: Resolved) -> LockEntry:
 
 
 def _lock_ledgers(store: ArtifactStore, old: Lock) -> dict[str, LockedLedger]:
-    for name, seen in old.ledgers.items():
-        if what := describe_rewrite(store.ledgers.read(name), seen):
+    for name, locked_ledger in old.ledgers.items():
+        if change := describe_rewrite(store.ledgers.read(name), locked_ledger):
             raise RefusedError(
-                f"the ledger of {name} does not go on from what was locked: {what}",
-                place=Place(LOCK_FILE, seen.line),
+                f"the ledger of {name} does not go on from what was locked: {change}",
+                place=Place(LOCK_FILE, locked_ledger.line),
                 hint=f"evalstore verify {name}; to lock it as it is, take its line out of {LOCK_FILE}",
             )
     ledgers = {name: store.ledgers.read(name) for name in store.ledgers.list_names()}

@@ -29,40 +29,40 @@ class LockBlock:
     """One reference of a lock, and where it stands."""
 
     ref: Ref
-    held: LockEntry
+    entry: LockEntry
     file: str
 
     def make_finding(self, rule: str, **facts: object) -> Finding:
         """Return a finding at this block."""
-        place = Place(self.file, self.held.line or None)
+        place = Place(self.file, self.entry.line or None)
         return make_finding(rule, place, json_pointer(("refs", str(self.ref))), ref=self.ref, **facts)
 
-    def describe_restore(self, tag: str) -> str:
+    def describe_restore(self, git_tag: str) -> str:
         """Say how the tag is put back to what was locked."""
-        return f"put it back: git update-ref {TAG_REFS}{tag} {self.held.tag_object or self.held.commit}"
+        return f"put it back: git update-ref {TAG_REFS}{git_tag} {self.entry.tag_object or self.entry.commit}"
 
 
 def read_lock_blocks(records: ReleaseRecords, file: str) -> tuple[list[LockBlock], list[Finding]]:
     """Return the blocks of a lock, and the findings of those that name nothing."""
     blocks, findings = [], []
-    for text, held in records.lock.refs.items():
+    for text, entry in records.lock.refs.items():
         try:
-            blocks.append(LockBlock(parse_ref(text), held, file))
+            blocks.append(LockBlock(parse_ref(text), entry, file))
         except RefError as error:
-            place, pointer = Place(file, held.line), json_pointer(("refs", text))
+            place, pointer = Place(file, entry.line), json_pointer(("refs", text))
             findings.append(make_finding("lock-edited", place, pointer, ref=text, what=error.message))
     return blocks, findings
 
 
 def find_expected_tag(records: ReleaseRecords, block: LockBlock) -> str | None:
     """Return the name of the tag that a block needs; None when it needs none."""
-    version = find_locked_version(block.ref, block.held) if block.ref.type is not PinType.REVISION else None
+    version = find_locked_version(block.ref, block.entry) if block.ref.type is not PinType.REVISION else None
     return records.store.tags.grammar.format_name(block.ref.kind, block.ref.id, version) if version else None
 
 
-def report_untagged_block(block: LockBlock, tag: str) -> Finding:
+def report_untagged_block(block: LockBlock, git_tag: str) -> Finding:
     """Return the finding of a block whose tag is not there."""
-    return block.make_finding("tag-missing", back=f"git fetch --tags; or {block.describe_restore(tag)}")
+    return block.make_finding("tag-missing", back=f"git fetch --tags; or {block.describe_restore(git_tag)}")
 
 
 def check_block(records: ReleaseRecords, block: LockBlock, tags: Mapping[str, ReleaseTag]) -> Iterator[Finding]:
@@ -72,12 +72,12 @@ def check_block(records: ReleaseRecords, block: LockBlock, tags: Mapping[str, Re
         if block.ref.type is not PinType.REVISION:
             yield from _check_release_block(records, block, tags)
             return
-        here = resolve_at_commit(records.store, block.ref, block.held.commit)
+        here = resolve_at_commit(records.store, block.ref, block.entry.commit)
         yield from _check_content(
             records, block, _ReleaseContent(here.artifact, here.blob or "", here.commit or ""), back
         )
     except EvalstoreError as error:
-        yield make_unreadable_finding(error, str(block.ref), Place(block.file, block.held.line), back)
+        yield make_unreadable_finding(error, str(block.ref), Place(block.file, block.entry.line), back)
 
 
 class _ReleaseContent(NamedTuple):
@@ -89,32 +89,32 @@ class _ReleaseContent(NamedTuple):
 def _check_release_block(
     records: ReleaseRecords, block: LockBlock, tags: Mapping[str, ReleaseTag]
 ) -> Iterator[Finding]:
-    held, name = block.held, find_expected_tag(records, block)
+    entry, name = block.entry, find_expected_tag(records, block)
     if name is None:
-        yield block.make_finding("lock-edited", what=f"it cannot mean the version {held.version or '(none)'}")
+        yield block.make_finding("lock-edited", what=f"it cannot mean the version {entry.version or '(none)'}")
         return
-    release_tag, back = tags.get(name), block.describe_restore(name)
-    if release_tag is None:
+    tag, back = tags.get(name), block.describe_restore(name)
+    if tag is None:
         return
-    tag, _ = read_tag_object(records.store, release_tag)
-    if tag.flaw:
-        yield make_invalid_tag_finding(release_tag, tag.flaw)
+    git_tag, _ = read_tag_object(records.store, tag)
+    if git_tag.flaw:
+        yield make_invalid_tag_finding(tag, git_tag.flaw)
         return
-    file = read_release_file(records.store, release_tag, tag.commit)
-    findings = list(_check_content(records, block, _ReleaseContent(file.artifact, file.blob, tag.commit), back))
+    file = read_release_file(records.store, tag, git_tag.commit)
+    findings = list(_check_content(records, block, _ReleaseContent(file.artifact, file.blob, git_tag.commit), back))
     yield from findings
-    if not findings and (tag.oid if tag.target else None, tag.commit) != (held.tag_object, held.commit):
+    if not findings and (git_tag.oid if git_tag.target else None, git_tag.commit) != (entry.tag_object, entry.commit):
         yield block.make_finding("tag-remade", back=back)
 
 
 def _check_content(records: ReleaseRecords, block: LockBlock, here: _ReleaseContent, back: str) -> Iterator[Finding]:
-    held = block.held
-    if here.blob != held.blob:
+    entry = block.entry
+    if here.blob != entry.blob:
         yield block.make_finding(
-            "tag-moved", what=f"its file is blob {here.blob[:12]}, and {held.blob[:12]} was locked", back=back
+            "tag-moved", what=f"its file is blob {here.blob[:12]}, and {entry.blob[:12]} was locked", back=back
         )
-    elif (rows := find_rows_blob(records.store, here.artifact, here.commit)) != held.rows:
-        said = f"its rows are blob {(rows or '(none)')[:12]}, and {(held.rows or '(none)')[:12]} was locked"
+    elif (rows := find_rows_blob(records.store, here.artifact, here.commit)) != entry.rows:
+        said = f"its rows are blob {(rows or '(none)')[:12]}, and {(entry.rows or '(none)')[:12]} was locked"
         yield block.make_finding("tag-moved", what=said, back=back)
-    elif (here.artifact.digest, here.artifact.scoring_digest) != (held.digest, held.scoring_digest):
+    elif (here.artifact.digest, here.artifact.scoring_digest) != (entry.digest, entry.scoring_digest):
         yield block.make_finding("lock-edited", what="its digests are not those of its blob")

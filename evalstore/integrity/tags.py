@@ -25,7 +25,7 @@ _DIGEST = re.compile(rb"^Evalstore-Digest: *([0-9a-f]{64})$", re.MULTILINE)
 class ReleaseTag(NamedTuple):
     """A ref whose name is that of a release."""
 
-    tag: str
+    git_tag: str
     oid: str
     symref: str
     kind: Kind
@@ -48,65 +48,65 @@ class TagListing(NamedTuple):
 def list_tag_refs(store: ArtifactStore) -> TagListing:
     """List the refs below the folders of releases, by one call to git."""
     names = TagListing({}, [])
-    for tag, oid, symref in store.tags.list_unread():
-        if release_tag := store.tags.grammar.parse_name(tag):
-            names.releases[tag] = ReleaseTag(tag, oid, symref, *release_tag)
+    for git_tag, oid, symref in store.tags.list_unread():
+        if tag := store.tags.grammar.parse_name(git_tag):
+            names.releases[git_tag] = ReleaseTag(git_tag, oid, symref, *tag)
         else:
-            names.others.append(tag)
+            names.others.append(git_tag)
     return names
 
 
-def read_tag_object(store: ArtifactStore, release_tag: ReleaseTag) -> tuple[GitTag, str]:
+def read_tag_object(store: ArtifactStore, tag: ReleaseTag) -> tuple[GitTag, str]:
     """Return a tag as its object says, and the digest that its trailers say, "" without one.
 
     Raises `GitError` when the object is missing or damaged.
     """
-    found = store.objects.read(release_tag.oid)
+    found = store.objects.read(tag.oid)
     if found.type != "tag":
-        return GitTag(release_tag.tag, found.type, release_tag.oid, release_tag.symref, "", "", ""), ""
-    said = parse_tag(found.data)
+        return GitTag(tag.tag, found.type, tag.oid, tag.symref, "", "", ""), ""
+    digest = parse_tag(found.data)
     digests = _DIGEST.findall(found.data)
-    tag = GitTag(release_tag.tag, found.type, release_tag.oid, release_tag.symref, said.target, said.type, said.name)
-    return tag, digests[-1].decode("ascii") if digests else ""
+    git_tag = GitTag(tag.tag, found.type, tag.oid, tag.symref, digest.target, digest.type, digest.name)
+    return git_tag, digests[-1].decode("ascii") if digests else ""
 
 
-def read_release_file(store: ArtifactStore, release_tag: ReleaseTag, commit: str) -> CommittedArtifact:
+def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> CommittedArtifact:
     """Return the file of a release at its commit; any `EvalstoreError` when there is none of its id and version."""
-    file = read_committed(store, release_tag.ref, commit, label=release_tag.tag)
-    if file.artifact.version == str(release_tag.version):
+    file = read_committed(store, tag.ref, commit, label=tag.tag)
+    if file.artifact.version == str(tag.version):
         return file
     place = file.artifact.document.locate(("version",))
     raise LoadError(f"the file at its commit has version {file.artifact.version or '(none)'}", place=place)
 
 
-def check_release(records: ReleaseRecords, release_tag: ReleaseTag) -> Iterator[Finding]:
+def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Iterator[Finding]:
     """Yield what is wrong with one tag that has the name of a release."""
     try:
-        tag, said = read_tag_object(records.store, release_tag)
-        if tag.flaw:
-            yield make_invalid_tag_finding(release_tag, tag.flaw)
+        git_tag, digest = read_tag_object(records.store, tag)
+        if git_tag.flaw:
+            yield make_invalid_tag_finding(tag, git_tag.flaw)
             return
-        file = read_release_file(records.store, release_tag, tag.commit)
-        _check_digest(said, file)
-        if rows := find_rows_blob(records.store, file.artifact, tag.commit):
+        file = read_release_file(records.store, tag, git_tag.commit)
+        _check_digest(digest, file)
+        if rows := find_rows_blob(records.store, file.artifact, git_tag.commit):
             records.check_rows_readable(rows)
-        yield from _check_against_ledgers(records, release_tag, tag.commit, file)
+        yield from _check_against_ledgers(records, tag, git_tag.commit, file)
     except RefError as error:
-        if records.is_recorded(release_tag.ref.name, str(release_tag.version)):
+        if records.is_recorded(tag.ref.name, str(tag.version)):
             yield make_unreadable_finding(
-                error, str(release_tag.ref), Place(TAG_REFS + release_tag.tag), _describe_restore(records, release_tag)
+                error, str(tag.ref), Place(TAG_REFS + tag.tag), _describe_restore(records, tag)
             )
         else:  # a repository can hold several stores, and nothing here would ever read this one
-            yield make_finding("tag-ignored", Place(TAG_REFS + release_tag.tag), tag=release_tag.tag, why=error.message)
+            yield make_finding("tag-ignored", Place(TAG_REFS + tag.tag), tag=tag.tag, why=error.message)
     except EvalstoreError as error:
         yield make_unreadable_finding(
-            error, str(release_tag.ref), Place(TAG_REFS + release_tag.tag), _describe_restore(records, release_tag)
+            error, str(tag.ref), Place(TAG_REFS + tag.tag), _describe_restore(records, tag)
         )
 
 
-def make_invalid_tag_finding(release_tag: ReleaseTag, flaw: str) -> Finding:
+def make_invalid_tag_finding(tag: ReleaseTag, flaw: str) -> Finding:
     """Return the finding of a tag that is no release."""
-    return make_finding("tag-invalid", Place(TAG_REFS + release_tag.tag), tag=release_tag.tag, what=flaw)
+    return make_finding("tag-invalid", Place(TAG_REFS + tag.tag), tag=tag.tag, what=flaw)
 
 
 def make_unreadable_finding(error: EvalstoreError, ref: str, place: Place, back: str) -> Finding:
@@ -118,60 +118,60 @@ def make_unreadable_finding(error: EvalstoreError, ref: str, place: Place, back:
     return make_finding("release-invalid", place, ref=ref, message=error.message, back=back)
 
 
-def _check_digest(said: str, file: CommittedArtifact) -> None:
-    if said and said != file.artifact.digest:
-        what = f"its tag was made for digest {said[:12]}…, and its file has {file.artifact.digest[:12]}…"
+def _check_digest(digest: str, file: CommittedArtifact) -> None:
+    if digest and digest != file.artifact.digest:
+        what = f"its tag was made for digest {digest[:12]}…, and its file has {file.artifact.digest[:12]}…"
         raise RefusedError(what, place=file.artifact.document.locate())
 
 
 def _check_against_ledgers(
-    records: ReleaseRecords, release_tag: ReleaseTag, commit: str, file: CommittedArtifact
+    records: ReleaseRecords, tag: ReleaseTag, commit: str, file: CommittedArtifact
 ) -> Iterator[Finding]:
-    ledger = records.find_ledger(release_tag.ref.name)
+    ledger = records.find_ledger(tag.ref.name)
     if ledger is None:  # a finding of its own
         return
-    line = ledger.by_version.get(str(release_tag.version))
+    line = ledger.by_version.get(str(tag.version))
     if line is None:
-        yield from _check_unlisted(records, release_tag, commit, file)
+        yield from _check_unlisted(records, tag, commit, file)
     elif line.sha256 != file.sha256:
-        yield _make_moved_finding(records, release_tag, file, line)
+        yield _make_moved_finding(records, tag, file, line)
 
 
 def _check_unlisted(
-    records: ReleaseRecords, release_tag: ReleaseTag, commit: str, file: CommittedArtifact
+    records: ReleaseRecords, tag: ReleaseTag, commit: str, file: CommittedArtifact
 ) -> Iterator[Finding]:
     # A release of another branch is listed there; one that no branch lists was not released with evalstore.
-    name, version = release_tag.ref.name, str(release_tag.version)
+    name, version = tag.ref.name, str(tag.version)
     others = records.list_branch_hashes(name, version)
     own = records.store.ledgers.read_at(commit, name).by_version.get(version)
     if file.sha256 in others:
         return
     if others or (own and own.sha256 != file.sha256):
         recorded = min(others) if others else own.sha256 if own else ""
-        yield _make_moved_finding(records, release_tag, file, LedgerLine(0, release_tag.version, recorded))
+        yield _make_moved_finding(records, tag, file, LedgerLine(0, tag.version, recorded))
     elif own is None and not records.store.ledgers.read(name).raw:
         yield make_finding("release-unrecorded", Place(locate_ledger(name)), name=name)
     else:
-        place, line = Place(TAG_REFS + release_tag.tag), f"{version} {file.sha256}"
+        place, line = Place(TAG_REFS + tag.tag), f"{version} {file.sha256}"
         yield make_finding(
             "release-unlisted",
             place,
-            tag=release_tag.tag,
-            ref=release_tag.ref,
+            tag=tag.tag,
+            ref=tag.ref,
             path=records.quote_ledger_path(name),
             line=line,
         )
 
 
 def _make_moved_finding(
-    records: ReleaseRecords, release_tag: ReleaseTag, file: CommittedArtifact, line: LedgerLine
+    records: ReleaseRecords, tag: ReleaseTag, file: CommittedArtifact, line: LedgerLine
 ) -> Finding:
-    said = f"its file has SHA-256 {file.sha256[:12]}…, and the ledger says {line.sha256[:12]}…"
-    place = Place(locate_ledger(release_tag.ref.name), line.number or None)
+    digest = f"its file has SHA-256 {file.sha256[:12]}…, and the ledger says {line.sha256[:12]}…"
+    place = Place(locate_ledger(tag.ref.name), line.number or None)
     return make_finding(
-        "tag-moved", place, ref=release_tag.ref, what=said, back=_describe_restore(records, release_tag, line.sha256)
+        "tag-moved", place, ref=tag.ref, what=digest, back=_describe_restore(records, tag, line.sha256)
     )
 
 
-def _describe_restore(records: ReleaseRecords, release_tag: ReleaseTag, sha256: str = "") -> str:
-    return records.describe_restore(release_tag.tag, str(release_tag.ref), sha256)
+def _describe_restore(records: ReleaseRecords, tag: ReleaseTag, sha256: str = "") -> str:
+    return records.describe_restore(tag.tag, str(tag.ref), sha256)

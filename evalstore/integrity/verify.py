@@ -64,7 +64,7 @@ def verify(
     releases = [named for named in names.releases.values() if is_wanted(named.ref.name, named.version)]
     booked = [name for name in sorted({*store.ledgers.list_names(), *records.lock.ledgers}) if is_wanted(name, None)]
     blocks, odd = read_lock_blocks(records, file)
-    blocks = [block for block in blocks if is_wanted(block.ref.name, find_version(block.held.version))]
+    blocks = [block for block in blocks if is_wanted(block.ref.name, find_version(block.entry.version))]
     gone = _expect_block_tags(records, blocks) | _expect_ledger_tags(records, booked, is_wanted)
     _check_known(store, chosen, [*names.releases, *gone])
     findings = chain(

@@ -71,8 +71,8 @@ class _AmbiguitySearch:
     def is_ambiguous_loop(self, loop: int) -> bool:
         """Whether two readers can leave a loop, read the same text in two ways, and both be back."""
         seen: set[tuple[int, int, bool]] = set()
-        start = self._find_next_letters(loop)
-        waiting = list(self._step_together(start, start, apart=False))
+        left, right = (self._find_next_letters(loop) for _ in range(2))
+        waiting = list(self._step_together(left, right, apart=False))
         while waiting:
             step = waiting.pop()
             if step in seen:

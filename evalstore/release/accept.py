@@ -13,7 +13,7 @@ from evalstore.documents.edit import put_item
 from evalstore.errors import RefError, RefusedError, UsageError
 from evalstore.files import sweep_below, write_below
 from evalstore.release.git_state import complete_signature as complete
-from evalstore.status.acceptances import Acceptance, read_accepted_file, read_store_terms
+from evalstore.status.acceptances import Acceptance, read_accepted_file, read_change_policy
 from evalstore.status.status import survey_store
 from evalstore.status.values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore
@@ -57,7 +57,7 @@ def accept(
         raise RefusedError("a bare repository has no changes to accept", hint="run it in a clone")
     with lock_repository(store, signature) as repository:
         # What was accepted before does not count here: whoever looks again looks at the rule's level.
-        store_terms = replace(read_store_terms(store, today), acceptances=())
+        store_terms = replace(read_change_policy(store, today), acceptances=())
         standing, finding = _find_change(survey_store(store, store_terms).artifacts, fingerprint)
         signed = complete(repository.git, signature)
         by = f"{signed['GIT_AUTHOR_NAME']} <{signed['GIT_AUTHOR_EMAIL']}>"
@@ -68,7 +68,7 @@ def accept(
         acceptance = Acceptance(standing.ref, since, finding.fingerprint, finding.rule, finding.message, told)
         sweep_below(store.root, ACCEPTED)  # what a killed one left; the lock keeps the living out
         write_below(store.root, ACCEPTED, insert_acceptance(store, acceptance))
-    after = survey_store(store, read_store_terms(store, today)).artifacts
+    after = survey_store(store, read_change_policy(store, today)).artifacts
     return WrittenAcceptance(acceptance, ACCEPTED, next(one for one in after if one.ref == standing.ref))
 
 

@@ -13,7 +13,7 @@ from evalstore.references.reading import list_references
 from evalstore.release.pins import check_pins_released, find_pin_moves
 from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
 from evalstore.release.values import PinnedVersion
-from evalstore.status.acceptances import read_store_terms
+from evalstore.status.acceptances import read_change_policy
 from evalstore.status.comparison import find_changed_files
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.listing import group_releases
@@ -53,7 +53,7 @@ def make_plan(store: ArtifactStore, refs: Sequence[Ref], options: BumpOptions, t
     """Decide every version; raises `RefusedError`, `LoadError` or `RefError` for the first that cannot be released."""
     draft, releases = _PlanDraft(), group_releases(store)
     context = BumpContext(
-        store, releases, make_draft_loader(store, draft.artifacts), options, read_store_terms(store, today)
+        store, releases, make_draft_loader(store, draft.artifacts), options, read_change_policy(store, today)
     )
     last = {name: release for name, all_ in releases.items() if (release := find_last_release(all_))}
     changed = {ref.name for ref in find_changed_files(store, refs, last)}

@@ -11,7 +11,7 @@ from evalstore.errors import RefusedError
 from evalstore.model import Artifact
 from evalstore.release.pins import PinMoves, move_artifact_pins, move_row_pin
 from evalstore.release.versions import choose_prerelease, choose_version
-from evalstore.status.acceptances import StoreTerms
+from evalstore.status.acceptances import ChangePolicy
 from evalstore.status.comparison import Load, compute_required_bump, find_base_release
 from evalstore.status.validity import check_shape, require_version
 from evalstore.store import ArtifactStore, Release, Resolved
@@ -34,7 +34,7 @@ class BumpContext:
     releases: Mapping[str, Sequence[Release]]
     load: Load
     options: BumpOptions
-    store_terms: StoreTerms
+    store_terms: ChangePolicy
 
     def list_releases(self, name: str) -> Sequence[Release]:
         """Return the releases of an artifact, ascending."""

@@ -41,7 +41,7 @@ def entry(rule: ChangeRule) -> dict[str, Any]:
         "moves": str(rule.scope),
         "certainty": str(rule.certainty),
         "mirror": rule.mirror,
-        "deciders": [decider.__name__.lstrip("_") for decider in rule.deciders],
+        "deciders": [decider.__name__ for decider in rule.deciders],
         "message": rule.message,
         "reason": rule.reason,
         "example": rule.example,

@@ -32,7 +32,7 @@ def read_aggregate(path: Path) -> dict[str, Any]:
                 record[key] = []
             else:
                 record[key] = stream.read()
-        stream.end()
+        stream.expect_end()
     return record
 
 

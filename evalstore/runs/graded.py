@@ -11,7 +11,7 @@ from evalstore.errors import Place
 from evalstore.model import CheckResult, UnscoredReason, Verdict
 from evalstore.runs.form import UNKNOWN
 from evalstore.runs.recorded import read_stored_output
-from evalstore.runs.shape import exact_score, number_of, require_text, text_or
+from evalstore.runs.shape import exact_score, number_of, require_text, read_text_or
 from evalstore.runs.values import GradedRow
 from evalstore.text import make_excerpt
 
@@ -23,7 +23,7 @@ def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
         return None
     details, (prompt, reference) = value.get("metadata") or {}, _input_and_reference(value)
     score, verdict = _score_and_verdict(value, details)
-    checks = read_row(text_or(details, "evalstore_checks", "[]").encode(), place.file, place.line or 0)
+    checks = read_row(read_text_or(details, "evalstore_checks", "[]").encode(), place.file, place.line or 0)
     return GradedRow(
         id=recorded.id,
         input=prompt,
@@ -31,13 +31,13 @@ def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
         output=recorded.output,
         score=score,
         verdict=verdict,
-        rubric=text_or(details, "evalstore_rubric"),
-        rubric_digest=text_or(details, "evalstore_rubric_digest"),
+        rubric=read_text_or(details, "evalstore_rubric"),
+        rubric_digest=read_text_or(details, "evalstore_rubric_digest"),
         checks=tuple(_read_check(check) for check in checks),
-        reason=text_or(details, "evalstore_reason", text_or(value, "error")),
-        input_digest=text_or(details, "evalstore_input_digest"),
-        reference_digest=text_or(details, "evalstore_reference_digest"),
-        group=text_or(details, "evalstore_group") if "evalstore_group" in details else None,
+        reason=read_text_or(details, "evalstore_reason", read_text_or(value, "error")),
+        input_digest=read_text_or(details, "evalstore_input_digest"),
+        reference_digest=read_text_or(details, "evalstore_reference_digest"),
+        group=read_text_or(details, "evalstore_group") if "evalstore_group" in details else None,
     )
 
 
@@ -82,5 +82,5 @@ def _read_check(check: Mapping[str, Any]) -> CheckResult:
         reason=require_text(check, "reason"),
         unscored=UnscoredReason(check["unscored"]) if check["unscored"] else None,
         engine=require_text(check, "engine"),
-        replies=text_or(check, "replies"),
+        replies=read_text_or(check, "replies"),
     )

@@ -33,7 +33,7 @@ def require_text(holder: Mapping[str, Any], key: str) -> str:
     raise ValueError(f"its `{key}` is no text")
 
 
-def text_or(holder: Mapping[str, Any], key: str, default: str = "") -> str:
+def read_text_or(holder: Mapping[str, Any], key: str, default: str = "") -> str:
     """Return an optional text, or `default` where it is absent or null."""
     return default if holder.get(key) is None else require_text(holder, key)
 

@@ -32,7 +32,7 @@ from evalstore.store import ArtifactStore, Resolved
 class PreparedRubric:
     """A rubric, prepared once and ready to grade, and what it is pinned to."""
 
-    pinned: UsedArtifact
+    pin: UsedArtifact
     grade: Callable[[Sample], RubricResult]
 
 
@@ -52,7 +52,7 @@ class ArtifactResolver:
         if ref not in self._resolved:
             resolved = self.store.resolve(ref)
             if resolved.floating:
-                self._note_floating(ref, exact_ref(resolved))
+                self._note_floating(ref, format_exact_ref(resolved))
             self._resolved[ref] = resolved
         return self._resolved[ref]
 
@@ -76,7 +76,7 @@ class ArtifactResolver:
         if resolved.kind is not Kind.RUBRIC:
             raise RefusedError(f"{ref} grades nothing: it is a {resolved.kind}", hint="rubric_ref names a rubric")
         if unmapped := resolved.artifact.value.get("x_unmapped"):
-            self.notes.append(f"{exact_ref(resolved)} is partial: checks of its source without a kind: {len(unmapped)}")
+            self.notes.append(f"{format_exact_ref(resolved)} is partial: checks of its source without a kind: {len(unmapped)}")
         reach = CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
         return PreparedRubric(pin_resolved(resolved), _prepare_resolved(resolved, reach))
 
@@ -92,7 +92,7 @@ def pin_resolved(resolved: Resolved) -> UsedArtifact:
     """Return what was resolved as a run records it."""
     in_git = parse_ref(resolved.ref).type is not PinType.WORKTREE
     return UsedArtifact(
-        ref=exact_ref(resolved),
+        ref=format_exact_ref(resolved),
         version=resolved.version,
         digest=resolved.digest,
         scoring_digest=resolved.scoring_digest,
@@ -101,7 +101,7 @@ def pin_resolved(resolved: Resolved) -> UsedArtifact:
     )
 
 
-def exact_ref(resolved: Resolved) -> str:
+def format_exact_ref(resolved: Resolved) -> str:
     """Return the reference that will name the same content tomorrow; a file on disk has none better than its name."""
     pins = {PinType.WORKTREE: "worktree", PinType.REVISION: f"git:{resolved.commit}"}
     type_ = parse_ref(resolved.ref).type
@@ -112,12 +112,12 @@ def _prepare_resolved(resolved: Resolved, reach: CheckContext) -> Callable[[Samp
     try:
         return prepare_rubric(rubric_of(resolved.artifact.value), reach)
     except SchemaError as error:
-        raise SchemaError(f"{exact_ref(resolved)}: {error.message}", hint=error.hint) from None
+        raise SchemaError(f"{format_exact_ref(resolved)}: {error.message}", hint=error.hint) from None
     except RefError as error:
-        raise RefError(f"{exact_ref(resolved)}: {error.message}", place=error.place, hint=error.hint) from None
+        raise RefError(f"{format_exact_ref(resolved)}: {error.message}", place=error.place, hint=error.hint) from None
     except MALFORMED_ERRORS as error:
         raise SchemaError(
-            f"{exact_ref(resolved)} is no rubric: {type(error).__name__}: {error}",
+            f"{format_exact_ref(resolved)} is no rubric: {type(error).__name__}: {error}",
             hint="`evalstore validate` shows the place",
         ) from None
 
@@ -136,8 +136,8 @@ def grade_output(output: Output, question: Question, ruler: PreparedRubric | Non
         output=output,
         score=result.score,
         verdict=result.verdict,
-        rubric=ruler.pinned.ref if ruler else "",
-        rubric_digest=ruler.pinned.digest if ruler else "",
+        rubric=ruler.pin.ref if ruler else "",
+        rubric_digest=ruler.pin.digest if ruler else "",
         checks=result.checks,
         reason=result.reason,
         input_digest=question.input_digest,
@@ -150,7 +150,7 @@ def _grade_sample(sample: Sample, ruler: PreparedRubric) -> RubricResult:
     try:
         return ruler.grade(sample)
     except SchemaError as error:
-        raise SchemaError(f"{ruler.pinned.ref}: {error.message}", hint=error.hint) from None
+        raise SchemaError(f"{ruler.pin.ref}: {error.message}", hint=error.hint) from None
 
 
 def _list_reference_texts(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ class ScoringJob:
                     return draft.publish(run)
             self.panel.ask_missing()
 
-    def plan(self) -> tuple[CallPlan, tuple[str, ...]]:
+    def plan_calls(self) -> tuple[CallPlan, tuple[str, ...]]:
         """Return which judge calls it would take, and what is odd already; none is made, and nothing is written."""
         run = self.grade(lambda *_: None)
         waiting = set(self.panel.list_notes())

@@ -33,7 +33,7 @@ class Acceptance:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreTerms:
+class ChangePolicy:
     """What a store says of changes on a day: its terms, and what its people accepted.
 
     `today` None is no day at all: then what was accepted until some day does not hold.
@@ -53,9 +53,9 @@ class StoreTerms:
         return until is None or (self.today is not None and self.today <= until)
 
 
-def read_store_terms(store: ArtifactStore, today: date | None, profile: Profile | None = None) -> StoreTerms:
+def read_change_policy(store: ArtifactStore, today: date | None, profile: Profile | None = None) -> ChangePolicy:
     """Read what a store says of changes; `LoadError` for a word, or an entry, that cannot be taken as it stands."""
-    return StoreTerms(read_base_terms(store, profile), read_acceptances(store), today)
+    return ChangePolicy(read_base_terms(store, profile), read_acceptances(store), today)
 
 
 def read_base_terms(store: ArtifactStore, profile: Profile | None = None) -> ComparisonSettings:

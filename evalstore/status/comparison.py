@@ -20,7 +20,7 @@ from evalstore.versions import Bump, Version, find_version
 
 if TYPE_CHECKING:
     from evalstore.diff import Diff
-    from evalstore.status.acceptances import StoreTerms
+    from evalstore.status.acceptances import ChangePolicy
 
 Load = Callable[[str], Artifact]
 Rows = Iterable[Mapping[str, Any]]
@@ -59,7 +59,7 @@ def compute_required_bump(  # noqa: PLR0913  # both sides, what they refer to, a
     load: Load,
     *,
     rows: Rows | None = None,
-    store_terms: StoreTerms | None = None,
+    store_terms: ChangePolicy | None = None,
 ) -> Bump:
     """Return the bump that the change from a release to a working file needs; `rows` stand for those on disk."""
     diff = compare_with_release(store, release, new, load, rows=rows, store_terms=store_terms)
@@ -73,7 +73,7 @@ def compare_with_release(  # noqa: PLR0913  # as above
     load: Load,
     *,
     rows: Rows | None = None,
-    store_terms: StoreTerms | None = None,
+    store_terms: ChangePolicy | None = None,
 ) -> Diff | None:
     """Return what changed from a release to a working file as the store rules on it; None where nothing did."""
     old = store.resolve(f"{new.name}@{release.version}")

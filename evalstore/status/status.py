@@ -14,7 +14,7 @@ from evalstore.files import read_below
 from evalstore.model import Finding, PinType, Ref
 from evalstore.references.graph import ReferenceGraph, build_working_graph
 from evalstore.references.reading import ArtifactReference
-from evalstore.status.acceptances import Acceptance, StoreTerms, read_store_terms
+from evalstore.status.acceptances import Acceptance, ChangePolicy, read_change_policy
 from evalstore.status.comparison import (
     Load,
     compare_with_release,
@@ -44,7 +44,7 @@ def read_status(store: ArtifactStore, *, today: date | None = None, profile: Pro
     `today` is the day by which acceptances end: without one, those that end at all do not hold. `profile` wins over
     the one that evalstore.yaml names.
     """
-    store_terms = read_store_terms(store, today, profile)
+    store_terms = read_change_policy(store, today, profile)
     found = survey_store(store, store_terms)
     pending = dict(_match_acceptances(store_terms.acceptances, found))
     findings = _validate_acceptances(store, pending, today) if pending else ()
@@ -91,10 +91,10 @@ class _SurveyContext:
 
     store: ArtifactStore
     load: Load
-    store_terms: StoreTerms
+    store_terms: ChangePolicy
 
 
-def survey_store(store: ArtifactStore, store_terms: StoreTerms) -> StoreSurvey:
+def survey_store(store: ArtifactStore, store_terms: ChangePolicy) -> StoreSurvey:
     """Compare every working file with its last release, as a ruling has it."""
     if store.root is None:
         raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalstore.diff import compare
-from evalstore.documents import write_canonical, read_yaml
+from evalstore.documents import read_yaml, write_canonical
 from evalstore.versions import Bump
 
 CASES = Path(__file__).parents[1] / "cases" / "diff"

@@ -20,7 +20,14 @@ from evalstore.diff import Diff, Direction, compare
 from evalstore.diff.change import Change
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
-from evalstore.diff.deciders.juries import Jury, direct_aggregate, direct_jury_weights, read_jury, bound_jury_shift, prove_jury_equivalent
+from evalstore.diff.deciders.juries import (
+    Jury,
+    bound_jury_shift,
+    direct_aggregate,
+    direct_jury_weights,
+    prove_jury_equivalent,
+    read_jury,
+)
 from evalstore.diff.direction import join_directions
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import ArtifactLoader

@@ -14,7 +14,7 @@ from evalstore.checks import CheckContext, evaluate
 from evalstore.diff import Diff, Direction, compare
 from evalstore.diff.direction import join_directions
 from evalstore.diff.question_references import fill_from_question
-from evalstore.documents import write_canonical, compute_digest, read_json
+from evalstore.documents import compute_digest, read_json, write_canonical
 from evalstore.errors import RefError
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Verdict, parse_ref
 from evalstore.versions import Bump

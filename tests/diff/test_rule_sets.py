@@ -99,7 +99,7 @@ def test_a_newer_proof_of_the_facts_is_not_used(monkeypatch: pytest.MonkeyPatch)
 def test_what_a_reference_imports_is_judged_by_the_same_set(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(ref: str) -> Artifact:
         value = OPTIONS["@2" in ref]
-        return Artifact.from_mapping(Kind.RUBRIC, value) 
+        return Artifact.from_mapping(Kind.RUBRIC, value)
 
     install(monkeypatch)
     sides = tuple(
@@ -115,5 +115,8 @@ def test_a_judge_is_stale_by_the_same_set(monkeypatch: pytest.MonkeyPatch) -> No
     row = replace(RULES["metadata-changed"], id="judge-reply-read", since=NEWER)
     monkeypatch.setitem(RULES, row.id, row)
     monkeypatch.setitem(KEY_RULES, "reply_pattern", row.id)
-    assert [finding.rule for finding in judge(sides, PINNED).findings] == ["unclassified-change", "judge-validation-stale"]
+    assert [finding.rule for finding in judge(sides, PINNED).findings] == [
+        "unclassified-change",
+        "judge-validation-stale",
+    ]
     assert [finding.rule for finding in judge(sides, NEWER).findings] == ["judge-reply-read"]

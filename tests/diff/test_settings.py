@@ -88,7 +88,10 @@ def test_a_direction_is_the_verdicts_where_the_score_stays() -> None:
 
 def test_an_override_raises_as_well() -> None:
     sides = rubric("foo"), {**rubric("foo"), "title": "R"}
-    assert compare(*sides, settings=read_comparison_settings({"rules": {"metadata-changed": "major"}})).required_bump is Bump.MAJOR
+    assert (
+        compare(*sides, settings=read_comparison_settings({"rules": {"metadata-changed": "major"}})).required_bump
+        is Bump.MAJOR
+    )
 
 
 def judge(template: str) -> str:
@@ -105,10 +108,14 @@ def test_what_people_think_of_a_judge_proves_nothing_to_who_pins_it() -> None:
         {**rubric(), "checks": [{"kind": "llm_judge", "judge_prompt_ref": f"judge/fair@{pin}"}]}
         for pin in ("1.0.0", "1.1.0")
     ]
-    finding = only(compare(*sides, load=load, settings=read_comparison_settings({"rules": {"judge-template-changed": "patch"}})))
+    finding = only(
+        compare(*sides, load=load, settings=read_comparison_settings({"rules": {"judge-template-changed": "patch"}}))
+    )
     assert (finding.rule, finding.level, finding.overridden) == ("judge-ref-changed", Bump.MAJOR, None)
     assert [(child.level, child.overridden) for child in finding.children] == [(Bump.MAJOR, None)]
-    overridden = only(compare(*sides, load=load, settings=read_comparison_settings({"rules": {"judge-ref-changed": "minor"}})))
+    overridden = only(
+        compare(*sides, load=load, settings=read_comparison_settings({"rules": {"judge-ref-changed": "minor"}}))
+    )
     assert (overridden.level, overridden.certainty) == (Bump.MINOR, Certainty.ASSUMED)
 
 
@@ -225,8 +232,12 @@ def test_a_declaration_hides_no_other_change(sides: tuple[Mapping, Mapping]) -> 
 
 def test_a_circle_of_names_ends() -> None:
     settings = read_comparison_settings({"renames": {"dataset/d": {"a": "b", "b": "a"}}})
-    assert compare(dataset(question("a")), dataset(question("b", asks="a")), settings=settings).required_bump is Bump.MINOR
-    assert compare(dataset(question("a")), dataset(question("c", asks="a")), settings=settings).required_bump is Bump.MAJOR
+    assert (
+        compare(dataset(question("a")), dataset(question("b", asks="a")), settings=settings).required_bump is Bump.MINOR
+    )
+    assert (
+        compare(dataset(question("a")), dataset(question("c", asks="a")), settings=settings).required_bump is Bump.MAJOR
+    )
 
 
 @pytest.mark.parametrize(

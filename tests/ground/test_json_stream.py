@@ -52,7 +52,7 @@ def test_pieces_make_up_the_document(text: str, kind: type[io.BytesIO]) -> None:
     assert whole.read() == walked(pieces) == read_json(text, "a.json").value
     skipped.skip()
     for source in (whole, pieces, skipped):
-        source.end()
+        source.expect_end()
 
 
 def test_only_the_wanted_members_are_taken() -> None:
@@ -116,7 +116,7 @@ def test_nesting_without_end_takes_no_stack_where_it_is_skipped() -> None:
         stream("[" * 500_000).skip()
     deep = stream("[" * 200_000 + '{"]": "\\""}' + "]" * 200_000)
     deep.skip()
-    deep.end()
+    deep.expect_end()
 
 
 def test_more_parts_than_memory_holds_are_refused() -> None:
@@ -130,7 +130,7 @@ def test_what_stands_after_the_value_is_refused() -> None:
     source = stream('{}\n{"b": 1}')
     source.skip()
     with pytest.raises(LoadError, match="something stands after the value") as raised:
-        source.end()
+        source.expect_end()
     assert raised.value.place == Place("a.json", 2)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.lattice import list_scores
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.rubric_state import CheckState, RubricState
@@ -14,6 +14,7 @@ _CHECKS, _SUMS = 16, 1 << 14
 _ZERO_AND_ONE = frozenset({Fraction(0), Fraction(1)})
 
 
+@name_decider("binary")
 def prove_binary_threshold(change: Change) -> Proof | None:
     """Prove that a check that scores 0 or 1 passes exactly at 1, before and after."""
     if not all(check.binary for check in change.checks):
@@ -21,6 +22,7 @@ def prove_binary_threshold(change: Change) -> Proof | None:
     return Proof("the check scores 0 or 1, and both thresholds lie between")
 
 
+@name_decider("unattainable")
 def prove_unattainable(change: Change) -> Proof | None:
     """Prove that no score that this rubric can have lies between the old threshold and the new."""
     before, after = change.states

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.kinds import KINDS, Limit
 from evalstore.diff.rubric_state import CheckState
 from evalstore.text import make_excerpt
 
 
+@name_decider("not_binding")
 def prove_not_binding(change: Change) -> Proof | None:
     """Prove that the old and the new bound let the same outputs through."""
     limit = find_limit(change)
@@ -24,6 +25,7 @@ def find_limit(change: Change) -> Limit | None:
     return KINDS[change.checks[1].kind].params[change.name].limit
 
 
+@name_decider("demand_implied")
 def prove_demand_implied(change: Change) -> Proof | None:
     """Prove that an added or removed demand of `markdown_structure` follows from the others."""
     shorter, longer = sorted(change.checks, key=lambda check: _count_demands(check, change.name))

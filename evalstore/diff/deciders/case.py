@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import cache
 
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.findings import Direction
 from evalstore.diff.rubric_state import CheckState
 
@@ -15,6 +15,7 @@ _FINAL_SIGMA = "\N{GREEK SMALL LETTER FINAL SIGMA}"
 _FINDS = frozenset({"must_contain_any", "fact_match"})
 
 
+@name_decider("caseless")
 def prove_caseless(change: Change) -> Proof | None:
     """Prove that no listed text has a letter that lowering changes, or that another letter is lowered to."""
     phrases = _list_phrases(change.checks[1])
@@ -23,6 +24,7 @@ def prove_caseless(change: Change) -> Proof | None:
     return Proof("no listed text has a letter, so case cannot matter")
 
 
+@name_decider("judged")
 def prove_judge_reads(change: Change) -> Proof | None:
     """Prove that no text is compared: a judge reads the facts as they are written."""
     if any(check.params.get("judge_prompt_ref") is None for check in change.checks):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations
 
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.bars import passes_full_share_only
 from evalstore.diff.direction import EITHER, NONE, VERDICT_MODES, bound_direction
 from evalstore.diff.findings import Direction
@@ -38,6 +38,7 @@ def direct_share_verdict(change: Change) -> Direction:
     return bound_direction(below=_is_stated(new, old), above=_is_stated(old, new))
 
 
+@name_decider("same_share")
 def prove_same_share(change: Change) -> Proof | None:
     """Prove that every fact has the same part in both lists."""
     if direct_share(change) is not NONE:
@@ -45,6 +46,7 @@ def prove_same_share(change: Change) -> Proof | None:
     return Proof("every fact has the same part in both lists, white space and ignored case apart")
 
 
+@name_decider("share_unread")
 def prove_share_unread(change: Change) -> Proof | None:
     """Prove that the rubric reads the verdict alone, and all of the one list is all of the other."""
     if any(rubric.combine not in VERDICT_MODES for rubric in change.states) or not _pass_full_share_only(change):

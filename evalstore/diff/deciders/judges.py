@@ -12,7 +12,7 @@ from evalstore.checks.judges import BUILTIN_VARIABLES
 from evalstore.checks.patterns import find_dialect_difference
 from evalstore.checks.reply import find_pattern_problem
 from evalstore.checks.template import Template, compile_template
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join_directions
 from evalstore.diff.findings import Direction
 from evalstore.model import Judge, ScoreType, read_judge
@@ -24,6 +24,7 @@ _PATTERN = 1000  # characters
 _MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 
 
+@name_decider("template_alike")
 def prove_template_equivalent(change: Change) -> Proof | None:
     """Prove that both templates give the same text, whatever fills them."""
     old, new = (_list_prompt_parts(template) for template in (change.old, change.new))
@@ -32,6 +33,7 @@ def prove_template_equivalent(change: Change) -> Proof | None:
     return Proof("both give the same text, whatever fills them", rule="judge-template-equivalent")
 
 
+@name_decider("variable_unread")
 def prove_variable_unread(change: Change) -> Proof | None:
     """Prove that the template reads none of the variables that come or go."""
     if not all(isinstance(names, list) for names in (change.old, change.new)):
@@ -43,6 +45,7 @@ def prove_variable_unread(change: Change) -> Proof | None:
     return Proof("the template does not read it, so no text changes", Bump.MINOR)
 
 
+@name_decider("scale_alike")
 def prove_scale_equivalent(change: Change) -> Proof | None:
     """Prove that both scales map a number to the same place."""
     old, new = _read_judges(change)
@@ -51,12 +54,14 @@ def prove_scale_equivalent(change: Change) -> Proof | None:
     return Proof(f"both scales run from {old.least} to {old.most}")
 
 
+@name_decider("levels_alike")
 def prove_levels_equivalent(change: Change) -> Proof | None:
     """Prove that every level keeps its name and its value; a template cannot show the list."""
     old, new = read_level_values(change)
     return Proof("every level keeps its name and its value") if old and old == new else None
 
 
+@name_decider("pattern_alike")
 def prove_pattern_equivalent(change: Change) -> Proof | None:
     """Prove that both patterns find the same answer in every reply."""
     old, new = (_parse_pattern(pattern) for pattern in (change.old, change.new))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from evalstore.checks.judges import CALL_LIMIT
 from evalstore.checks.jury import WEIGHTED_AGGREGATES
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.direction import (
     EITHER,
     LOOSER,
@@ -54,7 +54,9 @@ class Jury(NamedTuple):
     @property
     def is_unscorable(self) -> bool:
         """Whether no reply can make a score: too many calls, or a way of joining that finds no weight."""
-        return self.calls > CALL_LIMIT or (self.aggregate in WEIGHTED_AGGREGATES and not any(self.weight_by_judge.values()))
+        return self.calls > CALL_LIMIT or (
+            self.aggregate in WEIGHTED_AGGREGATES and not any(self.weight_by_judge.values())
+        )
 
 
 def read_jury(params: Mapping[str, Any]) -> Jury | None:
@@ -68,6 +70,7 @@ def read_jury(params: Mapping[str, Any]) -> Jury | None:
     return Jury(members, jury["aggregate"], len(members) * params["samples"])
 
 
+@name_decider("same_voice")
 def prove_jury_equivalent(change: Change) -> Proof | None:
     """Prove that both panels ask the same judges, and make the same score of what they say."""
     before, after = _read_juries(change)
@@ -111,7 +114,8 @@ def direct_added_judge(change: Change) -> Direction:
     more = len(juries[1].members) > len(juries[0].members)
     weight_by_judge = _ONE_MORE.get(juries[1].aggregate, EITHER)
     total = join_directions(
-        flip_direction(weight_by_judge) if check.negate else weight_by_judge, direct_unscored(check, rubric, rubric.errors)
+        flip_direction(weight_by_judge) if check.negate else weight_by_judge,
+        direct_unscored(check, rubric, rubric.errors),
     )
     return total if more is not check.negate else flip_direction(total)
 
@@ -120,7 +124,10 @@ def direct_jury_weights(change: Change) -> Direction:
     """Return what other weights do: to a majority, by the groups of judges that win; else either."""
     juries = _read_juries(change)
     wins = [
-        None if jury_value.is_unscorable or jury_value.aggregate != "majority" else _find_winning_groups(*jury_value.weight_by_judge.items()) for jury_value in juries
+        None
+        if jury_value.is_unscorable or jury_value.aggregate != "majority"
+        else _find_winning_groups(*jury_value.weight_by_judge.items())
+        for jury_value in juries
     ]
     if wins[0] is None or wins[1] is None:
         return EITHER
@@ -141,7 +148,11 @@ def bound_member_shift(change: Change) -> Fraction | None:
     jury_value = read_jury(change.checks[1].params) if change.checks[1].kind == "llm_judge" else None
     if jury_value is None or jury_value.is_unscorable or jury_value.aggregate == "majority":
         return None if jury_value else shift
-    part = normalise_weights(jury_value.weight_by_judge).get(change.new, Fraction(1)) if jury_value.aggregate == "mean" else Fraction(1)
+    part = (
+        normalise_weights(jury_value.weight_by_judge).get(change.new, Fraction(1))
+        if jury_value.aggregate == "mean"
+        else Fraction(1)
+    )
     return part * (1 if shift is None else shift)
 
 
@@ -158,7 +169,9 @@ def _find_winning_groups(*weight_by_judge: tuple[str, Fraction]) -> frozenset[fr
     if len(weight_by_judge) > _COALITIONS:
         return None
     unit = lcm(*(weight.denominator for _, weight in weight_by_judge))
-    whole = {ref: int(weight * unit) for ref, weight in weight_by_judge}  # sums of fractions would take ten times as long
+    whole = {
+        ref: int(weight * unit) for ref, weight in weight_by_judge
+    }  # sums of fractions would take ten times as long
     total = sum(whole.values())
     groups = (some for size in range(len(weight_by_judge) + 1) for some in combinations(whole, size))
     return frozenset(frozenset(some) for some in groups if sum(map(whole.__getitem__, some)) * 2 > total)

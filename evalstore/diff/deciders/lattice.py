@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.pairing import list_demand
 from evalstore.diff.plain_data import is_same
@@ -24,6 +24,7 @@ _TWO = (Fraction(0), Fraction(1))
 _Answers = Mapping[str, CheckResult]
 
 
+@name_decider("settled")
 def prove_by_enumeration(change: Change) -> Proof | None:
     """Prove that whatever the checks answer, the rubric's score and verdict are the same before and after."""
     before, after = change.states

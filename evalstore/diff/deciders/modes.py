@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.direction import LOOSER, STRICTER, bound_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.rubric_state import RubricState
@@ -17,6 +17,7 @@ _GRADED = frozenset({(_MIN, _AVG), (_AVG, _MAX), (_MIN, _MEDIAN), (_MEDIAN, _MAX
 _BINARY = {_ALL: 0, _MIN: 0, _AVG: 1, _MEDIAN: 1, _ANY: 2, _MAX: 2}
 
 
+@name_decider("equivalent")
 def prove_modes_equivalent(change: Change) -> Proof | None:
     """Prove that two modes are one for this rubric."""
     before, after = change.states

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.direction import NONE, bound_direction, flip_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.rubric_state import CheckState
 from evalstore.text import make_excerpt
 
 
+@name_decider("redundant")
 def prove_redundant(change: Change) -> Proof | None:
     """Prove that an added or removed phrase decides nothing, since another listed phrase is part of it."""
     before, after = change.checks
@@ -24,6 +25,7 @@ def prove_redundant(change: Change) -> Proof | None:
     return Proof(f"{make_excerpt(part, 60)!r}, also listed, is part of it and decides alone", rule="phrase-redundant")
 
 
+@name_decider("reworded_alike")
 def prove_rewording_equivalent(change: Change) -> Proof | None:
     """Prove that both wordings are found in the same outputs."""
     if direct_rewording(change) is not NONE:
@@ -31,6 +33,7 @@ def prove_rewording_equivalent(change: Change) -> Proof | None:
     return Proof("the old and the new list find the same outputs: each phrase holds one of the other list")
 
 
+@name_decider("out_of_reach")
 def prove_out_of_reach(change: Change) -> Proof | None:
     """Prove that no output passes before or after: more matches are asked for than there are phrases."""
     if not all(_count_needed(check) > len(set(check.params["values"])) for check in change.checks):
@@ -38,6 +41,7 @@ def prove_out_of_reach(change: Change) -> Proof | None:
     return Proof("min_matches is larger than the number of phrases before and after, so nothing passes")
 
 
+@name_decider("no_minimum")
 def prove_no_minimum(change: Change) -> Proof | None:
     """Prove that every output passes before and after: no match is asked for."""
     if not all(_count_needed(check) <= 0 for check in change.checks):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.direction import HIGHEST, LOWEST, is_counted
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
 
 
+@name_decider("nothing_missing")
 def prove_nothing_missing(change: Change) -> Proof | None:
     """Prove that no check can be without something to grade, or that one more 0 decides nothing."""
     before, after = change.states
@@ -17,6 +18,7 @@ def prove_nothing_missing(change: Change) -> Proof | None:
     return _prove_zeros_unread(before, after, unscorable)
 
 
+@name_decider("nothing_fails")
 def prove_nothing_errs(change: Change) -> Proof | None:
     """Prove that every check can always grade, or that one more 0 decides nothing, or all, under both policies."""
     before, after = change.states
@@ -29,6 +31,7 @@ def prove_nothing_errs(change: Change) -> Proof | None:
     return _prove_zeros_unread(before, after, unscorable) if policies == {"skip", "zero"} else None
 
 
+@name_decider("gate_idle")
 def prove_gate_idle(change: Change) -> Proof | None:
     """Prove that the gate is shut only where the score is 0 without it, or never."""
     before, after = change.states

@@ -7,13 +7,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.model import fraction
 
 _RATES = ("tpr", "tnr")
 _SQUARED = Fraction("1.96") ** 2  # of the normal law, for 95 %
 
 
+@name_decider("refreshed")
 def prove_rates_not_lower(change: Change) -> Proof | None:
     """Show that the judge is measured again, and no rate is lower than chance explains."""
     old, new = (side if isinstance(side, dict) else {} for side in (change.old, change.new))

@@ -7,7 +7,7 @@ from functools import partial
 
 from evalstore.budget import SharedBudget
 from evalstore.checks.patterns import compile_pattern, limit_text_length
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.rubric_state import CheckState
 from evalstore.model import Output, Sample
 from evalstore.regex_inclusion import (
@@ -48,6 +48,7 @@ def _compare_outputs(old: CheckState, new: CheckState, question: SharedBudget) -
     return compared
 
 
+@name_decider("same_text")
 def prove_same_text(change: Change) -> Proof | None:
     """Prove that the old and the new kind look for the same phrases, also where these are beyond what is compared."""
     before, after = change.checks

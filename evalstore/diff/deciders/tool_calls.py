@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalstore.checks.tools import TOOL_LIMIT, ToolEntry
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.bars import passes_full_share_only
 from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip_direction
 from evalstore.diff.findings import Direction
@@ -56,6 +56,7 @@ def direct_tool_verdict(change: Change) -> Direction:
     return _direct_edit(change, partial=_counts_shares(change) and not all(map(passes_all_tools_only, change.checks)))
 
 
+@name_decider("idle")
 def prove_demand_idle(change: Change) -> Proof | None:
     """Prove that the edit asks for nothing more and nothing less, whatever the calls."""
     if _direct_edit(change, partial=_counts_shares(change)) is not NONE:
@@ -63,6 +64,7 @@ def prove_demand_idle(change: Change) -> Proof | None:
     return Proof("what it asks for holds anyway: the other demands imply it, or it asks for nothing")
 
 
+@name_decider("one_order")
 def prove_one_order(change: Change) -> Proof | None:
     """Prove that there is one order at most: no two tools are required, and other calls are free to stand between."""
     if any(check.params["mode"] == _EXACT or _may_order(check) for check in change.checks):
@@ -70,6 +72,7 @@ def prove_one_order(change: Change) -> Proof | None:
     return Proof("at most one tool is required, so there is no order to keep")
 
 
+@name_decider("one_share")
 def prove_one_share(change: Change) -> Proof | None:
     """Prove that a share of the required tools is all or nothing: there is one of them at most."""
     if _may_order(change.checks[1]):
@@ -77,6 +80,7 @@ def prove_one_share(change: Change) -> Proof | None:
     return Proof("at most one tool is required, so its share is all or nothing")
 
 
+@name_decider("share_unread")
 def prove_share_unread(change: Change) -> Proof | None:
     """Prove that only the check's share moves, and the rubric reads its verdict alone, which tells all from some."""
     read = any(rubric.combine not in VERDICT_MODES for rubric in change.states)
@@ -176,10 +180,18 @@ def _direct_entry_edit(old: ToolEntry, new: ToolEntry, context: _EntryContext) -
         return NONE
     if old.least != new.least:
         raised = old.least < new.least
-        return _direct_raised_minimum(old, new, context) if raised else flip_direction(_direct_raised_minimum(new, old, context))
+        return (
+            _direct_raised_minimum(old, new, context)
+            if raised
+            else flip_direction(_direct_raised_minimum(new, old, context))
+        )
     if old.most != new.most:
         lowered = old.most is None or (new.most is not None and new.most < old.most)
-        return _direct_lowered_maximum(old, new, context) if lowered else flip_direction(_direct_lowered_maximum(new, old, context))
+        return (
+            _direct_lowered_maximum(old, new, context)
+            if lowered
+            else flip_direction(_direct_lowered_maximum(new, old, context))
+        )
     if _covers_entry(old, new):
         return NONE if _covers_entry(new, old) else _direct_narrowed_args(new, context)
     return flip_direction(_direct_narrowed_args(old, context)) if _covers_entry(new, old) else EITHER

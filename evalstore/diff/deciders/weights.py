@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from evalstore.diff.change import Change, Proof
+from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.direction import is_advisory
 from evalstore.model import Combine
 from evalstore.versions import Bump
 
 
+@name_decider("unread")
 def prove_weights_unread(change: Change) -> Proof | None:
     """Prove that no weight is read: the mode ignores them, or there is only one check."""
     before, after = change.states
@@ -20,6 +21,7 @@ def prove_weights_unread(change: Change) -> Proof | None:
     return None
 
 
+@name_decider("rescaled")
 def prove_rescaled(change: Change) -> Proof | None:
     """Prove that all weights were multiplied by one positive number, in exact arithmetic."""
     before, after = change.states
@@ -30,6 +32,7 @@ def prove_rescaled(change: Change) -> Proof | None:
     return Proof(f"every weight is multiplied by {factor}, which the average cancels", rule="check-weights-rescaled")
 
 
+@name_decider("weightless")
 def prove_weightless(change: Change) -> Proof | None:
     """Prove that the rubric reads neither side of a check: weight 0 in a weighted average, and no gate."""
     before, after = change.states

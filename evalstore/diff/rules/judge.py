@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalstore.diff.change import Change, ChangeRule, HeadlineLevel, Proof, Scope
+from evalstore.diff.change import Change, ChangeRule, HeadlineLevel, Proof, Scope, name_decider
 from evalstore.diff.deciders import judges
 from evalstore.diff.deciders.rates import prove_rates_not_lower
 from evalstore.diff.deciders.weights import prove_weightless
@@ -16,6 +16,7 @@ _SEED = "model/seed"
 _BESIDE = "a new judge beside it, to which rubrics move one by one"
 
 
+@name_decider("seed_only")
 def _show_seed_only(change: Change) -> Proof | None:
     """Show that only the seed changes, which draws again from the same distribution."""
     if change.name != _SEED:
@@ -23,6 +24,7 @@ def _show_seed_only(change: Change) -> Proof | None:
     return Proof("a seed draws again from the same distribution", Bump.MINOR)
 
 
+@name_decider("advisory")
 def _show_advisory(change: Change) -> Proof | None:
     """Show that it is the model of a check that only advises."""
     return prove_weightless(change) if change.token else None

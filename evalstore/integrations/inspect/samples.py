@@ -18,7 +18,7 @@ from evalstore.documents import write_canonical
 from evalstore.errors import RefusedError
 from evalstore.integrations.inspect.rulers import opened, place_of
 from evalstore.model import Kind, Output, Question
-from evalstore.scoring.grading import exact_ref
+from evalstore.scoring.grading import format_exact_ref
 from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
 
@@ -35,8 +35,8 @@ def dataset_samples(ref: str, store: ArtifactStore | Path | str = ".") -> Memory
         resolved = used.resolve(ref)
         if resolved.kind is not Kind.DATASET:
             raise RefusedError(f"{ref} holds no questions: it is a {resolved.kind}")
-        samples = list(_samples(used.store.read_questions(resolved), exact_ref(resolved)))
-    return MemoryDataset(samples, name=resolved.id, location=exact_ref(resolved))
+        samples = list(_samples(used.store.read_questions(resolved), format_exact_ref(resolved)))
+    return MemoryDataset(samples, name=resolved.id, location=format_exact_ref(resolved))
 
 
 def question_of(state: TaskState, target: Target) -> Question:

@@ -49,7 +49,7 @@ def _scorer(ref: str | None = None, store: str = ".", *, judge: Judge = None) ->
             return unscored("no_response", "there is no output to grade")
         ready = await _in_turn(rulers.ready, named)
         result, asked = await _graded(ready, Sample(output, question), judge)
-        return score_of(result, output, rubric=ready.ruler.pinned, judges=ready.judges, asked=asked)
+        return score_of(result, output, rubric=ready.ruler.pin, judges=ready.judges, asked=asked)
 
     return score
 

@@ -58,7 +58,7 @@ def _sample(archive: Archive, name: str) -> dict[str, Any]:
     with archive.open(name) as member:
         stream = JsonStream(member, archive.place(name).file)
         sample = stream.read_fields(WANTED)
-        stream.end()
+        stream.expect_end()
     return sample
 
 
@@ -73,5 +73,5 @@ def _model(archive: Archive) -> str | None:
                 model = model_of(stream.read_fields({"model"}))
             else:
                 stream.skip()
-        stream.end()
+        stream.expect_end()
     return model

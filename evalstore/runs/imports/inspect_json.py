@@ -35,7 +35,7 @@ def read(path: Path) -> Iterator[Entry]:
                     yield entry_of(stream.read_fields(WANTED), model, place, place.line or 0)
             else:
                 stream.skip()
-        stream.end()
+        stream.expect_end()
 
 
 def model_of(spec: dict[str, Any]) -> str | None:

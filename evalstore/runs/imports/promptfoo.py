@@ -52,7 +52,7 @@ def read(path: Path) -> Iterator[Entry]:
                         yield from _results(stream)
                     else:
                         stream.skip()
-        stream.end()
+        stream.expect_end()
 
 
 def read_lines(path: Path) -> Iterator[Entry]:

@@ -17,7 +17,7 @@ from evalstore.diff.direction import join_directions
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import import_reference
 from evalstore.diff.rubric_state import read_rubric
-from evalstore.documents import write_canonical, read_row
+from evalstore.documents import read_row, write_canonical
 from evalstore.versions import Bump
 from tests.diff.fuzz.grading import NOWHERE, Answer, Grade, Models, grader, graders
 from tests.diff.fuzz.pair import FLOATING, Drawn, Pair, Value

@@ -8,12 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import Pointer, json_pointer
-from evalstore.migration.readers.agentevals.dialects import is_in_dialect
+from evalstore.migration.readers.agentevals.dialects import check_keys, is_in_dialect
 from evalstore.migration.readers.agentevals.fields import read_fields
-from evalstore.migration.readers.agentevals.groups import read_assert_set, read_composite
-from evalstore.migration.readers.agentevals.judged import read_bare_texts, read_model_grader, read_points, read_weight
-from evalstore.migration.readers.agentevals.keys import check_keys
-from evalstore.migration.readers.agentevals.said import (
+from evalstore.migration.readers.agentevals.grading import (
     CaseScope,
     CrashError,
     Grading,
@@ -21,21 +18,28 @@ from evalstore.migration.readers.agentevals.said import (
     note_ignored,
     note_skipped,
     parse_number,
-    set_aside,
     parse_share,
+    set_aside,
 )
-from evalstore.migration.readers.agentevals.texts import (
+from evalstore.migration.readers.agentevals.group_checks import read_assert_set, read_composite
+from evalstore.migration.readers.agentevals.model_graders import (
+    read_bare_texts,
+    read_model_grader,
+    read_points,
+    read_weight,
+)
+from evalstore.migration.readers.agentevals.output_checks import (
     read_fixed_check,
     read_pattern,
     read_substrings,
     read_trimmed_text,
 )
-from evalstore.migration.readers.agentevals.tools import (
+from evalstore.migration.readers.agentevals.tool_checks import (
+    read_skill_use,
     read_tool_arguments,
     read_tool_sequence,
-    read_skill_use,
-    read_trajectory,
     read_tools_used,
+    read_trajectory,
 )
 from evalstore.text import make_excerpt
 

@@ -11,11 +11,11 @@ from evalstore.documents import Document, Pointer, json_pointer
 from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.migration.readers.agentevals.asking import build_question, find_input
 from evalstore.migration.readers.agentevals.dialects import ORDER, DialectEvidence, find_dialects, load_dialect
-from evalstore.migration.readers.agentevals.inherited import SuiteContext, build_scope, grade_case
-from evalstore.migration.readers.agentevals.rubric import compile_rubric
-from evalstore.migration.readers.agentevals.said import CrashError
+from evalstore.migration.readers.agentevals.grading import CrashError
+from evalstore.migration.readers.agentevals.inheritance import SuiteContext, build_scope, grade_case
+from evalstore.migration.readers.agentevals.questions import build_question, find_input
+from evalstore.migration.readers.agentevals.rubrics import compile_rubric
 from evalstore.migration.table import FormatTable
 from evalstore.model import Kind
 from evalstore.text import find_nearest, make_excerpt

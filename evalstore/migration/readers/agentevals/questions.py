@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.documents import write_canonical
-from evalstore.migration.readers.agentevals.filling import VARIABLE, describe_open_places
-from evalstore.migration.readers.agentevals.said import CaseScope
+from evalstore.migration.readers.agentevals.grading import VARIABLE, CaseScope, describe_open_places
 from evalstore.migration.remainder import encode_keys, is_same_data
 
 Raw = Mapping[str, Any]

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.readers.agentevals.keys import check_keys
-from evalstore.migration.readers.agentevals.said import (
+from evalstore.migration.readers.agentevals.dialects import check_keys
+from evalstore.migration.readers.agentevals.grading import (
     CaseScope,
     Check,
     Grading,

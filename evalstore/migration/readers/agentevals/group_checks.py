@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.readers.agentevals.judged import read_weight
-from evalstore.migration.readers.agentevals.keys import check_keys
-from evalstore.migration.readers.agentevals.said import (
+from evalstore.migration.readers.agentevals.dialects import check_keys
+from evalstore.migration.readers.agentevals.grading import (
     AVERAGE,
     PASSES,
     CaseScope,
@@ -23,6 +22,7 @@ from evalstore.migration.readers.agentevals.said import (
     parse_number,
     set_aside,
 )
+from evalstore.migration.readers.agentevals.model_graders import read_weight
 from evalstore.migration.remainder import encode_keys
 from evalstore.text import make_excerpt
 

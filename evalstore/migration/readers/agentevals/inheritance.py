@@ -9,11 +9,9 @@ from typing import Any
 
 from evalstore.documents import Pointer, json_pointer
 from evalstore.migration.extraction import LegacySource
-from evalstore.migration.readers.agentevals.asking import collect_variables, find_criteria, find_expected
+from evalstore.migration.readers.agentevals.dialects import check_keys
 from evalstore.migration.readers.agentevals.evaluators import read_list
-from evalstore.migration.readers.agentevals.judged import grade_by_criteria, read_bare_texts, read_points
-from evalstore.migration.readers.agentevals.keys import check_keys
-from evalstore.migration.readers.agentevals.said import (
+from evalstore.migration.readers.agentevals.grading import (
     PASSES,
     CaseScope,
     CrashError,
@@ -23,6 +21,8 @@ from evalstore.migration.readers.agentevals.said import (
     note_ignored,
     parse_number,
 )
+from evalstore.migration.readers.agentevals.model_graders import grade_by_criteria, read_bare_texts, read_points
+from evalstore.migration.readers.agentevals.questions import collect_variables, find_criteria, find_expected
 from evalstore.migration.table import FormatTable
 from evalstore.text import make_excerpt
 

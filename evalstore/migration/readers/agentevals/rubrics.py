@@ -13,7 +13,7 @@ from evalstore.documents import Pointer, compute_digest
 from evalstore.migration.artifact_names import UniqueLabels, make_slug
 from evalstore.migration.extraction import ArtifactDraft, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.migration.readers.agentevals.said import AVERAGE, Check, Term
+from evalstore.migration.readers.agentevals.grading import AVERAGE, Check, Term
 from evalstore.model import Kind
 
 _COUNTED = {"missing": "zero", "errors": "zero"}  # a grader that fails counts as 0 and keeps its weight

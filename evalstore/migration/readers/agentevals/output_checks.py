@@ -8,17 +8,18 @@ from typing import Any
 
 from evalstore.checks.patterns import compile_pattern, find_dialect_difference
 from evalstore.documents import Pointer
-from evalstore.migration.readers.agentevals.ecmascript import translate_pattern
-from evalstore.migration.readers.agentevals.filling import describe_open_places, fill_variables
-from evalstore.migration.readers.agentevals.said import (
+from evalstore.migration.readers.agentevals.grading import (
     CaseScope,
     Check,
     Grading,
+    describe_open_places,
+    fill_variables,
     grade_by_check,
     join_gradings,
     note_skipped,
     set_aside,
 )
+from evalstore.migration.readers.agentevals.javascript_patterns import translate_pattern
 from evalstore.text import make_excerpt
 
 Raw = Mapping[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,6 +13,7 @@ from evalstore.migration.extraction import ArtifactDraft, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.remainder import encode_keys
 from evalstore.migration.table import FormatTable
+from evalstore.text import make_excerpt
 
 Check = dict[str, Any]
 PASSES = Fraction(4, 5)
@@ -130,3 +132,27 @@ def parse_share(raw: Any) -> Fraction | None:
     """Return a number above 0 and up to 1; None for anything else."""
     value = parse_number(raw)
     return value if value is not None and 0 < value <= 1 else None
+
+
+VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+_ENVIRONMENT = re.compile(r"\$\{\{.*?\}\}|\{\{\s*env\..*?\}\}")
+_TEMPLATE = re.compile(r"\{[{%#]")
+_FILE_PREFIX = "file://"
+_EXCERPT = 60
+
+
+def fill_variables(text: str, scope: CaseScope) -> str:
+    """Return a text with the test's variables in their places, as far as they are texts."""
+
+    def replace(match: re.Match[str]) -> str:
+        value = scope.variables.get(match[1])
+        return value if isinstance(value, str) else match[0]
+
+    return VARIABLE.sub(replace, text) if scope.variables else text
+
+
+def describe_open_places(text: str, scope: CaseScope) -> str:
+    """Return a sentence on places of a text that only the runner can fill when it starts; empty for none."""
+    has_templates = scope.dialect.name == "D4"
+    is_open = _ENVIRONMENT.search(text) or (has_templates and (_TEMPLATE.search(text) or text.startswith(_FILE_PREFIX)))
+    return f"nobody can say here what fills {make_excerpt(text, _EXCERPT)}" if is_open else ""
