@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from hypothesis import settings
+
+import evalstore.demo
+from evalstore.__main__ import run as run_evalstore
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -35,16 +41,19 @@ class Ran:
 
 @pytest.fixture(autouse=True)
 def sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = tmp_path_factory.mktemp("home")
+    _seal(tmp_path_factory.mktemp("home"), monkeypatch)
+
+
+def _seal(home: Path, patch: pytest.MonkeyPatch) -> None:
     for name in [key for key in os.environ if key.startswith(("GIT_", "EVALSTORE_", "OPENAI_"))]:
-        monkeypatch.delenv(name)
+        patch.delenv(name)
     (home / ".gitconfig").write_text(
         "[user]\n\tname = Ada Tester\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
     )
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    patch.setenv("HOME", str(home))
+    patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    patch.delenv("XDG_CONFIG_HOME", raising=False)
+    patch.delenv("SOURCE_DATE_EPOCH", raising=False)
 
 
 @pytest.fixture
@@ -70,7 +79,13 @@ def git(tmp_path: Path) -> Callable[..., str]:
 
 @pytest.fixture
 def cli() -> Callable[..., Ran]:
-    """Run the real command in a process of its own."""
+    """Run the real command within this process, with arguments, a folder, an environment and streams of its own."""
+    return _run_here
+
+
+@pytest.fixture
+def cli_process() -> Callable[..., Ran]:
+    """Run the real command in a process of its own, for what `cli` cannot show; such tests are marked `process`."""
 
     def run(*argv: str | Path, cwd: Path | None = None, stdin: str | None = None, **env: str) -> Ran:
         done = subprocess.run(
@@ -86,6 +101,83 @@ def cli() -> Callable[..., Ran]:
         return Ran(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+def _run_here(
+    *argv: str | Path, cwd: Path | None = None, stdin: str | None = None, terminal: int | None = None, **env: str
+) -> Ran:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in env.items():
+            patch.setenv(name, value)
+        patch.chdir(cwd or Path.cwd())
+        patch.setattr(sys, "argv", ["evalstore", *map(str, argv)])
+        with _streams(patch, (stdin or "").encode(), terminal) as written, pytest.raises(SystemExit) as end:
+            run_evalstore()
+    assert "Traceback" not in written["stderr"], written["stderr"]
+    return Ran(int(end.value.code or 0), written["stdout"], written["stderr"])
+
+
+@contextmanager
+def _streams(patch: pytest.MonkeyPatch, stdin: bytes, terminal: int | None) -> Iterator[dict[str, str]]:
+    """Replace the standard streams, down to the descriptors that children inherit; a terminal keeps what it is told."""
+    written: dict[str, str] = {}
+    with ExitStack() as undo:
+        for number, name in enumerate(("stdin", "stdout", "stderr")):
+            file = undo.enter_context(tempfile.TemporaryFile())
+            own = os.dup(number)
+            undo.callback(os.close, own)
+            undo.callback(os.dup2, own, number)
+            if name == "stdin":
+                file.write(stdin)
+                file.seek(0)
+            os.dup2(terminal if number and terminal is not None else file.fileno(), number)
+            mode, errors = ("w", "backslashreplace") if name == "stderr" else ("w" if number else "r", "strict")
+            stream = undo.enter_context(open(number, mode, encoding="utf-8", errors=errors, closefd=False))
+            patch.setattr(sys, name, stream)
+            if number:
+                undo.callback(_keep, written, name, file)
+                undo.callback(stream.flush)
+        yield written
+
+
+def _keep(written: dict[str, str], name: str, file: IO[bytes]) -> None:
+    file.seek(0)
+    written[name] = file.read().decode()
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The sample story, told: its folder (copy it before you change it), what was printed, and the same as a document."""
+
+    folder: Path
+    text: str
+    document: str
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """Replay the sample story by the real commands, once for all workers of a run."""
+    root = tmp_path_factory.getbasetemp()
+    place = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "demo"
+    place.mkdir(exist_ok=True)
+    target, text, document = place / "store", place / "text", place / "document"
+    with (place / "lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not document.exists():
+            _seal(tmp_path_factory.mktemp("home"), patch)
+            steps: list[Any] = []
+            real = evalstore.demo.replay
+            patch.setattr(evalstore.demo, "replay", lambda *args: (steps.append(step) or step for step in real(*args)))
+            text.write_text(_tell(target), "utf-8")
+            patch.setattr(evalstore.demo, "replay", lambda *_: iter(steps))
+            document.write_text(_tell(target, "--format", "json"), "utf-8")
+    return Demo(target, text.read_text("utf-8"), document.read_text("utf-8"))
+
+
+def _tell(target: Path, *argv: str) -> str:
+    ran = _run_here("demo", target, *argv)
+    assert (ran.code, ran.err) == (0, "")
+    return ran.out
 
 
 @pytest.fixture(scope="session")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,17 +61,14 @@ GROUPS = {"judge": ["judge_validate"]}
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """Return the folder and the document of a demo, with one working file that nobody has released."""
-    target = tmp_path_factory.mktemp("documents") / "store"
-    argv = [sys.executable, "-m", "evalstore", "demo", str(target), "--format", "json"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+def told(demo: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """Return a demo's folder, with one working file that nobody has released, and the document of that demo."""
+    target = Path(shutil.copytree(demo.folder, tmp_path_factory.mktemp("documents") / "store", symlinks=True))
     (target / LABELS).parent.mkdir(exist_ok=True)
     (target / LABELS).write_text('{"id": "a", "label": "pass", "verdict": "pass"}\n', "utf-8")
     path = target / "rubrics/answer_style.yaml"
     path.write_text(path.read_text("utf-8").replace("which means", "which is why"), "utf-8")
-    return target, json.loads(done.stdout)
+    return target, json.loads(demo.document)
 
 
 def schema(name: str) -> Any:
@@ -87,10 +83,10 @@ def test_a_document_is_what_its_schema_says(told: tuple[Path, Any], cli: Callabl
     Draft202012Validator(schema(name)).validate(json.loads(ran.out))
 
 
-def test_the_story_is_a_document_too(told: tuple[Path, Any]) -> None:
-    target, document = told
+def test_the_story_is_a_document_too(demo: Any) -> None:
+    document = json.loads(demo.document)
     Draft202012Validator(schema("demo")).validate(document)
-    assert Path(document["folder"]) == target
+    assert Path(document["folder"]) == demo.folder
     assert "audit" in [one["command"][0] for step in document["steps"] for one in step["commands"]]
 
 

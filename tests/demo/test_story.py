@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,20 +19,8 @@ RUBRIC = find_resource_folder("sample_repo") / "history" / "07-one-of-each" / "r
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    import os
-    import sys
-
-    target = tmp_path_factory.mktemp("demo") / "store"
-    done = subprocess.run(
-        [sys.executable, "-m", "evalstore", "demo", str(target)],
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return target, done.stdout
+def told(demo: Any) -> tuple[Path, str]:
+    return demo.folder, demo.text
 
 
 def audit_of(told: tuple[Path, str], cli: Callable) -> dict:
