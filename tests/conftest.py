@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import IO, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 import evalstore.demo
 from evalstore.__main__ import run as run_evalstore
@@ -28,6 +28,10 @@ SHARED = ROOT.parent / "shared"
 settings.register_profile("again", derandomize=True, database=None, deadline=None)
 settings.register_profile("anew", database=None, deadline=None, print_blob=True)
 settings.load_profile("again")
+FEW = 40  # examples where no profile is asked for; with one, as many as a test says
+
+STARTERS = ("process", "chaos", "slow")  # the marks of tests that may start Python
+_start = subprocess.Popen.__init__
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,30 @@ class Ran:
     err: str
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests whose fixtures start processes, and keep the budgets of sampling to the long form."""
+    sampling = not config.getoption("--hypothesis-profile")
+    for item in items:
+        if {"cli_process", "demo"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("process")
+        if sampling and isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+            whole = item.obj._hypothesis_internal_use_settings
+            item.obj._hypothesis_internal_use_settings = settings(whole, max_examples=min(whole.max_examples, FEW))
+
+
 @pytest.fixture(autouse=True)
-def sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def sealed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _seal(tmp_path_factory.mktemp("home"), monkeypatch)
+    if not any(request.node.get_closest_marker(name) for name in STARTERS):
+        monkeypatch.setattr(subprocess.Popen, "__init__", _start_no_python)
+
+
+def _start_no_python(process: subprocess.Popen[Any], argv: Any, *more: Any, **named: Any) -> None:
+    assert argv[0] != sys.executable, "this test starts Python: use the fixture `cli`, or mark it `process`"
+    _start(process, argv, *more, **named)
 
 
 def _seal(home: Path, patch: pytest.MonkeyPatch) -> None:

@@ -127,6 +127,7 @@ with Store.open(".") as store:
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("added", "code"), [("", 0), ("number: int = bump\n", 1)])
 def test_the_types_reach_whoever_imports_evalstore(tmp_path: Path, added: str, code: int) -> None:
     (tmp_path / "user.py").write_text(USER + added)

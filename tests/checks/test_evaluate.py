@@ -166,6 +166,7 @@ def test_evaluate_is_a_function_of_what_it_is_given() -> None:
     assert repr(check) == before
 
 
+@pytest.mark.process
 def test_importing_the_room_imports_no_engine() -> None:
     code = "import sys, evalstore.checks; print(sorted({'regex', 'markdown_it', 'tree_sitter', 'jsonschema', 'yaml'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -39,6 +39,7 @@ def test_help_names_every_command_and_imports_none(cli: Callable) -> None:
     assert all(f"  {name} " in ran.out for name in COMMANDS)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("code", ["import evalstore", "import evalstore.cli.main"])
 def test_the_start_imports_no_heavy_library(code: str) -> None:
     probe = f"import sys; {code}; print(*sorted({{'git', 'deepdiff', 'jsonschema', 'ruamel', 'regex', 'markdown_it', 'yaml'}} & set(sys.modules)))"
@@ -47,9 +48,9 @@ def test_the_start_imports_no_heavy_library(code: str) -> None:
     )
 
 
-def test_an_interrupt_while_imports_are_under_way_leaves_no_trace(cli: Callable, tmp_path: Path) -> None:
+def test_an_interrupt_while_imports_are_under_way_leaves_no_trace(cli_process: Callable, tmp_path: Path) -> None:
     (tmp_path / "click.py").write_text("import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(9)")
-    ran = cli("--version", PYTHONPATH=str(tmp_path))
+    ran = cli_process("--version", PYTHONPATH=str(tmp_path))
     assert (ran.code, ran.out, ran.err) == (130, "", "")
 
 
@@ -86,6 +87,7 @@ def test_outside_a_repository_is_3_and_one_document(cli: Callable, tmp_path: Pat
     assert ran.err.startswith("error: ")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("raised", "code"), [("KeyboardInterrupt()", 130), ("ZeroDivisionError('x')", 4)])
 def test_a_bug_and_an_interruption_tell_their_own_exit_code(tmp_path: Path, raised: str, code: int) -> None:
     program = (
@@ -99,6 +101,7 @@ def test_a_bug_and_an_interruption_tell_their_own_exit_code(tmp_path: Path, rais
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.process
 def test_a_reader_that_left_is_no_error() -> None:
     argv = [sys.executable, "-m", "evalstore", "--help"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -109,6 +112,7 @@ def test_a_reader_that_left_is_no_error() -> None:
         assert process.wait() == 141
 
 
+@pytest.mark.process
 def test_a_full_disk_is_one_sentence(cli: Callable) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full on this system")
@@ -126,6 +130,7 @@ def shell(line: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["sh", "-c", line], env=env, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("line", "code"),
     [
@@ -148,6 +153,7 @@ def test_a_stream_that_is_closed_or_full_changes_no_exit_code(line: str, code: i
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
 
 
+@pytest.mark.process
 def test_a_failure_whose_reader_left_keeps_its_code() -> None:
     assert shell("{ $E -C / list --format json; echo $? >&2; } | true").stderr.splitlines()[-1] == "3"
 

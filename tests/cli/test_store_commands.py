@@ -323,8 +323,8 @@ def test_outside_a_repository(cli: Cli, tmp_path: Path, command: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["list", "log rubric/x", "show rubric/x", "resolve rubric/x"])
-def test_without_git(cli: Cli, repo: Path, command: str) -> None:
-    ran = cli("-C", repo, *command.split(), PATH="/nowhere")
+def test_without_git(cli_process: Cli, repo: Path, command: str) -> None:
+    ran = cli_process("-C", repo, *command.split(), PATH="/nowhere")
     assert ran.code == 3
     assert ran.err.startswith("error: git is not installed\nhint: ")
 

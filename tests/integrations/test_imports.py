@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.process
+
 LACKING = "import sys; sys.modules['inspect_ai'] = None; import evalstore.integrations.inspect"
 QUIET = """\
 import sys

@@ -16,6 +16,8 @@ import pytest
 
 from evalstore.runs import read_rows, read_run
 
+pytestmark = pytest.mark.process
+
 pytest.importorskip("inspect_ai", reason="Inspect AI is not installed: pip install 'evalstore[inspect]'")
 
 TASK = Path(__file__).with_name("task.py")

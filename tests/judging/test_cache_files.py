@@ -137,6 +137,7 @@ def program(body: str, *argv: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.process
 def test_what_may_only_be_read_is_read_and_a_put_says_so(tmp_path: Path) -> None:
     folder = tmp_path / "media"
     with ReplyCache(folder / "replies.db") as cache:
@@ -171,6 +172,7 @@ with Cache(pathlib.Path(sys.argv[1])) as cache:
     assert said.splitlines() == ["small-2026", sentence, sentence, "small-2026"]
 
 
+@pytest.mark.chaos
 def test_a_full_disk_is_one_sentence_and_what_was_kept_stays(at: At, path: Path) -> None:
     at().put(CALL, REPLY)
     body = """

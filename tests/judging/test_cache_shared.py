@@ -119,6 +119,7 @@ def whole(path: Path) -> bool:
         return bool(database.execute("PRAGMA integrity_check").fetchall() == [("ok",)])
 
 
+@pytest.mark.chaos
 def test_eight_processes_use_one_cache(path: Path) -> None:
     assert soak(path, 60, lambda _: None) == ["0"] * 8
     assert whole(path)

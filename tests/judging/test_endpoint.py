@@ -71,6 +71,7 @@ def test_the_headers_are_ours_whatever_the_environment_says(
     }
 
 
+@pytest.mark.process
 def test_the_key_is_in_no_error_no_log_and_no_repr(judge_server: Any, tmp_path: Path) -> None:
     judge_server.play("401")
     program = f"""
@@ -219,6 +220,7 @@ def test_surroundings_that_the_client_does_not_take_are_named(
     assert name in str(caught.value.hint)
 
 
+@pytest.mark.process
 def test_the_client_is_not_loaded_before_something_is_asked() -> None:
     program = (
         "import json, sys, evalstore.judging as judging; judging.Endpoint('http://x');"

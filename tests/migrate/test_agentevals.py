@@ -684,6 +684,7 @@ console.log(JSON.stringify(rows.map(([p, f, t]) => t.map((one) => new RegExp(p, 
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(shutil.which("node") is None, reason="JavaScript itself is asked what its patterns match")
 def test_translated_patterns_match_what_javascript_matches() -> None:
     chance = random.Random(5)  # noqa: S311  # a draw, no secret

@@ -186,6 +186,7 @@ def test_markdown_from_outside_is_words(suite: Suite, tmp_path: Path, text: str)
     assert not re.search(r"(?<!\\)(<script|\]\(|@everyone)|\n# b", told)
 
 
+@pytest.mark.process
 def test_a_bar_is_drawn_on_a_terminal_and_nowhere_else(cli: Run, many: Path, tmp_path: Path) -> None:
     assert cli("migrate", many, "--into", tmp_path / "a").err == ""
     for extra, drawn in (({}, True), ({"TERM": "dumb"}, False)):

@@ -52,6 +52,7 @@ print(re.search(r"VmHWM:\s*([0-9]+)", open("/proc/self/status").read())[1])
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells how much memory a process took")
 @pytest.mark.parametrize("run", ["real", "dry"])
 def test_memory_follows_the_largest_file(suite: Suite, tmp_path: Path, run: str) -> None:

@@ -149,6 +149,7 @@ def test_rows_that_nobody_could_read_again_are_refused(
     assert ([entry.reason for entry in report.entries], report.written) == ([f"cannot be kept: {said}"], ())
 
 
+@pytest.mark.chaos
 def test_a_full_disk_leaves_nothing_behind(suite: Suite, store: Path) -> None:
     source = suite(*({"must_contain_any": [f"word {n}"], "expected_output": "x" * 2000} for n in range(9)))
     before = tree(store)
@@ -188,6 +189,7 @@ def killed(at: int, work: Callable[[], object]) -> bool:
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
+@pytest.mark.chaos
 def test_a_kill_at_any_moment_is_undone_by_the_next_run(suite: Suite, store: Path, tmp_path: Path) -> None:
     source = suite({"must_contain_any": ["a"]}, {"must_not_contain": ["b"]}, {})
     before = tree(store)
@@ -216,6 +218,7 @@ def test_a_kill_at_any_moment_is_undone_by_the_next_run(suite: Suite, store: Pat
     assert seen == {True, False}
 
 
+@pytest.mark.chaos
 def test_what_somebody_edits_after_a_kill_stays(suite: Suite, tmp_path: Path) -> None:
     source = suite({"must_contain_any": ["a"]})
     store = tmp_path / "store"

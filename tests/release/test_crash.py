@@ -23,6 +23,8 @@ from evalstore.transactions.locking import lock_repository
 from evalstore.versions import Bump
 from tests.release.conftest import Shop, check_sound, rubric
 
+pytestmark = pytest.mark.chaos
+
 # What Python tells an audit hook just before it writes, or starts a git that may.
 STEPS = {"subprocess.Popen", "os.rename", "os.link", "os.remove", "os.mkdir", "os.utime"}
 When = Callable[[str, tuple[Any, ...]], bool]

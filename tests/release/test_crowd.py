@@ -12,6 +12,8 @@ import pytest
 
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 
+pytestmark = pytest.mark.chaos
+
 
 def together(commands: Sequence[tuple[Shop, tuple[str, ...]]]) -> list[tuple[int, str, str]]:
     """Run bumps at the same time, each with its words, and return what each of them answered."""

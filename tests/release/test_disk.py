@@ -14,6 +14,8 @@ import pytest
 
 from tests.release.conftest import Shop, check_sound, rubric
 
+pytestmark = pytest.mark.chaos
+
 Cli = Callable[..., Any]
 Mount = Callable[..., Path]
 

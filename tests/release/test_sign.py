@@ -186,6 +186,7 @@ def test_a_key_that_does_not_sign_is_one_sentence(
     check_nothing_happened(shop)
 
 
+@pytest.mark.process
 def test_a_locked_key_is_not_waited_for_where_nobody_can_be_asked(shop: Shop, key: Key) -> None:
     subprocess.run(["ssh-keygen", "-q", "-p", "-N", "secret", "-f", str(key.path)], check=True, capture_output=True)
     words = [sys.executable, "-m", "evalstore", "-C", str(shop.root), "bump", "--all", "--sign"]

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.process  # git starts evalstore
+
 Git = Callable[..., str]
 RUBRIC = """\
 # The first words

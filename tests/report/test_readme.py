@@ -15,6 +15,8 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
+pytestmark = pytest.mark.process
+
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 RUBRIC = 'id: tone\nversion: "1.0.0"\nchecks:\n  - {kind: must_contain_any, values: [please]}\nscoring: {combine: all_pass}\n'
 

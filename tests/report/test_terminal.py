@@ -7,10 +7,12 @@ import os
 import pty
 import re
 import struct
-import subprocess
-import sys
 import termios
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,22 +22,35 @@ OWN = re.compile(rb"\x1b\[[0-9;]*m")
 OLD = 'id: j\nversion: "1.0.0"\ntemplate: |\n  Is it right?\n  {{ output }}\nscore_type: binary\n'
 
 
-def on_terminal(*argv: str, cwd: Path, width: int = 80, **env: str) -> bytes:
-    """Run the real command with its stdout on a terminal of a width, and return what it wrote."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    clean = {key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "COLUMNS", "LINES"}}
-    command = [sys.executable, "-m", "evalstore", *argv]
-    with subprocess.Popen(command, cwd=cwd, stdout=theirs, stderr=theirs, env={**clean, "TERM": "xterm", **env}):
-        os.close(theirs)
-        written = b""
-        try:
-            while chunk := os.read(ours, 1 << 16):
-                written += chunk
-        except OSError:  # so a terminal on Linux says that its last writer has gone
-            pass
-        finally:
-            os.close(ours)
+Shown = Callable[..., bytes]
+
+
+@pytest.fixture
+def on_terminal(cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Shown:
+    """Run the command with its stdout and stderr on a terminal of a width, and return what it wrote."""
+    for name in ("NO_COLOR", "COLUMNS", "LINES"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*argv: str, cwd: Path, width: int = 80, **env: str) -> bytes:
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        with ThreadPoolExecutor(1) as reader:
+            written = reader.submit(read_all, ours)
+            try:
+                cli(*argv, cwd=cwd, terminal=theirs, **{"TERM": "xterm", **env})
+            finally:
+                os.close(theirs)
+            return written.result()
+
+    return run
+
+
+def read_all(terminal: int) -> bytes:
+    written = b""
+    with suppress(OSError):  # so a terminal on Linux says that its last writer has gone
+        while chunk := os.read(terminal, 1 << 16):
+            written += chunk
+    os.close(terminal)
     return written
 
 
@@ -46,7 +61,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_terminal_has_colours_and_a_width(folder: Path) -> None:
+def test_a_terminal_has_colours_and_a_width(on_terminal: Shown, folder: Path) -> None:
     written = on_terminal("diff", "old.yaml", "new.yaml", cwd=folder, width=72)
     assert b"\x1b[1;31mMAJOR\x1b[0m" in written
     plain = OWN.sub(b"", written)
@@ -55,13 +70,15 @@ def test_a_terminal_has_colours_and_a_width(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_who_wants_no_colours_gets_none(folder: Path, env: dict[str, str]) -> None:
+def test_who_wants_no_colours_gets_none(on_terminal: Shown, folder: Path, env: dict[str, str]) -> None:
     assert b"\x1b" not in on_terminal("diff", "old.yaml", "new.yaml", cwd=folder, **env)
 
 
 @pytest.mark.parametrize("argv", [["diff", "old.yaml", "new.yaml"], ["validate", "new.yaml"]], ids=lambda argv: argv[0])
 @pytest.mark.parametrize("format_", ["text", "json", *FORMATS])
-def test_an_escape_from_outside_never_reaches_the_terminal(folder: Path, argv: list[str], format_: str) -> None:
+def test_an_escape_from_outside_never_reaches_the_terminal(
+    on_terminal: Shown, folder: Path, argv: list[str], format_: str
+) -> None:
     hostile = "\\e]0;owned\\a\\e[2J\\u009b31m\\u202e"
     new = OLD.replace("id: j", f'id: "{hostile}"')
     (folder / "new.yaml").write_text(new)

@@ -139,6 +139,7 @@ def test_a_log_that_was_not_finished_gives_what_it_has(logged: Logged, tmp_path:
     assert list(read_outputs(cut)) == list(read_outputs(whole))
 
 
+@pytest.mark.process
 def test_reading_lines_a_json_log_or_help_loads_nothing_of_inspect(tmp_path: Path) -> None:
     code = """
 import sys

@@ -145,6 +145,7 @@ def begun(folder: Path, name: str = "small") -> Iterator[subprocess.Popen[bytes]
             process.kill()
 
 
+@pytest.mark.chaos
 def test_killed_half_way_it_leaves_no_run_and_the_next_one_sweeps(tmp_path: Path, written: Written) -> None:
     folder = tmp_path / "runs"
     with begun(folder) as first, begun(folder, "other\nname") as second:
@@ -158,6 +159,7 @@ def test_killed_half_way_it_leaves_no_run_and_the_next_one_sweeps(tmp_path: Path
     assert names(folder) == ["small.json", "small_samples.jsonl"]
 
 
+@pytest.mark.chaos
 def test_what_another_process_still_writes_is_not_swept(tmp_path: Path, written: Written) -> None:
     folder = tmp_path / "runs"
     with begun(folder):

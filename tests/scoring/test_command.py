@@ -133,6 +133,7 @@ def test_outside_a_repository_it_says_so(cli: Cli, tmp_path: Path, write: Write)
     assert "not in a git repository" in ran.err
 
 
+@pytest.mark.chaos
 def test_killed_half_way_no_run_is_left_and_the_next_one_is_whole(
     cli: Cli, repo: Path, tmp_path: Path, store: ArtifactStore
 ) -> None:

@@ -83,6 +83,7 @@ def test_a_dry_run_says_what_would_be_asked_and_does_nothing(
     assert not (judged / ".git/evalstore").exists()
 
 
+@pytest.mark.process
 def test_the_plan_is_told_before_the_first_reply(judged: Path, write: Write, judge_server: Any) -> None:
     judge_server.delay = 0.5
     process = start(judged, "dataset/three@1.0.0", write(THREE), "--judge-url", judge_server.url)
@@ -218,6 +219,7 @@ def test_where_nobody_names_a_model_it_says_so_and_asks_nothing(
     )
 
 
+@pytest.mark.process
 def test_without_the_client_a_sentence_says_what_to_install(judged: Path, write: Write, judge_server: Any) -> None:
     program = "import sys; sys.modules['httpx'] = None; from evalstore.cli.main import main; main()"
     argv = [sys.executable, "-c", program, *SCORE, str(write(THREE)), "--judge-url", judge_server.url]
@@ -272,6 +274,7 @@ def test_what_was_asked_once_is_never_asked_again(
 JOBS = 4
 
 
+@pytest.mark.chaos
 def test_killed_half_way_no_call_whose_reply_was_kept_is_made_again(
     judged: Path, many: Many, judge_server: Any
 ) -> None:
@@ -297,6 +300,7 @@ def test_killed_half_way_no_call_whose_reply_was_kept_is_made_again(
     assert (run.scored, len(rows), run.checks["sound"].errors) == (60, 60, 0)
 
 
+@pytest.mark.chaos
 def test_interrupted_it_says_what_it_has_and_the_same_command_goes_on(
     judged: Path, many: Many, judge_server: Any
 ) -> None:
@@ -324,6 +328,7 @@ def test_interrupted_it_says_what_it_has_and_the_same_command_goes_on(
     again.communicate()
 
 
+@pytest.mark.chaos
 def test_two_at_once_share_the_asking_and_both_are_right(judged: Path, many: Many, judge_server: Any) -> None:
     outputs, judge_server.delay = many(150), 0.05
     argv = ("dataset/many@worktree", outputs, "--judge-url", judge_server.url, "--judge-jobs", str(JOBS))
@@ -352,6 +357,7 @@ def peak(repo: Path, *argv: str | Path) -> int:
     return usage.ru_maxrss
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("count", [4000, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_calls_that_wait_take_no_memory(count: int, judged: Path, many: Many) -> None:
     few = peak(judged, "dataset/many@worktree", many(200, length=5000))

@@ -6,11 +6,12 @@ import json
 import os
 import pty
 import re
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -225,11 +226,8 @@ def test_a_file_that_is_no_cache_is_refused_before_anything_is_asked(
     os.mkfifo(judged / "fifo")
     (judged / "link").symlink_to("nowhere")
     (judged / "text").write_text("hello")
-    subprocess.run(
-        [sys.executable, "-c", "import sqlite3; sqlite3.connect('other.db').execute('CREATE TABLE x (a)')"],
-        cwd=judged,
-        check=True,
-    )
+    with closing(sqlite3.connect(judged / "other.db")) as other:
+        other.execute("CREATE TABLE x (a)")
     ran = cli(*SCORE, write({"one": "x"}), "--judge-url", judge_server.url, "--cache", name, cwd=judged)
     assert (ran.code, ran.out, judge_server.calls) == (3, "", 0)
     assert lines(ran.err) == [f"error: {name or '.'}: {said}", f"hint: {hint}"]
@@ -410,6 +408,7 @@ def on_terminal(
     return process.wait(), out, shown.decode()
 
 
+@pytest.mark.process
 def test_a_bar_is_drawn_on_a_terminal_and_nowhere_else(cli: Cli, judged: Path, many: Many, judge_server: Any) -> None:
     outputs = many(6)
     judge_server.play("500", prompt="please 3")
@@ -434,6 +433,7 @@ def test_a_bar_is_drawn_on_a_terminal_and_nowhere_else(cli: Cli, judged: Path, m
     assert (code, json.loads(out)["questions"]) == (0, 6)
 
 
+@pytest.mark.chaos
 def test_ctrl_c_on_a_terminal_leaves_it_as_it_was(judged: Path, many: Many, judge_server: Any) -> None:
     outputs, judge_server.delay = many(40), 0.1
     argv = ("score", "dataset/many@worktree", outputs, "--judge-url", judge_server.url, "--judge-jobs", "2")

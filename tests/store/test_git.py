@@ -96,6 +96,7 @@ def test_words_of_git_become_one_sentence(said: str, message: str) -> None:
         raise CommandError("gc", 7, said)
 
 
+@pytest.mark.process
 def test_gitpython_is_imported_only_when_git_is_asked() -> None:
     code = "import sys, evalstore.store; sys.exit('git' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
