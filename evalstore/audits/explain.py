@@ -12,7 +12,7 @@ from evalstore.audits.stored_run import StoredRun, read_question_history, read_s
 from evalstore.audits.totals import sum_factors, find_flips, compute_mean, sum_mix
 from evalstore.audits.values import Audit, Drift, RunSide
 from evalstore.audits.version_path import VersionFinder
-from evalstore.audits.wording import sentence
+from evalstore.audits.wording import write_sentence
 from evalstore.errors import RefusedError
 from evalstore.judging import Judges, JudgeSession, open_session
 from evalstore.runs import Run
@@ -54,7 +54,7 @@ def _audit_once(
     if not both:
         raise RefusedError("no question was scored in both runs, so nothing can be compared")
     pairs = QuestionAttributor(a, b, rulers, grader, read_question_history(a, b, both, rulers))
-    commons = [pairs.common(id_) for id_ in both]
+    commons = [pairs.attribute_question(id_) for id_ in both]
     if drifted and not allow_drift:
         raise _make_drift_error(drifted)
     if panel.can_ask:
@@ -86,8 +86,8 @@ def _build_audit(pairs: QuestionAttributor, commons: list[CommonQuestion], drift
         not_reproduced=compute_mean(lost.values()),
         drift=drifted,
         flips=find_flips(a.rows, b.rows, compared),
-        input_changed=tuple(id_ for id_ in compared if a.asked[id_].input != b.asked[id_].input),
-        sentence=sentence(sides[1].score - sides[0].score, factors, mix.effect, compute_mean(lost.values())),
+        input_changed=tuple(id_ for id_ in compared if a.questions[id_].input != b.questions[id_].input),
+        sentence=write_sentence(sides[1].score - sides[0].score, factors, mix.effect, compute_mean(lost.values())),
         notes=(*dict.fromkeys(pairs.rulers.notes), *pairs.grader.notes()),
     )
     _assert_sums(found, {id_ for id_, share in lost.items() if share})

@@ -55,8 +55,8 @@ class Grader:
     def learn(self, stored: StoredRun) -> None:
         """Keep the results that a run recorded for checks that refer to judges or rubrics."""
         for id_, row in stored.rows.items():
-            if row.rubric in stored.rulers and id_ in stored.asked:
-                about, results = _make_key(stored.asked[id_], row), {check.id: check for check in row.checks}
+            if row.rubric in stored.rulers and id_ in stored.questions:
+                about, results = _make_key(stored.questions[id_], row), {check.id: check for check in row.checks}
                 for check, content in stored.rulers[row.rubric].checks:
                     if check.id in results and any(find_check_pins((), check.params)):
                         self._run_results[content, *about] = results[check.id]
@@ -118,7 +118,7 @@ def _has_other_replies(recorded: CheckResult, result: CheckResult) -> bool:
 def find_drift(stored: StoredRun, grader: Grader, name: str) -> Iterator[Drift]:
     """Yield each recorded result that replay does not reproduce; `name` is that of the run."""
     for id_, row in stored.rows.items():
-        asked = stored.asked.get(id_)
+        asked = stored.questions.get(id_)
         if asked is None:
             raise RefusedError(f"{stored.run.path} has a row for {id_}, which is no question of its dataset")
         if row.reference_digest not in {"", asked.reference} or row.input_digest not in {"", asked.input}:

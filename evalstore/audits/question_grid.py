@@ -90,11 +90,11 @@ class QuestionAttributor:
     _edit_histories: dict[_EditsKey, tuple[EditHistory, HybridRubrics]] = field(default_factory=dict)
     _attributions: dict[_Signature, Attribution | None] = field(default_factory=dict)
 
-    def common(self, id_: str) -> CommonQuestion:
+    def attribute_question(self, id_: str) -> CommonQuestion:
         """Return the attribution of one question that both runs have scored."""
         key = self._find_edits_key(id_)
         passed, plan = self._find_edit_history(key)
-        references = trace_references(self.history, self.a.asked[id_])
+        references = trace_references(self.history, self.a.questions[id_])
         anew = (self._make_output_source(),) if self._has_other_output(id_) else ()
         table = self._grade_variants(id_, plan, references, sides=1 + len(anew))
         levels: Cell = (passed.track.levels, _count_steps(references.sources), _count_steps(anew))
@@ -122,7 +122,7 @@ class QuestionAttributor:
     def _has_other_output(self, id_: str) -> bool:
         """Whether the outputs differ, or the inputs that they answer."""
         a, b = self.a.rows[id_].output_digest, self.b.rows[id_].output_digest
-        return a != b or self.a.asked[id_].input != self.b.asked[id_].input
+        return a != b or self.a.questions[id_].input != self.b.questions[id_].input
 
     def _make_output_source(self) -> EditSource:
         a, b = self.a.run.model, self.b.run.model
@@ -134,7 +134,7 @@ class QuestionAttributor:
         return EditSource(None, Origin(None, a, b), message=what)
 
     def _grade_variants(self, id_: str, plan: HybridRubrics, references: ReferenceHistory, *, sides: int) -> Table:
-        answers = [(side.rows[id_], side.asked[id_]) for side in (self.a, self.b)[:sides]]
+        answers = [(side.rows[id_], side.questions[id_]) for side in (self.a, self.b)[:sides]]
         table = {}
         for state, reference in enumerate(references.states):
             for side, (row, asked) in enumerate(answers):

@@ -134,7 +134,7 @@ class SideReplay:
         grader = Grader(load, panel, find_judge_model(stored.run, stored.run), strict=rulers.store.strict)
         is_dataset = side.artifact.kind is Kind.DATASET
         asked = {one.id: digest_question(one) for one in side.questions() if one.id in stored.rows} if is_dataset else None
-        bench = cls(side, stored, grader, stored.asked if asked is None else asked)
+        bench = cls(side, stored, grader, stored.questions if asked is None else asked)
         same = {one.digest for one in recorded if parse_ref(one.ref).name == side.name} == {side.artifact.digest}
         grader.learn(stored if same else bench.unreached())
         return bench

@@ -47,7 +47,7 @@ class StoredRun:
     rows: Mapping[str, GradedRow]
     dataset: ArtifactVersion
     rulers: Mapping[str, RunRubric]
-    asked: Mapping[str, QuestionVersion]
+    questions: Mapping[str, QuestionVersion]
 
 
 def read_stored_run(run: Run | Path | str, rulers: VersionFinder) -> StoredRun:
@@ -65,7 +65,7 @@ def read_stored_run(run: Run | Path | str, rulers: VersionFinder) -> StoredRun:
         rows=rows,
         dataset=dataset,
         rulers={pinned.ref: RunRubric.of(rulers.locate_pin(pinned)) for pinned in run.rubrics},
-        asked={q.id: digest_question(q) for q in rulers.store.read_questions(dataset.resolved) if q.id in rows},
+        questions={q.id: digest_question(q) for q in rulers.store.read_questions(dataset.resolved) if q.id in rows},
     )
 
 
@@ -124,7 +124,7 @@ class ReferenceHistory:
 
 def read_question_history(a: StoredRun, b: StoredRun, ids: Sequence[str], rulers: VersionFinder) -> QuestionHistory:
     """Read the datasets between two runs for those of `ids` whose reference or rubric changed."""
-    changed = {id_ for id_ in ids if a.asked[id_].reference != b.asked[id_].reference or _has_other_rubric(a, b, id_)}
+    changed = {id_ for id_ in ids if a.questions[id_].reference != b.questions[id_].reference or _has_other_rubric(a, b, id_)}
     if not changed:
         return QuestionHistory({})
     way = rulers.find_path(a.dataset, b.dataset)
@@ -132,7 +132,7 @@ def read_question_history(a: StoredRun, b: StoredRun, ids: Sequence[str], rulers
         {question.id: digest_question(question) for question in rulers.store.read_questions(version.resolved)}
         for version in way.versions[1:-1]
     ]
-    versions: list[Mapping[str, QuestionVersion]] = [a.asked, *between, b.asked]
+    versions: list[Mapping[str, QuestionVersion]] = [a.questions, *between, b.questions]
     return QuestionHistory({id_: [asked.get(id_) for asked in versions] for id_ in changed}, way.origins)
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from evalstore.audits.attribution import Attribution
 from evalstore.audits.question_grid import CommonQuestion
 from evalstore.audits.values import Cause, EditSource, Factor, FactorName, Flips, Mix, QuestionShare
-from evalstore.audits.wording import claim
+from evalstore.audits.wording import choose_claim
 from evalstore.model import Verdict
 from evalstore.runs import GradedRow
 from evalstore.statistics import compute_interval, compute_mid_p
@@ -74,7 +74,7 @@ def _sum_factor(index: int, name: FactorName, commons: Separable, groups: Sequen
         ci=ci,
         changed=changed,
         moved=len(moved),
-        claim=claim(name, shares, changed, ci),
+        claim=choose_claim(name, shares, changed, ci),
         causes=_sum_causes(index, commons),
         worst=tuple(sorted(moved, key=lambda one: (-abs(one.share), one.id))[:_WORST]),
     )

@@ -25,7 +25,7 @@ def format_points(share: Fraction | float) -> str:
     return "0.00" if text in {"+0.00", "-0.00"} else text
 
 
-def sentence(delta: Fraction, factors: Sequence[Factor], mix: Fraction, lost: Fraction) -> str:
+def write_sentence(delta: Fraction, factors: Sequence[Factor], mix: Fraction, lost: Fraction) -> str:
     """Return one sentence: how far the score moved, and what took and gave how much of it."""
     parts = [(factor.share, _DIRECTION_PHRASES[factor.name][factor.share > 0]) for factor in factors if factor.share]
     parts += [(share, word) for share, word in ((mix, _MIX_PHRASE), (lost, _LOST_PHRASE)) if share]
@@ -39,7 +39,7 @@ def sentence(delta: Fraction, factors: Sequence[Factor], mix: Fraction, lost: Fr
     return f"The score {moved}: {_join_phrases(phrases)}."
 
 
-def claim(name: FactorName, shares: Sequence[Fraction], changed: int, ci: Interval | None) -> str:
+def choose_claim(name: FactorName, shares: Sequence[Fraction], changed: int, ci: Interval | None) -> str:
     """Return what may be concluded from one factor's shares for questions like these; numbers are in points."""
     if not changed:
         return "unchanged"

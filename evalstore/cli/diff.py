@@ -111,13 +111,13 @@ def compared(sides: tuple[Side, Side], store: ArtifactStore | None, profile: str
 
 def _notes(old: Side, new: Side, store: ArtifactStore) -> tuple[str, ...]:
     """Say which references, as they stood and stand, mean another version than they did at the release."""
-    from evalstore.status.acceptances import read_base_terms
+    from evalstore.status.acceptances import read_base_settings
     from evalstore.status.drift import describe_moved_references
 
     name = old.artifact.name
     if not (old.release and new.working and new.name == f"{name}@worktree"):
         return ()
-    return describe_moved_references(store, name, old.release, read_base_terms(store).without_opinions)
+    return describe_moved_references(store, name, old.release, read_base_settings(store).without_opinions)
 
 
 def _measured(run: str, sides: tuple[Side, Side], settings: Settings, store: ArtifactStore | None) -> RunMeasurement:

@@ -99,7 +99,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
             settings.warn(notes)
             settings.emit(plan)
             return ExitCode.DONE
-        run = job.write(settings.path / out)
+        run = job.write_run(settings.path / out)
     settings.warn(run.notes)
     shown = settings.path / out != out and run.path.is_relative_to(settings.path)
     settings.emit(replace(run, path=run.path.relative_to(settings.path)) if shown else run)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Change, DirectionRule
-from evalstore.diff.deciders.bounds import find_limit
-from evalstore.diff.deciders.case import direct_case
 from evalstore.diff.deciders.facts import direct_share, direct_share_verdict
 from evalstore.diff.deciders.judges import direct_levels
 from evalstore.diff.deciders.juries import direct_added_judge, direct_aggregate, direct_jury_weights
+from evalstore.diff.deciders.letter_case import direct_case
+from evalstore.diff.deciders.limits import find_limit
 from evalstore.diff.deciders.modes import direct_modes
 from evalstore.diff.deciders.phrases import direct_rewording
 from evalstore.diff.deciders.tool_calls import direct_tool_demand, direct_tool_verdict, passes_all_tools_only

@@ -50,11 +50,11 @@ class DocumentBuilder:
     _stack: list[_Frame] = field(default_factory=list)
     _nodes: int = 0
 
-    def document(self, *, bom: bool) -> Document:
+    def build(self, *, bom: bool) -> Document:
         """Return the document."""
         return Document(self.file, self.text, self.value, self.marks, self.keys, bom)
 
-    def place(self, mark: Span) -> Place:
+    def locate(self, mark: Span) -> Place:
         """Return the place of a position, for a message."""
         return Place(self.file, mark.line, mark.column)
 
@@ -113,9 +113,9 @@ class DocumentBuilder:
         """Add the node of an anchor again; it counts against the limits as if it were written out."""
         # An anchor that is still open would hold itself, and a walk over the value would never end.
         if any(frame.anchor == name for frame in self._stack):
-            raise LoadError(f"the alias *{name} contains itself", place=self.place(mark))
+            raise LoadError(f"the alias *{name} contains itself", place=self.locate(mark))
         if name not in self.anchors:
-            raise LoadError(f"the alias *{name} names no anchor", place=self.place(mark))
+            raise LoadError(f"the alias *{name} names no anchor", place=self.locate(mark))
         anchor = self.anchors[name]
         self._count_nodes(anchor.nodes, anchor.height + 1, mark)
         self._attach(anchor.value, mark, anchor.height)
@@ -144,20 +144,20 @@ class DocumentBuilder:
         mappings: list[dict[Any, Any]] = value if isinstance(value, list) else [value]
         if all(isinstance(mapping, dict) for mapping in mappings):
             return mappings
-        raise LoadError("<< takes a mapping, or a list of them", place=self.place(mark))
+        raise LoadError("<< takes a mapping, or a list of them", place=self.locate(mark))
 
     def _build_duplicate_error(self, key: str, pointer: Pointer, mark: Span) -> LoadError:
         first = self.keys[pointer].line
         return LoadError(
             f"the key {key} stands twice in one mapping (first on line {first})",
-            place=self.place(mark),
+            place=self.locate(mark),
             hint="keep one of the two; most programs read the last",
         )
 
     def _count_nodes(self, nodes: int, height: int, mark: Span) -> None:
         self._nodes += nodes
         if len(self._stack) + height > DEPTH_LIMIT:
-            raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=self.place(mark))
+            raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=self.locate(mark))
         if self._nodes > NODE_LIMIT:
             hint = "put large sets in rows: <id>.jsonl"
-            raise LimitError(f"more than {NODE_LIMIT:,} values", place=self.place(mark), hint=hint)
+            raise LimitError(f"more than {NODE_LIMIT:,} values", place=self.locate(mark), hint=hint)

@@ -53,7 +53,7 @@ def read_json(data: bytes | str, file: str) -> Document:
     text = text[1:] if bom else text
     builder = DocumentBuilder(file, text)
     _parse_json(_JsonText(text, file), builder)
-    return builder.document(bom=bom)
+    return builder.build(bom=bom)
 
 
 def read_value(text: str, file: str) -> Any:
@@ -183,7 +183,7 @@ def _parse_json(source: _JsonText, builder: DocumentBuilder) -> None:
             open_ = open_[:-1]
         else:
             mark = source.mark(start, position)
-            builder.scalar(_WORDS[token] if token in _WORDS else parse_number(token, builder.place(mark)), mark)
+            builder.scalar(_WORDS[token] if token in _WORDS else parse_number(token, builder.locate(mark)), mark)
         state = _AFTER[open_[-1:]]
     if (end := source.skip(position)) != len(source.text):
         source.refuse(end, "something stands after the value")

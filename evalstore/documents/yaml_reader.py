@@ -56,7 +56,7 @@ def _parse_yaml(data: bytes | str, file: str, *, loose: bool) -> Document:
         raise _find_merge_conflict(text, file) or _explain_yaml_error(error, file) from None
     finally:
         parser.dispose()
-    return builder.document(bom=bom)
+    return builder.build(bom=bom)
 
 
 def _handle_event(event: Any, builder: DocumentBuilder, take_key: Callable[[Any, Span, DocumentBuilder], None]) -> None:
@@ -73,24 +73,24 @@ def _handle_event(event: Any, builder: DocumentBuilder, take_key: Callable[[Any,
         builder.end(mark.end)
     elif name == "AliasEvent":
         if builder.wants_key:
-            raise LoadError("an alias cannot be a key", place=builder.place(mark))
+            raise LoadError("an alias cannot be a key", place=builder.locate(mark))
         builder.alias(event.anchor, mark)
     elif name == "DocumentStartEvent" and builder.done:
-        raise LoadError("a second document begins here", place=builder.place(mark), hint="keep one document a file")
+        raise LoadError("a second document begins here", place=builder.locate(mark), hint="keep one document a file")
 
 
 def _handle_container(event: Any, mark: Span, builder: DocumentBuilder) -> None:
     kind, tags = _CONTAINERS[type(event).__name__]
     if builder.wants_key:
-        raise LoadError("a key is a mapping or a list", place=builder.place(mark), hint="keys are plain words")
+        raise LoadError("a key is a mapping or a list", place=builder.locate(mark), hint="keys are plain words")
     if event.tag not in tags:
-        raise LoadError(f"the tag {event.tag} is not read", place=builder.place(mark), hint="only plain data is read")
+        raise LoadError(f"the tag {event.tag} is not read", place=builder.locate(mark), hint="only plain data is read")
     builder.start(kind(), mark, event.anchor)
 
 
 def _add_plain_key(event: Any, mark: Span, builder: DocumentBuilder) -> None:
     if _is_merge_key(event):
-        raise LoadError("merge keys (<<) are not read", place=builder.place(mark), hint="write the keys out")
+        raise LoadError("merge keys (<<) are not read", place=builder.locate(mark), hint="write the keys out")
     builder.key(event.value, mark)
 
 
@@ -109,7 +109,7 @@ def _resolve_scalar(event: Any, mark: Span, builder: DocumentBuilder) -> object:
     text: str = event.value
     if event.tag in {"!", _CORE + "str"} or (event.tag is None and not (event.implicit[0] and _may_be_typed(text))):
         return text
-    place = builder.place(mark)
+    place = builder.locate(mark)
     if event.tag is not None and event.tag not in {_CORE + name for name in ("null", "bool", "int", "float")}:
         raise LoadError(f"the tag {event.tag} is not read", place=place, hint="only plain data is read")
     value = resolve_plain_scalar(text, place)

@@ -50,7 +50,7 @@ class AlternatingAutomaton:
     _successors: dict[tuple[Formula, int], Formula] = field(default_factory=dict)
 
     def expand(self, formula: Formula, before: Neighbour, after: Neighbour) -> Formula:
-        """Return a formula of CHAR nodes alone that says the same at a place between two letters: anchors are decided."""
+        """Return a formula of CHAR nodes alone for a place between two letters: anchors and look-ahead are decided."""
         parts = [self._expand_conjunction(conjunction, before, after) for conjunction in formula]
         return self._simplify(conjunction for part in parts for conjunction in part)
 

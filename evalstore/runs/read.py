@@ -17,7 +17,7 @@ from evalstore.runs.form import PASS_RATE, SCORE, UNKNOWN
 from evalstore.runs.graded import read_graded_row
 from evalstore.runs.labels import find_aggregate_doubt, label_version
 from evalstore.runs.lines import read_objects
-from evalstore.runs.shape import count_of, exact_score, number_of, require_text, read_text_or, within, explain_shape_errors
+from evalstore.runs.shape import read_count, exact_score, number_of, require_text, read_text_or, within, explain_shape_errors
 from evalstore.runs.values import CheckSummary, UsedArtifact, GradedRow, Run
 
 _Stored = TypeVar("_Stored", dict[str, Any], list[Any])
@@ -75,13 +75,13 @@ def _run(value: Mapping[str, Any], path: Path, place: Place) -> Run:
         outputs_sha256=read_text_or(library, "evalstore_outputs_sha256"),
         score=_score(results.get(SCORE, first)),
         pass_rate=_score(results[PASS_RATE]) if PASS_RATE in results else None,
-        scored=count_of(details.get("evalstore_scored", 0)),
-        unscored=count_of(details.get("evalstore_unscored", 0)),
+        scored=read_count(details.get("evalstore_scored", 0)),
+        unscored=read_count(details.get("evalstore_unscored", 0)),
         checks={id_: _summary(check) for id_, check in stored(details, "evalstore_checks", {}).items()},
         harness=_texts(stored(library, "evalstore_harness", {})),
         commit=read_text_or(library, "evalstore_commit") or None,
-        without_output=count_of(details.get("evalstore_without_output", 0)),
-        without_question=count_of(details.get("evalstore_without_question", 0)),
+        without_output=read_count(details.get("evalstore_without_output", 0)),
+        without_question=read_count(details.get("evalstore_without_question", 0)),
         notes=(*map(str, stored(details, "evalstore_notes", [])), *([f"{path.name}: {doubt}"] if doubt else [])),
         eee_version=(label_version(label) if isinstance(label, str) else None) or "",
     )
@@ -106,9 +106,9 @@ def _reaches_unknown(metric: Mapping[str, Any]) -> bool:
 
 
 def _summary(check: Mapping[str, Any]) -> CheckSummary:
-    scored, fail, unscored = (count_of(check[key]) for key in ("scored", "fail", "unscored"))
+    scored, fail, unscored = (read_count(check[key]) for key in ("scored", "fail", "unscored"))
     # Runs from before judges were asked do not count errors.
-    return CheckSummary(exact_score(check["mean"]), scored, fail, unscored, count_of(check.get("errors", 0)))
+    return CheckSummary(exact_score(check["mean"]), scored, fail, unscored, read_count(check.get("errors", 0)))
 
 
 def _names_dataset(source: Mapping[str, Any]) -> bool:

@@ -38,7 +38,7 @@ def read_text_or(holder: Mapping[str, Any], key: str, default: str = "") -> str:
     return default if holder.get(key) is None else require_text(holder, key)
 
 
-def count_of(value: Any) -> int:
+def read_count(value: Any) -> int:
     """Return a count, which is written as a number or as the text of one."""
     if isinstance(value, str | int) and _COUNT.fullmatch(str(value)):
         return int(value)

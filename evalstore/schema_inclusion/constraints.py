@@ -1,4 +1,4 @@
-"""Takes a normal schema apart into constraints, single demands that all have to be met, and names the set of its values.
+"""Takes a normal schema apart into constraints, single demands that must all be met, and names the set of its values.
 
 A constraint is a keyword with its value, except for the keywords that mean something together only: "list" stands for
 `prefixItems` with `items`, "shape" for `properties` with `patternProperties` and `additionalProperties`, "contains" and

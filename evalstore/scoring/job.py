@@ -71,7 +71,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         eee_version=eee_version,
         only=only,
     ) as job:
-        return job.write(out)
+        return job.write_run(out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +86,22 @@ class ScoringJob:
     used: ArtifactResolver
     panel: JudgeSession
 
-    def write(self, out: Path) -> Run:
+    def write_run(self, out: Path) -> Run:
         """Grade, ask for what no reply is kept for, grade again; then publish the run in the folder `out`."""
         while True:
             with write_run(out, _choose_file_name(self.run)) as draft:
-                run = self.grade(draft.write_row)
+                run = self.grade_outputs(draft.write_row)
                 if not self.panel.can_ask:
                     return draft.publish(run)
             self.panel.ask_missing()
 
     def plan_calls(self) -> tuple[CallPlan, tuple[str, ...]]:
         """Return which judge calls it would take, and what is odd already; none is made, and nothing is written."""
-        run = self.grade(lambda *_: None)
+        run = self.grade_outputs(lambda *_: None)
         waiting = set(self.panel.list_notes())
         return self.panel.plan_calls(), tuple(note for note in run.notes if note not in waiting)
 
-    def grade(self, keep: Callable[[GradedRow, Run], None]) -> Run:
+    def grade_outputs(self, keep: Callable[[GradedRow, Run], None]) -> Run:
         """Grade every output once, hand each row to `keep`, and return the run with its sums."""
         pairs, tally = OutputMatcher(str(self.samples), self.questions), RunTally()
         for recorded, question in pairs.match_outputs(read_outputs(self.samples, self.choice)):

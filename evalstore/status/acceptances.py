@@ -55,10 +55,10 @@ class ChangePolicy:
 
 def read_change_policy(store: ArtifactStore, today: date | None, profile: Profile | None = None) -> ChangePolicy:
     """Read what a store says of changes; `LoadError` for a word, or an entry, that cannot be taken as it stands."""
-    return ChangePolicy(read_base_terms(store, profile), read_acceptances(store), today)
+    return ChangePolicy(read_base_settings(store, profile), read_acceptances(store), today)
 
 
-def read_base_terms(store: ArtifactStore, profile: Profile | None = None) -> ComparisonSettings:
+def read_base_settings(store: ArtifactStore, profile: Profile | None = None) -> ComparisonSettings:
     """Read what a store says of changes beside what was accepted, which is not looked at."""
     return replace(read_comparison_settings(store.settings, profile), locked=frozenset(store.lock.refs))
 

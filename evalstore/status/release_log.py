@@ -11,7 +11,7 @@ from evalstore.diff import ComparisonSettings, Diff, compare
 from evalstore.errors import EvalstoreError
 from evalstore.model import Ref, parse_ref
 from evalstore.references.reading import read_references
-from evalstore.status.acceptances import read_base_terms
+from evalstore.status.acceptances import read_base_settings
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.listing import ReleaseRecord, read_history
 from evalstore.versions import Bump, Version
@@ -62,7 +62,7 @@ def read_release_log(store: ArtifactStore, ref: Ref, *, limit: int | None = COMP
     every = read_history(store, parse_ref(ref.name)).releases if ref.pin else covered.releases
     wanted = {one.version for one in covered.releases}
     places = [place for place, one in enumerate(every) if one.version in wanted]
-    line = _ReleaseLine(store, covered.name, every, read_base_terms(store).without_opinions)
+    line = _ReleaseLine(store, covered.name, every, read_base_settings(store).without_opinions)
     line.compare_steps(places, limit)
     skipped = sum(place not in line.steps and place not in line.problems for place in places)
     return ReleaseLog(covered.name, tuple(line.list_entries(places)), skipped, tuple(line.list_floating(places[0])))

@@ -1,4 +1,4 @@
-"""Ledgers as HEAD has them: a line a release, `<version> <SHA-256 of the file's bytes>`; reads only."""
+"""Reads ledgers: a line for each release of an artifact, `<version> <SHA-256 of the file's bytes>`, as HEAD has them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from evalstore.errors import RefError
 from evalstore.model import Kind, is_id
 from evalstore.store.git import Git
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import find_file, list_folder
-from evalstore.store.revisions import resolve_head
+from evalstore.store.revisions import find_head
 from evalstore.versions import Version, find_version
 
 LEDGER_FOLDER = ".evalstore/sums"
@@ -21,7 +20,7 @@ _LINE = re.compile(rb"([^ ]{1,200}) ([0-9a-f]{64})")
 
 
 class LedgerLine(NamedTuple):
-    """One release as its ledger has it; lines count from 1."""
+    """One release in a ledger; lines count from 1."""
 
     number: int
     version: Version
@@ -30,7 +29,7 @@ class LedgerLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The lines of one ledger, the first of each version by its text, and the numbers of those that are none."""
+    """One ledger: its lines, the first line of each version by its text, and the numbers of unreadable lines."""
 
     raw: tuple[bytes, ...] = ()
     lines: tuple[LedgerLine, ...] = ()
@@ -38,7 +37,7 @@ class Ledger:
     unreadable: tuple[int, ...] = ()
 
     def hash_prefix(self, length: int) -> str:
-        """Return the SHA-256 over the first lines."""
+        """Return the SHA-256 over the first `length` lines."""
         return hashlib.sha256(b"".join(line + b"\n" for line in self.raw[:length])).hexdigest()
 
 
@@ -47,59 +46,57 @@ class Ledgers:
     """The ledgers of one store at HEAD, each read once; none before the first commit."""
 
     git: Git
-    batch: ObjectReader
+    objects: ObjectReader
     prefix: str
-    _commit: str | None = None
-    _read: dict[str, Ledger] = field(default_factory=dict)
+    _head: str | None = None
+    _by_name: dict[str, Ledger] = field(default_factory=dict)
 
     def read(self, name: str) -> Ledger:
-        """Return the ledger of `<kind>/<id>`; empty where there is none, refused where a link stands in its place."""
-        if name not in self._read:
-            self._read[name] = self.read_at(self._find_head(), name)
-        return self._read[name]
+        """Return the ledger of `<kind>/<id>`, empty when there is none; `RefusedError` for a link in its place."""
+        if name not in self._by_name:
+            self._by_name[name] = self.read_at(self._find_head(), name)
+        return self._by_name[name]
 
     def read_at(self, commit: str, name: str) -> Ledger:
         """Return the ledger of `<kind>/<id>` as of a commit ("": before the first)."""
-        blob = find_file(self.batch, commit, self.locate(name)) if commit else None
-        return parse_ledger(self.batch.read(blob).data) if blob else Ledger()
+        blob = find_file(self.objects, commit, self.locate(name)) if commit else None
+        return parse_ledger(self.objects.read(blob).data) if blob else Ledger()
 
     def list_names(self) -> list[str]:
         """Return the `<kind>/<id>` of every ledger at HEAD."""
-        if not (tip := self._find_head()):
+        if not (commit := self._find_head()):
             return []
-        listed = ((kind, list_folder(self.batch, tip, f"{self.prefix}{LEDGER_FOLDER}/{kind}")) for kind in Kind)
-        return sorted(f"{kind}/{id_}" for kind, entries in listed for id_ in entries if is_id(id_))
+        folders = ((kind, list_folder(self.objects, commit, f"{self.prefix}{LEDGER_FOLDER}/{kind}")) for kind in Kind)
+        return sorted(f"{kind}/{id_}" for kind, entries in folders for id_ in entries if is_id(id_))
 
     def locate(self, name: str) -> str:
-        """Return where the ledger of `<kind>/<id>` lies in the repository."""
+        """Return the path of the ledger of `<kind>/<id>` in the repository."""
         return f"{self.prefix}{locate_ledger(name)}"
 
     def forget(self) -> None:
-        """Look again at the next question: HEAD has moved."""
-        self._commit = None
-        self._read.clear()
+        """Forget HEAD and the ledgers, because HEAD has moved: they are read again when needed."""
+        self._head = None
+        self._by_name.clear()
 
     def _find_head(self) -> str:
-        if self._commit is None:
-            try:
-                self._commit = resolve_head(self.git)
-            except RefError:
-                self._commit = ""
-        return self._commit
+        if self._head is None:
+            self._head = find_head(self.git) or ""
+        return self._head
 
 
 def locate_ledger(name: str) -> str:
-    """Return where the ledger of `<kind>/<id>` lies in a store."""
+    """Return the path of the ledger of `<kind>/<id>` in a store."""
     return f"{LEDGER_FOLDER}/{name}"
 
 
 def parse_ledger(data: bytes) -> Ledger:
-    """Read a ledger's bytes; where a version stands twice, the first line is what was released."""
+    """Parse a ledger's bytes; of two lines of one version, the first is what was released."""
     raw = tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()
-    found = [(number, _parse_line(number, text)) for number, text in enumerate(raw, start=1)]
-    lines = tuple(line for _, line in found if line)
+    numbered = [(number, _parse_line(number, text)) for number, text in enumerate(raw, start=1)]
+    lines = tuple(line for _, line in numbered if line)
+    # Reversed, so that the first line of a version is the one that stays.
     by_version = {str(line.version): line for line in reversed(lines)}
-    return Ledger(raw, lines, by_version, tuple(number for number, line in found if line is None))
+    return Ledger(raw, lines, by_version, tuple(number for number, line in numbered if line is None))
 
 
 def _parse_line(number: int, raw: bytes) -> LedgerLine | None:

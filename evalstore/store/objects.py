@@ -45,16 +45,16 @@ class TreeEntry(NamedTuple):
     oid: str
 
 
-def read_commit(batch: ObjectReader, oid: str) -> Commit:
+def read_commit(objects: ObjectReader, oid: str) -> Commit:
     """Return a commit; an odd author or date is no reason to fail."""
-    headers, message = _split_headers(_read_object(batch, oid, "commit"))
+    headers, message = _split_headers(_read_object(objects, oid, "commit"))
     author, email, date = _parse_person(headers.get(b"author", b""))
     return Commit(oid, author, email, date, _decode(message.strip().partition(b"\n")[0]))
 
 
-def read_tag(batch: ObjectReader, oid: str) -> TagObject:
+def read_tag(objects: ObjectReader, oid: str) -> TagObject:
     """Return the three headers of a tag object that say what it names."""
-    return parse_tag(_read_object(batch, oid, "tag"))
+    return parse_tag(_read_object(objects, oid, "tag"))
 
 
 def parse_tag(data: bytes) -> TagObject:
@@ -63,28 +63,28 @@ def parse_tag(data: bytes) -> TagObject:
     return TagObject(*(_decode(headers.get(key, b"")) for key in (b"object", b"type", b"tag")))
 
 
-def find_file(batch: ObjectReader, commit: str, path: str) -> str | None:
+def find_file(objects: ObjectReader, commit: str, path: str) -> str | None:
     """Return the blob of a regular file at a commit; None when it is not there, refused when it is something else."""
-    entry = _find_entry_at(batch, commit, path)
+    entry = _find_entry_at(objects, commit, path)
     if entry is not None and not entry.mode.startswith("100"):
         raise _build_type_error(path, entry.mode, commit, "a file")
     return entry.oid if entry else None
 
 
-def list_folder(batch: ObjectReader, commit: str, path: str) -> dict[str, TreeEntry]:
+def list_folder(objects: ObjectReader, commit: str, path: str) -> dict[str, TreeEntry]:
     """Return the entries of a folder at a commit by name; none when it is not there."""
-    folder = _find_entry_at(batch, commit, path)
+    folder = _find_entry_at(objects, commit, path)
     if folder is None:
         return {}
     if folder.mode != "40000":
         raise _build_type_error(path, folder.mode, commit, "a folder")
-    entries = _ENTRY[len(folder.oid) // 2].finditer(_read_object(batch, folder.oid, "tree"))
+    entries = _ENTRY[len(folder.oid) // 2].finditer(_read_object(objects, folder.oid, "tree"))
     return {_decode(one[2]): TreeEntry(one[1].decode("ascii"), one[3].hex()) for one in entries}
 
 
-def find_entry(batch: ObjectReader, tree: str, name: str) -> TreeEntry | None:
+def find_entry(objects: ObjectReader, tree: str, name: str) -> TreeEntry | None:
     """Return the entry of a tree with exactly this name."""
-    data, size = _read_object(batch, tree, "tree"), len(tree) // 2
+    data, size = _read_object(objects, tree, "tree"), len(tree) // 2
     needle = b" %s\0" % os.fsencode(name)
     at = data.find(needle)
     while at >= 0:
@@ -95,22 +95,22 @@ def find_entry(batch: ObjectReader, tree: str, name: str) -> TreeEntry | None:
     return None
 
 
-def _find_entry_at(batch: ObjectReader, commit: str, path: str) -> TreeEntry | None:
-    headers, _ = _split_headers(_read_object(batch, commit, "commit"))
+def _find_entry_at(objects: ObjectReader, commit: str, path: str) -> TreeEntry | None:
+    headers, _ = _split_headers(_read_object(objects, commit, "commit"))
     tree = _decode(headers.get(b"tree", b""))
     *folders, name = path.split("/")
     for folder in folders:
-        entry = find_entry(batch, tree, folder)
+        entry = find_entry(objects, tree, folder)
         if entry is None:
             return None
         if entry.mode != "40000":
             raise _build_type_error(folder, entry.mode, commit, "a folder")
         tree = entry.oid
-    return find_entry(batch, tree, name)
+    return find_entry(objects, tree, name)
 
 
-def _read_object(batch: ObjectReader, oid: str, type_: str) -> bytes:
-    found = batch.read(oid)
+def _read_object(objects: ObjectReader, oid: str, type_: str) -> bytes:
+    found = objects.read(oid)
     if found.type != type_:
         raise GitError(f"object {oid[:12]} is a {found.type}, where a {type_} should be")
     return found.data

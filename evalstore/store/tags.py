@@ -1,4 +1,4 @@
-"""Tags as versions: one `for-each-ref` lists them, one anchored grammar reads them, only a named commit is trusted."""
+"""Tags as released versions: listed by one `for-each-ref`, parsed by one grammar, and checked for what they name."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from evalstore.store.git import Git
 from evalstore.versions import VERSION_PATTERN, Version, find_version
 
 TAG_REFS = "refs/tags/"
-_SINGLE_LOOKUPS = 8  # questions of 2 ms each, before one listing of everything is cheaper
+_SINGLE_LOOKUPS = 8  # of 2 ms each; for more, one listing of everything is cheaper
 _KINDS = {str(kind): kind for kind in Kind}
-# Of a tag object: what it names, of which type, and the name that it was made under. git reads no commit for these.
+# The last three are of a tag object: what it names, the type of that, and its own name. git reads no commit for them.
 TAG_FIELDS = ("refname", "objecttype", "objectname", "symref", "object", "type", "tag")
 _UNREAD_FORMAT = "--format=%(refname)%00%(objectname)%00%(symref)"
 _FORMAT = "--format=" + "%00".join(f"%({field})" for field in TAG_FIELDS)
@@ -44,7 +44,7 @@ class Release(NamedTuple):
 
 
 class GitTag(NamedTuple):
-    """One tag as git lists it; `name` is without `refs/tags/`."""
+    """One tag as git lists it (not yet hashed); `name` is without `refs/tags/`."""
 
     name: str
     type: str
@@ -56,7 +56,7 @@ class GitTag(NamedTuple):
 
     @property
     def flaw(self) -> str | None:
-        """Why this tag is no version; None when it names a commit, under its own name."""
+        """Why this tag is no release, as the rest of a sentence; None when it names a commit under its own name."""
         if self.symref:
             return "is a symbolic ref to another ref"
         if self.type == "commit":
@@ -75,14 +75,14 @@ class GitTag(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TagGrammar:
-    """The names of tags under one prefix, which is taken literally."""
+    """The names of tags, `<prefix><kind>/<id>@<version>`, with a literal prefix."""
 
     prefix: str
     pattern: re.Pattern[str]
 
     @classmethod
     def from_prefix(cls, prefix: str) -> TagGrammar:
-        """Compile the one expression that every listed name must match in full."""
+        """Return the grammar of a prefix: the expression that a name must match in full."""
         kinds = "|".join(Kind)
         text = rf"{re.escape(prefix)}({kinds})/([a-z][a-z0-9_]{{0,63}})@({VERSION_PATTERN.pattern})"
         return cls(prefix, re.compile(text, re.ASCII))
@@ -92,21 +92,21 @@ class TagGrammar:
         return f"{self.prefix}{kind}/{id_}@{version}"
 
     def parse_name(self, name: str) -> tuple[Kind, str, Version] | None:
-        """Read the name of a tag; None when it is outside the grammar."""
+        """Parse the name of a tag; None when it is outside the grammar."""
         match = self.pattern.fullmatch(name)
         return (_KINDS[match[1]], match[2], _read_version(match)) if match else None
 
     def read_release(self, tag: GitTag) -> Release | None:
-        """Read a tag as a release; None when its name is outside the grammar or it is no version."""
-        named = self.parse_name(tag.name)
-        if named is None or tag.flaw:
+        """Return the release of a tag; None when its name is outside the grammar or it has a flaw."""
+        parts = self.parse_name(tag.name)
+        if parts is None or tag.flaw:
             return None
-        return Release(*named, tag.name, tag.oid if tag.target else None, tag.commit)
+        return Release(*parts, tag.name, tag.oid if tag.target else None, tag.commit)
 
 
 @dataclass(frozen=True, slots=True)
 class TagIndex:
-    """One answer of git, sorted: tags by name, releases by artifact (ascending), and what is neither (name, why)."""
+    """Tags by name, releases by artifact (ascending), and ignored tags that are no release (name, reason)."""
 
     tags: Mapping[str, GitTag]
     releases: Mapping[tuple[Kind, str], Sequence[Release]]
@@ -115,7 +115,7 @@ class TagIndex:
 
 @dataclass(slots=True)
 class Tags:
-    """The tags of one repository: asked for one by one at first, and listed all at once when many are asked for."""
+    """The tags of one repository: looked up one by one at first, and listed all at once when there are many lookups."""
 
     git: Git
     grammar: TagGrammar
@@ -123,7 +123,7 @@ class Tags:
     _question_count: int = 0
 
     def find(self, name: str) -> GitTag | None:
-        """Return the tag of exactly this name; a branch, a remote branch or a file of that name is none."""
+        """Return the tag of exactly this name; a branch or a file of that name does not count."""
         return self._list_matching(TAG_REFS + name).tags.get(name)
 
     def list_releases(self, kind: Kind | None = None, id_: str | None = None) -> list[Release]:
@@ -131,10 +131,10 @@ class Tags:
         listed = self._list_matching(*list_patterns(self.grammar, kind, id_)).releases
         if kind and id_:
             return list(listed.get((kind, id_), ()))
-        return [one for key in sorted(listed) if kind in {None, key[0]} for one in listed[key]]
+        return [release for key in sorted(listed) if kind in {None, key[0]} for release in listed[key]]
 
     def list_ignored(self) -> Sequence[tuple[str, str]]:
-        """Return (name, why) of every tag that stands among the releases and is none."""
+        """Return (name, reason) of every tag among the releases that is no release."""
         return self._list_matching(*list_patterns(self.grammar)).ignored
 
     def list_unread(self) -> Iterator[tuple[str, str, str]]:
@@ -146,7 +146,7 @@ class Tags:
             yield ref.removeprefix(TAG_REFS), oid, symref
 
     def forget(self) -> None:
-        """Look again at the next question: somebody made or moved a tag."""
+        """Forget the listing, because a tag was made or moved: it is read again when needed."""
         self._all, self._question_count = None, 0
 
     def _list_matching(self, *refs: str) -> TagIndex:

@@ -268,7 +268,7 @@ def find_variable_changes(script: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits of the texts that a check gives its judges, one by one."""
     check, goal = script.current[token], script.goal[token]
     panel = read_jury(check.params)
-    read = [_read_template_names(ref, script.load) for ref in panel.said] if panel else [None]
+    read = [_read_template_names(ref, script.load) for ref in panel.weight_by_judge] if panel else [None]
     for name, mine, theirs in find_key_changes(check.params["variables"], goal.params["variables"]):
         change = _edit_entry(script, token, "variables", ("check-variables-changed", name, mine, theirs))
         yield replace(change, proof=_UNREAD) if all(is_variable_unread(name, names) for names in read) else change

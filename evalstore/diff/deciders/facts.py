@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from evalstore.diff.change import Change, Proof, name_decider
-from evalstore.diff.deciders.bars import passes_full_share_only
+from evalstore.diff.deciders.thresholds import passes_full_share_only
 from evalstore.diff.direction import EITHER, NONE, VERDICT_MODES, bound_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.rubric_state import CheckState
@@ -47,7 +47,7 @@ def prove_same_share(change: Change) -> Proof | None:
 
 
 @name_decider("share_unread")
-def prove_share_unread(change: Change) -> Proof | None:
+def prove_fact_share_unread(change: Change) -> Proof | None:
     """Prove that the rubric reads the verdict alone, and all of the one list is all of the other."""
     if any(rubric.combine not in VERDICT_MODES for rubric in change.states) or not _pass_full_share_only(change):
         return None

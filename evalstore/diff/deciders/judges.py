@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +16,7 @@ from evalstore.checks.template import Template, compile_template
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join_directions
 from evalstore.diff.findings import Direction
-from evalstore.model import Judge, ScoreType, read_judge
+from evalstore.model import Judge, ScoreType, fraction, read_judge
 from evalstore.regex_inclusion import Expression, UndecidedError, build_pattern_language
 from evalstore.versions import Bump
 
@@ -158,3 +159,47 @@ def _read_judge_value(value: Mapping[str, Any]) -> Judge | None:
         return read_judge(value)
     except _MISFITS:
         return None
+
+
+_RATES = ("tpr", "tnr")
+_SQUARED = Fraction("1.96") ** 2  # of the normal law, for 95 %
+
+
+@name_decider("refreshed")
+def prove_rates_not_lower(change: Change) -> Proof | None:
+    """Show that the judge is measured again, and no rate is lower than chance explains."""
+    old, new = (side if isinstance(side, dict) else {} for side in (change.old, change.new))
+    before, after = _read_rates(old), _read_rates(new)
+    if len(after) < len(_RATES):
+        return None
+    lower = [name for name, rate in before.items() if after[name] < rate]
+    if not lower:
+        return Proof("it is measured again, and no rate is lower")
+    rows = [size for size in map(_read_sample_size, (old, new)) if size > 0]
+    if len(rows) < len((old, new)) or not all(_are_close(before[name], after[name], rows) for name in lower):
+        return None
+    within = f"Wilson's 95 % intervals on {rows[0]} and {rows[1]} rows"
+    return Proof(f"it is measured again, and {' and '.join(lower)} lies within {within}")
+
+
+def _read_sample_size(validation: Mapping[str, Any]) -> int:
+    size = validation.get("sample_size")
+    return size if isinstance(size, int) and not isinstance(size, bool) else 0
+
+
+def _are_close(old: Fraction, new: Fraction, rows: list[int]) -> bool:
+    return _is_within_interval(old, new, rows[0]) and _is_within_interval(new, old, rows[1])
+
+
+def _is_within_interval(measured: Fraction, other: Fraction, rows: int) -> bool:
+    # That `other` lies in Wilson's interval, without its root. A rate is measured on a part of the rows only: then its
+    # interval is wider still, and this says "lower" too often rather than too seldom.
+    return (measured - other) ** 2 * rows <= _SQUARED * other * (1 - other)
+
+
+def _read_rates(validation: Mapping[str, Any]) -> dict[str, Fraction]:
+    return {
+        name: fraction(validation[name])
+        for name in _RATES
+        if isinstance(validation.get(name), int | Decimal) and not isinstance(validation[name], bool)
+    }

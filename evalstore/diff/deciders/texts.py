@@ -25,7 +25,7 @@ from evalstore.regex_inclusion import (
 
 
 def compare_checks(old: CheckState, new: CheckState, budget: SharedBudget) -> LanguageComparison:
-    """Return what the outputs that `new` passes are to those of `old`; undecided for kinds that do not look for text."""
+    """Return what the outputs that `new` passes are to those of `old`; undecided for kinds that seek no text."""
     question = SharedBudget(min(QUESTION_STEPS, budget.left))
     try:
         return _compare_outputs(old, new, question)

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.checks.tools import TOOL_LIMIT, ToolEntry
 from evalstore.diff.change import Change, Proof, name_decider
-from evalstore.diff.deciders.bars import passes_full_share_only
+from evalstore.diff.deciders.thresholds import passes_full_share_only
 from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds.tool_usage import count_required_tools
@@ -81,7 +81,7 @@ def prove_one_share(change: Change) -> Proof | None:
 
 
 @name_decider("share_unread")
-def prove_share_unread(change: Change) -> Proof | None:
+def prove_tool_share_unread(change: Change) -> Proof | None:
     """Prove that only the check's share moves, and the rubric reads its verdict alone, which tells all from some."""
     read = any(rubric.combine not in VERDICT_MODES for rubric in change.states)
     if read or not all(map(passes_all_tools_only, change.checks)):

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from evalstore.diff.change import CHECK_SCOPES, ChangeRule
 from evalstore.diff.deciders.weights import prove_weightless
-from evalstore.diff.rules import dataset, judge, jury, kinds, patterns, references, rubric, schemas, shared, text
+from evalstore.diff.rules import dataset, judge, jury, patterns, references, rubric, schemas, shared, text
+from evalstore.diff.rules import structure as kinds
 
 # The verdict of a rule set never changes: a row that judges otherwise, or one more row, is a set of the next number,
 # and this list keeps the numbers that can still be asked for. The last one judges where evalstore.yaml pins none.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from evalstore.diff.change import Change, ChangeRule, HeadlineLevel, Proof, Scope, name_decider
-from evalstore.diff.deciders import judges
-from evalstore.diff.deciders.rates import prove_rates_not_lower
+from evalstore.diff.deciders.judges import bound_level_shift, prove_levels_equivalent, prove_pattern_equivalent, prove_scale_equivalent, prove_template_equivalent, prove_variable_unread
+from evalstore.diff.deciders.judges import prove_rates_not_lower
 from evalstore.diff.deciders.weights import prove_weightless
 from evalstore.diff.direction_rules import BY_LEVELS, NEVER, UNKNOWN
 from evalstore.diff.findings import Certainty
@@ -55,7 +55,7 @@ ROWS = (
         reason="a model reads every byte of it: wording, order, even blanks can move a score",
         example="Is it kind? → Is it kind and calm?",
         instead="{{ output }} → {{{output}}} (other braces, the same text)",
-        deciders=(judges.prove_template_equivalent,),
+        deciders=(prove_template_equivalent,),
     ),
     ChangeRule(
         id="judge-template-equivalent",
@@ -75,7 +75,7 @@ ROWS = (
         reason="other texts are filled in",
         example="variables: [criterion] → variables: []",
         instead="variables: [criterion] → variables: [criterion, mood] (one that the template does not read)",
-        deciders=(judges.prove_variable_unread,),
+        deciders=(prove_variable_unread,),
     ),
     _make_row(
         "judge-score-type-changed",
@@ -92,8 +92,8 @@ ROWS = (
         example="level_names: [bad, good] → level_names: [bad, fair, good]",
         instead="level_names: [bad, good] → level_names: [good, bad] (where level_scores says what each is worth)",
         direction=BY_LEVELS,
-        deciders=(judges.prove_levels_equivalent,),
-        shift=judges.bound_level_shift,
+        deciders=(prove_levels_equivalent,),
+        shift=bound_level_shift,
         certainty=Certainty.BY_DEFINITION,
     ),
     _make_row(
@@ -104,8 +104,8 @@ ROWS = (
         example="{bad: 0, good: 1} → {bad: 0.1, good: 1}",
         instead="nothing → level_scores: {bad: 0, good: 1} (as they were by their places)",
         direction=BY_LEVELS,
-        deciders=(judges.prove_levels_equivalent,),
-        shift=judges.bound_level_shift,
+        deciders=(prove_levels_equivalent,),
+        shift=bound_level_shift,
         certainty=Certainty.BY_DEFINITION,
     ),
     _make_row(
@@ -115,7 +115,7 @@ ROWS = (
         reason="the pattern decides which text becomes which number",
         example="reply_pattern: '(.*)' → reply_pattern: 'score (.*)'",
         instead="'score: ([0-9]+)' → 'score: (?P<score>[0-9]+)' (a name for the group)",
-        deciders=(judges.prove_pattern_equivalent,),
+        deciders=(prove_pattern_equivalent,),
     ),
     _make_row(
         "judge-scale-changed",
@@ -124,7 +124,7 @@ ROWS = (
         reason="the same reply lies elsewhere between 0 and 1, or outside",
         example="scale: {max: 5} → scale: {max: 10}",
         instead="scale: {max: 5} → scale: {min: 0, max: 5} (0 is the default)",
-        deciders=(judges.prove_scale_equivalent,),
+        deciders=(prove_scale_equivalent,),
     ),
     _make_row(
         "judge-model-changed",

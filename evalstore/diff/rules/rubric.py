@@ -5,7 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 from evalstore.diff.change import Change, ChangeRule, Scope
-from evalstore.diff.deciders import bars, lattice, modes, policies, tool_calls, weights
+from evalstore.diff.deciders.enumeration import prove_by_enumeration
+from evalstore.diff.deciders.modes import prove_modes_equivalent
+from evalstore.diff.deciders.tool_calls import prove_one_share, prove_tool_share_unread
+from evalstore.diff.deciders.weights import prove_rescaled, prove_weightless, prove_weights_unread
+from evalstore.diff.deciders.scoring import prove_gate_idle, prove_nothing_errs, prove_nothing_missing
+from evalstore.diff.deciders.thresholds import prove_binary_threshold, prove_unattainable
+from evalstore.diff.deciders import modes, tool_calls, weights
+from evalstore.diff.deciders import scoring as policies
+from evalstore.diff.deciders import thresholds as bars
 from evalstore.diff.deciders.texts import prove_same_text
 from evalstore.diff.direction import LOOSER, STRICTER, bound_share, bound_weight_variation
 from evalstore.diff.direction_rules import (
@@ -59,7 +67,7 @@ ROWS = (
         mirror="check-removed",
         example="nothing → {id: b, kind: must_not_contain, values: [bar]}",
         instead="nothing → weights: {b: 0} (a new check that only advises)",
-        deciders=(weights.prove_weightless, lattice.prove_by_enumeration),
+        deciders=(prove_weightless, prove_by_enumeration),
         shift=_bound_check_share,
     ),
     ChangeRule(
@@ -74,7 +82,7 @@ ROWS = (
         mirror="check-added",
         example="{id: b, kind: must_not_contain, values: [bar]} → nothing",
         instead="weights: {b: 0} → nothing (a check that only advised)",
-        deciders=(weights.prove_weightless, lattice.prove_by_enumeration),
+        deciders=(prove_weightless, prove_by_enumeration),
         shift=_bound_check_share,
     ),
     ChangeRule(
@@ -124,7 +132,7 @@ ROWS = (
         reason="the checks have other shares of the average",
         example="weights: {a: 1} → weights: {a: 3}",
         instead="weights: {a: 2, b: 1} → weights: {a: 0.2, b: 0.1} (all by one factor)",
-        deciders=(weights.prove_weights_unread, weights.prove_rescaled, lattice.prove_by_enumeration),
+        deciders=(prove_weights_unread, prove_rescaled, prove_by_enumeration),
         shift=_bound_weight_shift,
     ),
     ChangeRule(
@@ -150,7 +158,7 @@ ROWS = (
         mirror="check-threshold-lowered",
         example="nothing → threshold: 0.8",
         instead="threshold: 0.2 → nothing (a check that scores 0 or 1)",
-        deciders=(bars.prove_binary_threshold,),
+        deciders=(prove_binary_threshold,),
     ),
     ChangeRule(
         id="check-threshold-lowered",
@@ -164,7 +172,7 @@ ROWS = (
         mirror="check-threshold-raised",
         example="nothing → threshold: 0.5",
         instead="nothing → threshold: 0.2 (a check that scores 0 or 1)",
-        deciders=(bars.prove_binary_threshold,),
+        deciders=(prove_binary_threshold,),
     ),
     ChangeRule(
         id="check-negate-changed",
@@ -214,7 +222,7 @@ ROWS = (
         reason="a share of the demands counts, or all or nothing",
         example="nothing → partial: true",
         instead="nothing → partial: true (with one required tool, whose share is all or nothing)",
-        deciders=(tool_calls.prove_one_share, tool_calls.prove_share_unread),
+        deciders=(prove_one_share, prove_tool_share_unread),
     ),
     ChangeRule(
         id="scoring-combine-changed",
@@ -227,7 +235,7 @@ ROWS = (
         reason="the same answers give another score",
         example="combine: weighted_avg → combine: min",
         instead="combine: median → combine: weighted_avg (of two checks with equal weights)",
-        deciders=(modes.prove_modes_equivalent, lattice.prove_by_enumeration),
+        deciders=(prove_modes_equivalent, prove_by_enumeration),
     ),
     ChangeRule(
         id="scoring-combine-equivalent",
@@ -251,7 +259,7 @@ ROWS = (
         reason="the share of passes moves while the scores stay",
         example="threshold: 0.5 → threshold: 0.6",
         instead="threshold: 0.6 → threshold: 0.9 (no score lies between the two)",
-        deciders=(bars.prove_unattainable, lattice.prove_by_enumeration),
+        deciders=(prove_unattainable, prove_by_enumeration),
     ),
     ChangeRule(
         id="scoring-missing-policy-changed",
@@ -264,7 +272,7 @@ ROWS = (
         reason="what is left out of the score and what counts as 0 differ",
         example="nothing → missing: zero",
         instead="nothing → missing: zero (under max, where another check always has a score)",
-        deciders=(policies.prove_nothing_missing, lattice.prove_by_enumeration),
+        deciders=(prove_nothing_missing, prove_by_enumeration),
     ),
     ChangeRule(
         id="scoring-errors-policy-changed",
@@ -277,7 +285,7 @@ ROWS = (
         reason="what is left out of the score, counts as 0, or fails all, differs",
         example="nothing → errors: fail",
         instead="nothing → errors: fail (where every check can always grade)",
-        deciders=(policies.prove_nothing_errs, lattice.prove_by_enumeration),
+        deciders=(prove_nothing_errs, prove_by_enumeration),
     ),
     ChangeRule(
         id="scoring-required-changed",
@@ -290,6 +298,6 @@ ROWS = (
         reason="when a gate fails, the whole rubric scores 0",
         example="nothing → required: [b]",
         instead="nothing → required: [b] (under all_pass, which fails with it anyway)",
-        deciders=(policies.prove_gate_idle, lattice.prove_by_enumeration),
+        deciders=(prove_gate_idle, prove_by_enumeration),
     ),
 )

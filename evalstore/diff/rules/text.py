@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, Scope
-from evalstore.diff.deciders import case, phrases
+from evalstore.diff.deciders.letter_case import prove_caseless, prove_judge_reads
+from evalstore.diff.deciders.phrases import prove_no_minimum, prove_out_of_reach, prove_redundant, prove_rewording_equivalent
+from evalstore.diff.deciders import phrases
 from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.direction_rules import BY_CASE, BY_INCLUSION, NEVER, compare_numbers, fix_direction
 from evalstore.versions import Bump
 
-_LISTED = (phrases.prove_redundant, phrases.prove_out_of_reach, phrases.prove_no_minimum)
+_LISTED = (prove_redundant, prove_out_of_reach, prove_no_minimum)
 
 ROWS = (
     ChangeRule(
@@ -50,7 +52,7 @@ ROWS = (
         reason="more, or fewer, of the phrases must be there",
         example="nothing → min_matches: 2",
         instead="min_matches: 2 → min_matches: 3 (more than there are phrases, before and after)",
-        deciders=(phrases.prove_out_of_reach, phrases.prove_no_minimum),
+        deciders=(prove_out_of_reach, prove_no_minimum),
     ),
     ChangeRule(
         id="ban-phrase-added",
@@ -64,7 +66,7 @@ ROWS = (
         mirror="ban-phrase-removed",
         example="values: [foo] → values: [foo, baz]",
         instead="values: [cache] → values: [cache, Cache tag] (it was banned before)",
-        deciders=(phrases.prove_redundant,),
+        deciders=(prove_redundant,),
     ),
     ChangeRule(
         id="ban-phrase-removed",
@@ -78,7 +80,7 @@ ROWS = (
         mirror="ban-phrase-added",
         example="values: [foo, baz] → values: [foo]",
         instead="values: [cache, Cache tag] → values: [cache] (it is still banned)",
-        deciders=(phrases.prove_redundant,),
+        deciders=(prove_redundant,),
     ),
     ChangeRule(
         id="phrase-reworded",
@@ -91,7 +93,7 @@ ROWS = (
         reason="other outputs hold the new wording",
         example="values: [cache tags] → values: [cache tag]",
         instead="values: [Cache] → values: [cache] (case does not count)",
-        deciders=(phrases.prove_rewording_equivalent, phrases.prove_out_of_reach, phrases.prove_no_minimum),
+        deciders=(prove_rewording_equivalent, prove_out_of_reach, prove_no_minimum),
     ),
     ChangeRule(
         id="phrase-redundant",
@@ -115,6 +117,6 @@ ROWS = (
         reason="without case, more texts are the same",
         example="case_sensitive: true → nothing",
         instead="values: ['#', '42 %'], case_sensitive: true → values: ['#', '42 %'] (texts without letters)",
-        deciders=(case.prove_caseless, case.prove_judge_reads),
+        deciders=(prove_caseless, prove_judge_reads),
     ),
 )

@@ -9,11 +9,11 @@ from typing import Any
 
 from evalstore.documents import Pointer, json_pointer
 from evalstore.migration.readers.agentevals.dialects import check_keys, is_in_dialect
-from evalstore.migration.readers.agentevals.fields import read_fields
 from evalstore.migration.readers.agentevals.grading import (
     CaseScope,
     CrashError,
     Grading,
+    Raw,
     join_gradings,
     note_ignored,
     note_skipped,
@@ -29,6 +29,7 @@ from evalstore.migration.readers.agentevals.model_graders import (
     read_weight,
 )
 from evalstore.migration.readers.agentevals.output_checks import (
+    read_fields,
     read_fixed_check,
     read_pattern,
     read_substrings,
@@ -43,7 +44,6 @@ from evalstore.migration.readers.agentevals.tool_checks import (
 )
 from evalstore.text import make_excerpt
 
-Raw = Mapping[str, Any]
 _NAMELESS = (
     "versions of the runner leave out a member of a composite that has no name, or whose type is spelled with _;"
     " here it counts"

@@ -15,6 +15,7 @@ from evalstore.migration.remainder import encode_keys
 from evalstore.migration.table import FormatTable
 from evalstore.text import make_excerpt
 
+Raw = Mapping[str, Any]
 Check = dict[str, Any]
 PASSES = Fraction(4, 5)
 AVERAGE = "weighted_avg"

@@ -14,6 +14,7 @@ from evalstore.migration.readers.agentevals.grading import (
     PASSES,
     CaseScope,
     Grading,
+    Raw,
     Term,
     find_name,
     join_gradings,
@@ -26,7 +27,6 @@ from evalstore.migration.readers.agentevals.model_graders import read_weight
 from evalstore.migration.remainder import encode_keys
 from evalstore.text import make_excerpt
 
-Raw = Mapping[str, Any]
 Members = Callable[[Any, Pointer], Grading]
 _LISTS = ("assertions", "assert", "evaluators")
 _BAR = {"safety_gate": Fraction(3, 5), "all_or_nothing": PASSES}

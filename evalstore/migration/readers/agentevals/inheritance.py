@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,6 +17,7 @@ from evalstore.migration.readers.agentevals.grading import (
     CrashError,
     Dialect,
     Grading,
+    Raw,
     join_gradings,
     note_ignored,
     parse_number,
@@ -26,7 +27,6 @@ from evalstore.migration.readers.agentevals.questions import collect_variables, 
 from evalstore.migration.table import FormatTable
 from evalstore.text import make_excerpt
 
-Raw = Mapping[str, Any]
 _ALONE = "versions of the runner leave a test that has an execution of its own without the checks of its suite"
 _OTHER = "{} grades it in the runner, as nothing else does; here a judge does"
 _LISTS = tuple(f"{at}{key}" for at in ("", "execution.") for key in ("assertions", "assert", "evaluators"))

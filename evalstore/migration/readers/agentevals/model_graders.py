@@ -25,6 +25,7 @@ from evalstore.migration.readers.agentevals.grading import (
     Check,
     CrashError,
     Grading,
+    Raw,
     Term,
     describe_open_places,
     fill_variables,
@@ -38,7 +39,6 @@ from evalstore.migration.readers.agentevals.grading import (
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
 
-Raw = Mapping[str, Any]
 _TEXTS = frozenset({".md", ".txt", ".prompt", ".mustache"})
 _PROGRAMS = frozenset({".ts", ".js", ".mjs", ".py", ".sh"})
 _SHOWN = 60

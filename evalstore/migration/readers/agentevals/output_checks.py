@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from evalstore.checks.patterns import compile_pattern, find_dialect_difference
 from evalstore.documents import Pointer
+from evalstore.migration.readers.agentevals.dialects import check_keys
 from evalstore.migration.readers.agentevals.grading import (
     CaseScope,
     Check,
     Grading,
+    Raw,
+    Term,
     describe_open_places,
     fill_variables,
+    find_name,
     grade_by_check,
     join_gradings,
     note_skipped,
+    parse_number,
     set_aside,
 )
 from evalstore.migration.readers.agentevals.javascript_patterns import translate_pattern
+from evalstore.migration.readers.agentevals.model_graders import read_weight
 from evalstore.text import make_excerpt
 
-Raw = Mapping[str, Any]
 _ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}
-_SHOWN = 60
+_EXCERPT = 60  # characters of a value in a message
 _FLAGS = "ims"
 
 
@@ -84,15 +91,104 @@ def read_pattern(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, A
     if exact is not None and find_dialect_difference(pattern, own_flags) is None:
         return grade_by_check(raw, pointer, check)
     why = (
-        f"the flags {make_excerpt(unknown_flags, _SHOWN)} are unknown, or come twice"
+        f"the flags {make_excerpt(unknown_flags, _EXCERPT)} are unknown, or come twice"
         if unknown_flags
         else "it has words that JavaScript and Python read otherwise"
     )
     return grade_by_check(
-        raw, pointer, check, f"the pattern {make_excerpt(value, _SHOWN)} is JavaScript's, and run as it is: {why}"
+        raw, pointer, check, f"the pattern {make_excerpt(value, _EXCERPT)} is JavaScript's, and run as it is: {why}"
     )
 
 
 def read_fixed_check(raw: Raw, pointer: Pointer, _: CaseScope, row: Mapping[str, Any]) -> Grading:
     """Read a check that has no parameters."""
     return grade_by_check(raw, pointer, dict(row["check"]), *([row["lossy"]] if "lossy" in row else ()))
+
+
+_STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
+_PATH = re.compile(r"(?:[^.\[\]]+(?:\[[0-9]{1,4}\])*)(?:\.[^.\[\]]+(?:\[[0-9]{1,4}\])*)*")
+_MISSING = object()
+_KNOWN = ("exact", "numeric_tolerance", "date")  # a tuple: raw values may not be hashable
+_LOSSY = (
+    "the runner leaves out optional fields that the answer lacks; here they count as right",
+    "the runner reads the numbers in texts as numbers, and compares what it finds in its own way",
+)
+
+
+def read_fields(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
+    """Read a list of JSON fields, each with path, comparison and weight, as one group of JSON Schema checks."""
+    items = raw.get("fields")
+    if not isinstance(items, list) or not items:
+        return note_skipped(pointer, "it has no fields")
+    if isinstance(scope.expected, str):
+        return set_aside(
+            raw, pointer, "the expected answer is a text, and it is not known whether the runner reads fields in it"
+        )
+    grading = join_gradings(_read_field(item, (*pointer, "fields", index), scope) for index, item in enumerate(items))
+    if not grading.terms:
+        return grading
+    combine = "all_pass" if raw.get("aggregation") == "all_or_nothing" else "weighted_avg"
+    group = Term(find_name(raw), pointer, members=grading.terms, combine=combine, steps=0, unmapped=grading.unmapped)
+    return Grading((group,), _LOSSY, grading.notes)
+
+
+def _read_field(raw: Any, pointer: Pointer, scope: CaseScope) -> Grading:
+    path = raw.get("path") if isinstance(raw, dict) else None
+    if not isinstance(path, str) or not path:
+        return note_skipped(pointer, "it has no path of a field")
+    match = raw.get("match")
+    if match not in _KNOWN:
+        return note_skipped(pointer, f"it does not know the way {make_excerpt(str(match), _EXCERPT)} to compare")
+    if not _PATH.fullmatch(path):
+        return set_aside(raw, pointer, f"it is not known where the runner finds {make_excerpt(path, _EXCERPT)}")
+    steps: list[str | int] = [name or int(index) for name, index in _STEP.findall(path)]
+    expected = _find_value(scope.expected, steps)
+    if expected is not _MISSING and match == "date":
+        return set_aside(raw, pointer, "no check kind compares dates")
+    value = {} if expected is _MISSING else _build_value_schema(expected, raw)
+    if value is None:
+        return set_aside(raw, pointer, "the expected value is no number, or its tolerance is none")
+    required = raw.get("required") is not False and expected is not _MISSING
+    check: Check = {"kind": "json_schema", "schema": _build_path_schema(steps, value, required=required)}
+    if expected is _MISSING:
+        check = {"kind": "regex", "pattern": "\\A", "description": "the test expects nothing of this field"}
+    grading = Grading((Term(path, pointer, check, weight=read_weight(raw, pointer)),))
+    return join_gradings([grading, check_keys(raw, pointer, scope, "field")])
+
+
+def _build_value_schema(expected: Any, raw: Raw) -> dict[str, Any] | None:
+    if raw["match"] == "exact":
+        return {"const": expected}
+    middle, width = parse_number(expected), parse_number(raw.get("tolerance", 0))
+    if middle is None or width is None or width < 0:
+        return None
+    width *= abs(middle) if raw.get("relative") is True else 1
+    low, high = _to_decimal(middle - width), _to_decimal(middle + width)
+    return None if low is None or high is None else {"type": "number", "minimum": low, "maximum": high}
+
+
+def _build_path_schema(steps: list[str | int], value: dict[str, Any], *, required: bool) -> dict[str, Any]:
+    for step in reversed(steps):
+        if isinstance(step, str):
+            limits: dict[str, Any] = {"required": [step]} if required else {}
+            value = {"type": "object", "properties": {step: value}, **limits}
+        else:
+            limits = {"minItems": step + 1} if required else {}
+            value = {"type": "array", "prefixItems": [*([True] * step), value], **limits}
+    return value
+
+
+def _find_value(value: Any, steps: list[str | int]) -> Any:
+    for step in steps:
+        if isinstance(step, str):
+            value = value.get(step, _MISSING) if isinstance(value, dict) else _MISSING
+        else:
+            value = value[step] if isinstance(value, list) and step < len(value) else _MISSING
+    return value
+
+
+def _to_decimal(value: Fraction) -> int | Decimal | None:
+    if value.denominator == 1:
+        return int(value)
+    decimal = Decimal(value.numerator) / Decimal(value.denominator)
+    return decimal if Fraction(decimal) == value else None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from evalstore.documents import write_canonical
-from evalstore.migration.readers.agentevals.grading import VARIABLE, CaseScope, describe_open_places
+from evalstore.migration.readers.agentevals.grading import VARIABLE, CaseScope, Raw, describe_open_places
 from evalstore.migration.remainder import encode_keys, is_same_data
 
-Raw = Mapping[str, Any]
 _CRITERIA = ("criteria", "expected_outcome", "outcome")
 _SEVERAL = "a judge reads the messages as one text, in another layout than the runner's"
 _LAYOUT = "a judge reads the expected answer in another layout than the runner's"

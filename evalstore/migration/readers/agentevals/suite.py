@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -20,7 +20,6 @@ from evalstore.migration.table import FormatTable
 from evalstore.model import Kind
 from evalstore.text import find_nearest, make_excerpt
 
-Raw = Mapping[str, Any]
 _SCENARIOS = "scenarios"
 _PARTIAL = "some of its checks cannot be said here, so its rubric is partial"
 _TURNS = "the runner grades turn by turn; here one output is graded"

@@ -12,6 +12,7 @@ from evalstore.migration.readers.agentevals.grading import (
     CaseScope,
     Check,
     Grading,
+    Raw,
     grade_by_check,
     join_gradings,
     note_ignored,
@@ -20,7 +21,6 @@ from evalstore.migration.readers.agentevals.grading import (
 )
 from evalstore.text import make_excerpt
 
-Raw = Mapping[str, Any]
 # The runner's modes to compare arguments, and ours; "ignore" compares none.
 _ARGS = {"exact": "exact", "superset": "subset", "partial": "subset"}
 # The runner's trajectory modes, each with ours and the loss.

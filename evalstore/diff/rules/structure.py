@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, Scope
-from evalstore.diff.deciders import facts
-from evalstore.diff.deciders.bounds import prove_demand_implied, prove_not_binding
-from evalstore.diff.deciders.tool_calls import prove_demand_idle, prove_one_order, prove_share_unread
+from evalstore.diff.deciders.facts import prove_fact_share_unread, prove_same_share
+from evalstore.diff.deciders.limits import prove_demand_implied, prove_not_binding
+from evalstore.diff.deciders.tool_calls import prove_demand_idle, prove_one_order, prove_tool_share_unread
 from evalstore.diff.direction_rules import BOUND, DEMAND, FACTS, FORMAT, TOOLS, rank_words
 from evalstore.versions import Bump
 
@@ -72,7 +72,7 @@ ROWS = (
         reason="one demand on the calls more, or less",
         example="tools: [{name: search}] → tools: [{name: search}, {name: read}]",
         instead="tools: [{name: search, min: 2}] → tools: [{name: search, min: 2}, {name: search}] (implied)",
-        deciders=(prove_demand_idle, prove_share_unread),
+        deciders=(prove_demand_idle, prove_tool_share_unread),
     ),
     ChangeRule(
         id="tool-constraint-changed",
@@ -85,7 +85,7 @@ ROWS = (
         reason="other calls are allowed, or other numbers of them",
         example="nothing → forbidden: [drop]",
         instead="nothing → forbidden: [drop] (in mode exact, where nothing else may be called anyway)",
-        deciders=(prove_demand_idle, prove_share_unread),
+        deciders=(prove_demand_idle, prove_tool_share_unread),
     ),
     ChangeRule(
         id="tool-order-mode-changed",
@@ -111,6 +111,6 @@ ROWS = (
         reason="the share of facts found is counted over another list",
         example="facts: [8 MB] → facts: [8 MB, 30 s]",
         instead="facts: [8 MB, {id: wait, value: 30 s}] → facts: [{value: 8 MB}, 30 s] (other names, the same facts)",
-        deciders=(facts.prove_same_share, facts.prove_share_unread),
+        deciders=(prove_same_share, prove_fact_share_unread),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from evalstore.diff.change import Change, Proof, name_decider
-from evalstore.diff.deciders.lattice import list_scores
+from evalstore.diff.deciders.enumeration import list_scores
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
