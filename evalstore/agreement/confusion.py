@@ -1,4 +1,4 @@
-"""What four counts say of a judge: rates with Wilson intervals, Cohen's kappa, and the constant answer; pure.
+"""The confusion matrix of a judge and people: rates, Cohen's kappa, the constant baseline, and its tally; pure.
 
 Rates and kappa are exact fractions; an interval has a square root in it and is in floats. What a count of 0 leaves
 undefined is None, never a number.
@@ -24,14 +24,14 @@ _Z = 1.959963984540054  # leaves 2.5 % of a normal distribution on either side
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many of how many."""
+    """A count of hits among `of` rows."""
 
     hits: int
     of: int
 
     @property
     def value(self) -> Fraction | None:
-        """The share; None of none."""
+        """The share of hits; None without rows."""
         return Fraction(self.hits, self.of) if self.of else None
 
     @property
@@ -48,7 +48,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """How often a label and a verdict met: `false_pass` counts the truly bad outputs that the judge passed."""
+    """How often a label met a verdict: `false_pass` counts the truly bad outputs that the judge passed."""
 
     true_pass: int = 0
     false_fail: int = 0
@@ -119,7 +119,7 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class LabelledCase:
-    """One row that is worth a look: what it was labelled, what the judge said, and why."""
+    """One row worth a look: its label, the judge's verdict, and the reason."""
 
     id: str
     line: int
@@ -131,7 +131,7 @@ class LabelledCase:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What labelled rows say of a judge, and what of that its file gets to hold.
+    """The result of measuring a judge on labelled rows, and the entries that its file gets.
 
     `read` counts the verdicts that stood in the labels, `unjudged` the rows that no number counts, `engines` are the
     models that answered. `apart` and `left_out` are the first rows on which judge and label differ, and the first
@@ -167,35 +167,35 @@ _COUNT_NAMES = {
 
 @dataclass(slots=True)
 class LabelTally:
-    """The rows so far."""
+    """The counts so far, and the first rows worth a look."""
 
     counts: Counter[str] = field(default_factory=Counter)
     read: int = 0
-    unjudged: int = 0
+    unjudged_count: int = 0
     engines: set[str] = field(default_factory=set)
     apart: list[LabelledCase] = field(default_factory=list)
     left_out: list[LabelledCase] = field(default_factory=list)
 
-    def take(self, label: LabelledRow) -> None:
-        """Count a row with the verdict that it holds."""
+    def add_recorded_verdict(self, label: LabelledRow) -> None:
+        """Count a row with the verdict in its file."""
         verdict = label.verdict or Verdict.UNSCORED
         self.read += verdict is not Verdict.UNSCORED
         self._count_case(LabelledCase(label.id, label.line, label.label, verdict, reason="so say the labels"))
 
-    def judge(self, label: LabelledRow, result: CheckResult) -> None:
-        """Count a row with the verdict that the judge gives now."""
+    def add_judged_verdict(self, label: LabelledRow, result: CheckResult) -> None:
+        """Count a row with the verdict of the judge."""
         if result.verdict is not Verdict.UNSCORED:
             self.engines.add(result.engine)
         self._count_case(LabelledCase(label.id, label.line, label.label, result.verdict, result.score, result.reason))
 
     @property
     def confusion(self) -> Confusion:
-        """The four counts."""
+        """The confusion matrix so far."""
         return Confusion(**self.counts)
 
     def _count_case(self, case: LabelledCase) -> None:
         if case.verdict is Verdict.UNSCORED:
-            self.unjudged += 1
+            self.unjudged_count += 1
             self.left_out += [case][: _CASE_LIMIT - len(self.left_out)]
             return
         self.counts[_COUNT_NAMES[case.label, case.verdict]] += 1

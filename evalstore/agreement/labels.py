@@ -1,4 +1,4 @@
-"""Labelled rows, one a line of JSONL: what people said of an output, and perhaps what the judge said of it."""
+"""Reads labelled rows from JSONL: what people said of an output, and perhaps what the judge said of it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 from evalstore.errors import LoadError, Place
 from evalstore.model import Verdict, is_cosmetic
-from evalstore.runs.lines import read_objects
+from evalstore.runs.aggregate import read_json_objects
 from evalstore.text import find_nearest, make_excerpt
 
-# What a row may say of the question, where no dataset says it.
+# Fields of the question that a row may hold, where no dataset gives them.
 ASKED = ("input", "expected", "context")
 _KEYS = ("id", "output", "label", "verdict", *ASKED, "variables")
 _SHAPE = 'a row is {"id", "output", "label": "pass" or "fail"}, with "verdict", "input", "expected", "context" if known'
@@ -22,7 +22,7 @@ _VERDICTS = {**_LABELS, "unscored": Verdict.UNSCORED}
 
 @dataclass(frozen=True, slots=True)
 class LabelledRow:
-    """One row: `verdict` None is still to be asked for, and `asked` holds what the row says of the question."""
+    """One row: `verdict` None is still to be asked for; `asked` holds the fields of the question in the row."""
 
     id: str
     line: int
@@ -34,9 +34,9 @@ class LabelledRow:
 
 
 def read_labels(path: Path) -> Iterator[LabelledRow]:
-    """Yield the rows of a file in its order; one that is unclear, or an id that stands twice, is a `LoadError`."""
+    """Yield the rows of a file in order; raises `LoadError` for an unclear row and for a repeated id."""
     lines: dict[str, int] = {}
-    for line, row in read_objects(path):
+    for line, row in read_json_objects(path):
         place = Place(str(path), line)
         label = _read_label(row, place)
         if label.id in lines:

@@ -1,4 +1,4 @@
-"""Judges labelled rows and counts how often judge and label agree; reads no clock and writes nothing."""
+"""Measures a judge against people: judges labelled rows and counts agreement; reads no clock and writes nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evalstore.errors import LoadError, Place, RefusedError, UsageError
 from evalstore.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.model import Check, CheckResult, Kind, Output, PinType, Question, Sample, Verdict, parse_ref
 from evalstore.model.rubric import JUDGED_THRESHOLD
-from evalstore.runs import sha256_of
+from evalstore.runs import sha256_of_file
 from evalstore.scoring.grading import ArtifactResolver, format_exact_ref, pin_resolved
 from evalstore.scoring.question_index import QuestionIndex, open_question_index
 from evalstore.store import ArtifactStore, Resolved
@@ -29,34 +29,34 @@ _Items = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class JudgeUnderTest:
-    """A judge: the names that its template reads, its variables and what fills them in every row, and its grade."""
+    """A judge that grades labelled rows: the names in its template, its variables, and the values common to all rows."""
 
     ref: str
-    reads: Sequence[str]
+    template_names: Sequence[str]
     variables: Sequence[str]
-    given: Mapping[str, str]
-    prepared: Callable[[_Items], Callable[[Sample], CheckResult]]
+    variable_values: Mapping[str, str]
+    prepare: Callable[[_Items], Callable[[Sample], CheckResult]]
 
-    def grade(self, label: LabelledRow, question: Question, file: str) -> CheckResult:
-        """Judge one row; `LoadError` at its line when it lacks what the judge must see."""
-        given = {**self.given, **label.variables}
+    def grade_row(self, label: LabelledRow, question: Question, file: str) -> CheckResult:
+        """Judge one row; raises `LoadError` at its line when it lacks what the template reads."""
+        given = {**self.variable_values, **label.variables}
         self._check_row(question, given, Place(file, label.line))
-        return self.prepared(tuple(sorted(given.items())))(Sample(Output(label.output), question))
+        return self.prepare(tuple(sorted(given.items())))(Sample(Output(label.output), question))
 
     def _check_row(self, question: Question, given: Mapping[str, str], place: Place) -> None:
         if unknown := _find_unknown(given, self.variables):
             raise LoadError(f"{self.ref} has no variable `{make_excerpt(unknown, 60)}`", place=place)
-        if "input" in self.reads and "input" not in question.row:
+        if "input" in self.template_names and "input" not in question.row:
             hint = "write it into the row, or name the dataset that the rows are of with --against"
             raise LoadError(f"{self.ref} reads the input, and this row has none", place=place, hint=hint)
         for name in self.variables:
-            if name in self.reads and name not in given:
+            if name in self.template_names and name not in given:
                 hint = f"say --var {name}=TEXT, or write `variables` into the row"
                 raise LoadError(f"nobody fills {{{{ {name} }}}} of {self.ref}", place=place, hint=hint)
 
 
 def bench_of(ref: str, reach: CheckContext, threshold: Fraction, given: Mapping[str, str]) -> JudgeUnderTest:
-    """Return the judge that `ref` names, with `given` filling its variables; refuses one that cannot be asked."""
+    """Return the judge that `ref` names, with `given` as values of its variables; refuses one that cannot be asked."""
     declared = reach.load_artifact(ref, Kind.JUDGE).value.get("variables", ())
     juror = prepare_judge(ref, reach, model={}, given=declared)
     if isinstance(juror, str):
@@ -85,7 +85,7 @@ _NO_ENDPOINT_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class MeasurementRequest:
-    """What is measured: a judge, without a pin that of the working tree; labelled rows, and the dataset they are of.
+    """What to measure: a judge (without a pin: of the working tree), labelled rows, and the dataset they are of.
 
     The judge passes an output when its score is at least `threshold`; `variables` fill its template in every row.
     """
@@ -99,7 +99,7 @@ class MeasurementRequest:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A measurement before the first row is judged: `against` and `questions` are of the dataset, if one is named."""
+    """All parts of a measurement before the first row is judged; `against` and `questions` are of its dataset."""
 
     request: MeasurementRequest
     judge: Resolved
@@ -108,13 +108,13 @@ class Measurement:
     used: ArtifactResolver
     panel: JudgeSession
 
-    def plan(self) -> CallPlan:
-        """Return which calls it would take, having made none."""
+    def plan_calls(self) -> CallPlan:
+        """Return the judge calls that measuring would make; makes none."""
         self._count_rows()
         return self.panel.plan_calls()
 
-    def measure(self) -> Agreement:
-        """Judge, ask for what no reply is kept for, judge again; `RefusedError` when that leaves nothing to count."""
+    def measure_agreement(self) -> Agreement:
+        """Judge, ask for missing replies and judge again until none is missing; refuses when no row is left to count."""
         tally = self._count_rows()
         while self.panel.can_ask:
             self.panel.ask_missing()
@@ -127,7 +127,7 @@ class Measurement:
         if not tally.confusion.rows:
             first = tally.left_out[0]
             raise RefusedError(
-                f"none of {tally.unjudged:,} rows could be judged; the first: {first.reason}",
+                f"none of {tally.unjudged_count:,} rows could be judged; the first: {first.reason}",
                 place=Place(self._file, first.line),
             )
         return self._build_agreement(tally)
@@ -146,13 +146,13 @@ class Measurement:
         for label in read_labels(self.request.labels):
             question = self._find_question(label)
             if label.verdict is not None:
-                tally.take(label)
+                tally.add_recorded_verdict(label)
             else:
-                tally.judge(label, self._judge_under_test.grade(label, question, self._file))
+                tally.add_judged_verdict(label, self._judge_under_test.grade_row(label, question, self._file))
         return tally
 
     def _find_question(self, label: LabelledRow) -> Question:
-        """Return what the row answers: the dataset's question, which the row may repeat and not contradict."""
+        """Return the question of a row: the dataset's, which the row may repeat but not contradict, or its own."""
         if self.questions is None or self.against is None:
             return Question(label.id, str(label.asked.get("input", "")), label.asked)
         name, place = format_exact_ref(self.against), Place(self._file, label.line)
@@ -171,12 +171,12 @@ class Measurement:
         return Agreement(
             judge=pin_resolved(self.judge),
             labels=self._file,
-            labels_sha256=sha256_of(self.request.labels),
+            labels_sha256=sha256_of_file(self.request.labels),
             threshold=self.request.threshold,
             confusion=tally.confusion,
             against=pin_resolved(self.against) if self.against else None,
             read=tally.read,
-            unjudged=tally.unjudged,
+            unjudged=tally.unjudged_count,
             engines=tuple(sorted(tally.engines)),
             apart=tuple(tally.apart),
             left_out=tuple(tally.left_out),
@@ -185,7 +185,7 @@ class Measurement:
 
     def _list_notes(self, tally: LabelTally) -> Iterator[str]:
         found = tally.confusion
-        if self.questions and self.against and (left := self.questions.count - found.rows - tally.unjudged):
+        if self.questions and self.against and (left := self.questions.count - found.rows - tally.unjudged_count):
             yield f"questions of {format_exact_ref(self.against)} without a label: {left:,} of {self.questions.count:,}"
         for rate, name, word in ((found.tpr, "TPR", Verdict.PASS), (found.tnr, "TNR", Verdict.FAIL)):
             if not rate.of:
@@ -194,7 +194,7 @@ class Measurement:
 
 @contextmanager
 def open_measurement(request: MeasurementRequest, *, store: ArtifactStore, judges: Judges) -> Iterator[Measurement]:
-    """Open a measurement: judge and dataset resolved, its questions indexed, the kept replies at hand."""
+    """Open a measurement: judge and dataset resolved, questions indexed, cache of replies at hand."""
     with open_session(judges, store.git.find_common_directory) as panel:
         used = ArtifactResolver(store, panel.ask, judges.model)
         judge = _resolve_kind(used, request.judge, Kind.JUDGE)

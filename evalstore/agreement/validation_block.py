@@ -1,4 +1,4 @@
-"""Puts what was measured into the judge's file: its `validation` block, and not a byte beside it."""
+"""Writes a measurement into the `validation` block of the judge's file, and changes no other byte."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEAST_PLACES = 2
 
 @dataclass(frozen=True, slots=True)
 class ValidationDraft:
-    """A judge's file before and after, and the agreement that it is about to hold."""
+    """The judge's file before and after, and the agreement to be written into it."""
 
     agreement: Agreement
     path: str
@@ -32,7 +32,7 @@ class ValidationDraft:
     after: Document
 
     def write(self, store: ArtifactStore) -> Agreement:
-        """Write the file whole; `ConflictError` when it is no longer the one that was measured."""
+        """Write the file; raises `ConflictError` when it is no longer the one that was measured."""
         if store.root is None:
             raise RefusedError("a bare repository has no working files to write", hint="add --no-write to measure only")
         if read_below(store.root, self.path, ARTIFACT_LIMIT) != encode_document(self.before):
@@ -47,7 +47,7 @@ class ValidationDraft:
 
 
 def check_writable(request: MeasurementRequest) -> None:
-    """Refuse, before anything is asked, what could not be written in the end."""
+    """Refuse, before any call, a measurement whose result could not be written."""
     judge = parse_ref(request.judge)
     if judge.type not in {PinType.NONE, PinType.WORKTREE}:
         raise RefusedError(
@@ -63,7 +63,7 @@ def check_writable(request: MeasurementRequest) -> None:
 
 
 def draft_validation(agreement: Agreement, judge: Artifact, today: date) -> ValidationDraft:
-    """Return the judge's file with what was measured in its `validation` block."""
+    """Return the judge's file with the measurement in its `validation` block."""
     before, path = judge.document, parse_ref(agreement.judge.ref).path
     entries = _build_entries(agreement, today)
     after = set_entries(before, _BLOCK, entries)
@@ -74,7 +74,7 @@ def draft_validation(agreement: Agreement, judge: Artifact, today: date) -> Vali
 
 
 def _build_entries(agreement: Agreement, today: date) -> dict[str, Scalar | None]:
-    """Return the block's entries; None is what this measurement does not say, and an older one's must not stay."""
+    """Return the entries of the block; None removes an older entry that this measurement does not give."""
     found = agreement.confusion
     return {
         "tpr": rounded(found.tpr),
@@ -91,7 +91,7 @@ def _list_lost_entries(old: object, entries: Mapping[str, Scalar | None]) -> lis
 
 
 def rounded(rate: Rate) -> Decimal | None:
-    """Return a rate with as many places as its rows can tell apart: the count can be read back from it."""
+    """Round a rate to as many places as its rows can tell apart, so that the count can be read back from it."""
     if rate.value is None:
         return None
     places = max(_LEAST_PLACES, len(str(rate.of)))

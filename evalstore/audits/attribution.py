@@ -28,7 +28,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from evalstore.audits.shapley import Estimate, Estimates, State, list_coalitions, compute_shapley, build_state, compute_weight
+from evalstore.audits.shapley import (
+    Estimate,
+    Estimates,
+    State,
+    build_state,
+    compute_shapley,
+    compute_weight,
+    list_coalitions,
+)
 
 # For each factor, how many steps each of its edits has taken; a factor without edits did not change.
 Cell = tuple[State, ...]
@@ -74,7 +82,10 @@ def _share_within_factor(levels: Cell, cells: Cells, factor: int, share: Fractio
     if sum(levels[factor]) == 1:
         return tuple(tuple(Estimate(share) for _ in range(steps)) for steps in levels[factor])
     others = [other for other, edits in enumerate(levels) if other != factor and any(edits)]
-    outer = [(compute_weight(len(entered), len(others) + 1), _build_cell(levels, entered)) for entered in list_coalitions(others)]
+    outer = [
+        (compute_weight(len(entered), len(others) + 1), _build_cell(levels, entered))
+        for entered in list_coalitions(others)
+    ]
 
     @cache
     def gain(state: State) -> Fraction:

@@ -55,30 +55,30 @@ def name_edits(
     step: VersionStep, edits: Mapping[RubricPart, tuple[Any, Any]]
 ) -> tuple[dict[RubricPart, EditSource], tuple[EditSource, ...]]:
     """Return the source of each part edited in a step (given before and after), and the findings that move nothing."""
-    meant = [(finding, _find_meant_parts(step, finding, edits)) for finding in step.findings]
+    meanings = [(finding, _find_meant_parts(step, finding, edits)) for finding in step.findings]
     sources: dict[RubricPart, EditSource] = {}
-    claimed: set[str] = set()
+    used_findings: set[str] = set()
     for part, values in edits.items():
-        fits = [finding for finding, parts in meant if part in parts]
-        fits = fits or [finding for finding, parts in meant if _is_near(step, finding, part) and not parts]
-        fits = fits or [finding for finding, parts in meant if _is_rewording_of(finding, part, parts)]
-        sources[part] = _build_source(step.origin, part, fits, values)
-        # An edit without a finding is named by a rule; a finding of that rule is then no second edit.
-        claimed |= {finding.fingerprint for finding in fits} or set(sources[part].rules)
-    silent = (one for one in step.findings if one.fingerprint not in claimed and one.rule not in claimed)
+        matches = [finding for finding, parts in meanings if part in parts]
+        matches = matches or [finding for finding, parts in meanings if _is_near(step, finding, part) and not parts]
+        matches = matches or [finding for finding, parts in meanings if _is_rewording_of(finding, part, parts)]
+        sources[part] = _build_source(step.origin, part, matches, values)
+        # An edit without a finding is steps by a rule; a finding of that rule is then no second edit.
+        used_findings |= {finding.fingerprint for finding in matches} or set(sources[part].rules)
+    silent = (one for one in step.findings if one.fingerprint not in used_findings and one.rule not in used_findings)
     return sources, tuple(EditSource(one.rule, step.origin, one.pointer, (one.rule,), one.message) for one in silent)
 
 
 def _build_source(
     origin: Origin, part: RubricPart, findings: Sequence[DiffFinding], values: tuple[Any, Any]
 ) -> EditSource:
-    word = _PART_LABELS[part.area].format(part)
+    label = _PART_LABELS[part.area].format(part)
     if not findings:
         rule = _choose_fallback_rule(part, *values)
-        return EditSource(rule, origin, word, (rule,))
+        return EditSource(rule, origin, label, (rule,))
     ranked = sorted(findings, key=lambda finding: finding.level, reverse=True)
     rules = tuple(dict.fromkeys(finding.rule for finding in ranked))
-    return EditSource(rules[0], origin, word, rules, "; ".join(finding.message for finding in ranked))
+    return EditSource(rules[0], origin, label, rules, "; ".join(finding.message for finding in ranked))
 
 
 def _choose_fallback_rule(part: RubricPart, before: Any, after: Any) -> str:
@@ -97,8 +97,8 @@ def _list_part_groups(step: VersionStep, finding: DiffFinding) -> Iterator[set[R
     """Yield the parts that a finding's pointer can mean, the most specific first."""
     area, *rest = _split_pointer(finding)
     if area == "scoring" and rest and rest[0] in _SCORING_AREAS:
-        every = {**step.old.names, **step.new.names}
-        some = every.values() if len(rest) == 1 or rest[1] not in every else [every[rest[1]]]
+        names = {**step.old.names, **step.new.names}
+        some = names.values() if len(rest) == 1 or rest[1] not in names else [names[rest[1]]]
         yield {RubricPart(_SCORING_AREAS[rest[0]], name) for name in some}
     elif area == "scoring" and rest:
         yield {RubricPart("scoring", rest[0])}
@@ -118,7 +118,7 @@ def _is_near(step: VersionStep, finding: DiffFinding, part: RubricPart) -> bool:
         part.area in {"param", "item"}
         and len(_split_pointer(finding)) == 2
         and _find_check_name(step, finding) == part.name
-    )  # noqa: PLR2004  # /checks/<n>
+    )  # /checks/<n>
 
 
 def _is_rewording_of(finding: DiffFinding, part: RubricPart, parts: set[RubricPart]) -> bool:
@@ -150,47 +150,47 @@ _REPIN_RULE = "question-rubric-ref-changed"
 class EditHistory:
     """The edits between two rubrics, the source of each of their steps, and the findings that move nothing."""
 
-    track: RubricEdits
+    edits: RubricEdits
     sources: Sources
     silent: tuple[EditSource, ...] = ()
 
 
-def trace_edits(rulers: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -> EditHistory:
+def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -> EditHistory:
     """Return the edits between two versions of one rubric, each with its finding and its release."""
     if old.resolved.digest == new.resolved.digest:
         return EditHistory(find_edits([rubric_of(old.resolved.artifact.value)]), ())
-    way = rulers.find_path(old, new)
-    passed = find_edits([rubric_of(version.resolved.artifact.value) for version in way.versions])
-    named = [
-        name_edits(_build_step(rulers, way, passed, number), _list_edited_parts(passed, number))
-        for number in range(len(way.origins))
+    path = finder.find_path(old, new)
+    edits = find_edits([rubric_of(version.resolved.artifact.value) for version in path.versions])
+    steps = [
+        name_edits(_build_step(finder, path, edits, number), _list_edited_parts(edits, number))
+        for number in range(len(path.origins))
     ]
-    sources = tuple(tuple(named[step][0][edit.part] for step in edit.steps) for edit in passed.edits)
-    return EditHistory(passed, sources, tuple(source for _, silent in named for source in silent))
+    sources = tuple(tuple(steps[step][0][edit.part] for step in edit.steps) for edit in edits.edits)
+    return EditHistory(edits, sources, tuple(source for _, silent in steps for source in silent))
 
 
-def trace_repin(old: ArtifactVersion, new: ArtifactVersion, brought: Origin | None) -> EditHistory:
-    """Return the single edit of a question that was repinned to another rubric; `brought` is the dataset's release."""
+def trace_repin(old: ArtifactVersion, new: ArtifactVersion, release: Origin | None) -> EditHistory:
+    """Return the single edit of a question that was repinned to another rubric; `release` is the dataset's release."""
     rubrics = [rubric_of(side.resolved.artifact.value) for side in (old, new)]
     origin = Origin(new.resolved.name, old.resolved.ref, new.resolved.ref)
-    if brought:
-        origin = replace(origin, ref=brought.ref, commit=brought.commit, author=brought.author, date=brought.date)
+    if release:
+        origin = replace(origin, ref=release.ref, commit=release.commit, author=release.author, date=release.date)
     return EditHistory(build_swap(*rubrics), ((EditSource(_REPIN_RULE, origin, rules=(_REPIN_RULE,)),),))
 
 
-def _list_edited_parts(passed: RubricEdits, number: int) -> dict[RubricPart, tuple[Any, Any]]:
+def _list_edited_parts(edits: RubricEdits, number: int) -> dict[RubricPart, tuple[Any, Any]]:
     """Return the parts that change in one step, with their values before and after."""
-    levels = [(edit, edit.steps.index(number)) for edit in passed.edits if number in edit.steps]
+    levels = [(edit, edit.steps.index(number)) for edit in edits.edits if number in edit.steps]
     return {edit.part: (edit.states[at][edit.part], edit.states[at + 1][edit.part]) for edit, at in levels}
 
 
-def _build_step(rulers: VersionFinder, way: VersionPath, passed: RubricEdits, number: int) -> VersionStep:
-    old, new = (way.versions[side].resolved.artifact for side in (number, number + 1))
+def _build_step(finder: VersionFinder, path: VersionPath, edits: RubricEdits, number: int) -> VersionStep:
+    old, new = (path.versions[side].resolved.artifact for side in (number, number + 1))
     return VersionStep(
-        origin=way.origins[number],
-        findings=_compare_versions(rulers, old, new),
-        old=_build_side(old, passed.names[number]),
-        new=_build_side(new, passed.names[number + 1]),
+        origin=path.origins[number],
+        findings=_compare_versions(finder, old, new),
+        old=_build_side(old, edits.names[number]),
+        new=_build_side(new, edits.names[number + 1]),
     )
 
 
@@ -199,9 +199,9 @@ def _build_side(rubric: Artifact, names: CheckNames) -> RubricSide:
     return RubricSide(checks, list_check_ids(checks), names)
 
 
-def _compare_versions(rulers: VersionFinder, old: Artifact, new: Artifact) -> tuple[DiffFinding, ...]:
+def _compare_versions(finder: VersionFinder, old: Artifact, new: Artifact) -> tuple[DiffFinding, ...]:
     try:
-        return compare(old, new, load=rulers.store.load).findings
+        return compare(old, new, load=finder.store.load).findings
     except EvalstoreError as error:
-        rulers.notes.append(f"{new.name} {old.version} and {new.version} cannot be compared: {error.message}")
+        finder.notes.append(f"{new.name} {old.version} and {new.version} cannot be compared: {error.message}")
         return ()

@@ -6,10 +6,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from evalstore.audits.attribution import Attribution
-from evalstore.audits.grader import find_drift, build_grader
+from evalstore.audits.grader import build_grader, find_drift
 from evalstore.audits.question_grid import CommonQuestion, QuestionAttributor
 from evalstore.audits.stored_run import StoredRun, read_question_history, read_stored_run
-from evalstore.audits.totals import sum_factors, find_flips, compute_mean, sum_mix
+from evalstore.audits.totals import compute_mean, find_flips, sum_factors, sum_mix
 from evalstore.audits.values import Audit, Drift, RunSide
 from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording import write_sentence
@@ -36,36 +36,36 @@ def audit(
     when replay gives other results than recorded (unless `allow_drift`: then the difference counts as not reproduced),
     when replies of judges are missing, or when no question was scored in both.
     """
-    with open_session(judges or Judges(), store.git.find_common_directory) as panel:
-        while (found := _audit_once(run_a, run_b, store, panel, allow_drift=allow_drift)) is None:
-            panel.ask_missing()
+    with open_session(judges or Judges(), store.git.find_common_directory) as session:
+        while (found := _audit_once(run_a, run_b, store, session, allow_drift=allow_drift)) is None:
+            session.ask_missing()
         return found
 
 
 def _audit_once(
-    run_a: Run | Path | str, run_b: Run | Path | str, store: ArtifactStore, panel: JudgeSession, *, allow_drift: bool
+    run_a: Run | Path | str, run_b: Run | Path | str, store: ArtifactStore, session: JudgeSession, *, allow_drift: bool
 ) -> Audit | None:
     """Return the audit, or None while replies are missing that an endpoint can be asked for."""
-    rulers = VersionFinder(store)
-    a, b = read_stored_run(run_a, rulers), read_stored_run(run_b, rulers)
-    grader = build_grader(a, b, rulers, panel)
+    finder = VersionFinder(store)
+    a, b = read_stored_run(run_a, finder), read_stored_run(run_b, finder)
+    grader = build_grader(a, b, finder, session)
     drifted = (*find_drift(a, grader, "A"), *find_drift(b, grader, "B"))
     both = [id_ for id_, row in a.rows.items() if row.score is not None and _is_scored(b, id_)]
     if not both:
         raise RefusedError("no question was scored in both runs, so nothing can be compared")
-    pairs = QuestionAttributor(a, b, rulers, grader, read_question_history(a, b, both, rulers))
-    commons = [pairs.attribute_question(id_) for id_ in both]
+    attributor = QuestionAttributor(a, b, finder, grader, read_question_history(a, b, both, finder))
+    commons = [attributor.attribute_question(id_) for id_ in both]
     if drifted and not allow_drift:
         raise _make_drift_error(drifted)
-    if panel.can_ask:
+    if session.can_ask:
         return None
-    if panel.missing or panel.failures:
-        raise _make_missing_error(panel)
-    return _build_audit(pairs, commons, drifted)
+    if session.missing or session.failures:
+        raise _make_missing_error(session)
+    return _build_audit(attributor, commons, drifted)
 
 
-def _build_audit(pairs: QuestionAttributor, commons: list[CommonQuestion], drifted: tuple[Drift, ...]) -> Audit:
-    a, b = pairs.a, pairs.b
+def _build_audit(attributor: QuestionAttributor, commons: list[CommonQuestion], drifted: tuple[Drift, ...]) -> Audit:
+    a, b = attributor.a, attributor.b
     separable = [(common, common.attribution) for common in commons if common.attribution is not None]
     if not separable:
         raise RefusedError("no common question can be graded under a mix of the two runs, so nothing can be separated")
@@ -86,9 +86,9 @@ def _build_audit(pairs: QuestionAttributor, commons: list[CommonQuestion], drift
         not_reproduced=compute_mean(lost.values()),
         drift=drifted,
         flips=find_flips(a.rows, b.rows, compared),
-        input_changed=tuple(id_ for id_ in compared if a.questions[id_].input != b.questions[id_].input),
+        input_changed=tuple(id_ for id_ in compared if a.questions[id_].input_digest != b.questions[id_].input_digest),
         sentence=write_sentence(sides[1].score - sides[0].score, factors, mix.effect, compute_mean(lost.values())),
-        notes=(*dict.fromkeys(pairs.rulers.notes), *pairs.grader.notes()),
+        notes=(*dict.fromkeys(attributor.finder.notes), *attributor.grader.list_notes()),
     )
     _assert_sums(found, {id_ for id_, share in lost.items() if share})
     return found
@@ -134,15 +134,15 @@ def _build_side(stored: StoredRun) -> RunSide:
     )
 
 
-def _make_missing_error(panel: JudgeSession) -> RefusedError:
-    if panel.failures:
-        first = next(iter(panel.failures.values()))
+def _make_missing_error(session: JudgeSession) -> RefusedError:
+    if session.failures:
+        first = next(iter(session.failures.values()))
         return RefusedError(
-            f"to tell the shares apart, replies of judges are needed, and {len(panel.failures):,} calls failed: {first}",
+            f"to tell the shares apart, replies of judges are needed, and {len(session.failures):,} calls failed: {first}",
             hint="the replies that came are kept, and the same command asks for the rest",
         )
     return RefusedError(
-        f"to tell the shares apart, replies of judges are needed that are not kept: {len(panel.missing):,}",
+        f"to tell the shares apart, replies of judges are needed that are not kept: {len(session.missing):,}",
         hint="name an endpoint that answers them: --judge-url, EVALSTORE_JUDGE_URL",
     )
 

@@ -42,42 +42,49 @@ class Grader:
     """
 
     load: Callable[[str], Artifact]
-    panel: JudgeSession
+    session: JudgeSession
     model: Mapping[str, Any]
     strict: bool
-    borrowed: set[_ResultKey] = field(default_factory=set)
-    unanswered: int = 0
+    reuse_keys: set[_ResultKey] = field(default_factory=set)
+    missing_count: int = 0
     _missing_calls: list[JudgeCall] = field(default_factory=list)
     _run_results: dict[_ResultKey, CheckResult] = field(default_factory=dict)
     _results: dict[_ResultKey, CheckResult] = field(default_factory=dict)
     _graders: dict[str, Callable[[Sample], CheckResult]] = field(default_factory=dict)
 
-    def learn(self, stored: StoredRun) -> None:
+    def add_recorded_results(self, stored: StoredRun) -> None:
         """Keep the results that a run recorded for checks that refer to judges or rubrics."""
         for id_, row in stored.rows.items():
-            if row.rubric in stored.rulers and id_ in stored.questions:
-                about, results = _make_key(stored.questions[id_], row), {check.id: check for check in row.checks}
-                for check, content in stored.rulers[row.rubric].checks:
+            if row.rubric in stored.rubrics and id_ in stored.questions:
+                question_key, results = _make_key(stored.questions[id_], row), {check.id: check for check in row.checks}
+                for check, content in stored.rubrics[row.rubric].checks:
                     if check.id in results and any(find_check_pins((), check.params)):
-                        self._run_results[content, *about] = results[check.id]
+                        self._run_results[content, *question_key] = results[check.id]
 
-    def notes(self) -> Iterator[str]:
-        """Yield a note about results that were not replayed."""
-        if self.borrowed:
-            count = len(self.borrowed)
+    def list_notes(self) -> Iterator[str]:
+        """Yield a note question_key results that were not replayed."""
+        if self.reuse_keys:
+            count = len(self.reuse_keys)
             yield f"results of judges that were taken as recorded, because the replies they saw are not kept: {count:,}"
 
-    def rubric(self, ruler: RunRubric, asked: QuestionVersion, row: GradedRow) -> RubricResult:
+    def grade_rubric(self, ruler: RunRubric, question: QuestionVersion, row: GradedRow) -> RubricResult:
         """Return the result of one row under a rubric of its run, as `evaluate` gives it."""
-        results = self.grade(ruler.checks, asked, row)
-        about = _make_key(asked, row)
-        self._results |= {(content, *about): one for (_, content), one in zip(ruler.checks, results, strict=True)}
-        return combine_results(ruler.rubric.scoring, results)
+        results = self.grade_checks(rubric.checks, question, row)
+        question_key = _make_key(question, row)
+        self._results |= {
+            (content, *question_key): one for (_, content), one in zip(rubric.checks, results, strict=True)
+        }
+        return combine_results(rubric.rubric.scoring, results)
 
-    def grade(self, checks: Sequence[tuple[Check, str]], asked: QuestionVersion, row: GradedRow) -> list[CheckResult]:
+    def grade_checks(
+        self, checks: Sequence[tuple[Check, str]], question: QuestionVersion, row: GradedRow
+    ) -> list[CheckResult]:
         """Return the result of each check; `checks` come with their contents, and results carry the check's id."""
-        about, sample = _make_key(asked, row), Sample(row.output, asked.question)
-        return [self._grade_check(check, (content, *about), sample)._replace(id=check.id) for check, content in checks]
+        question_key, sample = _make_key(question, row), Sample(row.output, question.question)
+        return [
+            self._grade_check(check, (content, *question_key), sample)._replace(id=check.id)
+            for check, content in checks
+        ]
 
     def _grade_check(self, check: Check, key: _ResultKey, sample: Sample) -> CheckResult:
         if key in self._results:
@@ -95,57 +102,60 @@ class Grader:
         self._missing_calls.clear()
         result, recorded = self._graders[key[0]](sample), self._run_results.get(key)
         if recorded and (self._missing_calls or _has_other_replies(recorded, result)):
-            self.borrowed.add(key)
+            self.reuse_keys.add(key)
             return recorded
-        self.unanswered += len(self._missing_calls)
+        self.missing_count += len(self._missing_calls)
         for call in self._missing_calls:
-            self.panel.ask(call)
+            self.session.ask(call)
         return result
 
     def _find_reply(self, call: JudgeCall) -> JudgeReply:
-        reply = self.panel.find_reply(call)
+        reply = self.session.find_reply(call)
         if reply is None or reply.problem:
             self._missing_calls.append(call)
         return reply or NO_REPLY
 
 
 def _has_other_replies(recorded: CheckResult, result: CheckResult) -> bool:
-    """Whether a recorded result rests on other replies than the cache has: they were lost and asked for again."""
-    known = bool(recorded.replies) or recorded.score is None
-    return known and recorded.replies != result.replies
+    """Whether a recorded result rests on other replies than the cache has: they were lost and asked for replayed."""
+    has_asked = bool(recorded.replies) or recorded.score is None
+    return has_asked and recorded.replies != result.replies
 
 
 def find_drift(stored: StoredRun, grader: Grader, name: str) -> Iterator[Drift]:
     """Yield each recorded result that replay does not reproduce; `name` is that of the run."""
     for id_, row in stored.rows.items():
-        asked = stored.questions.get(id_)
-        if asked is None:
+        question = stored.questions.get(id_)
+        if question is None:
             raise RefusedError(f"{stored.run.path} has a row for {id_}, which is no question of its dataset")
-        if row.reference_digest not in {"", asked.reference} or row.input_digest not in {"", asked.input}:
+        if row.reference_digest not in {"", question.reference_digest} or row.input_digest not in {
+            "",
+            question.input_digest,
+        }:
             yield Drift(name, id_, "the question is another one than was recorded")
         elif (row.rubric or row.score is not None) and (
-            what := _describe_difference(row, grader.rubric(_find_run_rubric(stored, row), asked, row))
+            what := _describe_difference(row, grader.grade_rubric(_find_run_rubric(stored, row), question, row))
         ):
             yield Drift(name, id_, what)
 
 
 def _find_run_rubric(stored: StoredRun, row: GradedRow) -> RunRubric:
-    if row.rubric not in stored.rulers:
+    if row.rubric not in stored.rubrics:
         raise RefusedError(f"{stored.run.path} does not say what {row.rubric or 'the rubric'} was that graded {row.id}")
-    return stored.rulers[row.rubric]
+    return stored.rubrics[row.rubric]
 
 
-def _describe_difference(row: GradedRow, again: RubricResult) -> str:
+def _describe_difference(row: GradedRow, replayed: RubricResult) -> str:
     """Return the first difference in words; empty where there is none."""
     recorded = {check.id: check for check in row.checks}
-    for check in again.checks:
-        was = recorded.get(check.id)
-        if was is None or (was.score, was.verdict) != (check.score, check.verdict):
-            return f"{check.id} was {_describe_result(was)}, is {_describe_result(check)}"
-    if len(recorded) != len(again.checks):
-        return f"{len(recorded)} checks were recorded, the rubric has {len(again.checks)}"
-    if (row.score, row.verdict) != (again.score, again.verdict):
-        return f"the score was {_describe_result(row)}, is {_describe_result(again)}"
+    for check in replayed.checks:
+        before = recorded.get(check.id)
+        if before is None or (before.score, before.verdict) != (check.score, check.verdict):
+            return f"{check.id} was {_describe_result(before)}, is {_describe_result(check)}"
+    if len(recorded) != len(replayed.checks):
+        return f"{len(recorded)} checks were recorded, the rubric has {len(replayed.checks)}"
+    if (row.score, row.verdict) != (replayed.score, replayed.verdict):
+        return f"the score was {_describe_result(row)}, is {_describe_result(replayed)}"
     return ""
 
 
@@ -153,8 +163,8 @@ def _describe_result(result: CheckResult | RubricResult | GradedRow | None) -> s
     return "absent" if result is None else "unscored" if result.score is None else f"{result.score} ({result.verdict})"
 
 
-def _make_key(asked: QuestionVersion, row: GradedRow) -> tuple[str, str, str]:
-    return asked.input, asked.reference, row.output_digest
+def _make_key(question: QuestionVersion, row: GradedRow) -> tuple[str, str, str]:
+    return question.input_digest, question.reference_digest, row.output_digest
 
 
 _STEADY = frozenset({PinType.EXACT, PinType.REVISION})
@@ -164,7 +174,7 @@ _STEADY = frozenset({PinType.EXACT, PinType.REVISION})
 class RunArtifactLoader:
     """Loads what checks refer to: the version that a run recorded, else the one in the store."""
 
-    rulers: VersionFinder
+    finder: VersionFinder
     recorded: tuple[UsedArtifact, ...]
 
     def __call__(self, ref: str) -> Artifact:
@@ -179,25 +189,25 @@ class RunArtifactLoader:
                 f"{ref} floats, and the runs used {several} for it, so its share cannot be told from the rubric's",
                 hint="pin it in the rubric, and score the outputs again",
             )
-        return self.rulers.locate_pin(alike[0]).resolved.artifact if alike else self.rulers.store.load(ref)
+        return self.finder.locate_pin(alike[0]).resolved.artifact if alike else self.finder.store.load(ref)
 
 
-def build_grader(a: StoredRun, b: StoredRun, rulers: VersionFinder, panel: JudgeSession) -> Grader:
+def build_grader(a: StoredRun, b: StoredRun, finder: VersionFinder, session: JudgeSession) -> Grader:
     """Return the grader that replays two runs, with their recorded results of judged checks."""
-    load = RunArtifactLoader(rulers, (*a.run.judges, *b.run.judges, *a.run.rubrics, *b.run.rubrics))
-    grader = Grader(load, panel, find_judge_model(a.run, b.run), strict=rulers.store.strict)
-    grader.learn(a)
-    grader.learn(b)
+    load = RunArtifactLoader(finder, (*a.run.judges, *b.run.judges, *a.run.rubrics, *b.run.rubrics))
+    grader = Grader(load, session, find_judge_model(a.run, b.run), strict=finder.store.strict)
+    grader.add_recorded_results(a)
+    grader.add_recorded_results(b)
     return grader
 
 
 def find_judge_model(a: Run, b: Run) -> Mapping[str, Any]:
     """Return the judges' model that the runs themselves named; refuses two that named different ones."""
-    said = {run.harness["judge_model"] for run in (a, b) if "judge_model" in run.harness}
-    if len(said) > 1:
+    models = {run.harness["judge_model"] for run in (a, b) if "judge_model" in run.harness}
+    if len(models) > 1:
         raise RefusedError(
-            f"the runs asked their judges by different models, {' and '.join(sorted(said))}",
+            f"the runs asked their judges by different models, {' and '.join(sorted(models))}",
             hint="name the model in the judge (`model:`), release it, and score both outputs again",
         )
-    model: Mapping[str, Any] = read_row(said.pop().encode(), "the run's judge_model", 0) if said else {}
+    model: Mapping[str, Any] = read_row(models.pop().encode(), "the run's judge_model", 0) if models else {}
     return model

@@ -11,7 +11,14 @@ from evalstore.audits.edit_history import EditHistory, Sources, trace_edits, tra
 from evalstore.audits.grader import Grader
 from evalstore.audits.rubric_edits import RubricEdits, encode_check
 from evalstore.audits.shapley import State, list_states
-from evalstore.audits.stored_run import QuestionHistory, ReferenceHistory, StoredRun, find_repin, mix_question, trace_references
+from evalstore.audits.stored_run import (
+    QuestionHistory,
+    ReferenceHistory,
+    StoredRun,
+    find_repin,
+    mix_question,
+    trace_references,
+)
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
@@ -24,7 +31,7 @@ CheckNumbers = tuple[int, ...]
 class HybridRubrics:
     """The hybrid rubrics of some edits, made once: `checks` are all variants, so that a question grades each once."""
 
-    track: RubricEdits
+    edits: RubricEdits
     checks: list[tuple[Check, str]] = field(default_factory=list)
     _check_numbers: dict[tuple[str, str], int] = field(default_factory=dict)
     _hybrids: dict[State, tuple[CheckNumbers, Scoring]] = field(default_factory=dict)
@@ -32,24 +39,24 @@ class HybridRubrics:
     _outcomes: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for state in list_states(self.track.levels):
+        for state in list_states(self.edits.levels):
             self._get_hybrid(state)
 
-    def outcome(self, result: CheckResult) -> int:
-        """Return a number for what a result means to a score; equal results have equal numbers."""
+    def number_outcome(self, result: CheckResult) -> int:
+        """Return a number for message a result means to a score; equal results have equal numbers."""
         return self._outcomes.setdefault((result.score, result.verdict, result.unscored), len(self._outcomes))
 
-    def score(self, state: State, results: Sequence[CheckResult], outcomes: Sequence[int]) -> Fraction | None:
+    def score_state(self, state: State, results: Sequence[CheckResult], outcomes: Sequence[int]) -> Fraction | None:
         """Return the score of the hybrid at `state`; `results` and `outcomes` are in the order of `checks`."""
-        held, scoring = self._get_hybrid(state)
-        key = state, tuple(outcomes[number] for number in held)
+        numbers, scoring = self._get_hybrid(state)
+        key = state, tuple(outcomes[number] for number in numbers)
         if key not in self._scores:
-            self._scores[key] = combine_results(scoring, [results[number] for number in held]).score
+            self._scores[key] = combine_results(scoring, [results[number] for number in numbers]).score
         return self._scores[key]
 
     def _get_hybrid(self, state: State) -> tuple[CheckNumbers, Scoring]:
         if state not in self._hybrids:
-            rubric = self.track.build_hybrid(state)
+            rubric = self.edits.build_hybrid(state)
             self._hybrids[state] = tuple(map(self._number_check, rubric.checks)), rubric.scoring
         return self._hybrids[state]
 
@@ -84,7 +91,7 @@ class QuestionAttributor:
 
     a: StoredRun
     b: StoredRun
-    rulers: VersionFinder
+    finder: VersionFinder
     grader: Grader
     history: QuestionHistory
     _edit_histories: dict[_EditsKey, tuple[EditHistory, HybridRubrics]] = field(default_factory=dict)
@@ -93,17 +100,17 @@ class QuestionAttributor:
     def attribute_question(self, id_: str) -> CommonQuestion:
         """Return the attribution of one question that both runs have scored."""
         key = self._find_edits_key(id_)
-        passed, plan = self._find_edit_history(key)
+        edit_history, hybrids = self._find_edit_history(key)
         references = trace_references(self.history, self.a.questions[id_])
-        anew = (self._make_output_source(),) if self._has_other_output(id_) else ()
-        table = self._grade_variants(id_, plan, references, sides=1 + len(anew))
-        levels: Cell = (passed.track.levels, _count_steps(references.sources), _count_steps(anew))
+        output_sources = (self._make_output_source(),) if self._has_other_output(id_) else ()
+        table = self._grade_variants(id_, hybrids, references, sides=1 + len(output_sources))
+        levels: Cell = (edit_history.edits.levels, _count_steps(references.sources), _count_steps(output_sources))
         return CommonQuestion(
             id=id_,
             levels=levels,
-            attribution=self._find_attribution(key, plan, levels, table),
-            sources=(passed.sources, _group_sources(references.sources), _group_sources(anew)),
-            silent=passed.silent,
+            attribution=self._find_attribution(key, hybrids, levels, table),
+            sources=(edit_history.sources, _group_sources(references.sources), _group_sources(output_sources)),
+            silent=edit_history.silent,
         )
 
     def _find_edits_key(self, id_: str) -> _EditsKey:
@@ -113,42 +120,48 @@ class QuestionAttributor:
 
     def _find_edit_history(self, key: _EditsKey) -> tuple[EditHistory, HybridRubrics]:
         if key not in self._edit_histories:
-            old, new = self.a.rulers[key[0]].located, self.b.rulers[key[1]].located
+            old, new = self.a.rubrics[key[0]].version, self.b.rubrics[key[1]].version
             same = old.resolved.name == new.resolved.name
-            passed = trace_edits(self.rulers, old, new) if same else trace_repin(old, new, key[2])
-            self._edit_histories[key] = passed, HybridRubrics(passed.track)
+            edit_history = trace_edits(self.finder, old, new) if same else trace_repin(old, new, key[2])
+            self._edit_histories[key] = edit_history, HybridRubrics(edit_history.edits)
         return self._edit_histories[key]
 
     def _has_other_output(self, id_: str) -> bool:
         """Whether the outputs differ, or the inputs that they answer."""
         a, b = self.a.rows[id_].output_digest, self.b.rows[id_].output_digest
-        return a != b or self.a.questions[id_].input != self.b.questions[id_].input
+        return a != b or self.a.questions[id_].input_digest != self.b.questions[id_].input_digest
 
     def _make_output_source(self) -> EditSource:
         a, b = self.a.run.model, self.b.run.model
-        what = (
+        message = (
             "the same model answered again"
             if a == b
             else "model and its settings, which stored outputs cannot separate"
         )
-        return EditSource(None, Origin(None, a, b), message=what)
+        return EditSource(None, Origin(None, a, b), message=message)
 
-    def _grade_variants(self, id_: str, plan: HybridRubrics, references: ReferenceHistory, *, sides: int) -> Table:
+    def _grade_variants(self, id_: str, hybrids: HybridRubrics, references: ReferenceHistory, *, sides: int) -> Table:
         answers = [(side.rows[id_], side.questions[id_]) for side in (self.a, self.b)[:sides]]
         table = {}
         for state, reference in enumerate(references.states):
-            for side, (row, asked) in enumerate(answers):
-                results = self.grader.grade(plan.checks, mix_question(reference, asked), row)
-                table[state, side] = results, [plan.outcome(result) for result in results]
+            for side, (row, question) in enumerate(answers):
+                results = self.grader.grade_checks(hybrids.checks, mix_question(reference, question), row)
+                table[state, side] = results, [hybrids.number_outcome(result) for result in results]
         return table
 
-    def _find_attribution(self, key: _EditsKey, plan: HybridRubrics, levels: Cell, table: Table) -> Attribution | None:
-        signature = (key, levels, tuple(outcome for _, outcomes in table.values() for outcome in outcomes))
+    def _find_attribution(
+        self, key: _EditsKey, hybrids: HybridRubrics, levels: Cell, table: Table
+    ) -> Attribution | None:
+        signature = (
+            key,
+            levels,
+            tuple(number_outcome for _, outcomes in table.values() for number_outcome in outcomes),
+        )
         if signature not in self._attributions:
 
             def score(cell: Cell) -> Fraction | None:
-                edits, reference, output = cell
-                return plan.score(edits, *table[sum(reference), sum(output)])
+                rubric_state, reference, output = cell
+                return hybrids.score_state(rubric_state, *table[sum(reference), sum(output)])
 
             self._attributions[signature] = attribute_change(levels, score)
         return self._attributions[signature]

@@ -8,7 +8,13 @@ from fractions import Fraction
 from pathlib import Path
 
 from evalstore.audits.grader import Grader, RunArtifactLoader, find_judge_model
-from evalstore.audits.stored_run import QuestionVersion, StoredRun, digest_question, read_stored_run, list_check_contents
+from evalstore.audits.stored_run import (
+    QuestionVersion,
+    StoredRun,
+    digest_question,
+    list_check_contents,
+    read_stored_run,
+)
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
 from evalstore.diff import MovedOutput, RunMeasurement
@@ -24,12 +30,12 @@ from evalstore.model import (
     RubricResult,
     Scoring,
     find_check_pins,
-    parse_ref,
     find_pins,
+    parse_ref,
     rubric_of,
 )
 from evalstore.runs import GradedRow, Run
-from evalstore.runs.lines import read_objects
+from evalstore.runs.aggregate import read_json_objects
 from evalstore.store import ArtifactStore
 
 _EXAMPLES = 5
@@ -43,24 +49,24 @@ def measure_change(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactS
     run recorded it, where the judge is the same; an output that lacks an answer is unscored. Asks no endpoint. Raises
     `RefusedError` for a run that cannot be graded again here.
     """
-    with open_session(Judges(), store.git.find_common_directory) as panel:
-        rulers = VersionFinder(store)
-        stored = read_stored_run(run, rulers)
-        pair = [SideReplay.of(side, stored, rulers, panel) for side in (old, new)]
+    with open_session(Judges(), store.git.find_common_directory) as session:
+        finder = VersionFinder(store)
+        stored = read_stored_run(run, finder)
+        pair = [SideReplay.from_run(side, stored, finder, session) for side in (old, new)]
         found = [
-            (row, *_grade_both(row, *pair)) for row in stored.rows.values() if any(one.reaches(row) for one in pair)
+            (row, *_grade_both(row, *pair)) for row in stored.rows.values() if any(one.can_affect(row) for one in pair)
         ]
     return _sum_impact(stored.run, found)
 
 
 def _grade_both(row: GradedRow, old: SideReplay, new: SideReplay) -> tuple[RubricResult | None, RubricResult | None]:
     known: dict[str, CheckResult] = {}
-    before, after = old.asked.get(row.id), new.asked.get(row.id)
-    if before is None or after is None or before.input != after.input:
+    before, after = old.questions.get(row.id), new.questions.get(row.id)
+    if before is None or after is None or before.input_digest != after.input_digest:
         # An output for another input says nothing about this question.
         return None, None
-    first = old.grade(row, known)
-    return first, new.grade(row, known if before.reference == after.reference else {})
+    first = old.grade_row(row, known)
+    return first, new.grade_row(row, known if before.reference_digest == after.reference_digest else {})
 
 
 def _sum_impact(
@@ -93,7 +99,7 @@ def _find_lines(run: Run, ids: set[str]) -> dict[str, int]:
     """Return the lines of rows by id; a run that holds its rows in itself has none."""
     if not ids or run.samples == run.path:
         return {}
-    return {row["sample_id"]: line for line, row in read_objects(run.samples) if row.get("sample_id") in ids}
+    return {row["sample_id"]: line for line, row in read_json_objects(run.samples) if row.get("sample_id") in ids}
 
 
 Load = Callable[[str], Artifact]
@@ -122,71 +128,77 @@ class SideReplay:
     side: ChangeSide
     stored: StoredRun
     grader: Grader
-    asked: Mapping[str, QuestionVersion]
+    questions: Mapping[str, QuestionVersion]
     _parsed_rubrics: dict[str, _GradingRule] = field(default_factory=dict)
     _affected_rubrics: dict[str, bool] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, side: ChangeSide, stored: StoredRun, rulers: VersionFinder, panel: JudgeSession) -> SideReplay:
+    def from_run(cls, side: ChangeSide, stored: StoredRun, finder: VersionFinder, session: JudgeSession) -> SideReplay:
         """Prepare one side of a change for the rows of a run."""
         recorded = (*stored.run.judges, *stored.run.rubrics)
-        load = _build_loader(side, RunArtifactLoader(rulers, recorded))
-        grader = Grader(load, panel, find_judge_model(stored.run, stored.run), strict=rulers.store.strict)
+        load = _build_loader(side, RunArtifactLoader(finder, recorded))
+        grader = Grader(load, session, find_judge_model(stored.run, stored.run), strict=finder.store.strict)
         is_dataset = side.artifact.kind is Kind.DATASET
-        asked = {one.id: digest_question(one) for one in side.questions() if one.id in stored.rows} if is_dataset else None
-        bench = cls(side, stored, grader, stored.questions if asked is None else asked)
+        question = (
+            {one.id: digest_question(one) for one in side.questions() if one.id in stored.rows} if is_dataset else None
+        )
+        replay = cls(side, stored, grader, stored.questions if question is None else question)
         same = {one.digest for one in recorded if parse_ref(one.ref).name == side.name} == {side.artifact.digest}
-        grader.learn(stored if same else bench.unreached())
-        return bench
+        grader.add_recorded_results(stored if same else replay.drop_affected_checks())
+        return replay
 
-    def unreached(self) -> StoredRun:
+    def drop_affected_checks(self) -> StoredRun:
         """Return the run without the checks that the changed artifact affects: their recorded results do not hold here."""
-        rulers = {
-            ref: replace(ruler, checks=tuple(one for one in ruler.checks if not self._refers_to_subject(one[0])))
-            for ref, ruler in self.stored.rulers.items()
+        finder = {
+            ref: replace(
+                run_rubric, checks=tuple(one for one in run_rubric.checks if not self._refers_to_subject(one[0]))
+            )
+            for ref, run_rubric in self.stored.rubrics.items()
         }
-        return replace(self.stored, rulers=rulers)
+        return replace(self.stored, rubrics=rubrics)
 
-    def reaches(self, row: GradedRow) -> bool:
+    def can_affect(self, row: GradedRow) -> bool:
         """Whether the changed artifact can affect the score of a row."""
         if self.side.artifact.kind is Kind.DATASET:
             return self.stored.dataset.resolved.name == self.side.name
         if row.rubric not in self._affected_rubrics:
             own = row.rubric.partition("@")[0] == self.side.name
-            ruler = self.stored.rulers.get(row.rubric)
+            run_rubric = self.stored.rubrics.get(row.rubric)
             self._affected_rubrics[row.rubric] = own or any(
-                self._refers_to_subject(check) for check, _ in (ruler.checks if ruler else ())
+                self._refers_to_subject(check) for check, _ in (run_rubric.checks if run_rubric else ())
             )
         return self._affected_rubrics[row.rubric]
 
-    def grade(self, row: GradedRow, known: dict[str, CheckResult]) -> RubricResult | None:
+    def grade_row(self, row: GradedRow, known: dict[str, CheckResult]) -> RubricResult | None:
         """Return the result of a row, None where something is missing; `known` maps the content of checks to results."""
-        asked, before = self.asked.get(row.id), self.grader.unanswered
+        question, before = self.questions.get(row.id), self.grader.missing_count
         try:
-            graded_by = self._find_grading(row, asked) if asked else None
-            if asked is None or graded_by is None:
+            grading = self._find_grading(row, question) if question else None
+            if question is None or grading is None:
                 return None
-            scoring, checks = graded_by
-            fresh = [(check, content) for check, content in checks if content not in known]
-            results = self.grader.grade(fresh, asked, row)
+            scoring, checks = grading
+            new_checks = [(check, content) for check, content in checks if content not in known]
+            results = self.grader.grade_checks(new_checks, question, row)
         except RefError:  # an artifact of this side is not there (yet)
             return None
-        found = {content: result for (_, content), result in zip(fresh, results, strict=True)}
-        known |= {content: found[content] for check, content in fresh if not any(find_check_pins((), check.params))}
-        if self.grader.unanswered > before:
+        found = {content: result for (_, content), result in zip(new_checks, results, strict=True)}
+        known |= {
+            content: found[content] for check, content in new_checks if not any(find_check_pins((), check.params))
+        }
+        if self.grader.missing_count > before:
             return None
         by_content = {**known, **found}
         return combine_results(scoring, [by_content[content]._replace(id=check.id) for check, content in checks])
 
-    def _find_grading(self, row: GradedRow, asked: QuestionVersion) -> _GradingRule | None:
+    def _find_grading(self, row: GradedRow, question: QuestionVersion) -> _GradingRule | None:
         """Return what grades a row on this side: the changed rubric, the one its question names now, or the recorded one."""
         if row.rubric.partition("@")[0] == self.side.name:
             return self._parse_rubric(self.side.name, self.side.artifact)
-        if self.side.artifact.kind is Kind.DATASET and asked.question.rubric_ref != row.rubric:
-            ref = asked.question.rubric_ref
+        if self.side.artifact.kind is Kind.DATASET and question.question.rubric_ref != row.rubric:
+            ref = question.question.rubric_ref
             return self._parse_rubric(ref, self.grader.load(ref)) if ref else None
-        ruler = self.stored.rulers.get(row.rubric)
-        return (ruler.rubric.scoring, ruler.checks) if ruler else None
+        run_rubric = self.stored.rubrics.get(row.rubric)
+        return (run_rubric.rubric.scoring, run_rubric.checks) if run_rubric else None
 
     def _parse_rubric(self, key: str, artifact: Artifact) -> _GradingRule:
         if key not in self._parsed_rubrics:

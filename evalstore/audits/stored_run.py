@@ -20,20 +20,20 @@ class QuestionVersion:
     """A question in one version of its dataset, and the digests of its input and of its reference."""
 
     question: Question
-    input: str
-    reference: str
+    input_digest: str
+    reference_digest: str
 
 
 @dataclass(frozen=True, slots=True)
 class RunRubric:
     """A rubric of a run: its version in the store, the parsed rubric, and its checks, each with its content."""
 
-    located: ArtifactVersion
+    version: ArtifactVersion
     rubric: Rubric
     checks: tuple[tuple[Check, str], ...]
 
     @classmethod
-    def of(cls, located: ArtifactVersion) -> RunRubric:
+    def from_version(cls, located: ArtifactVersion) -> RunRubric:
         """Parse the rubric of a version."""
         rubric = rubric_of(located.resolved.artifact.value)
         return cls(located, rubric, list_check_contents(rubric))
@@ -46,11 +46,11 @@ class StoredRun:
     run: Run
     rows: Mapping[str, GradedRow]
     dataset: ArtifactVersion
-    rulers: Mapping[str, RunRubric]
+    rubrics: Mapping[str, RunRubric]
     questions: Mapping[str, QuestionVersion]
 
 
-def read_stored_run(run: Run | Path | str, rulers: VersionFinder) -> StoredRun:
+def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
     """Read a run and find its artifacts; raises `RefusedError` with what is missing when it cannot be replayed."""
     run = run if isinstance(run, Run) else read_run(Path(run))
     if run.dataset is None:
@@ -59,13 +59,13 @@ def read_stored_run(run: Run | Path | str, rulers: VersionFinder) -> StoredRun:
             hint=f"score its outputs here first: evalstore score DATASET {run.path}",
         )
     rows = _index_rows(run)
-    dataset = rulers.locate_pin(run.dataset)
+    dataset = finder.locate_pin(run.dataset)
     return StoredRun(
         run=run,
         rows=rows,
         dataset=dataset,
-        rulers={pinned.ref: RunRubric.of(rulers.locate_pin(pinned)) for pinned in run.rubrics},
-        questions={q.id: digest_question(q) for q in rulers.store.read_questions(dataset.resolved) if q.id in rows},
+        rubrics={pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in run.rubrics},
+        questions={q.id: digest_question(q) for q in finder.store.read_questions(dataset.resolved) if q.id in rows},
     )
 
 
@@ -81,12 +81,12 @@ def digest_question(question: Question) -> QuestionVersion:
 
 def mix_question(reference: QuestionVersion, input_: QuestionVersion) -> QuestionVersion:
     """Return the question with the reference of one version and the input of another; cells of an audit mix both."""
-    if reference.input == input_.input:
+    if reference.input_digest == input_.input_digest:
         return reference
-    kept = {key: value for key, value in reference.question.row.items() if key not in INPUT_KEYS}
-    seen = {key: input_.question.row[key] for key in INPUT_KEYS if key in input_.question.row}
-    question = Question(reference.question.id, input_.question.input, {**kept, **seen})
-    return QuestionVersion(question, input_.input, reference.reference)
+    reference_fields = {key: value for key, value in reference.question.row.items() if key not in INPUT_KEYS}
+    input_fields = {key: input_.question.row[key] for key in INPUT_KEYS if key in input_.question.row}
+    question = Question(reference.question.id, input_.question.input, {**reference_fields, **input_fields})
+    return QuestionVersion(question, input_.input_digest, reference.reference_digest)
 
 
 def _index_rows(run: Run) -> dict[str, GradedRow]:
@@ -122,25 +122,29 @@ class ReferenceHistory:
     sources: tuple[EditSource, ...] = ()
 
 
-def read_question_history(a: StoredRun, b: StoredRun, ids: Sequence[str], rulers: VersionFinder) -> QuestionHistory:
+def read_question_history(a: StoredRun, b: StoredRun, ids: Sequence[str], finder: VersionFinder) -> QuestionHistory:
     """Read the datasets between two runs for those of `ids` whose reference or rubric changed."""
-    changed = {id_ for id_ in ids if a.questions[id_].reference != b.questions[id_].reference or _has_other_rubric(a, b, id_)}
+    changed = {
+        id_
+        for id_ in ids
+        if a.questions[id_].reference_digest != b.questions[id_].reference_digest or _has_other_rubric(a, b, id_)
+    }
     if not changed:
         return QuestionHistory({})
-    way = rulers.find_path(a.dataset, b.dataset)
+    path = finder.find_path(a.dataset, b.dataset)
     between = [
-        {question.id: digest_question(question) for question in rulers.store.read_questions(version.resolved)}
-        for version in way.versions[1:-1]
+        {question.id: digest_question(question) for question in finder.store.read_questions(version.resolved)}
+        for version in path.versions[1:-1]
     ]
     versions: list[Mapping[str, QuestionVersion]] = [a.questions, *between, b.questions]
-    return QuestionHistory({id_: [asked.get(id_) for asked in versions] for id_ in changed}, way.origins)
+    return QuestionHistory({id_: [question.get(id_) for question in versions] for id_ in changed}, path.origins)
 
 
-def trace_references(history: QuestionHistory, asked: QuestionVersion) -> ReferenceHistory:
-    """Return how the reference of one question changed, from its version `asked` in run A."""
-    states, sources = [asked], []
-    for step, now in enumerate(history.versions.get(asked.question.id, ())):
-        if now is not None and now.reference != states[-1].reference:
+def trace_references(history: QuestionHistory, question: QuestionVersion) -> ReferenceHistory:
+    """Return how the reference of one question changed, from its version `question` in run A."""
+    states, sources = [question], []
+    for step, now in enumerate(history.versions.get(question.question.id, ())):
+        if now is not None and now.reference_digest != states[-1].reference_digest:
             states.append(now)
             sources.append(
                 EditSource(
@@ -148,13 +152,13 @@ def trace_references(history: QuestionHistory, asked: QuestionVersion) -> Refere
                 )
             )
     # A reference that changed and changed back is the same.
-    unchanged = states[0].reference == states[-1].reference
-    return ReferenceHistory((asked,)) if unchanged else ReferenceHistory(tuple(states), tuple(sources))
+    unchanged = states[0].reference_digest == states[-1].reference_digest
+    return ReferenceHistory((question,)) if unchanged else ReferenceHistory(tuple(states), tuple(sources))
 
 
 def find_repin(history: QuestionHistory, id_: str, rubric: str) -> Origin | None:
     """Return the last step that made `rubric` (a name without a pin) the rubric of a question."""
-    names = [None if asked is None else _read_rubric_name(asked) for asked in history.versions.get(id_, ())]
+    names = [None if question is None else _read_rubric_name(question) for question in history.versions.get(id_, ())]
     steps = (step for step, (old, new) in enumerate(pairwise(names)) if old != rubric == new)
     return next((history.origins[step] for step in reversed([*steps])), None)
 
@@ -163,5 +167,5 @@ def _has_other_rubric(a: StoredRun, b: StoredRun, id_: str) -> bool:
     return a.rows[id_].rubric.partition("@")[0] != b.rows[id_].rubric.partition("@")[0]
 
 
-def _read_rubric_name(asked: QuestionVersion) -> str:
-    return (asked.question.rubric_ref or "").partition("@")[0]
+def _read_rubric_name(question: QuestionVersion) -> str:
+    return (question.question.rubric_ref or "").partition("@")[0]

@@ -63,7 +63,10 @@ def find_flips(a: Rows, b: Rows, ids: Sequence[str]) -> Flips:
 
 def _sum_factor(index: int, name: FactorName, commons: Separable, groups: Sequence[str | None]) -> Factor:
     shares = [found.shares[index] for _, found in commons]
-    ends = [compute_mean(found.first[index] for _, found in commons), compute_mean(found.last[index] for _, found in commons)]
+    ends = [
+        compute_mean(found.first[index] for _, found in commons),
+        compute_mean(found.last[index] for _, found in commons),
+    ]
     changed = sum(any(common.levels[index]) for common, _ in commons)
     ci = compute_interval(shares, groups) if changed else None
     moved = [QuestionShare(common.id, share) for (common, _), share in zip(commons, shares, strict=True) if share]

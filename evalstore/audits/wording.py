@@ -34,8 +34,14 @@ def write_sentence(delta: Fraction, factors: Sequence[Factor], mix: Fraction, lo
         return f"The score did not move{', although something changed' if changed else ': nothing changed'}."
     sign = -1 if delta < 0 else 1
     parts.sort(key=lambda part: (part[0] * sign < 0, -abs(part[0])))
-    phrases = [f"{word} {'took' if share < 0 else 'gave'} {format_points(abs(share)).lstrip('+')}" for share, word in parts]
-    moved = f"{'fell' if delta < 0 else 'rose'} by {format_points(abs(delta)).lstrip('+')} points" if delta else "did not move"
+    phrases = [
+        f"{word} {'took' if share < 0 else 'gave'} {format_points(abs(share)).lstrip('+')}" for share, word in parts
+    ]
+    moved = (
+        f"{'fell' if delta < 0 else 'rose'} by {format_points(abs(delta)).lstrip('+')} points"
+        if delta
+        else "did not move"
+    )
     return f"The score {moved}: {_join_phrases(phrases)}."
 
 
@@ -58,6 +64,6 @@ def choose_claim(name: FactorName, shares: Sequence[Fraction], changed: int, ci:
 
 
 def _join_phrases(parts: Sequence[str]) -> str:
-    if len(parts) < 3:  # noqa: PLR2004  # a list of two needs no comma
+    if len(parts) < 3:  # a list of two needs no comma
         return " and ".join(parts)
     return f"{', '.join(parts[:-1])}, and {parts[-1]}"

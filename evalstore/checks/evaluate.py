@@ -108,7 +108,7 @@ def _explain_misfit(check: Check, misfit: Exception) -> Exception:
     from evalstore.schemas import compile_schema
 
     text = (find_resource_folder("schema") / "checks" / f"{check.kind}.schema.json").read_text("utf-8")
-    violation = next(compile_schema(json.loads(text)).violations(check.params), None)
+    violation = next(compile_schema(json.loads(text)).find_violations(check.params), None)
     if violation is None:
         return misfit
     said = "cannot stand beside the other parameters" if violation.keyword == "not" else violation.message

@@ -155,7 +155,7 @@ def _terms(old: Side, new: Side, store: ArtifactStore | None, profile: str | Non
 
     ruling = read_change_policy(store, datetime.now(UTC).date(), asked)
     same = old.artifact.name == new.artifact.name
-    return ruling.for_change(old.artifact.name, old.release) if old.release and same else ruling.terms
+    return ruling.for_change(old.artifact.name, old.release) if old.release and same else ruling.settings
 
 
 def opened(settings: Settings, stack: ExitStack, *, needed: bool) -> ArtifactStore | None:

@@ -104,10 +104,10 @@ def validate(  # noqa: PLR0913  # one a word of the command line
     if not no_write:
         check_writable(request)
     with settings.store() as store, open_measurement(request, store=store, judges=judges) as job:
-        if dry_run and (plan := job.plan()).calls:
+        if dry_run and (plan := job.plan_calls()).calls:
             settings.emit(plan)
             return ExitCode.DONE
-        found = job.measure()
+        found = job.measure_agreement()
         if not no_write:
             draft = draft_validation(found, job.judge.artifact, moment().date())
             found = draft.agreement if dry_run else draft.write(store)

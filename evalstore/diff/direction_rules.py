@@ -8,8 +8,8 @@ from evalstore.diff.deciders.judges import direct_levels
 from evalstore.diff.deciders.juries import direct_added_judge, direct_aggregate, direct_jury_weights
 from evalstore.diff.deciders.letter_case import direct_case
 from evalstore.diff.deciders.limits import find_limit
-from evalstore.diff.deciders.modes import direct_modes
 from evalstore.diff.deciders.phrases import direct_rewording
+from evalstore.diff.deciders.scoring import direct_modes
 from evalstore.diff.deciders.tool_calls import direct_tool_demand, direct_tool_verdict, passes_all_tools_only
 from evalstore.diff.direction import (
     ADDED_CHECK_DIRECTIONS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Span, Pointer
+from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Pointer, Span
 from evalstore.errors import LimitError, LoadError, Place
 
 
@@ -44,15 +44,15 @@ class DocumentBuilder:
     text: str
     value: Any = None
     done: bool = False
-    marks: dict[Pointer, Span] = field(default_factory=dict)
-    keys: dict[Pointer, Span] = field(default_factory=dict)
+    spans: dict[Pointer, Span] = field(default_factory=dict)
+    key_spans: dict[Pointer, Span] = field(default_factory=dict)
     anchors: dict[str, Anchor] = field(default_factory=dict)
     _stack: list[_Frame] = field(default_factory=list)
     _nodes: int = 0
 
     def build(self, *, bom: bool) -> Document:
         """Return the document."""
-        return Document(self.file, self.text, self.value, self.marks, self.keys, bom)
+        return Document(self.file, self.text, self.value, self.spans, self.key_spans, bom)
 
     def locate(self, mark: Span) -> Place:
         """Return the place of a position, for a message."""
@@ -63,41 +63,41 @@ class DocumentBuilder:
         """Whether the next scalar is the key of a mapping."""
         return bool(self._stack) and isinstance(self._stack[-1].container, dict) and self._stack[-1].key is _NO_KEY
 
-    def key(self, name: Any, mark: Span) -> None:
+    def add_key(self, name: Any, mark: Span) -> None:
         """Add the key of the next value; `LoadError` for the same key twice, as are `1` and `1.0`."""
         frame = self._stack[-1]
         pointer = (*frame.pointer, name)
-        if pointer in self.keys:
+        if pointer in self.key_spans:
             raise self._build_duplicate_error(
                 repr(name) if isinstance(name, str) else self.text[mark.start : mark.end], pointer, mark
             )
-        self.keys[pointer] = mark
+        self.key_spans[pointer] = mark
         frame.key = name
 
-    def merge(self, mark: Span) -> None:
+    def add_merge_key(self, mark: Span) -> None:
         """Add a merge key: the entries of the next value, a mapping or a list of them, join this mapping."""
         frame = self._stack[-1]
         pointer = (*frame.pointer, _MERGE_KEY)
         if frame.merged is not None:
             raise self._build_duplicate_error("<<", pointer, mark)
-        self.keys[pointer] = mark
+        self.key_spans[pointer] = mark
         frame.key, frame.merged = _MERGE_KEY, []
 
-    def scalar(self, value: object, mark: Span, anchor: str | None = None) -> None:
+    def add_scalar(self, value: object, mark: Span, anchor: str | None = None) -> None:
         """Add a scalar value."""
         self._count_nodes(1, 1, mark)
         if anchor:
             self.anchors[anchor] = Anchor(value, 1, 0)
         self._attach(value, mark, 0)
 
-    def start(self, container: dict[Any, Any] | list[Any], mark: Span, anchor: str | None = None) -> None:
+    def open_container(self, container: dict[Any, Any] | list[Any], mark: Span, anchor: str | None = None) -> None:
         """Open a mapping or a sequence."""
         self._count_nodes(1, 1, mark)
         if anchor:
             self.anchors.pop(anchor, None)
         self._stack.append(_Frame(container, self._find_pointer(), mark, anchor, self._nodes))
 
-    def end(self, end: int) -> None:
+    def close_container(self, end: int) -> None:
         """Close the innermost mapping or sequence at offset `end`."""
         frame = self._stack.pop()
         line, column, start, _ = frame.mark
@@ -109,7 +109,7 @@ class DocumentBuilder:
             self.anchors[frame.anchor] = Anchor(frame.container, self._nodes - frame.first + 1, frame.height)
         self._attach(frame.container, Span(line, column, start, end), frame.height)
 
-    def alias(self, name: str, mark: Span) -> None:
+    def add_alias(self, name: str, mark: Span) -> None:
         """Add the node of an anchor again; it counts against the limits as if it were written out."""
         # An anchor that is still open would hold itself, and a walk over the value would never end.
         if any(frame.anchor == name for frame in self._stack):
@@ -127,7 +127,7 @@ class DocumentBuilder:
         return (*frame.pointer, len(frame.container) if frame.key is _NO_KEY else frame.key)
 
     def _attach(self, value: object, mark: Span, height: int) -> None:
-        self.marks[self._find_pointer()] = mark
+        self.spans[self._find_pointer()] = mark
         if not self._stack:
             self.value, self.done = value, True
             return
@@ -147,7 +147,7 @@ class DocumentBuilder:
         raise LoadError("<< takes a mapping, or a list of them", place=self.locate(mark))
 
     def _build_duplicate_error(self, key: str, pointer: Pointer, mark: Span) -> LoadError:
-        first = self.keys[pointer].line
+        first = self.key_spans[pointer].line
         return LoadError(
             f"the key {key} stands twice in one mapping (first on line {first})",
             place=self.locate(mark),

@@ -11,8 +11,8 @@ from functools import reduce
 from typing import Any
 
 from evalstore.documents.document import Document, Pointer, json_pointer
-from evalstore.documents.layout import find_node_start, find_next_line, find_style
-from evalstore.documents.yaml_reader import resolve_plain_scalar, read_yaml
+from evalstore.documents.layout import find_next_line, find_node_start, find_style
+from evalstore.documents.yaml_reader import read_yaml, resolve_plain_scalar
 from evalstore.documents.yaml_writer import write_yaml
 from evalstore.errors import LoadError, Place, RefusedError
 
@@ -99,7 +99,9 @@ def _splice_item(document: Document, key: str, index: int, item: Mapping[str, An
     if replace:
         start, end = _seek_line_start(text, document.spans[key, index].start), find_next_line(document, (key, index))
     else:
-        end = find_next_line(document, (key, index - 1)) if index else _seek_next_line(text, document.key_spans[key,].end)
+        end = (
+            find_next_line(document, (key, index - 1)) if index else _seek_next_line(text, document.key_spans[key,].end)
+        )
         start = end
     before = text[:start] if text[:start].endswith(("\n", "\r")) else text[:start] + _detect_line_break(text)
     return f"{before}{_format_item(text, item, _find_item_indent(document, key))}{text[end:]}"

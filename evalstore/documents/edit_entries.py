@@ -12,8 +12,15 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from evalstore.documents.document import Document, Pointer
-from evalstore.documents.layout import find_node_start, find_node_end, find_indent, find_next_line, find_line_start, find_style
-from evalstore.documents.yaml_reader import resolve_plain_scalar, read_yaml
+from evalstore.documents.layout import (
+    find_indent,
+    find_line_start,
+    find_next_line,
+    find_node_end,
+    find_node_start,
+    find_style,
+)
+from evalstore.documents.yaml_reader import read_yaml, resolve_plain_scalar
 from evalstore.errors import LoadError, Place, RefusedError
 
 Scalar = str | int | Decimal

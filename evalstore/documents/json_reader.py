@@ -167,7 +167,7 @@ def _parse_json(source: _JsonText, builder: DocumentBuilder) -> None:
             source.refuse(start, f"expected {state}")
         token, position = match[1], match.end()
         if token in _OPEN:
-            builder.start(_OPEN[token](), source.mark(start, position))
+            builder.open_container(_OPEN[token](), source.mark(start, position))
             open_ += token
             state = _FIRST_KEY if token == "{" else _FIRST_VALUE
             continue
@@ -179,11 +179,11 @@ def _parse_json(source: _JsonText, builder: DocumentBuilder) -> None:
             state = _COLON if state in {_KEY, _FIRST_KEY} else _AFTER[open_[-1:]]
             continue
         if token in "}]":
-            builder.end(position)
+            builder.close_container(position)
             open_ = open_[:-1]
         else:
             mark = source.mark(start, position)
-            builder.scalar(_WORDS[token] if token in _WORDS else parse_number(token, builder.locate(mark)), mark)
+            builder.add_scalar(_WORDS[token] if token in _WORDS else parse_number(token, builder.locate(mark)), mark)
         state = _AFTER[open_[-1:]]
     if (end := source.skip(position)) != len(source.text):
         source.refuse(end, "something stands after the value")
@@ -200,6 +200,6 @@ def _parse_string(source: _JsonText, start: int, builder: DocumentBuilder) -> in
         source.refuse(error.pos, describe_decode_error(error))
     if _SURROGATE.search(value):
         source.refuse(start, "half a surrogate pair is no text")
-    take = builder.key if builder.wants_key else builder.scalar
+    take = builder.add_key if builder.wants_key else builder.add_scalar
     take(value, source.mark(start, end))
     return int(end)

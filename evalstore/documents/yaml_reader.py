@@ -66,15 +66,15 @@ def _handle_event(event: Any, builder: DocumentBuilder, take_key: Callable[[Any,
         if builder.wants_key:
             take_key(event, mark, builder)
         else:
-            builder.scalar(_resolve_scalar(event, mark, builder), mark, event.anchor)
+            builder.add_scalar(_resolve_scalar(event, mark, builder), mark, event.anchor)
     elif name in _CONTAINERS:
         _handle_container(event, mark, builder)
     elif name in {"MappingEndEvent", "SequenceEndEvent"}:
-        builder.end(mark.end)
+        builder.close_container(mark.end)
     elif name == "AliasEvent":
         if builder.wants_key:
             raise LoadError("an alias cannot be a key", place=builder.locate(mark))
-        builder.alias(event.anchor, mark)
+        builder.add_alias(event.anchor, mark)
     elif name == "DocumentStartEvent" and builder.done:
         raise LoadError("a second document begins here", place=builder.locate(mark), hint="keep one document a file")
 
@@ -85,20 +85,20 @@ def _handle_container(event: Any, mark: Span, builder: DocumentBuilder) -> None:
         raise LoadError("a key is a mapping or a list", place=builder.locate(mark), hint="keys are plain words")
     if event.tag not in tags:
         raise LoadError(f"the tag {event.tag} is not read", place=builder.locate(mark), hint="only plain data is read")
-    builder.start(kind(), mark, event.anchor)
+    builder.open_container(kind(), mark, event.anchor)
 
 
 def _add_plain_key(event: Any, mark: Span, builder: DocumentBuilder) -> None:
     if _is_merge_key(event):
         raise LoadError("merge keys (<<) are not read", place=builder.locate(mark), hint="write the keys out")
-    builder.key(event.value, mark)
+    builder.add_key(event.value, mark)
 
 
 def _add_any_key(event: Any, mark: Span, builder: DocumentBuilder) -> None:
     if _is_merge_key(event):
-        builder.merge(mark)
+        builder.add_merge_key(mark)
     else:
-        builder.key(_resolve_scalar(event, mark, builder), mark)
+        builder.add_key(_resolve_scalar(event, mark, builder), mark)
 
 
 def _is_merge_key(event: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Writes evalstore.lock: every reference of a store as it was locked before, else as it is today."""
+"""Writes evalstore.lock: what every reference of a store means, as it was locked before, else as it is today."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.resolve import resolve_unlocked
 from evalstore.transactions.locking import lock_repository
 
+_FIXED = frozenset({PinType.EXACT, PinType.WORKTREE})  # kinds of pins that cannot move
+
 
 @dataclass(frozen=True, slots=True)
 class LockedRef:
-    """One reference as it is locked; `previous` is the version that it was locked at before, None when it was not."""
+    """One reference and the version that it is locked at; `previous` is the one before, None when it was not locked."""
 
     ref: str
     version: str
@@ -29,7 +31,7 @@ class LockedRef:
 
 @dataclass(frozen=True, slots=True)
 class LockResult:
-    """A lock as it was written: `written` is false when the file was so already; `removed` is referred to no more."""
+    """The lock after `lock`: `written` is False when nothing changed; to `removed` nothing refers any more."""
 
     path: str
     written: bool
@@ -38,41 +40,40 @@ class LockResult:
     ledgers: int
 
 
-_FIXED = frozenset({PinType.EXACT, PinType.WORKTREE})
-
-
 def lock(store: ArtifactStore, refs: Sequence[str] = (), *, update: bool = False) -> LockResult:
-    """Write the lock of a store; what it held before it holds on to.
+    """Write the lock of a store; a reference that was locked before stays where it was.
 
-    `update` lets references that float (ranges, `latest`, no pin, a branch) mean what they mean today: those of
-    `refs`, by name or as they are written, or all. Raises `RefusedError` where what was locked has changed since: a
-    lock never forgets that by itself. Nothing is written then.
+    `update` moves floating references (ranges, `latest`, no pin, a branch) to what they mean today: those of `refs`,
+    by name or as they are written, or all. Raises `RefusedError`, and writes nothing, where content that was locked
+    has changed since, and `RefError` for one of `refs` that nothing refers to.
     """
     if store.root is None:
         raise RefusedError("a bare repository has no working tree to lock", hint="run it in a clone")
-    old, selected = store.lock, [parse_ref(text) for text in refs]
-    references = _resolve_references(store, lambda ref: update and ref.type not in _FIXED and _is_selected(ref, selected))
-    if unused := next((one for one in selected if not any(_selects(one, ref) for ref, _ in references)), None):
-        raise RefError(f"nothing in this store refers to {unused}", hint="evalstore lock names what it holds")
-    held = {str(ref): _lock_reference(store, resolved) for ref, resolved in references}
-    new = Lock(held, _lock_ledgers(store, old))
+    old, selectors = store.lock, [parse_ref(text) for text in refs]
+    references = _resolve_references(store, lambda ref: update and _can_move(ref, selectors))
+    unused = (selector for selector in selectors if not any(_selects(selector, ref) for ref, _ in references))
+    if selector := next(unused, None):
+        raise RefError(f"nothing in this store refers to {selector}", hint="evalstore lock names what it holds")
+    entries = {str(ref): _lock_reference(store, resolved) for ref, resolved in references}
+    new = Lock(entries, _lock_ledgers(store, old))
     data = write_lock(new)
     written = not old.exists or read_below(store.root, LOCK_FILE, LIMIT) != data
     if written:
         with lock_repository(store, {}):
-            sweep_below(store.root, LOCK_FILE)  # what a killed one left; the lock keeps the living out
+            # Only a killed process can have left a temporary file: nobody else writes while the repository is locked.
+            sweep_below(store.root, LOCK_FILE)
             write_below(store.root, LOCK_FILE, data)
         store.forget()
-    entries = tuple(_make_locked_ref(ref, one, old.refs.get(ref)) for ref, one in sorted(held.items()))
-    return LockResult(LOCK_FILE, written, entries, tuple(sorted(old.refs.keys() - held.keys())), len(new.ledgers))
+    locked = tuple(_make_locked_ref(ref, entry, old.refs.get(ref)) for ref, entry in sorted(entries.items()))
+    return LockResult(LOCK_FILE, written, locked, tuple(sorted(old.refs.keys() - entries.keys())), len(new.ledgers))
 
 
-def _is_selected(ref: Ref, selected: Sequence[Ref]) -> bool:
-    return not selected or any(_selects(one, ref) for one in selected)
+def _can_move(ref: Ref, selectors: Sequence[Ref]) -> bool:
+    return ref.type not in _FIXED and (not selectors or any(_selects(selector, ref) for selector in selectors))
 
 
-def _selects(one: Ref, ref: Ref) -> bool:
-    return str(one) == str(ref) or (one.type is PinType.NONE and one.name == ref.name)
+def _selects(selector: Ref, ref: Ref) -> bool:
+    return str(selector) == str(ref) or (selector.type is PinType.NONE and selector.name == ref.name)
 
 
 def _resolve_references(store: ArtifactStore, moves: Callable[[Ref], bool]) -> list[tuple[Ref, Resolved]]:
@@ -107,10 +108,11 @@ def _lock_ledgers(store: ArtifactStore, old: Lock) -> dict[str, LockedLedger]:
                 place=Place(LOCK_FILE, locked_ledger.line),
                 hint=f"evalstore verify {name}; to lock it as it is, take its line out of {LOCK_FILE}",
             )
+    # A ledger only grows, so that the lines of today hold until the next lock, too.
     ledgers = {name: store.ledgers.read(name) for name in store.ledgers.list_names()}
     lengths = {name: len(ledger.raw) for name, ledger in ledgers.items()}
     return {name: LockedLedger(length, ledgers[name].hash_prefix(length)) for name, length in lengths.items() if length}
 
 
-def _make_locked_ref(ref: str, held: LockEntry, old: LockEntry | None) -> LockedRef:
-    return LockedRef(ref, held.version, old.version if old else None, held != old)
+def _make_locked_ref(ref: str, entry: LockEntry, old: LockEntry | None) -> LockedRef:
+    return LockedRef(ref, entry.version, old.version if old else None, entry != old)

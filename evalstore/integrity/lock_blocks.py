@@ -1,4 +1,4 @@
-"""What a lock holds, block by block, against what is there: tag and tag object, commit, bytes and digests."""
+"""Checks a lock, block by block, against what is there: tag and tag object, commit, bytes and digests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from evalstore.store.tags import TAG_REFS
 
 @dataclass(frozen=True, slots=True)
 class LockBlock:
-    """One reference of a lock, and where it stands."""
+    """One reference of a lock, what it was locked to, and the lock's file."""
 
     ref: Ref
     entry: LockEntry
@@ -37,13 +37,13 @@ class LockBlock:
         place = Place(self.file, self.entry.line or None)
         return make_finding(rule, place, json_pointer(("refs", str(self.ref))), ref=self.ref, **facts)
 
-    def describe_restore(self, git_tag: str) -> str:
+    def describe_restore(self, tag_name: str) -> str:
         """Say how the tag is put back to what was locked."""
-        return f"put it back: git update-ref {TAG_REFS}{git_tag} {self.entry.tag_object or self.entry.commit}"
+        return f"put it back: git update-ref {TAG_REFS}{tag_name} {self.entry.tag_object or self.entry.commit}"
 
 
 def read_lock_blocks(records: ReleaseRecords, file: str) -> tuple[list[LockBlock], list[Finding]]:
-    """Return the blocks of a lock, and the findings of those that name nothing."""
+    """Return the blocks of a lock, and the findings of those whose reference cannot be parsed."""
     blocks, findings = [], []
     for text, entry in records.lock.refs.items():
         try:
@@ -60,13 +60,13 @@ def find_expected_tag(records: ReleaseRecords, block: LockBlock) -> str | None:
     return records.store.tags.grammar.format_name(block.ref.kind, block.ref.id, version) if version else None
 
 
-def report_untagged_block(block: LockBlock, git_tag: str) -> Finding:
+def report_untagged_block(block: LockBlock, tag_name: str) -> Finding:
     """Return the finding of a block whose tag is not there."""
-    return block.make_finding("tag-missing", back=f"git fetch --tags; or {block.describe_restore(git_tag)}")
+    return block.make_finding("tag-missing", back=f"git fetch --tags; or {block.describe_restore(tag_name)}")
 
 
 def check_block(records: ReleaseRecords, block: LockBlock, tags: Mapping[str, ReleaseTag]) -> Iterator[Finding]:
-    """Yield what is no longer as it was locked; nothing where the tag is not there at all, which `find_expected_tag` tells."""
+    """Yield what is no longer as it was locked; a tag that is not there at all is reported by the caller."""
     back = "evalstore lock holds what is there now, when that is what you want"
     try:
         if block.ref.type is not PinType.REVISION:
@@ -103,6 +103,7 @@ def _check_release_block(
     file = read_release_file(records.store, tag, git_tag.commit)
     findings = list(_check_content(records, block, _ReleaseContent(file.artifact, file.blob, git_tag.commit), back))
     yield from findings
+    # The same content under another tag object: somebody made the tag again.
     if not findings and (git_tag.oid if git_tag.target else None, git_tag.commit) != (entry.tag_object, entry.commit):
         yield block.make_finding("tag-remade", back=back)
 
@@ -114,7 +115,7 @@ def _check_content(records: ReleaseRecords, block: LockBlock, here: _ReleaseCont
             "tag-moved", what=f"its file is blob {here.blob[:12]}, and {entry.blob[:12]} was locked", back=back
         )
     elif (rows := find_rows_blob(records.store, here.artifact, here.commit)) != entry.rows:
-        said = f"its rows are blob {(rows or '(none)')[:12]}, and {(entry.rows or '(none)')[:12]} was locked"
-        yield block.make_finding("tag-moved", what=said, back=back)
+        change = f"its rows are blob {(rows or '(none)')[:12]}, and {(entry.rows or '(none)')[:12]} was locked"
+        yield block.make_finding("tag-moved", what=change, back=back)
     elif (here.artifact.digest, here.artifact.scoring_digest) != (entry.digest, entry.scoring_digest):
         yield block.make_finding("lock-edited", what="its digests are not those of its blob")

@@ -1,4 +1,4 @@
-"""The records of what was released: the ledgers at HEAD, those of other branches where HEAD has no line, and a lock."""
+"""What a store has recorded of its releases: the ledgers at HEAD and on other branches, and a lock; and their rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN = 16  # characters of a hash that no other line of a ledger begins with
 
 @dataclass(slots=True)
 class ReleaseRecords:
-    """What a store has written down of its releases."""
+    """The ledgers and the lock of a store, each read once."""
 
     store: ArtifactStore
     lock: Lock
@@ -45,7 +45,7 @@ class ReleaseRecords:
         return self._branch_hashes[name].get(version, set())
 
     def is_recorded(self, name: str, version: str) -> bool:
-        """Whether a ledger at HEAD or a lock has a release."""
+        """Whether a ledger at HEAD or the lock lists a release; of a ledger that cannot be read, yes."""
         ledger = self.find_ledger(name)
         return ledger is None or version in ledger.by_version or f"{name}@{version}" in self.lock.releases
 
@@ -56,14 +56,14 @@ class ReleaseRecords:
             self._readable_rows.add(blob)
 
     def quote_ledger_path(self, name: str) -> str:
-        """Return where a ledger lies in the repository, as a shell takes it: folders have the names that they have."""
+        """Return the path of a ledger in the repository, quoted for a shell."""
         return shlex.quote(self.store.ledgers.locate(name))
 
     def describe_restore(self, tag: str, ref: str, sha256: str = "") -> str:
         """Say how the tag of a release is put back: to the object that was locked, or to the commit of its line."""
-        held = self.lock.refs.get(ref)
-        if held:
-            return f"put it back: git update-ref {TAG_REFS}{tag} {held.tag_object or held.commit}"
+        entry = self.lock.refs.get(ref)
+        if entry:
+            return f"put it back: git update-ref {TAG_REFS}{tag} {entry.tag_object or entry.commit}"
         if not sha256:
             return "fetch it again from a clone that has the right one"
         path = self.quote_ledger_path(ref.partition("@")[0])
@@ -72,11 +72,11 @@ class ReleaseRecords:
     def _read_branch_hashes(self, name: str) -> dict[str, set[str]]:
         if self._tips is None:
             self._tips = list_branch_tips(self.store.git)
-        listed: defaultdict[str, set[str]] = defaultdict(set)
+        hashes: defaultdict[str, set[str]] = defaultdict(set)
         for ledger in self._read_branch_ledgers(name, self._tips):
             for line in ledger.lines:
-                listed[str(line.version)].add(line.sha256)
-        return dict(listed)
+                hashes[str(line.version)].add(line.sha256)
+        return dict(hashes)
 
     def _read_branch_ledgers(self, name: str, tips: list[str]) -> Iterator[Ledger]:
         blobs = find_committed_blobs(self.store.git, [(tip, self.store.ledgers.locate(name)) for tip in tips])
@@ -85,7 +85,7 @@ class ReleaseRecords:
 
 
 def check_ledger(records: ReleaseRecords, name: str) -> Iterator[Finding]:
-    """Yield what is wrong with one ledger by itself."""
+    """Yield what is wrong with one ledger by itself: unreadable, or with lines malformed or repeated."""
     place = locate_ledger(name)
     try:
         ledger = records.store.ledgers.read(name)
@@ -104,30 +104,28 @@ def check_ledger(records: ReleaseRecords, name: str) -> Iterator[Finding]:
 def report_untagged_line(records: ReleaseRecords, name: str, line: LedgerLine) -> Finding:
     """Return the finding of a line whose release has no tag."""
     ref = f"{name}@{line.version}"
-    back = f"git fetch --tags; or {records.describe_restore(records.store.tag_prefix + ref, ref, line.sha256)}; or withdraw its line"
+    restore = records.describe_restore(records.store.tag_prefix + ref, ref, line.sha256)
+    back = f"git fetch --tags; or {restore}; or withdraw its line"
     return make_finding("tag-missing", Place(locate_ledger(name), line.number), ref=ref, back=back)
 
 
 def check_rewritten(records: ReleaseRecords, names: Collection[str], file: str) -> Iterator[Finding]:
-    """Yield the ledgers among `names` that do not go on from where the lock saw them."""
-    for name, seen in records.lock.ledgers.items():
+    """Yield the ledgers among `names` whose first lines are no longer those that were locked."""
+    for name, locked in records.lock.ledgers.items():
         ledger = records.find_ledger(name) if name in names else None
-        if ledger and (what := describe_rewrite(ledger, seen)):
-            place, pointer = Place(file, seen.line), json_pointer(("ledgers", name))
-            yield make_finding(
-                "ledger-rewritten", place, pointer, name=name, what=what, path=records.quote_ledger_path(name)
-            )
+        if ledger and (change := describe_rewrite(ledger, locked)):
+            place, pointer = Place(file, locked.line), json_pointer(("ledgers", name))
+            path = records.quote_ledger_path(name)
+            yield make_finding("ledger-rewritten", place, pointer, name=name, what=change, path=path)
 
 
-def describe_rewrite(ledger: Ledger, seen: LockedLedger) -> str:
-    """Say how a ledger does not go on from what was seen; "" when it does."""
-    if len(ledger.raw) < seen.lines:
-        return f"it has {_count_lines(len(ledger.raw))}, and had {_count_lines(seen.lines)}"
-    return (
-        ""
-        if ledger.hash_prefix(seen.lines) == seen.sha256
-        else f"its first {_count_lines(seen.lines)} read differently"
-    )
+def describe_rewrite(ledger: Ledger, locked: LockedLedger) -> str:
+    """Say how a ledger differs from what was locked of it; "" where lines were only appended."""
+    if len(ledger.raw) < locked.lines:
+        return f"it has {_count_lines(len(ledger.raw))}, and had {_count_lines(locked.lines)}"
+    if ledger.hash_prefix(locked.lines) == locked.sha256:
+        return ""
+    return f"its first {_count_lines(locked.lines)} read differently"
 
 
 def _count_lines(number: int) -> str:

@@ -145,7 +145,7 @@ RULES = {rule.id: rule for rule in _ROWS}
 
 
 def make_finding(rule: str, place: Place, pointer: str = "", **facts: object) -> Finding:
-    """Return a finding; the facts are made safe to show, because they come from strangers."""
+    """Return a finding of a rule; its facts are cut and escaped, because they come from foreign files."""
     row = RULES[rule]
     safe = {key: make_excerpt(str(fact), _SHOWN) for key, fact in facts.items()}
     message, hint = row.message.format_map(safe), row.hint.format_map(safe)

@@ -1,4 +1,4 @@
-"""One tag at a time: whether it is a release, fits its file, and holds the bytes that a ledger lists."""
+"""Release tags: lists them without reading their objects, and checks each against its file and the ledgers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _DIGEST = re.compile(rb"^Evalstore-Digest: *([0-9a-f]{64})$", re.MULTILINE)
 
 
 class ReleaseTag(NamedTuple):
-    """A ref whose name is that of a release."""
+    """A ref below refs/tags/ whose name is that of a release; `oid` is what it points at, read by nobody yet."""
 
-    git_tag: str
+    name: str
     oid: str
     symref: str
     kind: Kind
@@ -34,26 +34,29 @@ class ReleaseTag(NamedTuple):
 
     @property
     def ref(self) -> Ref:
-        """The reference that means it."""
+        """The reference that names this release."""
         return Ref(self.kind, self.id, str(self.version), PinType.EXACT, self.version)
 
 
 class TagListing(NamedTuple):
-    """All refs that stand among the releases, by the tag's name, and those whose name is that of none."""
+    """All tags below the folders of releases: the releases by tag name, and the names that are of none."""
 
     releases: dict[str, ReleaseTag]
     others: list[str]
 
 
 def list_tag_refs(store: ArtifactStore) -> TagListing:
-    """List the refs below the folders of releases, by one call to git."""
-    names = TagListing({}, [])
-    for git_tag, oid, symref in store.tags.list_unread():
-        if tag := store.tags.grammar.parse_name(git_tag):
-            names.releases[git_tag] = ReleaseTag(git_tag, oid, symref, *tag)
+    """List the tags below the folders of releases, by one call to git.
+
+    git reads no object for it: one that is damaged would end the listing of all.
+    """
+    listing = TagListing({}, [])
+    for name, oid, symref in store.tags.list_unread():
+        if release := store.tags.grammar.parse_name(name):
+            listing.releases[name] = ReleaseTag(name, oid, symref, *release)
         else:
-            names.others.append(git_tag)
-    return names
+            listing.others.append(name)
+    return listing
 
 
 def read_tag_object(store: ArtifactStore, tag: ReleaseTag) -> tuple[GitTag, str]:
@@ -61,18 +64,18 @@ def read_tag_object(store: ArtifactStore, tag: ReleaseTag) -> tuple[GitTag, str]
 
     Raises `GitError` when the object is missing or damaged.
     """
-    found = store.objects.read(tag.oid)
-    if found.type != "tag":
-        return GitTag(tag.tag, found.type, tag.oid, tag.symref, "", "", ""), ""
-    digest = parse_tag(found.data)
-    digests = _DIGEST.findall(found.data)
-    git_tag = GitTag(tag.tag, found.type, tag.oid, tag.symref, digest.target, digest.type, digest.name)
+    stored = store.objects.read(tag.oid)
+    if stored.type != "tag":  # a lightweight tag: the ref names the commit itself
+        return GitTag(tag.name, stored.type, tag.oid, tag.symref, "", "", ""), ""
+    fields = parse_tag(stored.data)
+    digests = _DIGEST.findall(stored.data)
+    git_tag = GitTag(tag.name, stored.type, tag.oid, tag.symref, fields.target, fields.type, fields.name)
     return git_tag, digests[-1].decode("ascii") if digests else ""
 
 
 def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> CommittedArtifact:
     """Return the file of a release at its commit; any `EvalstoreError` when there is none of its id and version."""
-    file = read_committed(store, tag.ref, commit, label=tag.tag)
+    file = read_committed(store, tag.ref, commit, label=tag.name)
     if file.artifact.version == str(tag.version):
         return file
     place = file.artifact.document.locate(("version",))
@@ -80,7 +83,7 @@ def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> Com
 
 
 def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Iterator[Finding]:
-    """Yield what is wrong with one tag that has the name of a release."""
+    """Yield what is wrong with one release: its tag object, its file, its rows, its line in the ledger."""
     try:
         git_tag, digest = read_tag_object(records.store, tag)
         if git_tag.flaw:
@@ -94,19 +97,17 @@ def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Iterator[Finding]
     except RefError as error:
         if records.is_recorded(tag.ref.name, str(tag.version)):
             yield make_unreadable_finding(
-                error, str(tag.ref), Place(TAG_REFS + tag.tag), _describe_restore(records, tag)
+                error, str(tag.ref), Place(TAG_REFS + tag.name), _describe_restore(records, tag)
             )
-        else:  # a repository can hold several stores, and nothing here would ever read this one
-            yield make_finding("tag-ignored", Place(TAG_REFS + tag.tag), tag=tag.tag, why=error.message)
+        else:  # a repository can hold several stores: no reference of this one can mean that tag
+            yield make_finding("tag-ignored", Place(TAG_REFS + tag.name), tag=tag.name, why=error.message)
     except EvalstoreError as error:
-        yield make_unreadable_finding(
-            error, str(tag.ref), Place(TAG_REFS + tag.tag), _describe_restore(records, tag)
-        )
+        yield make_unreadable_finding(error, str(tag.ref), Place(TAG_REFS + tag.name), _describe_restore(records, tag))
 
 
 def make_invalid_tag_finding(tag: ReleaseTag, flaw: str) -> Finding:
     """Return the finding of a tag that is no release."""
-    return make_finding("tag-invalid", Place(TAG_REFS + tag.tag), tag=tag.tag, what=flaw)
+    return make_finding("tag-invalid", Place(TAG_REFS + tag.name), tag=tag.name, what=flaw)
 
 
 def make_unreadable_finding(error: EvalstoreError, ref: str, place: Place, back: str) -> Finding:
@@ -128,7 +129,7 @@ def _check_against_ledgers(
     records: ReleaseRecords, tag: ReleaseTag, commit: str, file: CommittedArtifact
 ) -> Iterator[Finding]:
     ledger = records.find_ledger(tag.ref.name)
-    if ledger is None:  # a finding of its own
+    if ledger is None:  # it cannot be read, which `check_ledger` reports
         return
     line = ledger.by_version.get(str(tag.version))
     if line is None:
@@ -140,7 +141,8 @@ def _check_against_ledgers(
 def _check_unlisted(
     records: ReleaseRecords, tag: ReleaseTag, commit: str, file: CommittedArtifact
 ) -> Iterator[Finding]:
-    # A release of another branch is listed there; one that no branch lists was not released with evalstore.
+    # A release of another branch is listed there, or at its own commit; one that nobody lists was not released with
+    # evalstore, unless the artifact has no ledger at all.
     name, version = tag.ref.name, str(tag.version)
     others = records.list_branch_hashes(name, version)
     own = records.store.ledgers.read_at(commit, name).by_version.get(version)
@@ -152,26 +154,22 @@ def _check_unlisted(
     elif own is None and not records.store.ledgers.read(name).raw:
         yield make_finding("release-unrecorded", Place(locate_ledger(name)), name=name)
     else:
-        place, line = Place(TAG_REFS + tag.tag), f"{version} {file.sha256}"
+        place, line = Place(TAG_REFS + tag.name), f"{version} {file.sha256}"
         yield make_finding(
             "release-unlisted",
             place,
-            tag=tag.tag,
+            tag=tag.name,
             ref=tag.ref,
             path=records.quote_ledger_path(name),
             line=line,
         )
 
 
-def _make_moved_finding(
-    records: ReleaseRecords, tag: ReleaseTag, file: CommittedArtifact, line: LedgerLine
-) -> Finding:
+def _make_moved_finding(records: ReleaseRecords, tag: ReleaseTag, file: CommittedArtifact, line: LedgerLine) -> Finding:
     digest = f"its file has SHA-256 {file.sha256[:12]}…, and the ledger says {line.sha256[:12]}…"
     place = Place(locate_ledger(tag.ref.name), line.number or None)
-    return make_finding(
-        "tag-moved", place, ref=tag.ref, what=digest, back=_describe_restore(records, tag, line.sha256)
-    )
+    return make_finding("tag-moved", place, ref=tag.ref, what=digest, back=_describe_restore(records, tag, line.sha256))
 
 
 def _describe_restore(records: ReleaseRecords, tag: ReleaseTag, sha256: str = "") -> str:
-    return records.describe_restore(tag.tag, str(tag.ref), sha256)
+    return records.describe_restore(tag.name, str(tag.ref), sha256)

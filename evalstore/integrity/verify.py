@@ -1,4 +1,4 @@
-"""Verify: all releases against their files, the ledgers and a lock; and a lock against the store that it is of."""
+"""Verifies all releases against their files, the ledgers and a lock; and a lock against the store that it is of."""
 
 from __future__ import annotations
 
@@ -26,10 +26,18 @@ from evalstore.store.resolve import build_unknown_error
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Version, find_version
 
+# Whether a release is to be verified: its `<kind>/<id>`, and its version (None: any).
+ReleaseFilter = Callable[[str, Version | None], bool]
+# The name of a tag that should be there -> the finding to report where it is not.
+ExpectedTags = Mapping[str, Callable[[], Finding]]
+
+_MANY_MISSING = 2  # from here on one finding for all: the clone never fetched its tags
+_BAD_NAME = "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"
+
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was looked at by which command, and every finding; a note (severity info) is nothing against it."""
+    """How many releases, ledgers and lock entries a command verified, and every finding."""
 
     releases: int
     ledgers: int
@@ -39,62 +47,55 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether all that was looked at is what was released."""
+        """Whether all that was verified is what was released; notes (severity info) do not count."""
         return all(finding.severity is Severity.INFO for finding in self.findings)
-
-
-ReleaseFilter = Callable[[str, Version | None], bool]
-ExpectedTags = Mapping[str, Callable[[], Finding]]  # by the name of the tag that should be there
-
-_MANY = 2  # from here on, of a clone that never fetched its tags
-_BAD_NAME = "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"
 
 
 def verify(
     store: ArtifactStore, refs: Sequence[str] = (), *, lock: Lock | None = None, file: str = LOCK_FILE
 ) -> Verification:
-    """Look whether all releases, or those that `refs` name (an artifact, a version, a range), are what was released.
+    """Verify that all releases, or those that `refs` name (an artifact, a version, a range), are what was released.
 
-    `lock` is one that is kept elsewhere, as `file`; by default the store's own. Reads only.
+    `lock` is one from elsewhere, named `file` in findings; by default the store's own. Reads only. Raises `RefError`
+    for a reference that names no release.
     """
     own, unread = _read_own_lock(store) if lock is None else (lock, [])
-    records, names = ReleaseRecords(store, own), list_tag_refs(store)
-    chosen = [_parse_release_ref(text) for text in refs]
-    is_wanted = partial(_is_selected, chosen)
-    releases = [named for named in names.releases.values() if is_wanted(named.ref.name, named.version)]
-    booked = [name for name in sorted({*store.ledgers.list_names(), *records.lock.ledgers}) if is_wanted(name, None)]
-    blocks, odd = read_lock_blocks(records, file)
+    records, listing = ReleaseRecords(store, own), list_tag_refs(store)
+    selected = [_parse_release_ref(text) for text in refs]
+    is_wanted = partial(_is_selected, selected)
+    releases = [tag for tag in listing.releases.values() if is_wanted(tag.ref.name, tag.version)]
+    ledgers = [name for name in sorted({*store.ledgers.list_names(), *records.lock.ledgers}) if is_wanted(name, None)]
+    blocks, malformed = read_lock_blocks(records, file)
     blocks = [block for block in blocks if is_wanted(block.ref.name, find_version(block.entry.version))]
-    gone = _expect_block_tags(records, blocks) | _expect_ledger_tags(records, booked, is_wanted)
-    _check_known(store, chosen, [*names.releases, *gone])
+    # A release that only a ledger or the lock knows is known, too: its tag is what is missing.
+    expected_tags = _expect_block_tags(records, blocks) | _expect_ledger_tags(records, ledgers, is_wanted)
+    _check_known(store, selected, [*listing.releases, *expected_tags])
     findings = chain(
-        chain.from_iterable(check_release(records, named) for named in releases),
-        chain.from_iterable(check_ledger(records, name) for name in booked),
-        check_rewritten(records, booked, file),
-        chain.from_iterable(check_block(records, block, names.releases) for block in blocks),
-        _report_missing_tags(store, gone, names),
+        chain.from_iterable(check_release(records, tag) for tag in releases),
+        chain.from_iterable(check_ledger(records, name) for name in ledgers),
+        check_rewritten(records, ledgers, file),
+        chain.from_iterable(check_block(records, block, listing.releases) for block in blocks),
+        _report_missing_tags(store, expected_tags, listing),
         unread,
-        () if chosen else odd,
-        ()
-        if chosen
-        else (make_finding("tag-ignored", Place(TAG_REFS + tag), tag=tag, why=_BAD_NAME) for tag in names.others),
+        () if selected else malformed,
+        () if selected else _report_ignored_tags(listing),
     )
-    return Verification(len(releases), len(booked), len(blocks), _sort_findings(findings))
+    return Verification(len(releases), len(ledgers), len(blocks), _sort_findings(findings))
 
 
 def check_lock(store: ArtifactStore) -> Verification:
-    """Look whether the store's lock holds every reference, and whether all is still as it holds it. Reads only."""
+    """Verify that the store's lock holds every reference, and that all is still as it was locked. Reads only."""
     lock, unread = _read_own_lock(store)
     if unread or not lock.exists:
         return Verification(0, 0, 0, tuple(unread or [make_finding("lock-missing", Place(LOCK_FILE))]), "lock")
-    records, names = ReleaseRecords(store, lock), list_tag_refs(store)
-    blocks, odd = read_lock_blocks(records, LOCK_FILE)
+    records, listing = ReleaseRecords(store, lock), list_tag_refs(store)
+    blocks, malformed = read_lock_blocks(records, LOCK_FILE)
     expected_tags = _expect_block_tags(records, blocks)
     findings = chain(
-        odd,
-        chain.from_iterable(check_block(records, block, names.releases) for block in blocks),
+        malformed,
+        chain.from_iterable(check_block(records, block, listing.releases) for block in blocks),
         check_rewritten(records, lock.ledgers, LOCK_FILE),
-        _report_missing_tags(store, expected_tags, names),
+        _report_missing_tags(store, expected_tags, listing),
         _check_references(store),
     )
     return Verification(len(expected_tags), len(lock.ledgers), len(blocks), _sort_findings(findings), "lock")
@@ -115,23 +116,21 @@ def _parse_release_ref(text: str) -> Ref:
     return ref
 
 
-def _is_selected(chosen: Sequence[Ref], name: str, version: Version | None) -> bool:
-    return not chosen or any(one.name == name and (version is None or _covers_version(one, version)) for one in chosen)
+def _is_selected(refs: Sequence[Ref], name: str, version: Version | None) -> bool:
+    return not refs or any(ref.name == name and (version is None or _covers_version(ref, version)) for ref in refs)
 
 
-def _covers_version(one: Ref, version: Version) -> bool:
-    if one.version is not None:
-        return one.version == version
-    return one.range is None or version in one.range
+def _covers_version(ref: Ref, version: Version) -> bool:
+    if ref.version is not None:
+        return ref.version == version
+    return ref.range is None or version in ref.range
 
 
-def _check_known(store: ArtifactStore, chosen: Sequence[Ref], tags: Iterable[str]) -> None:
-    known = [store.tags.grammar.parse_name(tag) for tag in tags] if chosen else []
-    for one in chosen:
-        if not any(
-            named and f"{named[0]}/{named[1]}" == one.name and _covers_version(one, named[2]) for named in known
-        ):
-            raise build_unknown_error(store, one)
+def _check_known(store: ArtifactStore, refs: Sequence[Ref], tags: Iterable[str]) -> None:
+    known = [release for tag in tags if (release := store.tags.grammar.parse_name(tag))] if refs else []
+    for ref in refs:
+        if not any(f"{kind}/{id_}" == ref.name and _covers_version(ref, version) for kind, id_, version in known):
+            raise build_unknown_error(store, ref)
 
 
 def _expect_ledger_tags(
@@ -153,16 +152,20 @@ def _expect_block_tags(records: ReleaseRecords, blocks: Iterable[LockBlock]) -> 
     return {tag: partial(report_untagged_block, block, tag) for tag, block in tags if tag}
 
 
-def _report_missing_tags(store: ArtifactStore, expected_tags: ExpectedTags, names: TagListing) -> Iterator[Finding]:
-    gone = [make for tag, make in expected_tags.items() if tag not in names.releases]
+def _report_ignored_tags(listing: TagListing) -> Iterator[Finding]:
+    return (make_finding("tag-ignored", Place(TAG_REFS + tag), tag=tag, why=_BAD_NAME) for tag in listing.others)
+
+
+def _report_missing_tags(store: ArtifactStore, expected_tags: ExpectedTags, listing: TagListing) -> Iterator[Finding]:
+    missing = [make_report for tag, make_report in expected_tags.items() if tag not in listing.releases]
     shallow = store.repository.shallow
-    if len(gone) < _MANY or (names.releases and not shallow):
-        yield from (make() for make in gone)
+    if len(missing) < _MANY_MISSING or (listing.releases and not shallow):
+        yield from (make_report() for make_report in missing)
         return
+    # A shallow clone, or one without any tag: hundreds of findings would all say to fetch.
     clone, fetch = ("shallow", "--unshallow --tags") if shallow else ("tag-less", "--tags")
-    yield make_finding(
-        "tags-missing", Place(TAG_REFS), count=len(gone), all=len(expected_tags), clone=clone, fetch=fetch
-    )
+    count, total = len(missing), len(expected_tags)
+    yield make_finding("tags-missing", Place(TAG_REFS), count=count, all=total, clone=clone, fetch=fetch)
 
 
 def _check_references(store: ArtifactStore) -> Iterator[Finding]:
@@ -177,7 +180,7 @@ def _check_references(store: ArtifactStore) -> Iterator[Finding]:
 
 
 def _resolve_or_none(store: ArtifactStore, _: Place, ref: Ref) -> Resolved | None:
-    """Return what a reference means, to be followed; why it means nothing is a finding of its block, or of none."""
+    """Resolve a reference for the walk; why one cannot be resolved is reported with its block of the lock."""
     try:
         return store.resolve(ref)
     except EvalstoreError:
@@ -185,5 +188,7 @@ def _resolve_or_none(store: ArtifactStore, _: Place, ref: Ref) -> Resolved | Non
 
 
 def _sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    once = dict.fromkeys(findings)
-    return tuple(sorted(once, key=lambda one: (one.file, one.line or 0, one.column or 0, one.rule, one.message)))
+    def sort_key(finding: Finding) -> tuple[str, int, int, str, str]:
+        return finding.file, finding.line or 0, finding.column or 0, finding.rule, finding.message
+
+    return tuple(sorted(dict.fromkeys(findings), key=sort_key))

@@ -16,15 +16,15 @@ from evalstore.migration.outcome import (
 from evalstore.migration.table import list_formats
 
 __all__ = [
-    "MigrationEntry",
     "ExportResult",
     "ExportedFile",
-    "FormatGuess",
-    "MigrationReport",
-    "MigrationOutcome",
-    "PlannedFile",
-    "MigrationSource",
     "FileState",
+    "FormatGuess",
+    "MigrationEntry",
+    "MigrationOutcome",
+    "MigrationReport",
+    "MigrationSource",
+    "PlannedFile",
     "export",
     "list_formats",
     "migrate",

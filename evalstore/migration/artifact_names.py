@@ -30,7 +30,7 @@ def make_slug(text: str) -> str:
 
 
 def make_dataset_id(file: str, root: Any, table: FormatTable) -> str:
-    """Return the id of a suite's dataset: its folder's name where the table says so, else its own name, else the file's."""
+    """Return the id of a suite's dataset: by its folder where the table says so, else by its name, else by its file."""
     path = PurePosixPath(file)
     name = root.get(table.name) if table.name else None
     by_folder = path.parent.name if path.name == table.named_by_folder and path.parent.name != path.stem else ""
@@ -78,7 +78,7 @@ def make_id(name: str) -> str:
 
 
 class _ArtifactRecord(NamedTuple):
-    """An artifact of this migration: the digest of its content (empty where it is never shared), and its source file."""
+    """The digest of an artifact's content (empty where it is never shared), and the source file that brought it."""
 
     content: str
     file: str

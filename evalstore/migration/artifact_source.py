@@ -36,7 +36,7 @@ class ArtifactSource:
         return cls(store.root, store)
 
     def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
-        """Return the artifacts on disk that stand for a source of a format: datasets, and rubrics that store a remainder."""
+        """Return the artifacts on disk that stand for sources of a format: datasets, and rubrics with a remainder."""
         return [
             ref
             for kind in (Kind.DATASET, Kind.RUBRIC)

@@ -107,7 +107,7 @@ def _export_ref(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list
 
 
 def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list[ExportedFile]:
-    """Restore a source and its companion files from the remainder, and check that they still mean what the store says."""
+    """Restore a source and its companions from the remainder, and check that they still mean what the store says."""
     main, questions = artifacts.load_dataset(ref) if ref.kind is Kind.DATASET else (artifacts.load_artifact(ref), [])
     source = main.value.get("x_source", {})
     if source.get("format") != table.format or "kept" not in source:
@@ -165,7 +165,7 @@ def _is_different(out: Path, file: ExportedFile) -> bool:
 
 
 def _export_runs(refs: Iterable[str], table: FormatTable, artifacts: ArtifactSource) -> tuple[ExportedFile, ...]:
-    """Return stored runs byte by byte: those named by path or by an artifact that came from them, else all below `runs/`.
+    """Return stored runs byte by byte: those named by path or by an artifact from them, else all below `runs/`.
 
     A run is a record: later edits of the questions that came from it do not change it.
     """

@@ -59,7 +59,7 @@ class MigrationSource:
 
 @dataclass(frozen=True, slots=True)
 class MigrationEntry:
-    """The outcome of one case of a source, or of a part or a whole file; `line` counts from 1, `reasons` are sentences."""
+    """The outcome of a case, a part of a source, or a whole file; `line` counts from 1, `reasons` are sentences."""
 
     file: str
     pointer: str

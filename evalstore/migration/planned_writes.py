@@ -97,7 +97,7 @@ def _has_same_meaning(text: str, value: Any, kind: Kind) -> bool:
 
 
 def _digest_content(value: Any, kind: Kind) -> str | None:
-    """Return the identity of a rubric or judge: its scoring content and its remainder, whichever source it came from."""
+    """Return the identity of a rubric or judge, whichever source it came from: scoring content and remainder."""
     with suppress(AttributeError, TypeError):  # edited by hand against the schema
         return compute_digest(
             [select_scoring_part(kind, value), value.get("x_source", {}).get("kept"), value.get("x_unmapped")]

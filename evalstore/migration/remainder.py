@@ -88,7 +88,7 @@ def decode_keys(value: Any) -> Any:
 
 
 def _mirror_question(question: Mapping[str, Any], mirrors: Mirrors, dropped: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the case's keys that a question mirrors; of several keys for one field, the first that is not `dropped`."""
+    """Return the case's keys that a question mirrors; of several for one field, the first that is not `dropped`."""
     fields: dict[str, str] = {}
     for key, field_names in mirrors.items():
         present = [name for name in (field_names or "").split("|") if name in question]

@@ -1,4 +1,4 @@
-"""Proves round trips: that artifacts restore their source, and that a restored source still means what the store says."""
+"""Proves round trips: artifacts restore their source, and a restored source still means what the store says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns each source into a result: detects its format, runs its reader, plans its files; companions come with a suite."""
+"""Turns each source into a result: detects its format, runs its reader, plans its files; pairs companions and suites."""
 
 from __future__ import annotations
 

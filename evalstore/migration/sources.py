@@ -115,7 +115,7 @@ def _is_candidate(entry: os.DirEntry[str]) -> bool:
 
 
 def _make_name(path: Path, store: Path, *, folder: bool) -> PurePosixPath:
-    """Return a path relative to the store if it lies there, else as the user wrote it; never from the root of the disk."""
+    """Return a path relative to the store if it lies there, else as the user wrote it; never an absolute one."""
     absolute, home = _make_absolute(path), _make_absolute(store)
     if absolute.is_relative_to(home):
         return PurePosixPath(absolute.relative_to(home).as_posix())

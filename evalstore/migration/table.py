@@ -1,4 +1,4 @@
-"""Loads the declarative tables of `migrations/`, one a legacy format: its signs, its keys, and the checks they become."""
+"""Loads the declarative tables of `migrations/`, one a format: its signs, its keys, and the checks they become."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class CheckRow:
     """One key that a legacy grader reads, and the check that it becomes."""
 
     key: str
-    read: str
+    reader: str
     kind: str
     into: str | None
-    fixed: Mapping[str, Any]
+    parameters: Mapping[str, Any]
     empty_passes: bool
     limit: int
     options: tuple[CheckRow, ...]
-    called: str | None
+    name_format: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class FormatSign:
-    """Keys at the root or in a case that are evidence for the format: any of `keys`, `all` of these, and these `values`."""
+    """Keys at the root or in a case that are evidence for a format: any of `keys`, `all` of these, these `values`."""
 
     at: str
     keys: frozenset[str]
@@ -71,7 +71,7 @@ class FormatTable:
     root_data: tuple[str, ...]
     root_parts: Mapping[str, tuple[str, ...]]
     id: str
-    number: str
+    number_format: str
     input: str
     data: tuple[str, ...]
     checks: tuple[CheckRow, ...]
@@ -156,7 +156,7 @@ def _parse_table(value: Mapping[str, Any]) -> FormatTable:
         root_data=tuple(root.get("data", ())),
         root_parts={path: tuple(keys) for path, keys in root.get("parts", {}).items()},
         id=case.get("id", "id"),
-        number=case.get("number", "{}"),
+        number_format=case.get("number", "{}"),
         input=case.get("input", "input"),
         data=tuple(case.get("data", ())),
         checks=tuple(map(_parse_row, value.get("checks", ()))),
@@ -173,14 +173,14 @@ def _parse_table(value: Mapping[str, Any]) -> FormatTable:
 def _parse_row(value: Mapping[str, Any]) -> CheckRow:
     return CheckRow(
         key=value["key"],
-        read=value["read"],
+        reader=value["read"],
         kind=value.get("kind", ""),
         into=value.get("into"),
-        fixed=value.get("with", {}),
+        parameters=value.get("with", {}),
         empty_passes=value.get("empty_text") == "passes",
         limit=value.get("limit", 0),
         options=tuple(map(_parse_row, value.get("options", ()))),
-        called=value.get("called"),
+        name_format=value.get("called"),
     )
 
 

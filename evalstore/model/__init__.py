@@ -8,16 +8,15 @@ from evalstore.model.judge import Judge, ScoreType, read_judge
 from evalstore.model.outcome import CheckResult, Grade, Output, RubricResult, UnscoredReason, Verdict, format_decimal
 from evalstore.model.pins import Pin, find_check_pins, find_pins
 from evalstore.model.refs import Kind, PinType, Ref, is_id, parse_ref
-from evalstore.model.rubric import Check, Combine, Rubric, Scoring, list_check_ids, fraction, rubric_of
+from evalstore.model.rubric import Check, Combine, Rubric, Scoring, fraction, list_check_ids, rubric_of
 from evalstore.model.sample import Sample
-from evalstore.model.tools import ToolCall, read_call_args, read_call_name, read_call
+from evalstore.model.tools import ToolCall, read_call, read_call_args, read_call_name
 
 __all__ = [
     "COSMETIC_KEYS",
-    "MALFORMED_ERRORS",
     "INPUT_KEYS",
+    "MALFORMED_ERRORS",
     "Artifact",
-    "JudgeCall",
     "Check",
     "CheckResult",
     "Combine",
@@ -25,13 +24,14 @@ __all__ = [
     "Findings",
     "Grade",
     "Judge",
+    "JudgeCall",
+    "JudgeReply",
     "Kind",
     "Output",
     "Pin",
     "PinType",
     "Question",
     "Ref",
-    "JudgeReply",
     "Rubric",
     "RubricResult",
     "Sample",
@@ -41,19 +41,19 @@ __all__ = [
     "ToolCall",
     "UnscoredReason",
     "Verdict",
-    "read_call_args",
-    "read_call_name",
-    "list_check_ids",
     "find_check_pins",
+    "find_pins",
     "format_decimal",
     "fraction",
     "is_cosmetic",
     "is_id",
-    "read_judge",
-    "parse_ref",
-    "find_pins",
     "iterate_questions",
+    "list_check_ids",
+    "parse_ref",
     "read_call",
+    "read_call_args",
+    "read_call_name",
+    "read_judge",
     "rubric_of",
     "select_scoring_part",
 ]

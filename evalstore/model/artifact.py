@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalstore.documents import Document, compute_digest
-from evalstore.model.refs import Kind, ArtifactIdentity
+from evalstore.model.refs import ArtifactIdentity, Kind
 from evalstore.versions import find_version
 
 # Keys that no executor reads; a rubric, its checks and its questions may carry them freely.

@@ -90,7 +90,8 @@ def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
     reader = _LockParser(file, text, start.end())
     refs = {key: _parse_entry(match, line) for key, line, match in reader.section("refs", _ENTRY)}
     ledgers = {
-        key: LockedLedger(int(match["lines"]), match["sha256"], line) for key, line, match in reader.section("ledgers", _LEDGER)
+        key: LockedLedger(int(match["lines"]), match["sha256"], line)
+        for key, line, match in reader.section("ledgers", _LEDGER)
     }
     if reader.at != len(text):
         raise reader.odd()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evalstore.errors import RefError
-from evalstore.text import make_excerpt, find_nearest
+from evalstore.text import find_nearest, make_excerpt
 from evalstore.versions import Range, Version, find_range, find_version
 
 _ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -111,7 +111,8 @@ def parse_ref(text: str) -> Ref:
         )
     if not is_id(id_):
         raise RefError(
-            f"'{make_excerpt(id_)}' is not an id", hint="an id is a to z, digits and _, begins with a letter, at most 64"
+            f"'{make_excerpt(id_)}' is not an id",
+            hint="an id is a to z, digits and _, begins with a letter, at most 64",
         )
     if "@" in text and not pin:
         raise RefError(f"'{make_excerpt(text)}' has an empty pin", hint=f"write {name} or {name}@1.0.0")

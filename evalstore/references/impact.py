@@ -62,7 +62,7 @@ class Dependent:
     releases: tuple[str, ...] = ()
     through: tuple[str, ...] = ()
     questions: int = 0
-    asked: int = 0
+    total_questions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class _ImpactWalk:
             releases=tuple(versions),
             through=tuple(dict.fromkeys(pin.target for pin in pins)),
             questions=sum(pin.questions for pin in pins if pin.release == newest),
-            asked=references.questions,
+            total_questions=references.questions,
         )
 
 

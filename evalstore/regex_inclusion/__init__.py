@@ -1,4 +1,40 @@
-"""TODO."""
+r"""Compares regular expressions by the texts that they match: all texts, by proof, with a shortest counterexample.
+
+>>> compare_patterns(Expression("cache tags?"), Expression("cache tag")).relation.value
+'equal'
+>>> compare_patterns(Expression(r"\bfoo\b"), Expression("foo"))
+LanguageComparison(relation=<LanguageRelation.WIDER: 'wider'>, only_old=None, only_new='afoo', why='')
+
+`compare_patterns` takes two expressions as `regex` (version 0) runs them; `compare_languages` takes what the three
+`build_...` functions make, so that phrases and complements can be compared with patterns. Nothing else is for use from
+outside, and nothing here knows what the answer is for.
+
+What is proved: "equal", "narrower", "wider" and "incomparable" hold for every text of Unicode, of any length, as far
+as the engine gets through it. The engine is asked which characters a class has (`alphabet`), and whether each example
+is as claimed (`is_confirmed_by`); an answer that it contradicts is withdrawn.
+
+What is given up, as "undecided" with the reason: syntax beyond `parser`'s list (references, look-behind, atomic and
+possessive parts, ...), patterns that the engine is known to get wrong (`unsupported`), patterns that may run out of the
+engine's time (`backtracking`), more than 1,000 items, and whatever takes too many steps.
+
+How, a module a step:
+
+    parser, languages   pattern -> syntax tree, in the modes search, match and fullmatch
+    alphabet            all code points -> a few letters that no part of either pattern tells apart
+    pattern_graph       both trees -> one graph of "what must follow", in which equal parts are one node
+    automaton           a graph and a letter -> what the rest must meet; worked example at its top
+    product             both sides at once, breadth first -> the shortest texts of one side only, or the proof of none
+    compare             the order of these, the answer, its confirmation
+
+Steps, not time: a question may take `QUESTION_STEPS`, and questions that belong together share `TOTAL_STEPS`
+(`evalstore.budget`). The same pair ends at the same step on every machine; 200,000 are about a third of a second. In
+theory the worst case is exponential in the pattern (PSPACE-complete without look-ahead), so there is a limit.
+
+Where it comes from: reading by derivatives (Brzozowski 1964; of parts, Antimirov 1996); "and", "or" and "not" in states
+(alternating automata: Chandra, Kozen and Stockmeyer 1981); letters as classes (symbolic automata, D'Antoni and Veanes);
+pairs of states searched together (Hopcroft and Karp 1971); states that stand for smaller ones (antichains: De Wulf,
+Doyen, Henzinger and Raskin 2006); two ways round a loop (degrees of ambiguity: Weber and Seidl 1991).
+"""
 
 from evalstore.regex_inclusion.compare import (
     QUESTION_STEPS,

@@ -1,7 +1,32 @@
-"""Reads texts letter by letter: from a statement about the rest to the statement about the rest after it.
+r"""Reads texts letter by letter: from what the rest of a text must meet to what the rest after a letter must meet.
 
-Look-ahead makes "and" and "not" of statements, so one state is a whole statement (an alternating automaton). A place
-asks what stands before and behind it: as much of a letter is kept as a place can ask.
+Look-ahead makes "and" and "not" of statements about the rest, so a state is a formula of them (an alternating
+automaton), and reading a letter is taking a derivative (Brzozowski 1964). An anchor asks what stands before and after
+it: of the last letter as much is kept as an anchor can ask. Equal formulas are one state, so there are finitely many.
+
+Example: `ab?` beside `ab*`, each to match the whole text. There are four letters, and the graph has eight nodes: 4 (the
+old one) and 7 ask for an `a`, then 3 and 5 for "a `b` or the end"; after that `b`, 1 is the end, and 5 is 5 again.
+
+>>> from evalstore.budget import SharedBudget
+>>> from evalstore.regex_inclusion import alphabet, languages, product
+>>> expressions = (languages.Expression(pattern, mode="fullmatch") for pattern in ("ab?", "ab*"))
+>>> trees = [languages.build_pattern_language(expression) for expression in expressions]
+>>> letters = alphabet.build_alphabet(trees, SharedBudget(1_000))
+>>> letters.examples
+['a', 'b', 'c', '\n']
+>>> graph = PatternGraph(letters.masks, SharedBudget(1_000))
+>>> starts = [make_literal(graph.add_tree(tree, graph.any_rest)) for tree in trees]
+>>> automaton, states, before = AlternatingAutomaton(graph), starts, NOTHING
+>>> for letter in (0, 1, 1):
+...     states = [automaton.read_letter(automaton.expand(state, before, 0), letter) for state in states]
+...     before = 0
+...     accepted = [automaton.accepts_end(state, before) for state in states]
+...     print(letters.examples[letter], [[sorted(part) for part in state] for state in states], accepted)
+a [[[3]], [[5]]] [True, True]
+b [[[1]], [[5]]] [True, True]
+b [[], [[5]]] [False, True]
+>>> product.find_difference(automaton, letters, (starts[0], starts[1]))
+LanguageDifference(only_old=None, only_new='abb', is_complete=True)
 """
 
 from __future__ import annotations

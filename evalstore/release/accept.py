@@ -57,8 +57,8 @@ def accept(
         raise RefusedError("a bare repository has no changes to accept", hint="run it in a clone")
     with lock_repository(store, signature) as repository:
         # What was accepted before does not count here: whoever looks again looks at the rule's level.
-        store_terms = replace(read_change_policy(store, today), acceptances=())
-        standing, finding = _find_change(survey_store(store, store_terms).artifacts, fingerprint)
+        policy = replace(read_change_policy(store, today), acceptances=())
+        standing, finding = _find_change(survey_store(store, policy).artifacts, fingerprint)
         signed = complete(repository.git, signature)
         by = f"{signed['GIT_AUTHOR_NAME']} <{signed['GIT_AUTHOR_EMAIL']}>"
         told = AcceptedLevel(

@@ -34,7 +34,7 @@ class BumpContext:
     releases: Mapping[str, Sequence[Release]]
     load: Load
     options: BumpOptions
-    store_terms: ChangePolicy
+    policy: ChangePolicy
 
     def list_releases(self, name: str) -> Sequence[Release]:
         """Return the releases of an artifact, ascending."""
@@ -100,7 +100,7 @@ def plan_step(context: BumpContext, found: Resolved, moves: PinMoves, *, named: 
     if last is not None:
         rows = (move_row_pin(row, moves) for row in context.store.read_rows(found)) if moves else None
         required = compute_required_bump(
-            context.store, last, moved, context.load, rows=rows, store_terms=context.store_terms
+            context.store, last, moved, context.load, rows=rows, policy=context.policy
         )
         if required is Bump.NONE and working <= last.version:
             _check_not_lower(found, working, last.version)

@@ -65,7 +65,7 @@ def document(impact: Impact) -> Any:
                 "releases": list(one.releases),
                 "through": list(one.through),
                 "questions": one.questions if one.kind is Kind.DATASET else None,
-                "asked": one.asked if one.kind is Kind.DATASET else None,
+                "asked": one.total_questions if one.kind is Kind.DATASET else None,
             }
             for one in impact.dependents
         ],
@@ -137,14 +137,14 @@ def _farther(impact: Impact) -> Iterator[tuple[Dependent, Sequence[ReferencePin]
 
 
 def _direct(impact: Impact, held: ReferencePin) -> Sequence[str]:
-    asked = next(one.asked for one in impact.dependents if one.name == held.user)
+    asked = next(one.total_questions for one in impact.dependents if one.name == held.user)
     pin = f"@{held.ref.pin}" if held.ref.pin else "no pin"
     return held.user, pin, _fate(held), _where(held), _graded(held.questions, asked)
 
 
 def _far(one: Dependent, pins: Sequence[ReferencePin]) -> Sequence[str]:
     more = f" (+{len(pins) - 1})" if pins[1:] else ""
-    return one.name, f"by {pins[0].ref}{more}", _where(pins[0]), _graded(one.questions, one.asked)
+    return one.name, f"by {pins[0].ref}{more}", _where(pins[0]), _graded(one.questions, one.total_questions)
 
 
 def _graded(questions: int, asked: int) -> str:
@@ -201,7 +201,7 @@ def _nodes(impact: Impact, break_: str) -> Mapping[str, str]:
     labels = {
         one.name: one.name
         + (f" {one.working or one.releases[-1]}" if one.working or one.releases else "")
-        + (f"{break_}{one.questions} of {counted(one.asked, 'question')}" if one.asked else "")
+        + (f"{break_}{one.questions} of {counted(one.total_questions, 'question')}" if one.total_questions else "")
         for one in impact.dependents
     }
     return {impact.name: head, **labels}

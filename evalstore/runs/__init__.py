@@ -1,13 +1,13 @@
 """Runs in the form of Every Eval Ever: written once, never over another, read back exactly."""
 
+from evalstore.runs.aggregate import sha256_of_file
 from evalstore.runs.choice import SeriesFilter
-from evalstore.runs.form import LABELS
-from evalstore.runs.imports.entry import LeftOut
-from evalstore.runs.lines import sha256_of
-from evalstore.runs.outputs import doubts_of, read_outputs, samples_of
+from evalstore.runs.eee_format import LABELS
+from evalstore.runs.imports.entry import MissingOutput
+from evalstore.runs.outputs import find_label_doubts, find_samples, read_outputs
 from evalstore.runs.read import read_rows, read_run
-from evalstore.runs.values import LATEST, CheckSummary, UsedArtifact, StoredOutput, GradedRow, Run
-from evalstore.runs.write import RunWriter, write_run, run_name
+from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run, StoredOutput, UsedArtifact
+from evalstore.runs.write import RunWriter, run_name, write_run
 
 # The versions of Every Eval Ever that a run can be written in.
 EEE_VERSIONS = tuple(LABELS)
@@ -18,17 +18,17 @@ __all__ = [
     "CheckSummary",
     "SeriesFilter",
     "RunWriter",
-    "LeftOut",
+    "MissingOutput",
     "UsedArtifact",
     "StoredOutput",
     "GradedRow",
     "Run",
-    "doubts_of",
+    "find_label_doubts",
     "write_run",
     "read_outputs",
     "read_rows",
     "read_run",
     "run_name",
-    "samples_of",
-    "sha256_of",
+    "find_samples",
+    "sha256_of_file",
 ]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from evalstore.documents import JsonStream
-from evalstore.errors import LoadError
+from evalstore.documents import LINE_LIMIT, JsonStream, read_row
+from evalstore.errors import LoadError, Place
 from evalstore.files import open_user_file
 from evalstore.runs.kept import encode_name
-from evalstore.runs.shape import within
+from evalstore.runs.record_fields import get_mapping
 from evalstore.text import make_excerpt
 
 _EMBEDDED = "detailed_evaluation_results_per_samples"
@@ -43,11 +44,11 @@ def find_rows_file(record: Mapping[str, Any], path: Path) -> Path:
     """
     if isinstance(record.get(_EMBEDDED), list):
         return path
-    details = within(record.get("eval_library"), "additional_details")
+    details = get_mapping(record.get("eval_library"), "additional_details")
     if "evalstore_samples" in details:
         return path.with_name(_checked_name(details["evalstore_samples"]))
     usual = path.with_name(f"{path.stem}_samples.jsonl")
-    named = within(record, "detailed_evaluation_results").get("file_path")
+    named = get_mapping(record, "detailed_evaluation_results").get("file_path")
     name = PurePosixPath(named).name if isinstance(named, str) else ""
     beside = [path.with_name(one) for one in dict.fromkeys([name, encode_name(name)])] if _PLAIN.fullmatch(name) else []
     return next(filter(file_exists, [*beside, usual]), usual)
@@ -62,7 +63,7 @@ def file_exists(path: Path) -> bool:
 
 def read_embedded_samples(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield (line, sample) for every sample that an aggregate holds, streamed, with the model of them all."""
-    model = within(read_aggregate(path), "model_info").get("id")
+    model = get_mapping(read_aggregate(path), "model_info").get("id")
     with open_user_file(path) as file:
         stream = JsonStream(file, str(path))
         for key in stream.iterate_members():
@@ -80,3 +81,27 @@ def _checked_name(name: Any) -> str:
     if not isinstance(name, str) or not _PLAIN.fullmatch(name):
         raise ValueError(f"'{make_excerpt(str(name))}' is no file beside it")
     return name
+
+
+def read_json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, object) for every line that is not blank; anything else is a `LoadError` at file:line."""
+    with open_user_file(path) as file:
+        number = 0
+        # A limit, because the whole of a file without line breaks would be one line.
+        while line := file.readline(LINE_LIMIT + 2):
+            number += 1
+            if line.isspace():
+                continue
+            value = read_row(line.removesuffix(b"\n"), str(path), number)
+            if not isinstance(value, dict):
+                raise LoadError("a line is one JSON object", place=Place(str(path), number))
+            yield number, value
+
+
+def sha256_of_file(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hex."""
+    found = hashlib.sha256()
+    with open_user_file(path) as file:
+        while block := file.read(1 << 20):
+            found.update(block)
+    return found.hexdigest()

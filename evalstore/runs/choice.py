@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from evalstore.errors import Place, RefusedError, UsageError
-from evalstore.runs.imports.entry import Entry, Series
+from evalstore.runs.imports.entry import OutputEntry, Series
 from evalstore.text import make_excerpt, find_nearest
 
 NamesByPart = dict[str, list[str]]
@@ -47,7 +47,7 @@ class SeriesFilter:
         return " and ".join(f"{part} '{make_excerpt(name, 60)}'" for part, name in self.only.items())
 
 
-def filter_entries(read: Callable[[], Iterator[Entry]], choice: SeriesFilter, file: str) -> Iterator[Entry]:
+def filter_entries(read: Callable[[], Iterator[OutputEntry]], choice: SeriesFilter, file: str) -> Iterator[OutputEntry]:
     """Yield the wanted entries; `RefusedError`, with the names that there are, for several series, or for none."""
     first: dict[str, str] = {}
     matching: dict[Series, bool] = {}
@@ -75,7 +75,7 @@ def _matches_name(name: str | None, wanted: str) -> bool:
     return name.startswith(wanted[:-1])
 
 
-def _collect_names(entries: Iterable[Entry], choice: SeriesFilter) -> NamesByPart:
+def _collect_names(entries: Iterable[OutputEntry], choice: SeriesFilter) -> NamesByPart:
     found: dict[str, dict[str, None]] = {part: {} for part in _PARTS}
     for entry in entries:
         for part in _PARTS if choice.matches(entry.series) else ():

@@ -12,13 +12,20 @@ from typing import Any, TypeVar
 
 from evalstore.documents import read_row
 from evalstore.errors import Place
-from evalstore.runs.aggregate import read_aggregate, read_embedded_samples, find_rows_file
-from evalstore.runs.form import PASS_RATE, SCORE, UNKNOWN
-from evalstore.runs.graded import read_graded_row
-from evalstore.runs.labels import find_aggregate_doubt, label_version
-from evalstore.runs.lines import read_objects
-from evalstore.runs.shape import read_count, exact_score, number_of, require_text, read_text_or, within, explain_shape_errors
-from evalstore.runs.values import CheckSummary, UsedArtifact, GradedRow, Run
+from evalstore.runs.aggregate import find_rows_file, read_aggregate, read_embedded_samples, read_json_objects
+from evalstore.runs.eee_format import PASS_RATE, SCORE, UNKNOWN
+from evalstore.runs.eee_rows import read_graded_row
+from evalstore.runs.eee_versions import find_aggregate_doubt, label_version
+from evalstore.runs.record_fields import (
+    explain_shape_errors,
+    get_mapping,
+    parse_exact_score,
+    read_count,
+    read_number,
+    read_text_or,
+    require_text,
+)
+from evalstore.runs.values import CheckSummary, GradedRow, Run, UsedArtifact
 
 _Stored = TypeVar("_Stored", dict[str, Any], list[Any])
 _DECIMAL = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?", re.ASCII)
@@ -31,7 +38,7 @@ def read_run(path: Path) -> Run:
     """
     place = Place(str(path))
     with explain_shape_errors(place, "this is no run in the form of Every Eval Ever"):
-        return _run(read_aggregate(path), path, place)
+        return _read_aggregate_run(read_aggregate(path), path, place)
 
 
 def read_rows(run: Run) -> Iterator[GradedRow]:
@@ -40,7 +47,7 @@ def read_rows(run: Run) -> Iterator[GradedRow]:
     A row without any output is left out. In rows of others, a score of -1 is read as unscored.
     """
     held = run.samples == run.path
-    for line, row in read_embedded_samples(run.path) if held else read_objects(run.samples):
+    for line, row in read_embedded_samples(run.path) if held else read_json_objects(run.samples):
         place = Place(str(run.samples), line)
         with explain_shape_errors(place, "this line is no row of a run"):
             found = read_graded_row(row, place)
@@ -48,14 +55,14 @@ def read_rows(run: Run) -> Iterator[GradedRow]:
             yield found
 
 
-def _run(value: Mapping[str, Any], path: Path, place: Place) -> Run:
+def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> Run:
     results = {result.get("evaluation_result_id"): result for result in value["evaluation_results"]}
     first: Mapping[str, Any] = next(iter(value["evaluation_results"]), {})
-    library = within(value.get("eval_library"), "additional_details")
-    details = within(first.get("score_details"), "details")
-    source = within(first.get("source_data"), "additional_details")
+    library = get_mapping(value.get("eval_library"), "additional_details")
+    details = get_mapping(first.get("score_details"), "details")
+    source = get_mapping(first.get("source_data"), "additional_details")
 
-    def stored(holder: Mapping[str, Any], key: str, default: _Stored) -> _Stored:
+    def read_embedded_json(holder: Mapping[str, Any], key: str, default: _Stored) -> _Stored:
         found = read_row(require_text(holder, key).encode(), place.file, 0) if key in holder else default
         if isinstance(found, type(default)):
             return found
@@ -69,46 +76,53 @@ def _run(value: Mapping[str, Any], path: Path, place: Place) -> Run:
         name=require_text(first, "evaluation_name") if first else require_text(value, "evaluation_id"),
         at=require_text(value, "evaluation_timestamp" if value.get("evaluation_timestamp") else "retrieved_timestamp"),
         model=require_text(value["model_info"], "id"),
-        dataset=_pinned(stored(source, "evalstore_dataset", {})) if _names_dataset(source) else None,
-        rubrics=tuple(map(_pinned, stored(library, "evalstore_rubrics", []))),
-        judges=tuple(map(_pinned, stored(library, "evalstore_judges", []))),
+        dataset=_read_used_artifact(read_embedded_json(source, "evalstore_dataset", {}))
+        if _names_dataset(source)
+        else None,
+        rubrics=tuple(map(_read_used_artifact, read_embedded_json(library, "evalstore_rubrics", []))),
+        judges=tuple(map(_read_used_artifact, read_embedded_json(library, "evalstore_judges", []))),
         outputs_sha256=read_text_or(library, "evalstore_outputs_sha256"),
-        score=_score(results.get(SCORE, first)),
-        pass_rate=_score(results[PASS_RATE]) if PASS_RATE in results else None,
+        score=_result_score(results.get(SCORE, first)),
+        pass_rate=_result_score(results[PASS_RATE]) if PASS_RATE in results else None,
         scored=read_count(details.get("evalstore_scored", 0)),
         unscored=read_count(details.get("evalstore_unscored", 0)),
-        checks={id_: _summary(check) for id_, check in stored(details, "evalstore_checks", {}).items()},
-        harness=_texts(stored(library, "evalstore_harness", {})),
+        checks={
+            id_: _read_summary(check) for id_, check in read_embedded_json(details, "evalstore_checks", {}).items()
+        },
+        harness=_require_texts(read_embedded_json(library, "evalstore_harness", {})),
         commit=read_text_or(library, "evalstore_commit") or None,
         without_output=read_count(details.get("evalstore_without_output", 0)),
         without_question=read_count(details.get("evalstore_without_question", 0)),
-        notes=(*map(str, stored(details, "evalstore_notes", [])), *([f"{path.name}: {doubt}"] if doubt else [])),
+        notes=(
+            *map(str, read_embedded_json(details, "evalstore_notes", [])),
+            *([f"{path.name}: {doubt}"] if doubt else []),
+        ),
         eee_version=(label_version(label) if isinstance(label, str) else None) or "",
     )
 
 
-def _score(result: Mapping[str, Any]) -> Fraction | None:
+def _result_score(result: Mapping[str, Any]) -> Fraction | None:
     found = result.get("score_details")
     if not isinstance(found, dict):
         # The schema of 0.0.1 has it as a text.
         return Fraction(found) if isinstance(found, str) and _DECIMAL.fullmatch(found) else None
-    if "evalstore_score" in (details := within(found, "details")):
-        return exact_score(details["evalstore_score"])
-    score = number_of(found["score"])
-    return None if score == UNKNOWN and not _reaches_unknown(result["metric_config"]) else score
+    if "evalstore_score" in (details := get_mapping(found, "details")):
+        return parse_exact_score(details["evalstore_score"])
+    score = read_number(found["score"])
+    return None if score == UNKNOWN and not _allows_minus_one(result["metric_config"]) else score
 
 
-def _reaches_unknown(metric: Mapping[str, Any]) -> bool:
+def _allows_minus_one(metric: Mapping[str, Any]) -> bool:
     """Whether -1 is a score of this metric like any other."""
     least = metric.get("min_score")
     low = least <= UNKNOWN if isinstance(least, int | Decimal) else least == "-Infinity"
     return bool(low) and metric.get("has_unknown_level") is not True
 
 
-def _summary(check: Mapping[str, Any]) -> CheckSummary:
+def _read_summary(check: Mapping[str, Any]) -> CheckSummary:
     scored, fail, unscored = (read_count(check[key]) for key in ("scored", "fail", "unscored"))
     # Runs from before judges were asked do not count errors.
-    return CheckSummary(exact_score(check["mean"]), scored, fail, unscored, read_count(check.get("errors", 0)))
+    return CheckSummary(parse_exact_score(check["mean"]), scored, fail, unscored, read_count(check.get("errors", 0)))
 
 
 def _names_dataset(source: Mapping[str, Any]) -> bool:
@@ -116,7 +130,7 @@ def _names_dataset(source: Mapping[str, Any]) -> bool:
     return bool(source.get("evalstore_dataset", "null") != "null")
 
 
-def _pinned(value: Mapping[str, Any]) -> UsedArtifact:
+def _read_used_artifact(value: Mapping[str, Any]) -> UsedArtifact:
     pinned = UsedArtifact(**value)
     required = pinned.ref, pinned.version, pinned.digest, pinned.scoring_digest
     if all(isinstance(part, str | None) for part in astuple(pinned)) and None not in required:
@@ -124,5 +138,5 @@ def _pinned(value: Mapping[str, Any]) -> UsedArtifact:
     raise ValueError("a part of a reference is no text")
 
 
-def _texts(value: Mapping[str, Any]) -> dict[str, str]:
+def _require_texts(value: Mapping[str, Any]) -> dict[str, str]:
     return {key: require_text(value, key) for key in value}

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalstore.errors import ConflictError, Place, RefusedError
-from evalstore.runs.form import format_aggregate, format_row
-from evalstore.runs.temporary import open_temporary, discard_temporary, remove_abandoned
+from evalstore.runs.eee_format import format_aggregate, format_row
+from evalstore.runs.temporary import discard_temporary, open_temporary, remove_abandoned
 from evalstore.runs.values import GradedRow, Run
 
 _NAME_LIMIT = 160

@@ -11,7 +11,7 @@ from typing import Any
 
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.checks.untrusted_schemas import compile_untrusted
-from evalstore.documents import write_canonical, read_value
+from evalstore.documents import read_value, write_canonical
 from evalstore.errors import EvalstoreError, SchemaError
 from evalstore.schema_inclusion.constraints import intersect_schemas
 from evalstore.schema_inclusion.examples import generate_examples

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from evalstore.documents import write_canonical, convert_fraction
+from evalstore.documents import convert_fraction, write_canonical
 from evalstore.schema_inclusion import arrays, numbers, objects, strings
 from evalstore.schema_inclusion.constraints import NUMBERS, Constraint, ValueSet, list_constraints, make_type_constraint
 from evalstore.schema_inclusion.evaluation import conjoin_answers, evaluate_constraint, evaluate_schema

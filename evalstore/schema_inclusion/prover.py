@@ -1,4 +1,26 @@
-"""Proves that all values of one domain meet a view; never says so where that is not so, and often does not know."""
+"""Proves that all values of a set meet a schema; never says so where that is not so, and often does not know.
+
+A constraint is entailed where the set has the same one; where its values are finitely many and each meets it; where the
+types that it concerns cannot be; where the rule for its keyword proves it; or where all cases of a choice prove it.
+
+Example: is every value of `narrow` one of `wide`? A choice is about all types, so the rule of `exclusiveMinimum` finds
+no lower bound; but the one value of the first case is above 3, and the lower bound of the integers of the second is 7.
+
+>>> from evalstore.schema_inclusion.constraints import NUMBERS, intersect_schemas
+>>> narrow, wide = {"anyOf": [{"const": 4}, {"type": ["integer"], "minimum": 7}]}, {"exclusiveMinimum": 3}
+>>> prover, values = Prover(SharedBudget(1_000)), intersect_schemas([narrow])
+>>> [constraint.text for constraint in (*values.constraints, *list_constraints(wide))]
+['anyOf [{"const":4},{"minimum":7,"type":["integer"]}]', 'exclusiveMinimum 3']
+>>> sorted(prover.find_types(values) & NUMBERS), numbers.find_lower_bound(values, "integer")
+(['fraction', 'integer'], None)
+>>> first, second = _split_branches(values, values.constraints[0])
+>>> prover.list_values(first), prover.list_values(second), prover.find_types(second)
+([4], None, frozenset({'integer'}))
+>>> numbers.find_lower_bound(second, "integer")
+Bound(value=Fraction(7, 1), is_open=False)
+>>> prover.entails_schema(values, wide), prover.entails_schema(intersect_schemas([wide]), narrow)
+(True, False)
+"""
 
 from __future__ import annotations
 

@@ -1,22 +1,22 @@
 """JSON Schema: compiled once, never fetched, counted in steps, answered in plain values; sole user of `jsonschema`."""
 
-from evalstore.schemas.compiled import Schema, compile_schema, engine, find_flaws
-from evalstore.schemas.guard import DEPTH, TRUSTED, Guard, Patterns
+from evalstore.schemas.compiled import Schema, compile_schema, describe_engine, find_flaws
+from evalstore.schemas.guard import DEPTH_LIMIT, TRUSTED, Guard, SchemaPatterns
 from evalstore.schemas.parts import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
 from evalstore.schemas.result import Flaw, Violation
 
 __all__ = [
-    "DEPTH",
+    "DEPTH_LIMIT",
     "SCHEMA_LIST_KEYWORDS",
     "SCHEMA_MAP_KEYWORDS",
     "SINGLE_SCHEMA_KEYWORDS",
     "TRUSTED",
     "Flaw",
     "Guard",
-    "Patterns",
+    "SchemaPatterns",
     "Schema",
     "Violation",
     "compile_schema",
-    "engine",
+    "describe_engine",
     "find_flaws",
 ]

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from evalstore.errors import SchemaError
-from evalstore.schemas.guard import TRUSTED, Guard, Run
+from evalstore.schemas.guard import TRUSTED, Guard, ValidationRun
 from evalstore.schemas.parts import Parts, take_apart
 from evalstore.schemas.plain import check_size, plain
 from evalstore.schemas.result import Flaw, Pointer, Violation
@@ -37,22 +37,22 @@ class Schema:
     """A compiled schema; every instance has all the steps of its guard."""
 
     _validator: Any
-    _begin: Callable[[], Run]
+    _begin: Callable[[], ValidationRun]
 
-    def violations(self, instance: Any) -> Iterator[Violation]:
+    def find_violations(self, instance: Any) -> Iterator[Violation]:
         """Yield every violation, innermost first where a branch was chosen, in the order of the instance."""
         errors = _tamed(lambda: [*self._errors(instance)])
         for error in sorted(errors, key=lambda error: [str(step) for step in error.absolute_path]):
             yield _violation(error)
 
-    def first(self, instance: Any) -> Violation | None:
+    def find_first_violation(self, instance: Any) -> Violation | None:
         """Return the first violation in the order of the schema; None where the instance meets every demand."""
         error = _tamed(lambda: next(self._errors(instance), None))
         return None if error is None else _violation(error)
 
     def accepts(self, instance: Any) -> bool:
         """Whether the instance meets every demand."""
-        return self.first(instance) is None
+        return self.find_first_violation(instance) is None
 
     def _errors(self, instance: Any) -> Iterator[Any]:
         errors: Iterator[Any] = self._validator.evolve(format_checker=self._begin()).iter_errors(plain(instance))
@@ -70,7 +70,7 @@ def compile_schema(schema: Any, guard: Guard = TRUSTED) -> Schema:
 
 
 @cache
-def engine() -> str:
+def describe_engine() -> str:
     """Return the engine as results record it."""
     from importlib.metadata import version
 
@@ -102,7 +102,7 @@ def _compiled(schema: Any, guard: Guard) -> Schema | list[Flaw]:
     unread = [(pointer, patterns.problems[pattern]) for pointer, pattern in written if pattern in patterns.problems]
     flaws = [*broken, *parts.flaws, *_mixed(parts, dialect), *(Flaw(*problem, _PATTERN) for problem in unread)]
     validator = None if flaws else _validator(dialect, copy, literal=guard.literal)
-    return flaws or Schema(validator, lambda: Run(guard.steps, patterns.start_search(), parts.targets))
+    return flaws or Schema(validator, lambda: ValidationRun(guard.steps, patterns.start_search(), parts.targets))
 
 
 def _dialect(schema: Any) -> str:
@@ -112,8 +112,8 @@ def _dialect(schema: Any) -> str:
 
 def _broken(schema: Any, dialect: str, guard: Guard) -> list[Flaw]:
     """Return what the dialect's own schema has against a schema."""
-    meta = Schema(_meta(dialect), lambda: Run(guard.steps, TRUSTED.patterns(()).start_search()))
-    told = [Flaw(one.pointer, f"the schema is broken: {one.message}", "mend it") for one in meta.violations(schema)]
+    meta = Schema(_meta(dialect), lambda: ValidationRun(guard.steps, TRUSTED.patterns(()).start_search()))
+    told = [Flaw(one.pointer, f"the schema is broken: {one.message}", "mend it") for one in meta.find_violations(schema)]
     return [*dict.fromkeys(told)]  # several parts of a dialect may say the same
 
 

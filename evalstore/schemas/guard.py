@@ -11,12 +11,12 @@ from typing import Any, Protocol
 from evalstore.errors import SchemaError
 
 # Keywords within keywords: three to four frames of Python each, of the thousand that there are.
-DEPTH = 200
+DEPTH_LIMIT = 200
 
 Search = Callable[[str, str], bool]
 
 
-class Patterns(Protocol):
+class SchemaPatterns(Protocol):
     """The patterns of one schema, read once."""
 
     @property
@@ -36,12 +36,12 @@ class Guard:
     """
 
     steps: float
-    patterns: Callable[[Iterable[str]], Patterns]
+    patterns: Callable[[Iterable[str]], SchemaPatterns]
     literal: bool = False
 
 
 @dataclass(slots=True)
-class Run:
+class ValidationRun:
     """One instance against one schema: what it may still spend, and where references lead.
 
     To the library it is a checker of formats, one that checks none: what it hands on to every part of a schema.
@@ -65,8 +65,8 @@ class Run:
         """Go one keyword deeper; `SchemaError` beyond the depth. `leave` goes back."""
         self.spend(steps)
         self.depth += 1
-        if self.depth > DEPTH:
-            raise SchemaError(f"more than {DEPTH} keywords apply within each other")
+        if self.depth > DEPTH_LIMIT:
+            raise SchemaError(f"more than {DEPTH_LIMIT} keywords apply within each other")
 
     def leave(self) -> None:
         """Go one keyword up."""

@@ -1,4 +1,4 @@
-"""What one run uses of a store: each reference is resolved once and pinned, and what is odd about it is noted."""
+"""Resolves and pins the artifacts of one run, prepares its rubrics, and grades single outputs under them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from evalstore.store import ArtifactStore, Resolved
 
 @dataclass(frozen=True, slots=True)
 class PreparedRubric:
-    """A rubric, prepared once and ready to grade, and what it is pinned to."""
+    """A rubric ready to grade, and the pin that the run records for it."""
 
     pin: UsedArtifact
     grade: Callable[[Sample], RubricResult]
@@ -38,7 +38,7 @@ class PreparedRubric:
 
 @dataclass(slots=True)
 class ArtifactResolver:
-    """The artifacts of one run so far, by the reference that asked for them."""
+    """Resolves each reference of one run once; `notes` lists what a reader of the run should know."""
 
     store: ArtifactStore
     ask: Callable[[JudgeCall], JudgeReply]
@@ -48,7 +48,7 @@ class ArtifactResolver:
     _rubrics: dict[str, PreparedRubric] = field(default_factory=dict)
 
     def resolve(self, ref: str) -> Resolved:
-        """Resolve a reference, now or earlier; one that floats is noted, or refused where the settings say so."""
+        """Resolve a reference once; a floating one is noted, or refused where the settings forbid it."""
         if ref not in self._resolved:
             resolved = self.store.resolve(ref)
             if resolved.floating:
@@ -67,7 +67,7 @@ class ArtifactResolver:
         return self._rubrics[ref]
 
     def list_pins(self, kind: Kind) -> tuple[UsedArtifact, ...]:
-        """Return what was used of one kind, sorted by reference."""
+        """Return the pins of all artifacts of one kind so far, sorted by reference."""
         pins = {pin_resolved(resolved) for resolved in self._resolved.values() if resolved.kind is kind}
         return tuple(sorted(pins, key=lambda pinned: pinned.ref))
 
@@ -76,7 +76,9 @@ class ArtifactResolver:
         if resolved.kind is not Kind.RUBRIC:
             raise RefusedError(f"{ref} grades nothing: it is a {resolved.kind}", hint="rubric_ref names a rubric")
         if unmapped := resolved.artifact.value.get("x_unmapped"):
-            self.notes.append(f"{format_exact_ref(resolved)} is partial: checks of its source without a kind: {len(unmapped)}")
+            self.notes.append(
+                f"{format_exact_ref(resolved)} is partial: checks of its source without a kind: {len(unmapped)}"
+            )
         reach = CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
         return PreparedRubric(pin_resolved(resolved), _prepare_resolved(resolved, reach))
 
@@ -89,7 +91,7 @@ class ArtifactResolver:
 
 
 def pin_resolved(resolved: Resolved) -> UsedArtifact:
-    """Return what was resolved as a run records it."""
+    """Return the pin that a run records for a resolved artifact."""
     in_git = parse_ref(resolved.ref).type is not PinType.WORKTREE
     return UsedArtifact(
         ref=format_exact_ref(resolved),
@@ -102,7 +104,7 @@ def pin_resolved(resolved: Resolved) -> UsedArtifact:
 
 
 def format_exact_ref(resolved: Resolved) -> str:
-    """Return the reference that will name the same content tomorrow; a file on disk has none better than its name."""
+    """Return the reference that will name the same content tomorrow; a working file has only its name."""
     pins = {PinType.WORKTREE: "worktree", PinType.REVISION: f"git:{resolved.commit}"}
     type_ = parse_ref(resolved.ref).type
     return f"{resolved.name}@{pins.get(type_, resolved.version)}"
@@ -126,7 +128,7 @@ _NO_RUBRIC = RubricResult(None, Verdict.UNSCORED, reason="the question names no 
 
 
 def grade_output(output: Output, question: Question, ruler: PreparedRubric | None) -> GradedRow:
-    """Grade one output; without a ruler it is unscored, and a ruler that its schema refuses is a `SchemaError`."""
+    """Grade one output into a row of a run; without a rubric it is unscored. Raises `SchemaError` for a broken rubric."""
     result = _NO_RUBRIC if ruler is None else _grade_sample(Sample(output, question), ruler)
     group = question.row.get("group")
     return GradedRow(

@@ -1,4 +1,4 @@
-"""One scoring job: questions, outputs and rulers brought together, and graded in one pass over the outputs."""
+"""Scores stored outputs under the rubrics of a dataset, in one pass over the outputs, and writes the run; reads no clock."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from evalstore.runs import (
     Run,
     SeriesFilter,
     StoredOutput,
-    doubts_of,
+    find_label_doubts,
     read_outputs,
     run_name,
-    samples_of,
-    sha256_of,
+    find_samples,
+    sha256_of_file,
     write_run,
 )
-from evalstore.scoring.grading import PreparedRubric, ArtifactResolver, grade_output, pin_resolved
+from evalstore.scoring.grading import ArtifactResolver, PreparedRubric, grade_output, pin_resolved
 from evalstore.scoring.matching import OutputMatcher
 from evalstore.scoring.question_index import QuestionIndex, open_question_index
 from evalstore.scoring.tally import RunTally
@@ -37,7 +37,7 @@ from evalstore.store.revisions import resolve_head
 from evalstore.text import make_excerpt
 
 
-def score(  # noqa: PLR0913  # what a command line can say, each by its name
+def score(  # what a command line can say, each by its name
     dataset: str,
     outputs: Path,
     *,
@@ -76,7 +76,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
 
 @dataclass(frozen=True, slots=True)
 class ScoringJob:
-    """Everything that one run is made of, before the first output is graded; `run` is the run so far."""
+    """All parts of one run, before the first output is graded; `run` is the run without its sums."""
 
     run: Run
     samples: Path
@@ -87,7 +87,7 @@ class ScoringJob:
     panel: JudgeSession
 
     def write_run(self, out: Path) -> Run:
-        """Grade, ask for what no reply is kept for, grade again; then publish the run in the folder `out`."""
+        """Grade, ask for missing replies and grade again until none is missing; then publish the run in `out`."""
         while True:
             with write_run(out, _choose_file_name(self.run)) as draft:
                 run = self.grade_outputs(draft.write_row)
@@ -96,7 +96,7 @@ class ScoringJob:
             self.panel.ask_missing()
 
     def plan_calls(self) -> tuple[CallPlan, tuple[str, ...]]:
-        """Return which judge calls it would take, and what is odd already; none is made, and nothing is written."""
+        """Return the judge calls that scoring would make, and the notes so far; makes no call and writes nothing."""
         run = self.grade_outputs(lambda *_: None)
         waiting = set(self.panel.list_notes())
         return self.panel.plan_calls(), tuple(note for note in run.notes if note not in waiting)
@@ -149,13 +149,13 @@ class ScoringJob:
         )
 
     def _record_judge_model(self) -> dict[str, str]:
-        """Return what the run itself said of the judges' model, which no digest holds."""
+        """Return the judges' model that the run itself named: the only one that no digest holds."""
         model, asked = self.used.model, self.used.list_pins(Kind.JUDGE)
         return {"judge_model": write_canonical(dict(model))} if model and asked else {}
 
 
 @contextmanager
-def open_job(  # noqa: PLR0913  # as `score` has them
+def open_job(  # as `score` has them
     dataset: str,
     outputs: Path,
     *,
@@ -167,23 +167,23 @@ def open_job(  # noqa: PLR0913  # as `score` has them
     eee_version: str = LATEST,
     only: Mapping[str, str] | None = None,
 ) -> Iterator[ScoringJob]:
-    """Open a job: the dataset resolved, its questions indexed, the kept replies at hand."""
+    """Open a scoring job: dataset resolved, questions indexed, cache of replies at hand."""
     with open_session(judges or Judges(), store.git.find_common_directory) as panel:
         used = ArtifactResolver(store, panel.ask, panel.judges.model)
         resolved = used.resolve(dataset)
         if resolved.kind is not Kind.DATASET:
             hint = "dataset/<id>@<version> does"
             raise RefusedError(f"{dataset} holds no questions: it is a {resolved.kind}", hint=hint)
-        samples, choice = samples_of(outputs), SeriesFilter(only or {}, any_model=model is not None)
+        samples, choice = find_samples(outputs), SeriesFilter(only or {}, any_model=model is not None)
         stated = _read_model(samples, choice)
         run = _start_run(resolved, samples, store=store, at=at, model=_escape_name(model or stated or samples.stem))
-        run = replace(run, eee_version=eee_version, notes=(*doubts_of(outputs), *choice.describe()))
+        run = replace(run, eee_version=eee_version, notes=(*find_label_doubts(outputs), *choice.describe()))
         with open_question_index(resolved, store) as questions:
             yield ScoringJob(run, samples, choice, rubric, questions, used, panel)
 
 
 def _read_model(samples: Path, choice: SeriesFilter) -> str | None:
-    """Return the model that the outputs name; a file without any output is refused."""
+    """Return the model that the outputs name; raises `LoadError` for a file without outputs."""
     found = (found for found in read_outputs(samples, choice) if isinstance(found, StoredOutput))
     first = next(found, None)
     if first is None:
@@ -192,7 +192,7 @@ def _read_model(samples: Path, choice: SeriesFilter) -> str | None:
 
 
 def _escape_name(name: str) -> str:
-    """Return a name with its bytes escaped that are no UTF-8, as names of files and words of a command line may be."""
+    """Escape what is no UTF-8 in a name, as file names and command lines may hold."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -207,7 +207,7 @@ def _start_run(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: d
         model=model,
         dataset=pin_resolved(resolved),
         rubrics=(),
-        outputs_sha256=sha256_of(samples),
+        outputs_sha256=sha256_of_file(samples),
         score=None,
         pass_rate=None,
         scored=0,
@@ -237,7 +237,7 @@ def _find_head(store: ArtifactStore) -> str | None:
 
 
 def _describe_harness() -> dict[str, str]:
-    """Return what grades; the engines of the checks name themselves and are added when they have answered."""
+    """Return the versions of evalstore and Python; the engines of checks are added when they have graded."""
     try:
         version = metadata.version("evalstore")
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Outputs and the questions that they answer, brought together in the outputs' order; grades nothing."""
+"""Matches outputs to the questions that they answer, in the order of the outputs; grades nothing."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 from evalstore.documents import write_canonical
 from evalstore.errors import Place, RefusedError
 from evalstore.model import Question
-from evalstore.runs import LeftOut, StoredOutput
+from evalstore.runs import MissingOutput, StoredOutput
 from evalstore.scoring.question_index import QuestionIndex
 from evalstore.text import make_excerpt
 
 
 @dataclass(slots=True)
 class OutputMatcher:
-    """The pairs so far: each question's line in the outputs (0 for none), and what was odd about the outputs.
+    """Matches outputs by id: keeps the line of each question's output (0 for none), and counts odd outputs.
 
-    A row of Every Eval Ever that gives the same output once more does so for another metric: it is passed over.
+    A row of Every Eval Ever that repeats an output does so for another metric, and is skipped.
     """
 
     file: str
@@ -38,10 +38,10 @@ class OutputMatcher:
         self._lines = array("Q", bytes(8 * self.questions.count))
         self._output_hashes = array("q", bytes(8 * self.questions.count))
 
-    def match_outputs(self, outputs: Iterable[StoredOutput | LeftOut]) -> Iterator[tuple[StoredOutput, Question]]:
-        """Yield each output with its question; an id that stands twice is refused."""
+    def match_outputs(self, outputs: Iterable[StoredOutput | MissingOutput]) -> Iterator[tuple[StoredOutput, Question]]:
+        """Yield each output with its question; refuses a second output for a question."""
         for recorded in outputs:
-            if isinstance(recorded, LeftOut):
+            if isinstance(recorded, MissingOutput):
                 self._note_left_out(recorded)
                 continue
             if recorded.doubt:
@@ -68,7 +68,7 @@ class OutputMatcher:
         return self._lines.count(0)
 
     def list_notes(self, dataset: str) -> Iterator[str]:
-        """Say what found no partner, and what was odd about the outputs."""
+        """Yield notes about questions and outputs without a match, and about odd outputs."""
         if self.missing_count:
             yield f"questions of {dataset} without an output: {self.missing_count:,} of {self.questions.count:,}"
         if self.left_out:
@@ -88,7 +88,7 @@ class OutputMatcher:
             hint="keep one output for each question",
         )
 
-    def _note_left_out(self, missing: LeftOut) -> None:
+    def _note_left_out(self, missing: MissingOutput) -> None:
         self.first_left_out = self.first_left_out or f"'{make_excerpt(missing.id, 60)}': {missing.reason}"
         self.left_out += 1
 

@@ -1,4 +1,4 @@
-"""The questions of a dataset by id: small datasets in memory, rows beside the YAML in a temporary database."""
+"""Indexes the questions of a dataset by id: small datasets in memory, row files in a temporary database."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Found = tuple[int, Question]
 
 @dataclass(frozen=True, slots=True)
 class QuestionIndex:
-    """How many questions there are, and how to find one by id, with its number from 0."""
+    """The number of questions, and a function that finds one by id, with its position from 0."""
 
     count: int
     find: Callable[[str], Found | None]
 
 
 def open_question_index(resolved: Resolved, store: ArtifactStore) -> AbstractContextManager[QuestionIndex]:
-    """Index the questions of a dataset where they fit best."""
+    """Index the questions of a dataset: in memory, or on disk where the dataset has a row file."""
     questions = _check_questions(store.read_questions(resolved), str(resolved.ref))
     return on_disk(questions) if "rows" in resolved.artifact.value else nullcontext(in_memory(questions))
 
 
 def in_memory(questions: Iterable[Question]) -> QuestionIndex:
-    """Index questions that are in memory anyway."""
+    """Index questions in memory."""
     found: dict[str, Found] = {}
     for number, question in enumerate(questions):
         if question.id in found:
@@ -42,7 +42,7 @@ def in_memory(questions: Iterable[Question]) -> QuestionIndex:
 
 @contextmanager
 def on_disk(questions: Iterable[Question]) -> Iterator[QuestionIndex]:
-    """Index questions in a database that SQLite keeps in a nameless temporary file, so that memory does not grow."""
+    """Index questions in a temporary SQLite file, so that memory does not grow with them."""
     with closing(sqlite3.connect("", isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("CREATE TABLE question (id TEXT PRIMARY KEY, number INTEGER, pickled BLOB)")
@@ -70,7 +70,7 @@ def _find_question(cursor: sqlite3.Cursor, id_: str) -> Found | None:
     found = cursor.execute("SELECT number, pickled FROM question WHERE id = ?", (id_,)).fetchone()
     if found is None:
         return None
-    row = pickle.loads(found[1])  # noqa: S301  # bytes that this process wrote, in a file that has no name
+    row = pickle.loads(found[1])  # bytes that this process wrote, in a file that has no name
     return found[0], Question(row["id"], row["input"], row)
 
 
@@ -81,7 +81,7 @@ def _make_duplicate_error(question: Question) -> RefusedError:
 
 
 def _check_questions(questions: Iterator[Question], ref: str) -> Iterator[Question]:
-    """Yield questions as their schema wants them, as far as scoring depends on it."""
+    """Yield the questions; raises `RefusedError` for one whose shape scoring cannot use."""
     try:
         for question in questions:
             yield _check_question(question)

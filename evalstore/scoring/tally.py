@@ -1,4 +1,4 @@
-"""Exact sums over any number of rows, in memory that does not grow with them; reads no file."""
+"""Sums rows into the exact numbers of a run, in memory that does not grow with the rows; reads no file."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from evalstore.model import CheckResult, UnscoredReason, Verdict
 from evalstore.runs import CheckSummary, GradedRow, Run
 from evalstore.text import make_excerpt
 
-_SHOWN_CHECKS = 3  # checks whose trouble is told; the table has them all
+_SHOWN_CHECKS = 3  # in notes; the run's table has all checks
 
 
 @dataclass(slots=True)
 class ExactMean:
-    """A mean of exact scores; they are summed by denominator, because sums over mixed ones grow with every row."""
+    """An exact mean; scores are summed by denominator, because one common denominator would grow with every row."""
 
     count: int = 0
     _sums: Counter[int] = field(default_factory=Counter)
 
     def add(self, score: Fraction) -> None:
-        """Count one score."""
+        """Add one score."""
         self.count += 1
         self._sums[score.denominator] += score.numerator
 
     def compute_mean(self) -> Fraction | None:
-        """Return the mean; None of nothing."""
+        """Return the mean; None without scores."""
         total = sum((Fraction(sum_, denominator) for denominator, sum_ in self._sums.items()), Fraction(0))
         return total / self.count if self.count else None
 
 
 @dataclass(slots=True)
 class AnswerTally:
-    """The answers of one check, or of all rubrics, so far."""
+    """The counts of one check, or of whole rows, so far."""
 
     mean: ExactMean = field(default_factory=ExactMean)
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     errors: int = 0
-    troubles: int = 0  # errors beside replies that nobody was asked for, which the judges tell
+    troubles: int = 0  # errors, except for missing replies, which the judges report themselves
     first_trouble: str = ""
 
     def add(self, score: Fraction | None, verdict: Verdict) -> None:
-        """Count one answer."""
+        """Count one result."""
         self.verdicts[verdict] += 1
         if score is not None:
             self.mean.add(score)
 
     def add_check(self, check: CheckResult, id_: str) -> None:
-        """Count what a check answered about the output of the question `id_`."""
+        """Count the result of a check on the output of the question `id_`."""
         self.add(check.score, check.verdict)
         if check.unscored is UnscoredReason.ERROR:
             self.errors += 1
@@ -59,14 +59,16 @@ class AnswerTally:
                 self.first_trouble = self.first_trouble or f"'{make_excerpt(id_, 60)}': {make_excerpt(check.reason)}"
 
     def summarize(self) -> CheckSummary:
-        """Return what was counted."""
+        """Return the counts as the run keeps them."""
         mean, verdicts = self.mean, self.verdicts
-        return CheckSummary(mean.compute_mean(), mean.count, verdicts[Verdict.FAIL], verdicts[Verdict.UNSCORED], self.errors)
+        return CheckSummary(
+            mean.compute_mean(), mean.count, verdicts[Verdict.FAIL], verdicts[Verdict.UNSCORED], self.errors
+        )
 
 
 @dataclass(slots=True)
 class RunTally:
-    """Everything that a run sums up, so far."""
+    """All sums of a run so far."""
 
     rows: AnswerTally = field(default_factory=AnswerTally)
     checks: defaultdict[tuple[str, str], AnswerTally] = field(default_factory=lambda: defaultdict(AnswerTally))
@@ -94,7 +96,7 @@ class RunTally:
         )
 
     def list_notes(self) -> Iterator[str]:
-        """Say which checks could not grade, and the first reason of each."""
+        """Yield notes about checks that could not grade, each with its first reason."""
         broken = [(name, found) for name, found in self._name_checks().items() if found.troubles]
         broken.sort(key=lambda pair: -pair[1].troubles)
         for name, found in broken[:_SHOWN_CHECKS]:
@@ -104,7 +106,7 @@ class RunTally:
             yield f"further checks that could not grade some outputs: {more:,}"
 
     def _name_checks(self) -> dict[str, AnswerTally]:
-        """Name a check by its id, and by rubric and id where two rubrics use one id."""
+        """Return the tallies by check id, or by rubric and id where two rubrics use one id."""
         uses = Counter(id_ for _, id_ in self.checks)
         named = {id_ if uses[id_] == 1 else f"{rubric}/{id_}": found for (rubric, id_), found in self.checks.items()}
         return {name: named[name] for name in sorted(named)}

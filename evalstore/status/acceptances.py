@@ -1,4 +1,4 @@
-"""The file of accepted changes, .evalstore/accepted.yaml: read strictly, written in order; and what holds on a day."""
+"""Reads accepted changes (.evalstore/accepted.yaml), strictly, and says at which level changes count on a day."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from evalstore.versions import Bump, Version, parse_version
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """One entry: which change (artifact, the release it changes since, fingerprint), and what people say of it."""
+    """One entry: which change (artifact, the release it is since, fingerprint), its level, and who accepted it why."""
 
     artifact: str
     since: Version
@@ -34,19 +34,26 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True)
 class ChangePolicy:
-    """What a store says of changes on a day: its terms, and what its people accepted.
+    """How a store judges changes on a day: by its settings, and by what people accepted.
 
-    `today` None is no day at all: then what was accepted until some day does not hold.
+    Without `today` an acceptance that ends on a day does not count.
     """
 
-    terms: ComparisonSettings
+    settings: ComparisonSettings
     acceptances: tuple[Acceptance, ...]
     today: date | None
 
     def for_change(self, artifact: str, since: Version) -> ComparisonSettings:
-        """Return the terms for one artifact's change since one release; an acceptance of any other is not in them."""
-        mine = (one for one in self.acceptances if one.artifact == artifact and one.since == since)
-        return replace(self.terms, accepted={one.fingerprint: one.accepted for one in mine if self._is_valid(one)})
+        """Return the settings for one artifact's changes since one release, with the acceptances of those alone."""
+        mine = (
+            acceptance
+            for acceptance in self.acceptances
+            if acceptance.artifact == artifact and acceptance.since == since
+        )
+        return replace(
+            self.settings,
+            accepted={acceptance.fingerprint: acceptance.accepted for acceptance in mine if self._is_valid(acceptance)},
+        )
 
     def _is_valid(self, acceptance: Acceptance) -> bool:
         until = acceptance.accepted.until
@@ -54,12 +61,12 @@ class ChangePolicy:
 
 
 def read_change_policy(store: ArtifactStore, today: date | None, profile: Profile | None = None) -> ChangePolicy:
-    """Read what a store says of changes; `LoadError` for a word, or an entry, that cannot be taken as it stands."""
+    """Read how a store judges changes; `LoadError` for a setting or an acceptance that is not valid."""
     return ChangePolicy(read_base_settings(store, profile), read_acceptances(store), today)
 
 
 def read_base_settings(store: ArtifactStore, profile: Profile | None = None) -> ComparisonSettings:
-    """Read what a store says of changes beside what was accepted, which is not looked at."""
+    """Read the settings by which a store compares, without acceptances."""
     return replace(read_comparison_settings(store.settings, profile), locked=frozenset(store.lock.refs))
 
 
@@ -70,14 +77,15 @@ def read_acceptances(store: ArtifactStore) -> tuple[Acceptance, ...]:
 
 
 def find_uncommitted_acceptances(store: ArtifactStore, tip: str | None) -> frozenset[tuple[str, str]]:
-    """Return what the file accepts (artifact, release), where it is not committed as it stands."""
+    """Return the changes that the file accepts (artifact, release); none where the file is committed as it stands."""
     blob = find_file(store.objects, tip, store.prefix + ACCEPTED) if tip else None
     if blob and store.root and os.path.lexists(store.root / ACCEPTED) and is_blob(store.root, ACCEPTED, blob):
         return frozenset()
-    return frozenset((one.artifact, str(one.since)) for one in read_acceptances(store))
+    return frozenset((acceptance.artifact, str(acceptance.since)) for acceptance in read_acceptances(store))
 
 
 def read_accepted_file(store: ArtifactStore) -> Document | None:
+    """Return the file as a document; None without one, `LoadError` at the first place that its schema refuses."""
     data = read_root_file(store.repository, store.objects, root=store.root, prefix=store.prefix, name=ACCEPTED)
     if data is None:
         return None

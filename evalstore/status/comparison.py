@@ -1,4 +1,4 @@
-"""Where working files stand against the last releases: the same bytes first, and only then what the change needs."""
+"""Compares working files with releases: by their bytes first, and only where those differ by what they mean."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Rows = Iterable[Mapping[str, Any]]
 
 
 def find_base_release(store: ArtifactStore, releases: Sequence[Release], working: Version) -> Release | None:
-    """Return the release that a file began from: the last one, or on a branch that has not seen it the last it has."""
+    """Return the release that a file was edited from: the last, or on a branch without it the last that it has."""
     last = find_last_release(releases)
     # A shallow clone cannot tell what a branch has seen; there a lower version counts as a step back.
     if last is None or working >= last.version or store.repository.shallow:
@@ -43,6 +43,7 @@ def find_changed_files(store: ArtifactStore, refs: Sequence[Ref], last: Mapping[
     """Return the working files that are not, byte for byte, their last release; most never need to be parsed."""
     known = {ref.name: ref for ref in refs if ref.name in last}
     same = _find_unchanged(store, last, {name: ref.path for name, ref in known.items()})
+    # A dataset is unchanged only if its rows are, too.
     rows = {
         name: path
         for name in same
@@ -59,10 +60,10 @@ def compute_required_bump(  # noqa: PLR0913  # both sides, what they refer to, a
     load: Load,
     *,
     rows: Rows | None = None,
-    store_terms: ChangePolicy | None = None,
+    policy: ChangePolicy | None = None,
 ) -> Bump:
     """Return the bump that the change from a release to a working file needs; `rows` stand for those on disk."""
-    diff = compare_with_release(store, release, new, load, rows=rows, store_terms=store_terms)
+    diff = compare_with_release(store, release, new, load, rows=rows, policy=policy)
     return diff.required_bump if diff else Bump.NONE
 
 
@@ -73,26 +74,29 @@ def compare_with_release(  # noqa: PLR0913  # as above
     load: Load,
     *,
     rows: Rows | None = None,
-    store_terms: ChangePolicy | None = None,
+    policy: ChangePolicy | None = None,
 ) -> Diff | None:
-    """Return what changed from a release to a working file as the store rules on it; None where nothing did."""
+    """Return the difference from a release to a working file, judged by `policy`; None where there is none.
+
+    `rows` stand for those on disk, when they are about to be rewritten.
+    """
     old = store.resolve(f"{new.name}@{release.version}")
-    beside = "rows" in {*old.artifact.value, *new.artifact.value}
-    if old.digest == new.digest and not beside:
+    has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
+    if old.digest == new.digest and not has_rows:
         return None
     from evalstore.diff import compare
 
-    both = (store.read_rows(old), store.read_rows(new) if rows is None else rows) if beside else None
-    terms = store_terms.for_change(new.name, release.version) if store_terms else None
-    return compare(old.artifact, new.artifact, load=load, rows=both, settings=terms)
+    rows_pair = (store.read_rows(old), store.read_rows(new) if rows is None else rows) if has_rows else None
+    terms = policy.for_change(new.name, release.version) if policy else None
+    return compare(old.artifact, new.artifact, load=load, rows=rows_pair, settings=terms)
 
 
 def _find_unchanged(store: ArtifactStore, last: Mapping[str, Release], paths: Mapping[str, str]) -> set[str]:
     root = store.root
     if root is None:
         return set()
-    asked = [(last[name].commit, store.prefix + path) for name, path in paths.items()]
-    blobs = find_committed_blobs(store.git, asked)
+    files = [(last[name].commit, store.prefix + path) for name, path in paths.items()]
+    blobs = find_committed_blobs(store.git, files)
     pairs = zip(paths.items(), blobs, strict=True)
     return {name for (name, path), blob in pairs if blob is not None and _has_blob(root, path, blob)}
 
@@ -107,11 +111,11 @@ def _find_rows_or_file(store: ArtifactStore, ref: Ref) -> str | None:
     try:
         return find_working_rows(store, ref)
     except LoadError:
-        return ref.path  # as broken now as it was when it was released
+        return ref.path  # it cannot be parsed, and it could not when it was released: its bytes decide
 
 
 def make_working_loader(store: ArtifactStore) -> Callable[[str], Artifact]:
-    """Return how the references of working files are loaded: the next version of an artifact is its working file."""
+    """Return a function that loads the references of working files; an unreleased version is that of a working file."""
 
     def load(text: str) -> Artifact:
         ref = parse_ref(text)

@@ -1,4 +1,4 @@
-"""Floating references that stay as written and mean another version than at the release of who holds them."""
+"""Drift: floating references of unchanged artifacts that mean another version now than at the artifact's release."""
 
 from __future__ import annotations
 
@@ -24,21 +24,25 @@ _UNKNOWN = "what its references meant when it was released cannot be told"
 
 @dataclass(slots=True)
 class MovedReferenceFinder:
-    """Finds what moved under files that did not change; every pair of versions is compared once."""
+    """Finds floating references that moved; each pair of versions is compared once, each lock read once."""
 
     store: ArtifactStore
     releases: Mapping[str, Sequence[Release]]
-    terms: ComparisonSettings
+    settings: ComparisonSettings
     _levels: dict[tuple[str, Version, Version], Bump] = field(default_factory=dict)
     _locks: dict[str, Lock] = field(default_factory=dict)
 
     def find_moved(self, base: Release, references: Sequence[ArtifactReference]) -> Iterator[MovedReference]:
-        """Yield each reference that a release or a lock after `base`, its holder's own, made mean another version."""
+        """Yield the references that meant another version when `base`, the artifact that holds them, was released."""
         for reference in references:
             if not reference.ref.is_floating or not reference.scores:
                 continue
-            meant = [one for one in self.releases.get(reference.ref.name, ()) if can_mean(reference.ref, one.version)]
-            before = (one for one in reversed(meant) if self._was_released(one, base))
+            meant = [
+                release
+                for release in self.releases.get(reference.ref.name, ())
+                if can_mean(reference.ref, release.version)
+            ]
+            before = (release for release in reversed(meant) if self._was_released(release, base))
             was = self._resolve_in_lock(reference.ref, self._read_lock_at(base.commit), before)
             now = self._resolve_in_lock(reference.ref, self.store.lock, reversed(meant))
             if was and now and was != now:
@@ -48,9 +52,9 @@ class MovedReferenceFinder:
 
     @staticmethod
     def _resolve_in_lock(ref: Ref, lock: Lock, newest: Iterator[Release]) -> Version | None:
-        """Return what a lock holds a reference at, or else the newest that it could mean."""
-        held = lock.refs.get(str(ref))
-        return find_locked_version(ref, held) if held else next((one.version for one in newest), None)
+        """Return the version at which a lock holds a reference, else the `newest` that it could mean."""
+        entry = lock.refs.get(str(ref))
+        return find_locked_version(ref, entry) if entry else next((release.version for release in newest), None)
 
     def _read_lock_at(self, commit: str) -> Lock:
         blob = find_file(self.store.objects, commit, self.store.prefix + LOCK_FILE)
@@ -59,7 +63,7 @@ class MovedReferenceFinder:
         return self._locks[blob] if blob else NO_LOCK
 
     def _was_released(self, release: Release, base: Release) -> bool:
-        """Whether a version had been released when `base` was: by its ledger, or without one by the history."""
+        """Whether a version was already released when `base` was: by its ledger, or without one by git's history."""
         if release.commit == base.commit:
             return True
         if known := self.store.ledgers.read_at(base.commit, release.name).by_version:
@@ -77,17 +81,17 @@ class MovedReferenceFinder:
     def _compare_versions(self, was: str, now: str) -> Bump:
         load = self.store.load
         try:
-            return compare(load(was), load(now), load=load, settings=self.terms).required_bump
+            return compare(load(was), load(now), load=load, settings=self.settings).required_bump
         except EvalstoreError:
-            return Bump.MAJOR  # fail closed
+            return Bump.MAJOR  # what cannot be compared counts as major
 
 
 def find_moved_artifacts(
-    drifts: MovedReferenceFinder, graph: ReferenceGraph, unchanged: Iterable[Release]
+    finder: MovedReferenceFinder, graph: ReferenceGraph, unchanged: Iterable[Release]
 ) -> Iterator[ArtifactStatus]:
-    """Yield the standing of each unchanged artifact, by its last release, under which a reference has moved."""
+    """Yield the status of each artifact of `unchanged` (by last release) of which a reference has moved."""
     for base in unchanged:
-        if graph.mentions[f"{base.name}@worktree"].floating and (found := _describe_moves(drifts, graph, base)):
+        if graph.mentions[f"{base.name}@worktree"].floating and (found := _describe_moves(finder, graph, base)):
             said, moved = found
             version = str(base.version)
             message = f"unchanged, but {said}"
@@ -97,29 +101,29 @@ def find_moved_artifacts(
 
 
 def describe_moved_references(
-    store: ArtifactStore, name: str, version: Version, terms: ComparisonSettings
+    store: ArtifactStore, name: str, version: Version, settings: ComparisonSettings
 ) -> tuple[str, ...]:
-    """Say which references both a release and the working file hold that mean another version by now."""
+    """Say which floating references, held by a release and the working file alike, mean another version now."""
     releases = group_releases(store)
     base = next(release for release in releases[name] if release.version == version)
     try:
         then, now = (
             read_references(store, store.resolve(f"{name}@{pin}"), name).references for pin in (version, "worktree")
         )
-        kept = {str(reference.ref) for reference in then}
-        moved = MovedReferenceFinder(store, releases, terms).find_moved(
-            base, [reference for reference in now if str(reference.ref) in kept]
+        old_refs = {str(reference.ref) for reference in then}
+        moved = MovedReferenceFinder(store, releases, settings).find_moved(
+            base, [reference for reference in now if str(reference.ref) in old_refs]
         )
-        return tuple(one.sentence for one in moved)
+        return tuple(release.sentence for release in moved)
     except EvalstoreError as error:  # a shallow clone, a lock of then that cannot be read: the two sides are compared
         return (f"{_UNKNOWN}: {error}",)
 
 
 def _describe_moves(
-    drifts: MovedReferenceFinder, graph: ReferenceGraph, base: Release
+    finder: MovedReferenceFinder, graph: ReferenceGraph, base: Release
 ) -> tuple[str, tuple[MovedReference, ...]] | None:
     try:
-        moved = tuple(drifts.find_moved(base, graph.read_references(f"{base.name}@worktree").references))
+        moved = tuple(finder.find_moved(base, graph.read_references(f"{base.name}@worktree").references))
     except EvalstoreError as error:
         return f"{_UNKNOWN}: {error}", ()
     if not moved:

@@ -60,8 +60,8 @@ def read_release_log(store: ArtifactStore, ref: Ref, *, limit: int | None = COMP
     if limit == 0:
         return ReleaseLog(covered.name, tuple(map(ReleaseLogEntry, covered.releases)), len(covered.releases))
     every = read_history(store, parse_ref(ref.name)).releases if ref.pin else covered.releases
-    wanted = {one.version for one in covered.releases}
-    places = [place for place, one in enumerate(every) if one.version in wanted]
+    wanted = {entry.version for entry in covered.releases}
+    places = [place for place, entry in enumerate(every) if entry.version in wanted]
     line = _ReleaseLine(store, covered.name, every, read_base_settings(store).without_opinions)
     line.compare_steps(places, limit)
     skipped = sum(place not in line.steps and place not in line.problems for place in places)
@@ -106,21 +106,23 @@ class _ReleaseLine:
     def list_entries(self, places: Sequence[int]) -> Iterator[ReleaseLogEntry]:
         """Yield releases as far as they were compared."""
         for place in places:
-            one = ReleaseLogEntry(self.releases[place], problem=self.problems.get(place))
+            entry = ReleaseLogEntry(self.releases[place], problem=self.problems.get(place))
             if step := self.steps.get(place):
                 since = self._find_comparable(place)
-                one = replace(
-                    one, since=self.releases[since].version, open=self._is_open(since), **_summarize_step(step)
+                entry = replace(
+                    entry, since=self.releases[since].version, open=self._is_open(since), **_summarize_step(step)
                 )
                 if step.before is not None:
-                    one = replace(one, before=self.releases[step.before].version)
-            yield one
+                    entry = replace(entry, before=self.releases[step.before].version)
+            yield entry
 
     def list_floating(self, place: int) -> Iterator[str]:
         """Yield what a release refers to without an exact version."""
         if found := self._read.get(place):
             references = read_references(self.store, found, found.ref).references
-            yield from (str(reference.ref) for reference in references if reference.ref.is_floating and reference.scores)
+            yield from (
+                str(reference.ref) for reference in references if reference.ref.is_floating and reference.scores
+            )
 
     def _find_comparable(self, place: int) -> int:
         """Return the place of the earliest release since which no score could move; unknown steps end the search."""
@@ -167,5 +169,5 @@ def _summarize_step(step: _LogStep) -> dict[str, Any]:
     if step.diff is None:
         return {"required": None if step.before is None else Bump.NONE}
     found = Counter((finding.rule, finding.level) for finding in step.diff.findings)
-    ordered = sorted(found.items(), key=lambda one: (-one[0][1].rank, one[0][0]))
+    ordered = sorted(found.items(), key=lambda entry: (-entry[0][1].rank, entry[0][0]))
     return {"required": step.diff.required_bump, "rules": tuple((*key, count) for key, count in ordered)}

@@ -1,4 +1,4 @@
-"""Status: what differs from its last release, and which acceptances of changes have ended or are needed by none."""
+"""Where every artifact stands against its last release, and which accepted changes have ended or are needed by none."""
 
 from __future__ import annotations
 
@@ -37,6 +37,26 @@ from evalstore.transactions.journal import find_interrupted_bump
 from evalstore.validation import ACCEPTED, Known, Pending, file_source, validate
 from evalstore.versions import Bump, Version, bump_version, find_version, parse_version
 
+_PINNED = frozenset({PinType.EXACT, PinType.RANGE})  # kinds of pins that name versions
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSurvey:
+    """Every artifact that differs from its last release, the number of all, and those last releases by name."""
+
+    artifacts: tuple[ArtifactStatus, ...]
+    total: int
+    last: Mapping[str, Version]
+
+
+@dataclass(frozen=True, slots=True)
+class _SurveyContext:
+    """What comparing a file needs: the store, how its references are loaded, and how changes are judged."""
+
+    store: ArtifactStore
+    load: Load
+    policy: ChangePolicy
+
 
 def read_status(store: ArtifactStore, *, today: date | None = None, profile: Profile | None = None) -> Status:
     """Compare every working file with its last release; raises `RefusedError` in a bare repository.
@@ -44,28 +64,30 @@ def read_status(store: ArtifactStore, *, today: date | None = None, profile: Pro
     `today` is the day by which acceptances end: without one, those that end at all do not hold. `profile` wins over
     the one that evalstore.yaml names.
     """
-    store_terms = read_change_policy(store, today, profile)
-    found = survey_store(store, store_terms)
-    pending = dict(_match_acceptances(store_terms.acceptances, found))
+    policy = read_change_policy(store, today, profile)
+    survey = survey_store(store, policy)
+    pending = dict(_match_acceptances(policy.acceptances, survey))
     findings = _validate_acceptances(store, pending, today) if pending else ()
-    profile_ = str(store_terms.terms.profile)
-    return Status(found.artifacts, found.total, findings, pending, profile_, find_interrupted_bump(store))
+    profile_name = str(policy.settings.profile)
+    return Status(survey.artifacts, survey.total, findings, pending, profile_name, find_interrupted_bump(store))
 
 
 def _match_acceptances(
-    acceptances: Iterable[Acceptance], found: StoreSurvey
+    acceptances: Iterable[Acceptance], survey: StoreSurvey
 ) -> Iterator[tuple[tuple[str, str, str], bool]]:
-    standings = {standing.ref: standing for standing in found.artifacts}
-    for one in acceptances:
-        standing = standings.get(one.artifact)
-        if standing and standing.state is ArtifactState.BROKEN:
-            continue  # whatever changed there, nobody can tell
-        base = found.last.get(one.artifact)
-        if standing and standing.released:
-            base = parse_version(standing.released)
-        if base is None or one.since >= base:
-            prints = {finding.fingerprint for finding in standing.findings} if standing else ()
-            yield (one.artifact, str(one.since), one.fingerprint), one.since == base and one.fingerprint in prints
+    """Yield each acceptance of a change since the last release, and whether there is such a change."""
+    statuses = {status.ref: status for status in survey.artifacts}
+    for entry in acceptances:
+        status = statuses.get(entry.artifact)
+        if status and status.state is ArtifactState.BROKEN:
+            continue  # its changes are not known
+        # On a branch that has not seen the last release, changes are those since the one it began from.
+        base = parse_version(status.released) if status and status.released else survey.last.get(entry.artifact)
+        # Older acceptances were used up by a release: they are history, needed or not.
+        if base is None or entry.since >= base:
+            prints = {finding.fingerprint for finding in status.findings} if status else ()
+            is_needed = entry.since == base and entry.fingerprint in prints
+            yield (entry.artifact, str(entry.since), entry.fingerprint), is_needed
 
 
 def _validate_acceptances(store: ArtifactStore, pending: Pending, today: date | None) -> tuple[Finding, ...]:
@@ -76,42 +98,25 @@ def _validate_acceptances(store: ArtifactStore, pending: Pending, today: date | 
     return validate(sources, load=None, settings=store.settings, today=today or date.min, known=known).findings
 
 
-@dataclass(frozen=True, slots=True)
-class StoreSurvey:
-    """Every artifact that differs, how many there are, and the last release of each that has one, by name."""
-
-    artifacts: tuple[ArtifactStatus, ...]
-    total: int
-    last: Mapping[str, Version]
-
-
-@dataclass(frozen=True, slots=True)
-class _SurveyContext:
-    """How each file is looked at: in which store, how references are loaded, and how changes are ruled on."""
-
-    store: ArtifactStore
-    load: Load
-    store_terms: ChangePolicy
-
-
-def survey_store(store: ArtifactStore, store_terms: ChangePolicy) -> StoreSurvey:
-    """Compare every working file with its last release, as a ruling has it."""
+def survey_store(store: ArtifactStore, policy: ChangePolicy) -> StoreSurvey:
+    """Compare every working file with its last release; `policy` says at which level each change counts."""
     if store.root is None:
         raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
     releases, refs = group_releases(store), store.list_working_refs()
     last = {name: release for name, all_ in releases.items() if (release := find_last_release(all_))}
     changed = find_changed_files(store, refs, last)
-    context = _SurveyContext(store, make_working_loader(store), store_terms)
-    standings = [_survey_artifact(context, ref, releases.get(ref.name, ())) for ref in changed]
+    context = _SurveyContext(store, make_working_loader(store), policy)
+    statuses = [_survey_artifact(context, ref, releases.get(ref.name, ())) for ref in changed]
+    # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
     removed = list(_find_removed(store, {ref.name for ref in refs}, last))
-    standings += removed
+    statuses += removed
     graph = build_working_graph(store)
     differ = {ref.name for ref in changed}
     unchanged = [last[ref.name] for ref in refs if ref.name in last and ref.name not in differ]
-    standings += find_moved_artifacts(
-        MovedReferenceFinder(store, releases, store_terms.terms.without_opinions), graph, unchanged
+    statuses += find_moved_artifacts(
+        MovedReferenceFinder(store, releases, policy.settings.without_opinions), graph, unchanged
     )
-    artifacts = tuple(sorted((add_dependents(one, graph) for one in standings), key=lambda standing: standing.ref))
+    artifacts = tuple(sorted((add_dependents(one, graph) for one in statuses), key=lambda status: status.ref))
     return StoreSurvey(artifacts, len(refs) + len(removed), {name: one.version for name, one in last.items()})
 
 
@@ -136,7 +141,7 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
     last = find_base_release(store, releases, working)
     if last is None:
         return ArtifactStatus(ref.name, ArtifactState.NEW, True, "new, never released", working=str(working))
-    diff = compare_with_release(store, last, new, context.load, store_terms=context.store_terms)
+    diff = compare_with_release(store, last, new, context.load, policy=context.policy)
     required = diff.required_bump if diff else Bump.NONE
     judgement = judge_version(last.version, working, required)
     return ArtifactStatus(
@@ -166,7 +171,7 @@ def _find_removed(store: ArtifactStore, present: set[str], last: Mapping[str, Re
     tip = find_head(store.git) if gone else None
     if tip is None:
         return
-    # Once its removal is committed it is history, and what HEAD never held belongs to another store or branch.
+    # A removal that is committed is history, and what HEAD never held belongs to another store or branch.
     paths = [(tip, store.prefix + release.path) for release in gone.values()]
     for (name, release), blob in zip(gone.items(), find_committed_blobs(store.git, paths), strict=True):
         if blob is not None:
@@ -175,38 +180,35 @@ def _find_removed(store: ArtifactStore, present: set[str], last: Mapping[str, Re
 
 def _describe_removed(root: Path | None, name: str, release: Release) -> ArtifactStatus:
     if root and os.path.lexists(root / release.path):
-        said, state, required = (
+        message, state, required = (
             f"{release.path} is no regular file, and no link is followed",
             ArtifactState.BROKEN,
             Bump.MAJOR,
         )
     else:
-        said, state, required = "removed from the working tree; its releases stay", ArtifactState.REMOVED, Bump.NONE
-    released = str(release.version)
-    return ArtifactStatus(name, state, state is ArtifactState.REMOVED, said, released=released, required_bump=required)
+        message, state, required = "removed from the working tree; its releases stay", ArtifactState.REMOVED, Bump.NONE
+    is_ok, released = state is ArtifactState.REMOVED, str(release.version)
+    return ArtifactStatus(name, state, is_ok, message, released=released, required_bump=required)
 
 
-_PINNED = frozenset({PinType.EXACT, PinType.RANGE})
-
-
-def add_dependents(standing: ArtifactStatus, graph: ReferenceGraph) -> ArtifactStatus:
-    """Return a standing with what refers to its artifact, near and far."""
-    users, reach = graph.find_references_to(standing.ref), graph.find_reached(standing.ref)
+def add_dependents(status: ArtifactStatus, graph: ReferenceGraph) -> ArtifactStatus:
+    """Return a status with what refers to its artifact, directly or not."""
+    users, reach = graph.find_references_to(status.ref), graph.find_reached(status.ref)
     return replace(
-        standing,
+        status,
         dependents=tuple(sorted({reference.name for reference in users})),
         reached=ReachCounts(len(reach.rubrics), len(reach.questions), sum(reach.questions.values())),
-        pins=tuple(_find_stale_pins(standing, users)),
+        pins=tuple(_find_stale_pins(status, users)),
     )
 
 
-def _find_stale_pins(standing: ArtifactStatus, users: Iterable[ArtifactReference]) -> Iterator[StalePin]:
-    versions = [find_version(text) for text in (standing.working, standing.next_version) if text]
-    if standing.released is None or standing.state is not ArtifactState.CHANGED or not standing.required_bump:
+def _find_stale_pins(status: ArtifactStatus, users: Iterable[ArtifactReference]) -> Iterator[StalePin]:
+    versions = [find_version(text) for text in (status.working, status.next_version) if text]
+    if status.released is None or status.state is not ArtifactState.CHANGED or not status.required_bump:
         return
     new = max(version for version in versions if version)
     for reference in users:
-        # What a judge was measured on is a record of the past.
+        # What a judge was measured on is a record of the past, which stays.
         if reference.scores and reference.ref.type in _PINNED and not _will_match(reference.ref, new):
             yield StalePin(reference.name, str(reference.ref), reference.place)
 

@@ -1,4 +1,4 @@
-"""What a file must be to be released: of its schema, with a version, and a ledger that the tags have caught up with."""
+"""What a working file must be to be released: valid, with a version, and with a tag here for all that is recorded."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from evalstore.validation.rules import RULES
 from evalstore.validation.shape import ROOTS, check_notes, shape_notes
 from evalstore.versions import Version, find_version
 
+LEDGER_LIMIT = 1 << 20  # bytes: some ten thousand releases
+
 
 def check_shape(resolved: Resolved) -> None:
-    """Refuse an artifact that its schema refuses, at the first place."""
+    """Refuse an artifact that its schema refuses (`RefusedError` at the first place)."""
     value = resolved.artifact.value
     checks = check_notes(value) if resolved.kind is Kind.RUBRIC else ()
     note = next(chain(shape_notes(ROOTS[resolved.kind], value), checks), None)
@@ -28,7 +30,7 @@ def check_shape(resolved: Resolved) -> None:
 
 
 def require_version(resolved: Resolved) -> Version:
-    """Return the version of a working file, or refuse one that has none."""
+    """Return the version of a working file; `RefusedError` for one without, or with build metadata."""
     version = find_version(resolved.version)
     if version is None:
         place = resolved.artifact.document.locate()
@@ -43,17 +45,14 @@ def require_version(resolved: Resolved) -> Version:
     return version
 
 
-LEDGER_LIMIT = 1 << 20
-
-
 def list_ledger_versions(ledger: bytes) -> list[Version]:
-    """Return the versions that a ledger names; a line of another form is left to `verify`."""
+    """Return the versions that a ledger names; malformed lines are skipped, and reported by `verify`."""
     words = (line.split(" ")[0] for line in ledger.decode("utf-8", "replace").split("\n"))
     return [version for word in words if (version := find_version(word))]
 
 
 def check_ledger_complete(name: str, ledger: bytes, tagged: list[Version]) -> None:
-    """Refuse to go on from the tags of a clone when the ledger knows a later release than they do."""
+    """Refuse a clone whose tags lack the latest release of a ledger: the next version would be computed wrong."""
     recorded = max(list_ledger_versions(ledger), default=None)
     if recorded is not None and (not tagged or recorded > max(tagged)):
         raise RefusedError(

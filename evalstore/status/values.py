@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class ArtifactState(StrEnum):
     """Where an artifact stands against its last release.
 
-    Unchanged are two of them: behind was released again on another branch; moved refers to something without an exact
-    version, and that means another one now.
+    Two are of unchanged files: `behind`, released again on another branch; `moved`, with a floating reference that
+    means another version now.
     """
 
     NEW = "new"
@@ -33,7 +33,7 @@ class ArtifactState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MovedReference:
-    """A floating reference: what it meant when its holder was released, what now, and how large that step is."""
+    """A floating reference of an unchanged artifact: its version at the artifact's release, and now, and their bump."""
 
     ref: str
     was: Version
@@ -43,14 +43,14 @@ class MovedReference:
 
     @property
     def sentence(self) -> str:
-        """What people are told of it."""
+        """The move in one sentence, with file and line."""
         where = f"{self.place.file}:{self.place.line}"
         return f"{self.ref} now means {self.now}, was {self.was} ({self.level}), {where}"
 
 
 @dataclass(frozen=True, slots=True)
 class StalePin:
-    """A reference of a working file (`user`) that will not follow the next release by itself, and its first place."""
+    """A pin in a working file (`user`) that will not follow the next release by itself, and its first place."""
 
     user: str
     ref: str
@@ -59,7 +59,7 @@ class StalePin:
 
 @dataclass(frozen=True, slots=True)
 class ReachCounts:
-    """What the scores of an artifact reach through any number of references: how many of each."""
+    """How many rubrics, datasets and questions depend on an artifact, directly or not."""
 
     rubrics: int = 0
     datasets: int = 0
@@ -68,10 +68,10 @@ class ReachCounts:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactStatus:
-    """One artifact: its last release, its working file, and whether the step between them has its version.
+    """One artifact: its last release, its working file, and whether the version there says enough (`ok`).
 
-    `dependents` refer to it, `reached` counts what they lead to, too; `pins` would stay behind its next release.
-    `place` is where its version stands in the working file, or what is wrong there.
+    `dependents` refer to it directly, `reached` counts everything that depends on it; `pins` would stay behind its next
+    release. `place` is where its version stands in the working file, or what is wrong there.
     """
 
     ref: str
@@ -92,17 +92,17 @@ class ArtifactStatus:
 
     @property
     def adjusted(self) -> tuple[DiffFinding, ...]:
-        """What counts at another level than its rule's: by the settings, or because people accepted it."""
+        """The findings that count at another level than their rule's: overridden in the settings, or accepted."""
         return tuple(finding for finding in self.findings if finding.adjusted)
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Every artifact that differs from its last release, in the order of kind and id, and how many there are.
+    """Every artifact that differs from its last release, by kind and id, and how many artifacts there are.
 
-    `findings` are of acceptances that ended or that nothing needs; `pending` are those of changes since the last
-    releases (artifact, release, fingerprint), and whether a change needs them. `interrupted` says how a killed bump is
-    finished, None where none was.
+    `findings` are of acceptances that ended or that nothing needs. `pending` are the acceptances of changes since the
+    last releases (artifact, release, fingerprint), and whether there is such a change. `interrupted` says how a killed
+    bump is finished, None without one.
     """
 
     artifacts: tuple[ArtifactStatus, ...]

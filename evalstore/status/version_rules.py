@@ -1,4 +1,4 @@
-"""The rules on versions in words, one row each; they are judged in policy.py, after overrides and acceptances."""
+"""The rules on versions (RULES, part J): whether a file's version says enough for its change; pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evalstore.versions import Bump, Version, bump_version, compute_bump
 
 
 class VersionRule(StrEnum):
-    """The rules on versions (RULES, part J); each is computed after the diff."""
+    """The rules by id; each is judged after the diff, with overrides and acceptances applied."""
 
     NOT_BUMPED = "version-not-bumped"
     TOO_SMALL = "version-bump-too-small"
@@ -57,7 +57,7 @@ RULES = {rule.id: rule for rule in _ROWS}
 
 
 class VersionJudgement(NamedTuple):
-    """A rule's answer on one version; no rule means that there is nothing to say against it."""
+    """Whether a version is enough, and in which words; `rule` is None where no rule applies."""
 
     rule: VersionRule | None
     ok: bool
@@ -66,6 +66,7 @@ class VersionJudgement(NamedTuple):
 
 def judge_version(released: Version, working: Version, required: Bump) -> VersionJudgement:
     """Judge the version of a working file whose change since `released` needs `required`."""
+    # Precedence (SemVer 2.0.0, section 11) ignores build metadata.
     old, new = without_build(released), without_build(working)
     needed = bump_version(old, required)
     if new < old:
@@ -93,4 +94,5 @@ def _judge_unneeded(released: Version, working: Version) -> VersionJudgement:
 
 
 def without_build(version: Version) -> Version:
+    """Return a version without build metadata: equal ones have the same precedence."""
     return replace(version, build="")

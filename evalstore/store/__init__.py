@@ -1,4 +1,4 @@
-"""Git as the database of artifacts: the one door to git, tags as versions, references resolved by exact name."""
+"""Git as the database of artifacts: tags as versions, references resolved by exact name; the only user of git."""
 
 from evalstore.store.objects import Commit
 from evalstore.store.resolve import Resolved

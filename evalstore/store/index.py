@@ -1,4 +1,4 @@
-"""The user's index: reads and replaces single entries under git's own lock, and nothing else of it."""
+"""Reads and replaces single entries of the user's index under git's own lock; leaves the rest of it as it is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TRIES, _PAUSE = 60, 0.05
 
 
 def find_staged_blobs(git: Git, paths: Iterable[str]) -> dict[str, str]:
-    """Return the blobs that the index holds for `paths`, by path."""
+    """Return the blobs in the index by path, for those of `paths` that are there."""
     out = git.run("ls-files", "--stage", "--full-name", "-z").decode("utf-8", "surrogateescape")
     entries = (line.partition("\t")[::2] for line in out.split("\0") if line)
     wanted = set(paths)
@@ -26,13 +26,13 @@ def find_staged_blobs(git: Git, paths: Iterable[str]) -> dict[str, str]:
 
 
 def find_unmerged(git: Git) -> str | None:
-    """Return a file that a merge left in conflict, None when there is none."""
+    """Return the path of a file with a merge conflict; None when there is none."""
     out = git.run("ls-files", "--unmerged", "--full-name", "-z").decode("utf-8", "surrogateescape")
     return out.partition("\0")[0].partition("\t")[2] or None
 
 
 def stage_files(git: Git, files: Mapping[str, IndexEntry]) -> None:
-    """Replace index entries; what else is staged stays as it is."""
+    """Replace index entries; everything else that is staged stays."""
     index, copy = git.directory / "index", git.directory / "index.evalstore.new"
     _acquire_lock(git.directory)
     try:
@@ -53,7 +53,7 @@ def stage_files(git: Git, files: Mapping[str, IndexEntry]) -> None:
 
 
 def wait_for_index(directory: Path) -> None:
-    """Wait for the index to be free of another process's lock; `ConflictError` when it stays."""
+    """Wait until no other process locks the index; `ConflictError` after three seconds."""
     for _ in range(_TRIES):
         if not (directory / "index.lock").exists():
             return
@@ -62,7 +62,7 @@ def wait_for_index(directory: Path) -> None:
 
 
 def release_index_lock(directory: Path) -> None:
-    """Give up the index lock that this process or a killed one held; a lock of anybody else stays."""
+    """Remove the index lock of this process or of a killed evalstore; the lock of any other process stays."""
     token, lock = directory / "index.evalstore", directory / "index.lock"
     with suppress(FileNotFoundError):
         if token.samefile(lock):

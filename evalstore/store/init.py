@@ -1,4 +1,4 @@
-"""Makes a store: the repository if there is none, the folders, the settings, and completion for editors."""
+"""Creates a store: the repository if there is none, the folders, the settings, and completion for editors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evalstore.store.locate import SETTINGS_FILE, find_repository, find_top, is_
 
 SCHEMAS = ".evalstore/schema"
 _LIMIT = 4 << 20
-# schema -> the files that an editor completes by it
+# A schema -> the files that editors complete with it.
 _MAPPED = {
     "rubric": "rubrics/*.yaml",
     "judge": "judges/*.yaml",
@@ -69,7 +69,7 @@ _JETBRAINS = """\
 
 @dataclass(frozen=True, slots=True)
 class CreatedStore:
-    """What `init` did: `kept` files differ from what it would write, and were left alone."""
+    """The result of `init`: files `kept` were there already with other content."""
 
     root: Path
     repository: bool
@@ -78,7 +78,7 @@ class CreatedStore:
 
 
 def create_store(path: Path) -> CreatedStore:
-    """Make `path` a store; what is there already stays, so that a second time changes nothing."""
+    """Make `path` a store; existing files stay as they are, so that a second call changes nothing."""
     root = _make_folder(path)
     fresh = find_top(root) is None
     if is_git_directory(root):

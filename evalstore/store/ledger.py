@@ -1,4 +1,4 @@
-"""Reads ledgers: a line for each release of an artifact, `<version> <SHA-256 of the file's bytes>`, as HEAD has them."""
+"""Reads the ledgers of HEAD: a line for each release of an artifact, `<version> <SHA-256 of the file's bytes>`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store holds: every artifact with its releases and whether its file has changed since, told by blob ids."""
+"""What `list`, `show` and `log` read: all artifacts of a store, the file of one, and its releases."""
 
 from __future__ import annotations
 
@@ -22,10 +22,24 @@ from evalstore.store.tags import TAG_FIELDS, TAG_REFS, GitTag, Release, list_pat
 from evalstore.store.working_files import is_blob
 from evalstore.versions import Version
 
+_Key = tuple[Kind, str]
+
+_LOG_FIELDS = (
+    "taggername",
+    "taggerdate:iso-strict",
+    "authorname",
+    "committerdate:iso-strict",
+    "contents:subject",
+    "contents:body",
+)
+# Each field ends with a NUL, because a message has line feeds of its own.
+_FORMAT = "--format=" + "".join(f"%({field})%00" for field in (*TAG_FIELDS, *_LOG_FIELDS))
+_TRAILER = re.compile(r"Evalstore-(Digest|Bump|Previous): *(\S+)")
+
 
 @dataclass(frozen=True, slots=True)
 class ArtifactSummary(ArtifactIdentity):
-    """One artifact; `changed` is None without a file or a release to compare, `problem` says why a file is unread."""
+    """One artifact; `changed` is None without a file or a release to compare; `problem` is why a file is not read."""
 
     kind: Kind
     id: str
@@ -38,14 +52,47 @@ class ArtifactSummary(ArtifactIdentity):
 
 @dataclass(frozen=True, slots=True)
 class StoreListing:
-    """All artifacts, and the tags that stand among theirs and are no versions (name, why)."""
+    """All artifacts of a store, and the ignored tags among theirs that are no release (name, reason)."""
 
     artifacts: tuple[ArtifactSummary, ...]
     ignored: tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ArtifactFile:
+    """The file of a resolved reference: its path in the repository, and its bytes."""
+
+    resolved: Resolved
+    path: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRecord:
+    """One release with the data of its tag; `bump`, `digest` and `previous` are its trailers, None without one."""
+
+    version: Version
+    tag: str
+    commit: str
+    date: str
+    author: str
+    bump: str | None
+    digest: str | None
+    previous: str | None
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseHistory:
+    """The releases of one artifact, newest first."""
+
+    name: str
+    releases: tuple[ReleaseRecord, ...]
+
+
 def list_artifacts(store: ArtifactStore) -> StoreListing:
-    """List a store with one question about tags and one about blobs; a file is parsed only when it has changed."""
+    """List a store by one call to git for tags and one for blobs."""
+    # Files are compared by blob id: only those that have changed are parsed.
     released = {
         key: list(group)
         for key, group in groupby(store.list_releases(), key=lambda release: (release.kind, release.id))
@@ -59,12 +106,32 @@ def list_artifacts(store: ArtifactStore) -> StoreListing:
     return StoreListing(tuple(artifacts), tuple(store.tags.list_ignored()))
 
 
-_Key = tuple[Kind, str]
+def read_artifact_file(store: ArtifactStore, ref: str) -> ArtifactFile:
+    """Return the file that a reference means."""
+    resolved = store.resolve(ref)
+    return ArtifactFile(resolved, store.prefix + resolved.path, encode_document(resolved.artifact.document))
+
+
+def read_history(store: ArtifactStore, ref: Ref) -> ReleaseHistory:
+    """Return the releases in a version or range (no pin, or latest: all), newest first; `RefError` without any."""
+    if not ref.names_release:
+        raise RefError(f"{ref} names no releases", hint=f"evalstore log {ref.name}")
+    out = store.git.run("for-each-ref", _FORMAT, "--", *list_patterns(store.tags.grammar, ref.kind, ref.id))
+    records = [record for record in _parse_records(store, out) if _is_covered(ref, record.version)]
+    if not records:
+        raise build_unknown_error(store, ref)
+    return ReleaseHistory(ref.name, tuple(sorted(records, key=lambda record: record.version, reverse=True)))
+
+
+def group_releases(store: ArtifactStore) -> dict[str, tuple[Release, ...]]:
+    """Return all releases by `<kind>/<id>`, each ascending, by one call to git."""
+    grouped = groupby(store.list_releases(), key=attrgetter("name"))
+    return {name: tuple(group) for name, group in grouped}
 
 
 def _find_released_blobs(store: ArtifactStore, newest: Mapping[_Key, Release]) -> dict[_Key, str | None]:
     """Return the blob of each artifact at its newest release, by one call to git."""
-    files = ((one.commit, store.prefix + one.path) for one in newest.values())
+    files = ((release.commit, store.prefix + release.path) for release in newest.values())
     return dict(zip(newest, find_committed_blobs(store.git, files), strict=True))
 
 
@@ -88,104 +155,37 @@ def _read_version(root: Path, ref: Ref) -> str:
     return read_artifact(ref, read_below(root, ref.path, ARTIFACT_LIMIT), ref.path).version
 
 
-@dataclass(frozen=True, slots=True)
-class ArtifactFile:
-    """What a reference means, its path in the repository, and its bytes."""
-
-    resolved: Resolved
-    path: str
-    data: bytes
-
-
-def read_artifact_file(store: ArtifactStore, ref: str) -> ArtifactFile:
-    """Return the file that a reference means."""
-    resolved = store.resolve(ref)
-    return ArtifactFile(resolved, store.prefix + resolved.path, encode_document(resolved.artifact.document))
-
-
-_LOG_FIELDS = (
-    "taggername",
-    "taggerdate:iso-strict",
-    "authorname",
-    "committerdate:iso-strict",
-    "contents:subject",
-    "contents:body",
-)
-# Each field ends with a NUL, because a message has line feeds of its own.
-_FORMAT = "--format=" + "".join(f"%({field})%00" for field in (*TAG_FIELDS, *_LOG_FIELDS))
-_TRAILER = re.compile(r"Evalstore-(Digest|Bump|Previous): *(\S+)")
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseRecord:
-    """One release; `bump`, `digest` and `previous` are as the tag's trailers say, None where it has none."""
-
-    version: Version
-    tag: str
-    commit: str
-    date: str
-    author: str
-    bump: str | None
-    digest: str | None
-    previous: str | None
-    summary: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseHistory:
-    """The releases of one artifact, newest first."""
-
-    name: str
-    releases: tuple[ReleaseRecord, ...]
-
-
-def read_history(store: ArtifactStore, ref: Ref) -> ReleaseHistory:
-    """Return the releases that a version or a range covers (no pin, latest: all); `RefError` when there are none."""
-    if not ref.names_release:
-        raise RefError(f"{ref} names no releases", hint=f"evalstore log {ref.name}")
-    listed = store.git.run("for-each-ref", _FORMAT, "--", *list_patterns(store.tags.grammar, ref.kind, ref.id))
-    logged = [one for one in _parse_records(store, listed) if _is_covered(ref, one.version)]
-    if not logged:
-        raise build_unknown_error(store, ref)
-    return ReleaseHistory(ref.name, tuple(sorted(logged, key=lambda one: one.version, reverse=True)))
-
-
 def _is_covered(ref: Ref, version: Version) -> bool:
     if ref.version is not None:
         return version == ref.version
     return ref.range is None or version in ref.range
 
 
-def _parse_records(store: ArtifactStore, listed: bytes) -> list[ReleaseRecord]:
-    fields = listed.decode("utf-8", "surrogateescape").split("\0")
+def _parse_records(store: ArtifactStore, out: bytes) -> list[ReleaseRecord]:
+    fields = out.decode("utf-8", "surrogateescape").split("\0")
     width = len(TAG_FIELDS) + len(_LOG_FIELDS)
     if len(fields) % width != 1:
         raise GitError("git listed a tag in a form that cannot be read")
-    records = [fields[start : start + width] for start in range(0, len(fields) - 1, width)]
-    return [one for record in records if (one := _parse_record(store, record)) is not None]
+    rows = [fields[start : start + width] for start in range(0, len(fields) - 1, width)]
+    return [record for row in rows if (record := _parse_record(store, row)) is not None]
 
 
-def _parse_record(store: ArtifactStore, record: list[str]) -> ReleaseRecord | None:
-    tag = GitTag(record[0].lstrip("\n").removeprefix(TAG_REFS), *record[1 : len(TAG_FIELDS)])
+def _parse_record(store: ArtifactStore, row: list[str]) -> ReleaseRecord | None:
+    tag = GitTag(row[0].lstrip("\n").removeprefix(TAG_REFS), *row[1 : len(TAG_FIELDS)])
     release = store.tags.grammar.read_release(tag)
     if release is None:
         return None
-    tagger, tagged, author, committed, subject, body = record[len(TAG_FIELDS) :]
+    tagger, tag_date, author, commit_date, subject, body = row[len(TAG_FIELDS) :]
+    # A lightweight tag has no tagger: then the commit tells who and when.
     trailers = dict(_TRAILER.findall(body.strip().rpartition("\n\n")[2]))
     return ReleaseRecord(
         version=release.version,
         tag=release.tag,
         commit=release.commit,
-        date=tagged or committed,
+        date=tag_date or commit_date,
         author=tagger or author,
         bump=trailers.get("Bump"),
         digest=trailers.get("Digest"),
         previous=None if trailers.get("Previous") == "none" else trailers.get("Previous"),
         summary=subject,
     )
-
-
-def group_releases(store: ArtifactStore) -> dict[str, tuple[Release, ...]]:
-    """Return all releases by `<kind>/<id>`, each ascending, from one listing."""
-    grouped = groupby(store.list_releases(), key=attrgetter("name"))
-    return {name: tuple(group) for name, group in grouped}

@@ -1,4 +1,4 @@
-"""Where a store lies: its repository, its folder, and the folder's path within the repository."""
+"""Finds the repository of a folder, and the root of the store within it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REV_PARSE_FLAGS = ("--is-shallow-repository", "--show-object-format", "--absolu
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """One repository: git for it, its working tree (None when bare), and what kind of clone it is."""
+    """One repository: git for it, its working tree (None when bare), and the digits of its object ids."""
 
     git: Git
     top: Path | None
@@ -38,9 +38,9 @@ def find_top(start: Path) -> Path | None:
 
 
 def find_root(start: Path, top: Path) -> tuple[Path, str]:
-    """Return the nearest folder from `start` up to `top` that settings mark as a store, else `top`; and its prefix."""
-    between = [folder for folder in (start, *start.parents) if folder.is_relative_to(top)]
-    root = next((folder for folder in between if has_settings(folder)), top)
+    """Return the root of the store (the nearest folder with settings up to `top`, else `top`) and its path in `top`."""
+    candidates = [folder for folder in (start, *start.parents) if folder.is_relative_to(top)]
+    root = next((folder for folder in candidates if has_settings(folder)), top)
     prefix = "" if root == top else f"{root.relative_to(top)}/"
     if "\n" in prefix:
         raise GitError("the path of the store has a line break in it", hint="rename the folder")
@@ -48,7 +48,7 @@ def find_root(start: Path, top: Path) -> tuple[Path, str]:
 
 
 def find_enclosing_store(folder: Path) -> Path | None:
-    """Return the root of the store on disk that a folder lies in; None outside a working tree."""
+    """Return the root of the store around a folder; None outside a working tree."""
     top = find_top(folder)
     return find_root(folder, top)[0] if top else None
 
@@ -62,7 +62,7 @@ def has_settings(folder: Path) -> bool:
 
 
 def resolve_folder(path: Path | str) -> Path:
-    """Return a folder's real path, or say that there is none."""
+    """Return the real path of a folder; `GitError` when there is none."""
     try:
         folder = Path(path).resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
@@ -73,8 +73,8 @@ def resolve_folder(path: Path | str) -> Path:
 
 
 def _query_repository(folder: Path, top: Path | None) -> Repository:
-    # git looks in this folder only: an embedded repository or a parent's is never taken by accident, and git itself
-    # refuses a repository of another user. The user's own exceptions to that stand in the config that is sealed off.
+    # git looks in this folder only: an embedded repository or a parent's is never found by accident, and git itself
+    # refuses a repository of another user. The user's exceptions (safe.directory) are in the config that is sealed off.
     argv = ("-C", str(folder), "-c", "safe.bareRepository=all", "rev-parse", *_REV_PARSE_FLAGS)
     env = {"GIT_CEILING_DIRECTORIES": str(folder.parent)}
     try:

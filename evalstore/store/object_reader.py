@@ -1,4 +1,4 @@
-"""One persistent `git cat-file --batch`: objects by full id only, measured before and hashed after they are read."""
+"""Reads git's objects by full id through one `git cat-file --batch`: measured before they are read, hashed after."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from evalstore.errors import GitError, LoadError
 from evalstore.store.git import MISSING_HINT, TIMEOUT, Git
 
-LIMIT = 4 << 20  # one object; larger ones are streamed or refused
-_CACHED_TYPES = frozenset({"commit", "tree"})  # what many files are found through
+LIMIT = 4 << 20  # bytes of one object; larger ones are streamed or refused
+_CACHED_TYPES = frozenset({"commit", "tree"})  # each is needed for many files
 _CACHE_COUNT, _CACHE_SIZE = 64, 256 << 10  # objects, and bytes of one: 16 MiB at most
 _CHUNK = 1 << 16
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -25,7 +25,7 @@ _HEADER = re.compile(rb"([0-9a-f]+) (blob|tree|commit|tag) ([0-9]+)\n")
 
 
 class GitObject(NamedTuple):
-    """An object as git stores it, its hash checked."""
+    """An object as git stores it; its hash has been checked."""
 
     type: str
     data: bytes
@@ -41,13 +41,13 @@ def is_oid(text: str) -> bool:
 
 
 def start_object_hash(type_: str, size: int, hex_digits: int) -> Any:
-    """Return git's hash of an object, ready for its content."""
+    """Return git's hash of an object with its header, to be updated with the content."""
     algorithm = hashlib.sha256 if hex_digits == 64 else hashlib.sha1  # noqa: PLR2004  # an id in hex
     return algorithm(f"{type_} {size}\0".encode("ascii"), usedforsecurity=False)
 
 
 def compute_blob_id(data: bytes, hex_digits: int) -> str:
-    """Return the id that a file's bytes have in a repository, unfiltered."""
+    """Return the blob id of bytes in a repository, without filters."""
     hash_ = start_object_hash("blob", len(data), hex_digits)
     hash_.update(data)
     digest: str = hash_.hexdigest()
@@ -56,7 +56,7 @@ def compute_blob_id(data: bytes, hex_digits: int) -> str:
 
 @dataclass(slots=True)
 class ObjectReader:
-    """Reads objects through one process of this thread's process; a fork starts its own."""
+    """Reads objects through one git process, from any thread; after a fork the child starts its own."""
 
     git: Git
     _process: Any = None
@@ -66,7 +66,7 @@ class ObjectReader:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def read(self, oid: str) -> GitObject:
-        """Return one object; missing, too large or not what its id says is a `GitError`."""
+        """Return one object; `GitError` when it is missing or damaged, `LoadError` when it is too large."""
         with self._lock:
             if oid in self._cache:
                 return self._cache[oid]
@@ -74,25 +74,26 @@ class ObjectReader:
                 type_, size = self._request(oid, LIMIT)
                 data = self._read_bytes(size + 1, oid)[:-1]
             except BaseException:
-                self.close()  # what is left in the pipe belongs to nobody
+                self.close()  # the rest of the answer must not be read as that of the next request
                 raise
         _verify_hash(oid, start_object_hash(type_, size, len(oid)), data)
         return self._cache_object(oid, GitObject(type_, data))
 
     def stream(self, oid: str) -> Iterator[bytes]:
-        """Yield a blob of any size in pieces, by a process of its own; raises after the last when the hash differs."""
-        own = ObjectReader(self.git)
+        """Yield a blob of any size in pieces; `GitError` after the last one when the hash differs."""
+        # A process of its own: the caller may read other objects between two pieces.
+        reader = ObjectReader(self.git)
         try:
-            type_, left = own._request(oid, sys.maxsize)
+            type_, left = reader._request(oid, sys.maxsize)
             hash_ = start_object_hash(type_, left, len(oid))
             while left:
-                piece = own._read_bytes(min(left, _CHUNK), oid)
+                piece = reader._read_bytes(min(left, _CHUNK), oid)
                 left -= len(piece)
                 hash_.update(piece)
                 yield piece
             _verify_hash(oid, hash_)
         finally:
-            own.close()
+            reader.close()
 
     def close(self) -> None:
         """End the process and close its pipes; the next read starts another."""
@@ -107,13 +108,14 @@ class ObjectReader:
             process.kill()
             process.wait()
 
-    def _cache_object(self, oid: str, found: GitObject) -> GitObject:
-        if found.type in _CACHED_TYPES and len(found.data) <= _CACHE_SIZE:
+    def _cache_object(self, oid: str, object_: GitObject) -> GitObject:
+        if object_.type in _CACHED_TYPES and len(object_.data) <= _CACHE_SIZE:
             with self._lock:
-                self._cache[oid] = found
+                self._cache[oid] = object_
+                # First in, first out.
                 if len(self._cache) > _CACHE_COUNT:
                     del self._cache[next(iter(self._cache))]
-        return found
+        return object_
 
     def _request(self, oid: str, limit: int) -> tuple[str, int]:
         if not is_oid(oid):
@@ -169,7 +171,7 @@ class ObjectReader:
         self._buffer += piece
 
     def _explain_exit(self, oid: str) -> GitError:
-        # In a partial clone git dies of an object that it may not fetch.
+        # In a partial clone git exits at an object that it may not fetch.
         if b"promisor" in os.read(self._process.proc.stderr.fileno(), _CHUNK):
             return _build_missing_error(oid)
         hint = "the repository is damaged: git fsck says where"
@@ -190,7 +192,7 @@ def _verify_hash(oid: str, hash_: Any, data: bytes = b"") -> None:
 
 
 def find_committed_blobs(git: Git, files: Iterable[tuple[str, str]]) -> list[str | None]:
-    """Return the blob of each (commit, path), or None; for "is it still the same?", content is read elsewhere."""
+    """Return the blob of each (commit, path), or None, by one git process that is not checked by hashes."""
     names = [f"{commit}:{path}\n" for commit, path in files]
     if not names:
         return []

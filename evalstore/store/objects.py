@@ -1,4 +1,4 @@
-"""Git's objects as values: commits, tags and tree entries read from bytes that were hashed before."""
+"""Parses git's commits, tags and trees from bytes that were hashed before, and finds files in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evalstore.errors import GitError, RefusedError
 from evalstore.store.object_reader import ObjectReader
 
 _PERSON = re.compile(rb"(.*?) ?<([^<>\n]*)>(?: (-?[0-9]{1,12}) ([+-])([0-9]{2})([0-9]{2}))?")
-# A tree is entries without a separator, so a name counts only where whole entries end before it.
+# A tree has no separators, and a binary id may look like a name: a name counts only after whole entries.
 _ENTRIES = {size: rb"(?:[0-7]{5,6} [^\0]++\0.{%d})*+" % size for size in (20, 32)}
 _MODE = {size: re.compile(entries + rb"([0-7]{5,6})", re.DOTALL) for size, entries in _ENTRIES.items()}
 _ENTRY = {size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % size, re.DOTALL) for size in _ENTRIES}
@@ -21,7 +21,7 @@ _MODE_NAMES = {"40000": "a folder", "120000": "a symbolic link", "160000": "a su
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Who changed something, when (ISO 8601, "" when unreadable) and in which words."""
+    """A commit: author, date (ISO 8601, "" when unreadable) and the first line of its message."""
 
     oid: str
     author: str
@@ -31,7 +31,7 @@ class Commit:
 
 
 class TagObject(NamedTuple):
-    """What an annotated tag says of itself."""
+    """The headers of an annotated tag: the object that it names, the type of that, and its own name."""
 
     target: str
     type: str
@@ -39,32 +39,32 @@ class TagObject(NamedTuple):
 
 
 class TreeEntry(NamedTuple):
-    """One name of a folder."""
+    """An entry of a tree: the mode and object of one name."""
 
     mode: str
     oid: str
 
 
 def read_commit(objects: ObjectReader, oid: str) -> Commit:
-    """Return a commit; an odd author or date is no reason to fail."""
+    """Return a commit; an unreadable author or date does not raise."""
     headers, message = _split_headers(_read_object(objects, oid, "commit"))
     author, email, date = _parse_person(headers.get(b"author", b""))
     return Commit(oid, author, email, date, _decode(message.strip().partition(b"\n")[0]))
 
 
 def read_tag(objects: ObjectReader, oid: str) -> TagObject:
-    """Return the three headers of a tag object that say what it names."""
+    """Return the headers of a tag object."""
     return parse_tag(_read_object(objects, oid, "tag"))
 
 
 def parse_tag(data: bytes) -> TagObject:
-    """Return the three headers of a tag object from its bytes."""
+    """Return the headers of a tag object from its bytes."""
     headers, _ = _split_headers(data)
     return TagObject(*(_decode(headers.get(key, b"")) for key in (b"object", b"type", b"tag")))
 
 
 def find_file(objects: ObjectReader, commit: str, path: str) -> str | None:
-    """Return the blob of a regular file at a commit; None when it is not there, refused when it is something else."""
+    """Return the blob of a regular file at a commit, None when there is none; `RefusedError` for anything else."""
     entry = _find_entry_at(objects, commit, path)
     if entry is not None and not entry.mode.startswith("100"):
         raise _build_type_error(path, entry.mode, commit, "a file")
@@ -72,14 +72,14 @@ def find_file(objects: ObjectReader, commit: str, path: str) -> str | None:
 
 
 def list_folder(objects: ObjectReader, commit: str, path: str) -> dict[str, TreeEntry]:
-    """Return the entries of a folder at a commit by name; none when it is not there."""
+    """Return the entries of a folder at a commit by name; none when there is no such folder."""
     folder = _find_entry_at(objects, commit, path)
     if folder is None:
         return {}
     if folder.mode != "40000":
         raise _build_type_error(path, folder.mode, commit, "a folder")
     entries = _ENTRY[len(folder.oid) // 2].finditer(_read_object(objects, folder.oid, "tree"))
-    return {_decode(one[2]): TreeEntry(one[1].decode("ascii"), one[3].hex()) for one in entries}
+    return {_decode(entry[2]): TreeEntry(entry[1].decode("ascii"), entry[3].hex()) for entry in entries}
 
 
 def find_entry(objects: ObjectReader, tree: str, name: str) -> TreeEntry | None:
@@ -110,10 +110,10 @@ def _find_entry_at(objects: ObjectReader, commit: str, path: str) -> TreeEntry |
 
 
 def _read_object(objects: ObjectReader, oid: str, type_: str) -> bytes:
-    found = objects.read(oid)
-    if found.type != type_:
-        raise GitError(f"object {oid[:12]} is a {found.type}, where a {type_} should be")
-    return found.data
+    object_ = objects.read(oid)
+    if object_.type != type_:
+        raise GitError(f"object {oid[:12]} is a {object_.type}, where a {type_} should be")
+    return object_.data
 
 
 def _build_type_error(path: str, mode: str, commit: str, wanted: str) -> RefusedError:
@@ -141,7 +141,7 @@ def _parse_person(line: bytes) -> tuple[str, str, str]:
 
 
 def iso_date(seconds: bytes, sign: bytes, hours: bytes, minutes: bytes) -> str:
-    """Return git's time stamp as ISO 8601 in its own offset; "" when it is no date."""
+    """Return git's time stamp as ISO 8601 with its offset; "" when it is no date."""
     offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == b"-" else 1)
     try:
         zone = timezone(offset) if offset else UTC

@@ -1,4 +1,4 @@
-"""Remotes: what a repository's config says of them is data; a push starts in a repository of our own."""
+"""Finds the remotes of a repository, and pushes to them from a scratch repository."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from evalstore.errors import GitError
 from evalstore.store.git import Git
 from evalstore.store.git_config import find_extra_headers, find_remote_settings
 from evalstore.store.locate import Repository
-from evalstore.store.revisions import BRANCH_REFS
+from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS
 from evalstore.store.scratch import open_scratch_repository
 
-_PUSH_TIMEOUT = 600.0  # seconds: a slow line, or somebody who is asked for a password
-_HOST = re.compile(r"[^/:]+:")  # of an address as ssh has it; anything with a slash before its colon is a folder
+_PUSH_TIMEOUT = 600.0  # seconds: for a slow line, or until a password is typed
+_HOST = re.compile(r"[^/:]+:")  # `host:path` of ssh; an address with a slash before its colon is a folder
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """One remote: where a push goes to, and whether git keeps its branches as `refs/remotes/<name>/*`."""
+    """One remote: its addresses for a push, and whether its branches are tracked as `refs/remotes/<name>/*`."""
 
     name: str
     urls: tuple[str, ...]
@@ -30,21 +30,21 @@ class Remote:
 
 @dataclass(frozen=True, slots=True)
 class Remotes:
-    """The remotes of a repository by name, and what its config says of where branches are pushed."""
+    """The remotes of a repository by name, and the settings that choose one for a branch."""
 
     by_name: Mapping[str, Remote]
     settings: Mapping[str, str]
 
     def find_for_branch(self, branch: str) -> Remote | None:
-        """Return the remote that git pushes a branch to when it is told none; None when there is none to choose."""
+        """Return the remote that git pushes a branch to by default; None without one, or with several to choose from."""
         keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
         names = [*(self.settings.get(key, "") for key in keys), "origin"]
-        found = next((self.by_name[name] for name in names if name in self.by_name), None)
-        return found or (next(iter(self.by_name.values())) if len(self.by_name) == 1 else None)
+        chosen = next((self.by_name[name] for name in names if name in self.by_name), None)
+        return chosen or (next(iter(self.by_name.values())) if len(self.by_name) == 1 else None)
 
 
 class PushAnswer(NamedTuple):
-    """What a remote says of one ref: git's flag (`!` is no, `=` is "as it was") and its words."""
+    """The answer of a remote for one ref: git's flag (`!` rejected, `=` up to date) and its message."""
 
     flag: str
     ref: str
@@ -65,32 +65,32 @@ def find_remotes(git: Git) -> Remotes:
 
 
 def push_refs(git: Git, repository: Repository, remote: Remote, refs: Mapping[str, str]) -> list[PushAnswer]:
-    """Push objects to full ref names, all or none; `CommandError` holds the answers in its stdout when it is none."""
+    """Push objects to full ref names, all or none; `CommandError` has the answers in its stdout when it is none."""
     (url,) = remote.urls
     address = url if "://" in url or _HOST.match(url) else str((repository.top or git.directory) / url)
     refspecs = [f"{oid}:{name}" for name, oid in refs.items()]
     with open_scratch_repository(
         replace(git, timeout=_PUSH_TIMEOUT), repository.hex_digits, find_extra_headers(git)
-    ) as own:
-        out = own.run("push", "--atomic", "--porcelain", "--no-verify", "--", address, *refspecs)
+    ) as scratch:
+        out = scratch.run("push", "--atomic", "--porcelain", "--no-verify", "--", address, *refspecs)
     return parse_push_answers(out)
 
 
 def parse_push_answers(porcelain: bytes) -> list[PushAnswer]:
-    """Read what `git push --porcelain` prints."""
+    """Parse the output of `git push --porcelain`."""
     lines = (line.split("\t") for line in porcelain.decode("utf-8", "replace").split("\n"))
     return [PushAnswer(parts[0], parts[1].partition(":")[2], parts[2]) for parts in lines if len(parts) == 3]  # noqa: PLR2004
 
 
 def record_push(git: Git, remote: Remote, refs: Mapping[str, str]) -> None:
-    """Let the branches that the repository remembers of a remote be what was just pushed there."""
+    """Set the remote-tracking branches to what was just pushed."""
     for name, oid in refs.items():
         if remote.tracked and name.startswith(BRANCH_REFS):
-            # A fetch says the same later; what was pushed stands, whether or not this is noted.
+            # A failure is no harm: the next fetch sets them too.
             with suppress(GitError):
-                git.run("update-ref", f"refs/remotes/{remote.name}/{name.removeprefix(BRANCH_REFS)}", oid)
+                git.run("update-ref", f"{REMOTE_REFS}{remote.name}/{name.removeprefix(BRANCH_REFS)}", oid)
 
 
 def _build_remote(name: str, parts: Mapping[str, list[str]]) -> Remote:
-    tracked = f"+{BRANCH_REFS}*:refs/remotes/{name}/*" in parts.get("fetch", ())
+    tracked = f"+{BRANCH_REFS}*:{REMOTE_REFS}{name}/*" in parts.get("fetch", ())
     return Remote(name, tuple(parts.get("pushurl") or parts["url"]), tracked)

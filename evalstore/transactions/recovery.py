@@ -57,9 +57,8 @@ def finish_or_undo(repository: LockedRepository, journal: Journal) -> bool:
     # files that are left as modified; the next bump writes those that nobody has edited since.
     if released and find_head_ref(repository.git) == journal.branch:
         _update_working_tree(repository, journal)
-    remove_stale_locks(
-        repository, journal, repository.common / repository.journal_name
-    )
+    # Step 4, the locks of git's transaction, which git leaves when it cannot remove them.
+    remove_stale_locks(repository, journal, repository.common / repository.journal_name)
     # Step 5, the journal last: while it exists, the bump is not finished.
     (repository.common / repository.journal_name).unlink(missing_ok=True)
     return released

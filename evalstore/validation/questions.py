@@ -74,7 +74,7 @@ def _row_notes(row: dict[str, Any], pointer: Pointer, bundled: _Bundled | None, 
     if bundled and bundle and bundle.schema:
         extra = {key: item for key, item in row.items() if key not in schema(QUESTION)["properties"]}
         try:
-            for violation in bundle.schema.violations(extra):
+            for violation in bundle.schema.find_violations(extra):
                 yield from worded(violation, pointer)
         except SchemaError as error:
             yield broken(bundled.name, error, None)

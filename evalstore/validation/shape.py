@@ -46,7 +46,7 @@ def artifact_shape(kind: Kind, value: Any) -> Iterator[Note]:
 
 def shape_notes(name: str, value: Any, pointer: Pointer = ()) -> Iterator[Note]:
     """Yield what the schema `name` has against `value`, which stands at `pointer`."""
-    for violation in _compiled(name).violations(value):
+    for violation in _compiled(name).find_violations(value):
         if (_last_key(violation.pointer), violation.keyword) not in _OWNED:
             yield from worded(violation, pointer)
 

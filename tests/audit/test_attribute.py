@@ -43,9 +43,9 @@ def rubrics(draw: st.DrawFn, kinds: list[str] = KINDS) -> dict[str, Any]:
 def attributed(versions: list[dict[str, Any]], a: str, b: str) -> Attribution | None:
     plan = HybridRubrics(find_edits([rubric_of(version) for version in versions]))
     results = [[prepare_check(check)(Sample(Output(text))) for check, _ in plan.checks] for text in (a, b)]
-    columns = [(column, [plan.outcome(result) for result in column]) for column in results]
-    levels: Cell = (plan.track.levels, (), (1,) if a != b else ())
-    return attribute_change(levels, lambda cell: plan.score(cell[0], *columns[sum(cell[2])]))
+    columns = [(column, [plan.number_outcome(result) for result in column]) for column in results]
+    levels: Cell = (plan.edits.levels, (), (1,) if a != b else ())
+    return attribute_change(levels, lambda cell: plan.score_state(cell[0], *columns[sum(cell[2])]))
 
 
 def edits(found: Attribution, factor: int) -> Fraction:

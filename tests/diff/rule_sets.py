@@ -72,9 +72,13 @@ def read_golden(rule_set: int) -> Mapping[str, list[Verdict]]:
     return json.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
-def list_pinned(rule_set: int) -> list[str]:
-    """Return the pairs that a rule set has to know: all of them for the newest one, else those that it was kept with."""
-    return list_names() if rule_set == RULE_SETS[-1] else list(read_golden(rule_set))
+def find_stale(rule_set: int) -> Iterator[str]:
+    """Yield a sentence for each pair that a rule set does not judge as its file says."""
+    golden = read_golden(rule_set)
+    # A pair that is younger than a set is no promise of that set.
+    for name in list_names() if rule_set == RULE_SETS[-1] else golden:
+        if golden.get(name) != judge_pair(name, rule_set):
+            yield f"rule set {rule_set} judges {name} otherwise"
 
 
 @cache
@@ -101,20 +105,12 @@ def _render(verdicts: Verdicts) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _find_stale() -> Iterator[str]:
-    for rule_set in RULE_SETS:
-        golden = read_golden(rule_set)
-        for name in list_pinned(rule_set):
-            if golden.get(name) != judge_pair(name, rule_set):
-                yield f"rule set {rule_set} judges {name} otherwise"
-
-
 def main(arguments: list[str]) -> int:
     """Write the newest set's verdicts, or with `--check` say which verdicts are others (1) or that none is (0)."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a verdict is another one")
     if parser.parse_args(arguments).check:
-        stale = list(_find_stale())
+        stale = [line for rule_set in RULE_SETS for line in find_stale(rule_set)]
         sys.stderr.writelines(f"{line}\n" for line in stale)
         return int(bool(stale))
     newest = RULE_SETS[-1]

@@ -10,8 +10,8 @@ import pytest
 from evalstore.diff import ComparisonSettings, Diff, compare
 from evalstore.diff.change import Change, LaterDecider, Proof
 from evalstore.diff.changes import rubric as rubric_changes
-from evalstore.diff.changes.checks import PARAM_RULES
 from evalstore.diff.changes.judge import KEY_RULES
+from evalstore.diff.kinds import KINDS
 from evalstore.diff.rules import RULE_SETS, RULES
 from evalstore.model import Artifact, Kind
 from evalstore.versions import Bump
@@ -20,7 +20,8 @@ from tests.diff.rule_sets import GOLDEN, find_stale, list_names, read_golden
 Mapping = dict[str, Any]
 PINNED, NEWER = RULE_SETS[-1], RULE_SETS[-1] + 1
 HOW = "a published set never changes: give what is new `since`; until then run `python -m tests.diff.rule_sets`"
-PARAM = ("php_lint", "on_no_code")
+PARAMS = KINDS["php_lint"].params
+NAME = "on_no_code"
 RULE, NEW_RULE = "php-lint-options-changed", "php-lint-options-read"
 
 
@@ -40,7 +41,7 @@ def install(monkeypatch: pytest.MonkeyPatch, **facts: Any) -> None:
     """Put a rule of the newer set in the catalogue, and let the facts name it."""
     row = replace(RULES[RULE], id=NEW_RULE, level=Bump.MINOR, since=NEWER, **facts)
     monkeypatch.setitem(RULES, NEW_RULE, row)
-    monkeypatch.setitem(PARAM_RULES, PARAM, NEW_RULE)
+    monkeypatch.setitem(PARAMS, NAME, replace(PARAMS[NAME], rule=NEW_RULE))
 
 
 @pytest.mark.parametrize("rule_set", RULE_SETS)
@@ -55,7 +56,7 @@ def test_every_rule_set_has_its_verdicts() -> None:
 
 def test_a_change_that_only_a_newer_rule_knows_is_unclassified(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as before:
-        before.delitem(PARAM_RULES, PARAM)
+        before.setitem(PARAMS, NAME, replace(PARAMS[NAME], rule=None))
         unknown = judge(OPTIONS, PINNED)
     install(monkeypatch)
     assert judge(OPTIONS, PINNED) == unknown
@@ -91,15 +92,15 @@ def test_a_newer_decider_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_newer_proof_of_the_facts_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = rubric(), {**rubric(), "scoring": {"combine": "all_pass", "weights": {"nobody": 2}}}
     assert judge(sides, PINNED).required_bump is Bump.PATCH
-    monkeypatch.setattr(rubric_changes, "_NOBODYS", rubric_changes._NOBODYS._replace(since=NEWER))
+    monkeypatch.setattr(rubric_changes, "_NO_SUCH_CHECK", rubric_changes._NO_SUCH_CHECK._replace(since=NEWER))
     assert judge(sides, PINNED).required_bump is Bump.MAJOR
     assert judge(sides, NEWER).required_bump is Bump.PATCH
 
 
 def test_what_a_reference_imports_is_judged_by_the_same_set(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(ref: str) -> Artifact:
-        value = OPTIONS["@2" in ref]
-        return Artifact.from_mapping(Kind.RUBRIC, value)
+        document = read_json(json.dumps(OPTIONS["@2" in ref]), "r.json")
+        return Artifact(Kind.RUBRIC, "r", ref.partition("@")[2], document)
 
     install(monkeypatch)
     sides = tuple(

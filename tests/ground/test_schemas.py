@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import SchemaError
-from evalstore.schemas import DEPTH, TRUSTED, Guard, compile_schema, find_flaws
+from evalstore.schemas import DEPTH_LIMIT, TRUSTED, Guard, compile_schema, find_flaws
 
 STRICT = Guard(20_000, TRUSTED.patterns)
 OPEN = Guard(math.inf, TRUSTED.patterns)
@@ -20,7 +20,7 @@ OPEN = Guard(math.inf, TRUSTED.patterns)
 
 def test_every_violation_with_its_pointer() -> None:
     schema = compile_schema({"properties": {"a": {"type": "string"}, "b": {"minimum": 1}}, "required": ["c"]})
-    assert {(v.pointer, v.keyword) for v in schema.violations({"a": 1, "b": 0})} == {
+    assert {(v.pointer, v.keyword) for v in schema.find_violations({"a": 1, "b": 0})} == {
         ((), "required"),
         (("a",), "type"),
         (("b",), "minimum"),
@@ -174,7 +174,7 @@ def test_items_that_no_part_has_looked_at_are_unevaluated(schema: dict[str, Any]
 
 def test_a_key_that_is_not_allowed_is_named_by_its_pointer() -> None:
     schema = compile_schema({"properties": {"a": {}}, "patternProperties": {"^x": {}}, "additionalProperties": False})
-    found = schema.first({"a": 1, "xy": 2, "b": 3})
+    found = schema.find_first_violation({"a": 1, "xy": 2, "b": 3})
     assert found is not None
     assert (found.pointer, found.keyword, found.of_key) == (("b",), "additionalProperties", True)
 
@@ -191,7 +191,7 @@ def test_no_reference_is_fetched() -> None:
         base = f"http://127.0.0.1:{server.server_port}/"
         for schema in ({"$ref": base + "a"}, {"$id": base, "$ref": "b"}, {"$id": base, "allOf": [{"$ref": "c#/d"}]}):
             with pytest.raises(SchemaError):
-                list(compile_schema(schema).violations({}))
+                list(compile_schema(schema).find_violations({}))
         server.shutdown()
     assert hits == []
 
@@ -239,13 +239,13 @@ def test_a_bomb_ends_after_so_many_steps(name: str) -> None:
     schema, value = BOMBS[name]
     compiled = compile_schema(schema, Guard(15_000, TRUSTED.patterns))
     with pytest.raises(SchemaError, match="too many steps"):
-        list(compiled.violations(value))
+        list(compiled.find_violations(value))
 
 
 def test_a_schema_or_value_that_nests_too_deep_says_so() -> None:
-    chain: dict[str, Any] = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(DEPTH + 1)}
-    with pytest.raises(SchemaError, match=f"more than {DEPTH} keywords"):
-        compile_schema({"$defs": {**chain, f"d{DEPTH + 1}": {}}, "$ref": "#/$defs/d0"}).accepts(1)
+    chain: dict[str, Any] = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(DEPTH_LIMIT + 1)}
+    with pytest.raises(SchemaError, match=f"more than {DEPTH_LIMIT} keywords"):
+        compile_schema({"$defs": {**chain, f"d{DEPTH_LIMIT + 1}": {}}, "$ref": "#/$defs/d0"}).accepts(1)
     with pytest.raises(SchemaError, match="nested deeper than"):
         compile_schema(reduce(lambda inner, _: {"not": inner}, range(5000), {}))
     circle: dict[str, Any] = {}
@@ -291,7 +291,7 @@ def _suffice(schema: Any, value: Any, steps: int) -> bool:
 def test_a_message_holds_little_of_a_large_value() -> None:
     value = {"a": ["x" * 1000] * 1000, "b": "y" * 100_000, "c": Decimal("1.50")}
     schema = compile_schema({"type": "array", "properties": {"b": {"pattern": "^x"}, "c": {"type": "string"}}})
-    assert {found.message for found in schema.violations(value)} == {
+    assert {found.message for found in schema.find_violations(value)} == {
         "{…} is not of type 'array'",
         f"'{'y' * 79}…' does not match '^x'",
         "1.50 is not of type 'string'",

@@ -47,7 +47,7 @@ def test_nothing_is_said_in_one_line(world: World, cli: Cli) -> None:
 def test_the_document_is_what_its_schema_says(world: World, cli: Cli, ref: str) -> None:
     document = json.loads(cli("-C", world.top, "impact", ref, "--format", "json").out)
     schema = json.loads((find_resource_folder("schema") / "output/impact.schema.json").read_text("utf-8"))
-    assert list(compile_schema(schema).violations(document)) == []
+    assert list(compile_schema(schema).find_violations(document)) == []
 
 
 def test_the_mermaid_graph_is_a_block_with_dotted_lines_for_what_floats(world: World, cli: Cli) -> None:

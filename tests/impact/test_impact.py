@@ -16,7 +16,7 @@ PATCH, MINOR, MAJOR = Bump.PATCH, Bump.MINOR, Bump.MAJOR
 
 
 def reached(found: Impact) -> dict[str, tuple[int, int, int]]:
-    return {one.name: (one.distance, one.questions, one.asked) for one in found.dependents}
+    return {one.name: (one.distance, one.questions, one.total_questions) for one in found.dependents}
 
 
 def test_a_judge_reaches_rubrics_composites_and_questions(world: World) -> None:

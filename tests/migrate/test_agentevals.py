@@ -758,9 +758,9 @@ def wild(draw: Any) -> Any:
 def test_no_file_ends_in_a_traceback_or_in_a_rubric_that_cannot_be_graded(root: Any, dialect: str | None) -> None:
     said = taken(root, dialect)
     for draft in (*said.drafts, *(case.rubric for case in said.cases if case.rubric)):
-        assert [*SCHEMAS[draft.kind].violations(artifact(draft).value)] == []
+        assert [*SCHEMAS[draft.kind].find_violations(artifact(draft).value)] == []
     for case in said.cases:
-        assert [*SCHEMAS[Kind.DATASET].violations({"questions": [case.question] if case.rubric else []})] == []
+        assert [*SCHEMAS[Kind.DATASET].find_violations({"questions": [case.question] if case.rubric else []})] == []
         assert (case.rubric is None) == (case.outcome in {MigrationOutcome.UNMAPPED, MigrationOutcome.REFUSED})
         assert case.reasons or case.outcome is MigrationOutcome.MIGRATED
         if case.rubric:

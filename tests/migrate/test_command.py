@@ -20,7 +20,7 @@ Run = Callable[..., Any]
 def valid(name: str, text: str) -> Any:
     document = json.loads(text)
     schema = json.loads((ROOT / f"schema/output/{name}.schema.json").read_text("utf-8"))
-    assert list(compile_schema(schema).violations(document)) == []
+    assert list(compile_schema(schema).find_violations(document)) == []
     return document
 
 

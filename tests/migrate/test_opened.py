@@ -138,7 +138,12 @@ def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> Non
     table = replace(load_tables("openrubricrl")[0], mirrors={})
     legacy = LegacySource(document, "eval.json", "0", {"rows.jsonl": rows}.get, None, broken)
     plan = plan_source(
-        taken(document, rows), legacy, table, ArtifactNames(), beside={"rows.jsonl": rows}, there=lambda _: None
+        taken(document, rows),
+        legacy,
+        table,
+        ArtifactNames(),
+        companions={"rows.jsonl": rows},
+        read_current=lambda _: None,
     )
     assert [(entry.file, entry.line, entry.outcome) for entry in plan.entries] == [
         ("eval.json", 1, "migrated"),
@@ -153,7 +158,7 @@ def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> Non
 
 
 def alone(read: Extraction, legacy: LegacySource, table: FormatTable) -> SourcePlan:
-    return plan_source(read, legacy, table, ArtifactNames(), beside={}, there=lambda _: None)
+    return plan_source(read, legacy, table, ArtifactNames(), companions={}, read_current=lambda _: None)
 
 
 def test_a_broken_line_is_kept_as_it_stands(tmp_path: Path) -> None:

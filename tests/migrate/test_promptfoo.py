@@ -113,7 +113,11 @@ def test_a_suite_of_agentevals_stays_one(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [*sorted(SAMPLES.glob("*.yaml")), *sorted(CASES.glob("*d4*/legacy/*.yaml")), *sorted(CASES.glob("*/legacy/d4.yaml"))],
+    [
+        *sorted(SAMPLES.glob("*.yaml")),
+        *sorted(CASES.glob("*d4*/legacy/*.yaml")),
+        *sorted(CASES.glob("*/legacy/d4.yaml")),
+    ],
     ids=lambda path: f"{path.parents[1].name}/{path.name}",
 )
 def test_suites_of_the_late_dialect_stay_what_they_are(path: Path, tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_a_report_is_written_as_its_name_says(cli: Run, suite: Suite, tmp_path: 
     text = file.read_text("utf-8")
     if suffix in {".json", ".out"}:
         schema = json.loads((ROOT / "schema/output/migrate.schema.json").read_text("utf-8"))
-        assert list(compile_schema(schema).violations(json.loads(text))) == []
+        assert list(compile_schema(schema).find_violations(json.loads(text))) == []
     else:
         assert text.startswith("### evalstore migrate" if suffix == ".md" else "FORMAT")
         assert ("| lossy | line 4 |" if suffix == ".md" else "/evals/1") in text

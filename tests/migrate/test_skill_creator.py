@@ -192,7 +192,7 @@ def test_no_value_is_a_crash_and_every_case_is_spoken_of(rows: list[Any], key: s
     names = [case.question["id"] for case in said.cases if not case.is_set_aside]
     assert len(names) == len(set(names))
     legacy = LegacySource(document(root), "evals.json", "", lambda _: None)
-    plan = plan_source(said, legacy, TABLE, ArtifactNames(), beside={}, there=lambda _: None)
+    plan = plan_source(said, legacy, TABLE, ArtifactNames(), companions={}, read_current=lambda _: None)
     assert not [entry.reason for entry in plan.entries if "cannot be kept" in entry.reason]
 
 

@@ -37,7 +37,7 @@ def names(*paths: Path, into: Path) -> list[str]:
 def test_every_table_is_valid_and_named_by_its_format(name: str) -> None:
     schema = json.loads((find_resource_folder("schema") / "migration.schema.json").read_text("utf-8"))
     table = read_yaml((find_resource_folder("migrations") / f"{name}.yaml").read_bytes(), name).value
-    assert list(compile_schema(schema).violations(table)) == []
+    assert list(compile_schema(schema).find_violations(table)) == []
     assert table["format"] == name
     assert [sign["confidence"] for sign in table["signs"]] == sorted(
         (sign["confidence"] for sign in table["signs"]), reverse=True

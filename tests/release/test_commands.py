@@ -20,7 +20,7 @@ def document(cli: Cli, shop: Shop, command: str, *words: str) -> tuple[int, Any]
     ran = cli("-C", shop.root, command, *words, "--format", "json")
     answer = json.loads(ran.out)
     schema = json.loads((find_resource_folder("schema") / "output" / f"{command}.schema.json").read_text())
-    assert list(compile_schema(schema).violations(answer)) == []
+    assert list(compile_schema(schema).find_violations(answer)) == []
     return ran.code, answer
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from evalstore.errors import LoadError
 from evalstore.model import Output, Verdict
-from evalstore.runs import LeftOut, StoredOutput, Run, read_outputs, read_rows, read_run, samples_of
+from evalstore.runs import MissingOutput, StoredOutput, Run, read_outputs, read_rows, read_run, find_samples
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_a_foreign_run_gives_its_rows(samples: Path, tmp_path: Path) -> None:
     (row,) = read_rows(run)
     assert (run.score, row.score, row.verdict) == (Fraction(3, 4), Fraction(1), Verdict.PASS)
     assert (row.input, row.reference, row.rubric, row.checks) == ("What is 2 + 2?", ("4",), "", ())
-    assert samples_of(run.path) == run.samples
+    assert find_samples(run.path) == run.samples
 
 
 TURNS = [
@@ -102,7 +102,7 @@ def test_outputs_of_older_versions_are_found(row: dict[str, Any], output: Output
 )
 def test_a_row_whose_model_gave_no_output_is_left_out(row: dict[str, Any], lines: Callable[..., Path]) -> None:
     assert list(read_outputs(lines({"sample_id": "1", **row}, {"id": "2", "output": ""}))) == [
-        LeftOut("1", 1, "the model gave no output"),
+        MissingOutput("1", 1, "the model gave no output"),
         StoredOutput("2", Output(""), 2),
     ]
 

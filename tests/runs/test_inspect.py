@@ -18,7 +18,7 @@ import pytest
 
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.model import Output
-from evalstore.runs import SeriesFilter, LeftOut, StoredOutput, read_outputs, samples_of
+from evalstore.runs import SeriesFilter, MissingOutput, StoredOutput, read_outputs, find_samples
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
 Logged = Callable[..., Path]
@@ -105,7 +105,7 @@ def test_a_real_log_gives_what_inspect_reads_in_it(log_format: str, logged: Logg
         log = read_eval_log(str(path), format=log_format)  # type: ignore[arg-type]
     found = {entry.id: entry for entry in read_outputs(path)}
     left = found.pop("fail")
-    assert isinstance(left, LeftOut)
+    assert isinstance(left, MissingOutput)
     assert left.reason.startswith("ValueError('no answer")
     samples = [sample for sample in log.samples or () if not sample.error]
     assert {id_: entry.output.text for id_, entry in found.items() if isinstance(entry, StoredOutput)} == {
@@ -115,7 +115,7 @@ def test_a_real_log_gives_what_inspect_reads_in_it(log_format: str, logged: Logg
         assert isinstance(entry, StoredOutput)
         assert entry.output == Output(f"Sum {entry.id}? It is 5.", ({"name": "add", "args": {"a": 2, "b": 3}},))
         assert entry.model == log.eval.model == "mockllm/small"
-    assert samples_of(path) == path
+    assert find_samples(path) == path
 
 
 @pytest.mark.parametrize("log_format", ["eval", "json"])
@@ -161,7 +161,7 @@ def test_an_older_log_is_read_without_its_scores() -> None:
     assert list(read_outputs(CASES / "inspect-2.json")) == [
         StoredOutput("seat", Output("Zurich.\nSure.", ()), 23, "openai/small"),
         StoredOutput("7", Output("Red.", calls), 43, "openai/small"),
-        LeftOut("sum", 62, "TimeoutError('no answer')"),
+        MissingOutput("sum", 62, "TimeoutError('no answer')"),
     ]
 
 
@@ -200,7 +200,7 @@ SAID = {"role": "assistant", "source": "generate"}
 )  # fmt: skip
 def test_what_a_sample_answers(change: dict[str, Any], answer: Output | str, log: Callable[..., Path]) -> None:
     (found,) = read_outputs(log(change))
-    assert (found.reason if isinstance(found, LeftOut) else found.output) == answer
+    assert (found.reason if isinstance(found, MissingOutput) else found.output) == answer
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.runs import SeriesFilter, LeftOut, read_outputs
+from evalstore.runs import SeriesFilter, MissingOutput, read_outputs
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
 ODD = (None, True, 7, 1.5, "", "x", [], [1], [[]], {}, {"a": None})
@@ -50,7 +50,7 @@ def test_no_odd_part_ends_in_a_traceback(case: str, tmp_path: Path) -> None:
             read += 1
             for entry in found:
                 assert isinstance(entry.id, str)
-                if isinstance(entry, LeftOut):
+                if isinstance(entry, MissingOutput):
                     continue
                 assert isinstance(entry.output.text, str)
                 for call in entry.output.tool_calls or ():

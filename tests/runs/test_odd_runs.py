@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import LoadError
-from evalstore.runs import Run, doubts_of, read_outputs, read_rows, read_run, samples_of
+from evalstore.runs import Run, find_label_doubts, read_outputs, read_rows, read_run, find_samples
 
 LIE = "labelled instance_level_eval_0.2.1, cannot be read"
 
@@ -164,13 +164,13 @@ def test_the_rows_of_others_are_looked_for_beside_their_aggregate(
     path = foreign(detailed_evaluation_results={"file_path": file_path})
     assert read_run(path).samples == path.with_name("theirs_samples.jsonl")
     path.with_name(name).write_text('{"sample_id": "1", "output": {"raw": "x"}}\n', encoding="utf-8")
-    assert samples_of(path) == read_run(path).samples == path.with_name(name)
+    assert find_samples(path) == read_run(path).samples == path.with_name(name)
 
 
 def test_rows_that_are_not_there_are_said_to_be_missing(foreign: Callable[..., Path]) -> None:
     path = foreign()
     with pytest.raises(LoadError, match="the rows of this run do not lie beside it") as raised:
-        samples_of(path)
+        find_samples(path)
     assert raised.value.hint == "put theirs_samples.jsonl there"
 
 
@@ -181,14 +181,14 @@ def test_a_label_of_an_aggregate_that_lies_is_noted(foreign: Callable[..., Path]
         ("theirs.json: labelled 0.3.0, but it has no `eval_library`, as up to 0.2.0",),
         "0.3.0",
     )
-    assert doubts_of(lying) == read_run(lying).notes
+    assert find_label_doubts(lying) == read_run(lying).notes
     assert read_run(foreign(schema_version=None)).eee_version == ""
 
 
 def test_a_row_may_hold_whatever_an_aggregate_holds(lines: Callable[..., Path]) -> None:
     row = {"sample_id": "1", "output": {"raw": "x"}, "metadata": {"evaluation_results": "7"}}
     path = lines(row)
-    assert (samples_of(path), doubts_of(path), len(list(read_outputs(path)))) == (path, (), 1)
+    assert (find_samples(path), find_label_doubts(path), len(list(read_outputs(path)))) == (path, (), 1)
 
 
 def test_held_samples_are_streamed_and_strict(foreign: Callable[..., Path]) -> None:
@@ -212,4 +212,4 @@ def test_an_aggregate_may_be_laid_out_in_any_way(foreign: Callable[..., Path]) -
         text = json.dumps({**value, key: last_first[key]}, indent=indent)
         for written in (text, "\ufeff\n" + text, text.replace(", ", ",\n")):
             path.write_text(written, encoding="utf-8")
-            assert [(it.id, it.model) for it in read_outputs(samples_of(path))] == [("1", "m")]
+            assert [(it.id, it.model) for it in read_outputs(find_samples(path))] == [("1", "m")]

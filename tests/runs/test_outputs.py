@@ -9,7 +9,7 @@ import pytest
 
 from evalstore.errors import LoadError
 from evalstore.model import Output
-from evalstore.runs import StoredOutput, Run, read_outputs, samples_of, sha256_of
+from evalstore.runs import StoredOutput, Run, read_outputs, find_samples, sha256_of_file
 
 Lines = Callable[..., Path]
 
@@ -29,7 +29,7 @@ def test_a_text_is_taken_as_it_is(text: str, lines: Lines) -> None:
     ):
         path = lines(line.encode())
         assert list(read_outputs(path)) == [StoredOutput(text, Output(text), 1)]
-        assert samples_of(path) == path
+        assert find_samples(path) == path
 
 
 def test_the_last_line_needs_no_end_and_the_file_may_have_a_byte_order_mark(lines: Lines) -> None:
@@ -99,12 +99,12 @@ def test_what_is_no_file_is_one_sentence(tmp_path: Path) -> None:
 
 def test_the_aggregate_stands_for_its_rows(written: Callable[..., Run]) -> None:
     run = written()
-    assert samples_of(run.path) == samples_of(run.samples) == run.samples
+    assert find_samples(run.path) == find_samples(run.samples) == run.samples
     run.path.write_text(json.dumps(json.loads(run.path.read_text("utf-8"))), encoding="utf-8")
-    assert samples_of(run.path) == run.samples
+    assert find_samples(run.path) == run.samples
 
 
 def test_a_digest_of_a_file_is_that_of_its_bytes(lines: Lines) -> None:
     # NIST FIPS 180-2, appendix B: one block, and a million times "a"
-    assert sha256_of(lines(b"abc", end=b"")).startswith("ba7816bf8f01cfea")
-    assert sha256_of(lines(b"a" * 1_000_000, end=b"")).startswith("cdc76e5c9914fb92")
+    assert sha256_of_file(lines(b"abc", end=b"")).startswith("ba7816bf8f01cfea")
+    assert sha256_of_file(lines(b"a" * 1_000_000, end=b"")).startswith("cdc76e5c9914fb92")

@@ -9,7 +9,7 @@ import pytest
 
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.model import Output
-from evalstore.runs import SeriesFilter, LeftOut, StoredOutput, read_outputs, samples_of
+from evalstore.runs import SeriesFilter, MissingOutput, StoredOutput, read_outputs, find_samples
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
 ADD = ({"name": "add", "args": {"a": 2, "b": 3}},)
@@ -48,7 +48,7 @@ def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
     assert list(read_outputs(path, SeriesFilter({"prompt": "short"}))) == [
         StoredOutput("seat", Output("Zurich.\nSure."), 11, "openai:chat:small"),
         StoredOutput("7", Output('{"colour":"red","parts":[1.50,null,true]}'), 43, "openai:chat:small"),
-        LeftOut("2", 61, "API call error: 503 Service Unavailable"),
+        MissingOutput("2", 61, "API call error: 503 Service Unavailable"),
     ]
     assert list(read_outputs(path, SeriesFilter({"prompt": "lo*"}))) == [
         StoredOutput("2", Output("", ADD), 79, "openai:chat:small")
@@ -56,13 +56,13 @@ def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
     with pytest.raises(RefusedError, match="holds outputs of 2 prompts, and a run holds one") as raised:
         list(read_outputs(path))
     assert raised.value.hint == "choose with --only prompt='short' | 'long'"
-    assert samples_of(path) == path
+    assert find_samples(path) == path
 
 
 def test_a_document_of_version_2_names_its_tests_by_their_variables() -> None:
     assert list(read_outputs(CASES / "promptfoo-2.json")) == [
         StoredOutput("colour", Output("Red."), 7, "openai:chat:small"),
-        LeftOut("sum", 18, "Error: timeout"),
+        MissingOutput("sum", 18, "Error: timeout"),
     ]
 
 
@@ -139,7 +139,7 @@ def test_what_a_provider_answered(response: Any, answer: Output, results: Result
     ],
 )
 def test_a_result_without_an_output_is_left_out(change: dict[str, Any], reason: str, results: Results) -> None:
-    assert list(read_outputs(results(change))) == [LeftOut("4", 1, reason)]
+    assert list(read_outputs(results(change))) == [MissingOutput("4", 1, reason)]
 
 
 def test_a_failed_assertion_is_no_failure_of_the_provider(results: Results) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
-from evalstore.runs import SeriesFilter, LeftOut, StoredOutput, Run, read_outputs
-from evalstore.runs.outputs import SHAPES, shape_of
+from evalstore.runs import SeriesFilter, MissingOutput, StoredOutput, Run, read_outputs
+from evalstore.runs.outputs import OUTPUT_FORMATS, detect_format
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
 LINE = {"id": "a", "output": "x"}
@@ -25,9 +25,9 @@ Lines = Callable[..., Path]
 def test_a_file_is_known_by_its_content_alone(case: str, name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes((CASES / case).read_bytes())
-    assert case.partition("-")[0] in shape_of(path).name.lower()
+    assert case.partition("-")[0] in detect_format(path).name.lower()
     path.write_text(json.dumps(json.loads(path.read_text("utf-8"))), encoding="utf-8")
-    assert case.partition("-")[0] in shape_of(path).name.lower()
+    assert case.partition("-")[0] in detect_format(path).name.lower()
 
 
 def test_every_shape_is_found_in_some_file(written: Callable[..., Run], lines: Lines, tmp_path: Path) -> None:
@@ -36,9 +36,9 @@ def test_every_shape_is_found_in_some_file(written: Callable[..., Run], lines: L
         file.writestr("header.json", "{}")
     (CASES / "promptfoo-3.json").read_bytes()
     result = json.loads((CASES / "promptfoo-3.json").read_text("utf-8"))["results"]["results"][0]
-    found = [shape_of(lines(row)) for row in (LINE, ROW, result)]
+    found = [detect_format(lines(row)) for row in (LINE, ROW, result)]
     files = [written().path, archive, *CASES.iterdir()]
-    assert {*found, *map(shape_of, files)} == set(SHAPES)
+    assert {*found, *map(detect_format, files)} == set(OUTPUT_FORMATS)
 
 
 SENTENCE = (
@@ -130,7 +130,7 @@ def test_a_model_that_only_failed_is_a_model_too(lines: Lines) -> None:
     path = lines(ROW, {"sample_id": "b", "model_id": "n", "output": {"raw": []}})
     with pytest.raises(RefusedError, match="of 2 models"):
         list(read_outputs(path))
-    assert list(read_outputs(path, SeriesFilter({"model": "n"}))) == [LeftOut("b", 2, "the model gave no output")]
+    assert list(read_outputs(path, SeriesFilter({"model": "n"}))) == [MissingOutput("b", 2, "the model gave no output")]
 
 
 def test_a_row_without_a_model_belongs_to_any(lines: Lines) -> None:

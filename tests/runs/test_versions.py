@@ -12,9 +12,15 @@ import pytest
 from jsonschema import Draft7Validator
 
 from evalstore.model import Output, Verdict
-from evalstore.runs import read_outputs, read_rows, read_run, samples_of
-from evalstore.runs.labels import find_aggregate_doubt, find_row_doubt, label_version
-from evalstore.runs.traits import AGGREGATE_TRAITS, ROW_TRAITS, VERSIONS
+from evalstore.runs import find_samples, read_outputs, read_rows, read_run
+from evalstore.runs.eee_versions import (
+    AGGREGATE_TRAITS,
+    PUBLISHED_VERSIONS,
+    ROW_TRAITS,
+    find_aggregate_doubt,
+    find_row_doubt,
+    label_version,
+)
 
 FOLDERS = sorted(path for path in (Path(__file__).parent / "versions").iterdir())
 WITH_ROWS = [folder for folder in FOLDERS if any(folder.glob("*.jsonl"))]
@@ -74,13 +80,15 @@ def test_rows_of_every_version_give_the_same_outputs(folder: Path) -> None:
     ]
     typed = folder.name in {"0.0.1", "0.2.0", "0.2.0-lists"}
     assert [recorded.output.tool_calls for recorded in found] == [None, None, CALLS[typed], None]
-    assert {(recorded.model, recorded.doubt, recorded.from_eee_row) for recorded in found} == {("north/pine-2", "", True)}
+    assert {(recorded.model, recorded.doubt, recorded.from_eee_row) for recorded in found} == {
+        ("north/pine-2", "", True)
+    }
 
 
 @pytest.mark.parametrize("folder", [folder for folder in WITH_ROWS if folder.name != "0.0.1"], ids=named)
 def test_runs_of_every_version_give_the_same_grades(folder: Path) -> None:
     run = read_run(folder / "run.json")
-    assert samples_of(run.path) == run.samples == next(folder.glob("*.jsonl"))
+    assert find_samples(run.path) == run.samples == next(folder.glob("*.jsonl"))
     assert (run.id, run.name, run.model, run.at) == (
         "weather/north_pine-2/1770000000",
         "weather",
@@ -100,7 +108,7 @@ def test_runs_of_every_version_give_the_same_grades(folder: Path) -> None:
 def test_the_samples_that_the_first_aggregates_hold_are_their_rows(folder: Path) -> None:
     path = folder / "run.json"
     run = read_run(path)
-    assert (run.samples, samples_of(path), run.score, run.at) == (path, path, Fraction(1, 2), "1770000000")
+    assert (run.samples, find_samples(path), run.score, run.at) == (path, path, Fraction(1, 2), "1770000000")
     outputs = list(read_outputs(path))
     assert [(it.id, it.output, it.model) for it in outputs] == [
         ("capital", Output("Oslo, I think."), "north/pine-2"),
@@ -118,7 +126,7 @@ def test_the_samples_that_the_first_aggregates_hold_are_their_rows(folder: Path)
 def relabelled() -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield every fixture under every label: (version of the label, `row` or `aggregate`, record)."""
     for folder in FOLDERS:
-        for version in VERSIONS:
+        for version in PUBLISHED_VERSIONS:
             yield version, "aggregate", {**aggregate_of(folder), "schema_version": version}
             for row in rows_of(folder) if folder in WITH_ROWS else ():
                 yield version, "row", {**row, "schema_version": f"instance_level_eval_{version}"}

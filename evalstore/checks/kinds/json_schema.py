@@ -13,7 +13,7 @@ from evalstore.documents import Pointer, write_canonical, json_pointer
 from evalstore.errors import LimitError, SchemaError
 from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
-from evalstore.schemas import Violation, engine
+from evalstore.schemas import Violation, describe_engine
 from evalstore.text import make_excerpt
 
 _SHOWN = 80
@@ -60,8 +60,8 @@ def _grade_by_schema(wanted: Any, extract: str) -> GradeFunction:
         return lambda _: unread
 
     def grade_value(value: Any) -> Grade:
-        violation = schema.first(value)
-        return grade_binary(violation is None, "valid" if violation is None else _word_violation(violation), engine())
+        violation = schema.find_first_violation(value)
+        return grade_binary(violation is None, "valid" if violation is None else _word_violation(violation), describe_engine())
 
     return lambda sample: _grade_json_part(sample.text, extract, grade_value)
 
@@ -83,7 +83,7 @@ def _grade_json_part(text: str, extract: str, grade_value: Callable[[Any], Grade
     except LimitError as limit:
         return grade_error(limit.message)
     except SchemaError as stopped:
-        return grade_error(stopped.message, engine())
+        return grade_error(stopped.message, describe_engine())
 
 
 def _extract_json(text: str, extract: str) -> str | None:

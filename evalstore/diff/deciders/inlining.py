@@ -8,7 +8,7 @@ from evalstore.diff.direction import HIGHEST, LOWEST, VERDICT_MODES
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
 
-_KIND = "composite"
+_COMPOSITE = "composite"
 # The lowest of the lowest is the lowest of all, whatever is left out.
 _NESTED = LOWEST | HIGHEST
 
@@ -17,7 +17,7 @@ def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricStat
     """Say why a rubric scores the same with the checks of its composite in its place; None if that is not sure."""
     mode = rubric.combine
     gated = check.is_gate or any(one.is_gate for one in inner.checks)
-    deeper = any(one.kind == _KIND for one in inner.checks)
+    deeper = any(one.kind == _COMPOSITE for one in inner.checks)
     if mode is not inner.combine or check.negate or gated or deeper or not _treats_unscored_alike(rubric, inner):
         return None
     if mode in VERDICT_MODES and not 0 < _find_threshold(check, inner) <= 1:

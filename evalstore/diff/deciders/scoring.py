@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from evalstore.diff.change import Change, Proof, name_decider
-from evalstore.diff.direction import HIGHEST, LOWEST, is_counted
+from evalstore.diff.direction import HIGHEST, LOOSER, LOWEST, STRICTER, bound_direction, is_advisory, is_counted
+from evalstore.diff.findings import Direction
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
+from evalstore.versions import Bump
 
 
 @name_decider("nothing_missing")
@@ -70,3 +74,78 @@ def _is_alone(check: CheckState, rubric: RubricState) -> bool:
 def _can_fail(check: CheckState, rubric: RubricState) -> bool:
     counted_as_zero = (check.may_miss and rubric.missing == "zero") or (check.may_err and rubric.errors == "zero")
     return check.threshold is None or check.threshold > 0 or counted_as_zero
+
+
+@name_decider("unread")
+def prove_weights_unread(change: Change) -> Proof | None:
+    """Prove that no weight is read: the mode ignores them, or there is only one check."""
+    before, after = change.states
+    if before.combine is not Combine.WEIGHTED_AVG:
+        return Proof(f"{before.combine} reads no weights")
+    if len(before.checks) == 1 and before.checks[0].weight and after.checks[0].weight:
+        return Proof("there is one check, and its weight cancels out")
+    return None
+
+
+@name_decider("rescaled")
+def prove_rescaled(change: Change) -> Proof | None:
+    """Prove that all weights were multiplied by one positive number, in exact arithmetic."""
+    before, after = change.states
+    old, new = ([check.weight for check in rubric.checks] for rubric in (before, after))
+    factor = next((mine / theirs for theirs, mine in zip(old, new, strict=True) if theirs), Fraction(0))
+    if not factor or [weight * factor for weight in old] != new:
+        return None
+    return Proof(f"every weight is multiplied by {factor}, which the average cancels", rule="check-weights-rescaled")
+
+
+@name_decider("weightless")
+def prove_weightless(change: Change) -> Proof | None:
+    """Prove that the rubric reads neither side of a check: weight 0 in a weighted average, and no gate."""
+    before, after = change.states
+    for rubric in (before, after):
+        if change.token in rubric.tokens and not is_advisory(rubric[change.token], rubric):
+            return None
+    return Proof("its weight is 0 in a weighted average and it is no gate: it is shown, not counted", Bump.MINOR)
+
+
+_ALL, _ANY, _AVG = Combine.ALL_PASS, Combine.ANY_PASS, Combine.WEIGHTED_AVG
+_MIN, _MAX, _MEDIAN = Combine.MIN, Combine.MAX, Combine.MEDIAN
+
+# Every pair (lower, higher) that holds for any scores and weights.
+_GRADED = frozenset({(_MIN, _AVG), (_AVG, _MAX), (_MIN, _MEDIAN), (_MEDIAN, _MAX), (_MIN, _MAX), (_ALL, _ANY)})
+# With checks that are 0 or 1 and say so: the lowest, the two that are not comparable, the highest.
+_BINARY = {_ALL: 0, _MIN: 0, _AVG: 1, _MEDIAN: 1, _ANY: 2, _MAX: 2}
+
+
+@name_decider("equivalent")
+def prove_modes_equivalent(change: Change) -> Proof | None:
+    """Prove that two modes are one for this rubric."""
+    before, after = change.states
+    modes = {before.combine, after.combine}
+    if why := _explain_equivalence(before, modes):
+        return Proof(why, rule="scoring-combine-equivalent")
+    return None
+
+
+def direct_modes(change: Change) -> Direction:
+    """Return whether the new mode can only raise, or only lower, the score."""
+    before, after = change.states
+    old, new = before.combine, after.combine
+    if all(check.binary for check in before.checks) and _BINARY[old] != _BINARY[new]:
+        return LOOSER if _BINARY[old] < _BINARY[new] else STRICTER
+    return bound_direction(below=(old, new) in _GRADED, above=(new, old) in _GRADED)
+
+
+def _explain_equivalence(rubric: RubricState, modes: set[Combine]) -> str:
+    if not rubric.checks:
+        return "no check is in both rubrics, so there is nothing that either mode combines"
+    binary = all(check.binary for check in rubric.checks)
+    weights = [check.weight for check in rubric.checks]
+    weighed = _AVG not in modes or all(weights)
+    if len(weights) == 1 and weighed and (binary or modes <= {_AVG, _MIN, _MAX, _MEDIAN}):
+        return "there is one check, and both modes give its score"
+    if binary and modes in ({_ALL, _MIN}, {_ANY, _MAX}):
+        return "every check scores 0 or 1 and passes exactly at 1, so both modes give the same"
+    if modes == {_MEDIAN, _AVG} and len(weights) == 2 and 0 != weights[0] == weights[1]:  # noqa: PLR2004  # two checks
+        return "the median of two checks is their mean, and their weights are equal"
+    return ""

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from evalstore.diff.change import CHECK_SCOPES, ChangeRule
-from evalstore.diff.deciders.weights import prove_weightless
-from evalstore.diff.rules import dataset, judge, jury, patterns, references, rubric, schemas, shared, text
-from evalstore.diff.rules import structure as kinds
+from evalstore.diff.deciders.scoring import prove_weightless
+from evalstore.diff.rules import dataset, judge, references, rubric, shared, structure, text
 
 # The verdict of a rule set never changes: a row that judges otherwise, or one more row, is a set of the next number,
 # and this list keeps the numbers that can still be asked for. The last one judges where evalstore.yaml pins none.
@@ -23,6 +22,6 @@ def _complete_row(rule: ChangeRule) -> ChangeRule:
 
 RULES: Mapping[str, ChangeRule] = {
     rule.id: _complete_row(rule)
-    for area in (shared, rubric, text, patterns, schemas, kinds, references, judge, jury, dataset)
+    for area in (shared, rubric, text, structure, references, judge, dataset)
     for rule in area.ROWS
 }

@@ -6,15 +6,18 @@ from fractions import Fraction
 
 from evalstore.diff.change import Change, ChangeRule, Scope
 from evalstore.diff.deciders.enumeration import prove_by_enumeration
-from evalstore.diff.deciders.modes import prove_modes_equivalent
-from evalstore.diff.deciders.tool_calls import prove_one_share, prove_tool_share_unread
-from evalstore.diff.deciders.weights import prove_rescaled, prove_weightless, prove_weights_unread
-from evalstore.diff.deciders.scoring import prove_gate_idle, prove_nothing_errs, prove_nothing_missing
-from evalstore.diff.deciders.thresholds import prove_binary_threshold, prove_unattainable
-from evalstore.diff.deciders import modes, tool_calls, weights
-from evalstore.diff.deciders import scoring as policies
-from evalstore.diff.deciders import thresholds as bars
+from evalstore.diff.deciders.scoring import (
+    prove_gate_idle,
+    prove_modes_equivalent,
+    prove_nothing_errs,
+    prove_nothing_missing,
+    prove_rescaled,
+    prove_weightless,
+    prove_weights_unread,
+)
 from evalstore.diff.deciders.texts import prove_same_text
+from evalstore.diff.deciders.thresholds import prove_binary_threshold, prove_unattainable
+from evalstore.diff.deciders.tool_calls import prove_one_share, prove_tool_share_unread
 from evalstore.diff.direction import LOOSER, STRICTER, bound_share, bound_weight_variation
 from evalstore.diff.direction_rules import (
     BY_COMBINE,

@@ -29,7 +29,7 @@ def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
 
 
 def restore_source(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> Any:
-    """Return the value of the source that `main` stands for; `rubrics` are those that its questions pin, by reference."""
+    """Return the value of the source that `main` stands for; `rubrics` are those its questions pin, by reference."""
     reader_restore = getattr(_load_reader(table), "restore", None)
     return reader_restore(main, rubrics, table) if reader_restore else _restore_main(main, table)
 

@@ -42,7 +42,7 @@ class _Rules:
     tools: list[dict[str, Any]] = field(default_factory=list)
     forbidden: list[str] = field(default_factory=list)
     instruction: str = ""
-    left: list[dict[str, Any]] = field(default_factory=list)
+    leftovers: list[dict[str, Any]] = field(default_factory=list)
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
@@ -153,7 +153,7 @@ def _read_rules(value: Any, at: Pointer, form: Mapping[str, Any]) -> tuple[_Rule
         elif isinstance(rule, dict) and isinstance(rule.get("tool"), str) and rule["tool"]:
             notes += [MigrationNote(at, MigrationOutcome.UNMAPPED, reason) for reason in _add_demand(rule, rules, form)]
         elif rule and key not in form["leftovers"]:
-            rules.left.append({"rule": key, "value": rule})
+            rules.leftovers.append({"rule": key, "value": rule})
             notes.append(
                 MigrationNote(at, MigrationOutcome.UNMAPPED, f"{make_excerpt(str(key))} is no rule about a tool")
             )
@@ -177,7 +177,7 @@ def _add_demand(rule: Mapping[str, Any], rules: _Rules, form: Mapping[str, Any])
         rules.forbidden.append(name)
     else:
         reasons.append((_UNSAID if demand else _ODD).format(make_excerpt(name)))
-    rules.left += [dict(rule)] if reasons else []
+    rules.leftovers += [dict(rule)] if reasons else []
     return reasons
 
 
@@ -190,7 +190,7 @@ def _build_rubric(rules: _Rules, table: FormatTable, judge: ArtifactDraft) -> Ar
     if rules.instruction:
         judge_check = {"judge_prompt_ref": judge.ref, "variables": {"instruction": rules.instruction}}
         checks.append({"id": "response", "kind": "llm_judge", **judge_check})
-    leftovers = {"x_unmapped": encode_keys(rules.left)} if rules.left else {}
+    leftovers = {"x_unmapped": encode_keys(rules.leftovers)} if rules.leftovers else {}
     title = {} if checks else {"title": table.no_check["title"]}
     value = title | {"checks": checks or table.no_check["checks"], "scoring": dict(table.scoring), **leftovers}
     id_ = f"agent_tools_{compute_digest(value)[:8]}" if checks or leftovers else table.no_check["id"]

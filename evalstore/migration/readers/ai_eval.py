@@ -232,7 +232,7 @@ def _make_check_ids(names: Iterable[str]) -> list[str]:
 
 
 def _find_misfit(value: Mapping[str, Any], places: list[int]) -> tuple[Pointer, str] | None:
-    """Return the pointer and message of a shape error in a rubric, which the program may grade differently; else None."""
+    """Return the pointer and message of a shape error, for which the program may grade differently; else None."""
     text = write_yaml({"id": "rubric", "version": VERSION, **value})
     findings = validate([text_source(text.encode())], load=None, today=date.min).findings
     problem = next((finding for finding in findings if finding.rule.startswith(_SHAPE)), None)

@@ -218,7 +218,7 @@ def _trim_id(id_: str) -> str:
 
 
 def _match_letters(text: str) -> str:
-    """Return a case-insensitive pattern for an id, of ASCII letters only: the flag i would match other letters too."""
+    """Return a case-insensitive pattern for an id, of ASCII letters only: the flag i would match others."""
     return "".join(f"[{c.upper()}{c.lower()}]" if c.isascii() and c.isalpha() else re.escape(c) for c in text)
 
 

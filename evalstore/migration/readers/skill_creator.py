@@ -46,19 +46,19 @@ _WORDS = 40  # of a rubric's id, before its digest
 
 @dataclass(slots=True)
 class _CaseChecks:
-    """The checks of one case by id, leftovers that no check expresses, and reasons; `extra` are remarks that move no score."""
+    """The checks of one case by id, leftovers that no check expresses, and reasons; `extra` moves no score."""
 
-    checks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    by_id: dict[str, dict[str, Any]] = field(default_factory=dict)
     weights: dict[str, Any] = field(default_factory=dict)
-    left: list[dict[str, Any]] = field(default_factory=list)
+    leftovers: list[dict[str, Any]] = field(default_factory=list)
     notes: list[MigrationNote] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
     names: UniqueLabels = field(default_factory=UniqueLabels)
 
-    def leave(self, value: Any, at: Pointer, reason: str) -> None:
+    def set_aside(self, value: Any, at: Pointer, reason: str) -> None:
         """Keep a part that no check can express as a leftover, with a note."""
-        self.left.append({"value": encode_keys(value), "reason": reason})
+        self.leftovers.append({"value": encode_keys(value), "reason": reason})
         self.notes.append(MigrationNote(at, MigrationOutcome.UNMAPPED, reason))
 
 
@@ -70,7 +70,7 @@ class _Suite:
     table: FormatTable
     scoring: Mapping[str, Any]
     weights: Mapping[str, Any]
-    said: str
+    scoring_note: str
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
@@ -91,10 +91,8 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     }
     drafts = tuple(judge for judge in map(make_judge_draft, table.judges) if judge.ref in judge_refs)
     dataset = ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, head, table), {}, at)
-    notes = tuple(
-        MigrationNote(where, MigrationOutcome.UNMAPPED, reason)
-        for where, reason in _find_unreadable_parts(head, rows, suite)
-    )
+    parts = _find_unreadable_parts(head, rows, suite)
+    notes = tuple(MigrationNote(where, MigrationOutcome.UNMAPPED, reason) for where, reason in parts)
     return Extraction(dialect, dataset, cases, drafts, notes)
 
 
@@ -104,9 +102,8 @@ def _read_suite(scoring: Any, at: Pointer, table: FormatTable) -> _Suite:
     threshold, weights = settings.get("pass_threshold"), settings.get("weights")
     own_threshold = {"threshold": threshold} if _is_number(threshold, 1) else {}
     own_weights = {key: item for key, item in weights.items() if _is_number(item)} if isinstance(weights, dict) else {}
-    return _Suite(
-        at, table, {**table.scoring, **own_threshold}, own_weights, _OWN if own_threshold or own_weights else _SHARE
-    )
+    note = _OWN if own_threshold or own_weights else _SHARE
+    return _Suite(at, table, {**table.scoring, **own_threshold}, own_weights, note)
 
 
 def _find_unreadable_parts(
@@ -115,11 +112,8 @@ def _find_unreadable_parts(
     """Yield the parts of a file beside its cases that no check expresses, each with a reason."""
     form, scoring = suite.table.form, head.get("scoring")
     for key, value in head.items():
-        if (
-            value is not rows
-            and isinstance(value, list)
-            and any(form["starts"] in item for item in _select_objects(value))
-        ):
+        items = _select_objects(value) if isinstance(value, list) and value is not rows else []
+        if any(form["starts"] in item for item in items):
             yield (key,), _STARTS.format(form["starts"])
     if not isinstance(scoring, dict):
         yield from [(("scoring",), _ODD.format(describe_type(scoring)))] if scoring else []
@@ -129,10 +123,8 @@ def _find_unreadable_parts(
         yield ("scoring", "pass_threshold"), _ODD.format("no share from 0 to 1")
     if weights and not isinstance(weights, dict):
         yield ("scoring", "weights"), _ODD.format(describe_type(weights))
-    told_criteria = [
-        row[key] for row in _select_objects(rows) for key in form["told"] if isinstance(row.get(key), dict)
-    ]
-    criteria = {str(name) for names in told_criteria for name in names}
+    mappings = (row.get(key) for row in _select_objects(rows) for key in form["told"])
+    criteria = {str(name) for names in mappings if isinstance(names, dict) for name in names}
     for key in weights if isinstance(weights, dict) else ():
         if key not in suite.weights or key not in criteria:
             yield ("scoring", "weights", key), _ODD.format("no weight of a criterion")
@@ -178,7 +170,7 @@ def _read_case(row: Any, at: Pointer, name: str, suite: _Suite) -> LegacyCase:
     checks = _collect_checks(row, at, suite)
     known = [*table.mirrors, *form["graded"], *form["told"], form["prose"], form["starts"], *table.data]
     extra = describe_unknown_keys((key for key in row if key not in known), known)
-    scoring_note = suite.said if checks.checks else _NOTHING
+    scoring_note = suite.scoring_note if checks.by_id else _NOTHING
     losses = dict.fromkeys([*checks.reasons, *(note.reason for note in checks.notes)])
     question = _build_question(row, name, prompt, table)
     reasons = (
@@ -229,7 +221,7 @@ def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> _Case
         checks.notes.append(
             MigrationNote((*at, form["starts"]), MigrationOutcome.UNMAPPED, _STARTS.format(form["starts"]))
         )
-    if checks.weights and not any(checks.weights.get(id_, 1) for id_ in checks.checks):
+    if checks.weights and not any(checks.weights.get(id_, 1) for id_ in checks.by_id):
         checks.weights.clear()
         checks.reasons.append(_NO_WEIGHT)
     return checks
@@ -256,7 +248,7 @@ def _add_statement(value: Any, at: Pointer, checks: _CaseChecks, form: Mapping[s
     text = next((word for word in words if isinstance(word, str) and word), None)
     type_ = source.get("type")
     if isinstance(type_, str) and type_ in form["of_files"]:
-        checks.leave(value, at, _FILES.format(type_))
+        checks.set_aside(value, at, _FILES.format(type_))
     elif text is None:
         problem = (
             "an empty text"
@@ -265,7 +257,7 @@ def _add_statement(value: Any, at: Pointer, checks: _CaseChecks, form: Mapping[s
             if source
             else describe_type(value)
         )
-        checks.leave(value, at, f"a statement is {problem}: there is nothing to ask")
+        checks.set_aside(value, at, f"a statement is {problem}: there is nothing to ask")
     else:
         checks.reasons += [_TYPE.format(make_excerpt(str(type_)))] if type_ is not None else []
         read_keys = (*form["statement"], next((key for key in form["texts"] if source.get(key) is text), ""))
@@ -274,17 +266,17 @@ def _add_statement(value: Any, at: Pointer, checks: _CaseChecks, form: Mapping[s
         id_ = _claim_check_id(
             next((word for word in candidates if isinstance(word, str) and make_slug(word)), ""), checks
         )
-        checks.checks[id_] = _build_check("skill_creator_statement", {"statement": f"{name}: {text}" if name else text})
+        checks.by_id[id_] = _build_check("skill_creator_statement", {"statement": f"{name}: {text}" if name else text})
         return id_
     return ""
 
 
 def _add_prose(value: Any, at: Pointer, checks: _CaseChecks) -> None:
     if not isinstance(value, str):
-        checks.leave(value, at, f"llm_rubric is {describe_type(value)} where a text belongs")
+        checks.set_aside(value, at, f"llm_rubric is {describe_type(value)} where a text belongs")
         return
     checks.reasons.append(_PROSE)
-    checks.checks[_claim_check_id("rubric", checks)] = _build_check("skill_creator_prose", {"rubric": value})
+    checks.by_id[_claim_check_id("rubric", checks)] = _build_check("skill_creator_prose", {"rubric": value})
 
 
 def _build_check(judge: str, variables: dict[str, str]) -> dict[str, Any]:
@@ -294,19 +286,19 @@ def _build_check(judge: str, variables: dict[str, str]) -> dict[str, Any]:
 
 def _claim_check_id(word: str, checks: _CaseChecks) -> str:
     """Return a check id that is unique in the rubric: the statement's own, else its number."""
-    label = make_slug(word) or f"statement_{len(checks.checks) + 1}"
+    label = make_slug(word) or f"statement_{len(checks.by_id) + 1}"
     return checks.names.claim(make_id(label))
 
 
 def _build_rubric(case_checks: _CaseChecks, suite: _Suite) -> ArtifactDraft:
-    table, leftovers = suite.table, {"x_unmapped": case_checks.left} if case_checks.left else {}
-    if not case_checks.checks:
+    table, leftovers = suite.table, {"x_unmapped": case_checks.leftovers} if case_checks.leftovers else {}
+    if not case_checks.by_id:
         title = {key: item for key, item in table.no_check.items() if key != "id"}
         value = title | {"scoring": {"combine": "all_pass"}} | leftovers
         return ArtifactDraft(
             Kind.RUBRIC, f"left_{compute_digest(value)[:8]}" if leftovers else table.no_check["id"], value
         )
-    checks = [{"id": id_, **check} for id_, check in case_checks.checks.items()]
+    checks = [{"id": id_, **check} for id_, check in case_checks.by_id.items()]
     weights = {"weights": case_checks.weights} if case_checks.weights else {}
     value = {"checks": checks, "scoring": {**suite.scoring, **weights}, **leftovers}
     words = make_slug(next(iter(checks[0]["variables"].values())))

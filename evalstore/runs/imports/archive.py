@@ -43,29 +43,29 @@ class Archive:
         self.members: Mapping[str, zipfile.ZipInfo] = {member.filename: member for member in file.infolist()}
         self._file = file
 
-    def open(self, member: str) -> Member:
+    def open_member(self, member: str) -> ArchiveMember:
         """Open a member for reading."""
-        return Member(self._file, self.members[member], self.place(member))
+        return ArchiveMember(self._file, self.members[member], self.place_of(member))
 
-    def place(self, member: str) -> Place:
+    def place_of(self, member: str) -> Place:
         """Return where a member is, written like a path into the archive."""
         return Place(f"{self.name}/{member}")
 
 
-class Member(RawIOBase):
+class ArchiveMember(RawIOBase):
     """A member's bytes, no more than it announces; `LoadError` where they are damaged or not as announced."""
 
     def __init__(self, file: zipfile.ZipFile, member: zipfile.ZipInfo, place: Place) -> None:
         self._place, self._announced = place, member
         self._sum, self._read = 0, 0
         self._broken: tuple[type[Exception], ...] = _BROKEN
-        with _worded(place, _BROKEN):
-            self._source = self._zstd(file) if member.compress_type == _ZSTD else file.open(member)
+        with _explain_damage(place, _BROKEN):
+            self._source = self._open_zstandard(file) if member.compress_type == _ZSTD else file.open(member)
 
     def read(self, size: int = -1) -> bytes:
         """Read at most `size` bytes."""
         left = self._announced.file_size - self._read
-        with _worded(self._place, self._broken):
+        with _explain_damage(self._place, self._broken):
             data: bytes = self._source.read(min(size, left + 1) if size >= 0 else left + 1)
         self._read += len(data)
         self._sum = zlib.crc32(data, self._sum)
@@ -75,7 +75,7 @@ class Member(RawIOBase):
             raise LoadError("is damaged: its content is not what the archive announces", place=self._place)
         return data
 
-    def _zstd(self, file: zipfile.ZipFile) -> Any:
+    def _open_zstandard(self, file: zipfile.ZipFile) -> Any:
         """Open what `zipfile` cannot unpack, or only without bounds: the packed bytes are read as if merely stored."""
         try:
             import zstandard
@@ -96,7 +96,7 @@ class Member(RawIOBase):
 def open_archive(path: Path) -> Iterator[Archive]:
     """Open a zip archive; `LoadError` when it is none or not whole, `LimitError` when it was made to fill memory."""
     with open_user_file(path) as raw:
-        with _worded(Place(str(path)), _BROKEN):
+        with _explain_damage(Place(str(path)), _BROKEN):
             file = zipfile.ZipFile(raw)
         with file:
             _check_sizes(file.infolist(), raw.seek(0, 2), Place(str(path)))
@@ -108,17 +108,17 @@ def _check_sizes(members: list[zipfile.ZipInfo], size: int, place: Place) -> Non
     if any(member.flag_bits & 1 for member in members):
         raise LoadError("this archive is encrypted", place=place)
     packed, unpacked = (sum(getattr(member, key) for member in members) for key in ("compress_size", "file_size"))
-    if packed > size or unpacked > max(_ARCHIVE_LIMIT, _RATIO * size) or any(_swells(member) for member in members):
+    if packed > size or unpacked > max(_ARCHIVE_LIMIT, _RATIO * size) or any(_is_bomb(member) for member in members):
         raise LimitError("this archive unpacks to far more than a log holds", place=place)
 
 
-def _swells(member: zipfile.ZipInfo) -> bool:
+def _is_bomb(member: zipfile.ZipInfo) -> bool:
     always, never = _MEMBER_LIMITS
     return member.file_size > min(never, max(always, _RATIO * member.compress_size))
 
 
 @contextmanager
-def _worded(place: Place, broken: tuple[type[Exception], ...]) -> Iterator[None]:
+def _explain_damage(place: Place, broken: tuple[type[Exception], ...]) -> Iterator[None]:
     try:
         yield
     except broken as error:

@@ -22,7 +22,7 @@ class Series(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class MissingOutput:
     """An answer that cannot be graded because there is none, and why."""
 
     id: str
@@ -30,31 +30,31 @@ class LeftOut:
     reason: str
 
 
-class Entry(NamedTuple):
+class OutputEntry(NamedTuple):
     """An output of a file, or what stands in its place, and the series that it belongs to."""
 
     series: Series
-    found: StoredOutput | LeftOut
+    output: StoredOutput | MissingOutput
 
 
-def entry(series: Series, id_: str, line: int, answer: Output | str) -> Entry:
+def make_entry(series: Series, id_: str, line: int, answer: Output | str) -> OutputEntry:
     """Return an entry; an `answer` that is a text says why there is no output."""
     if isinstance(answer, str):
-        return Entry(series, LeftOut(id_, line, answer))
-    return Entry(series, StoredOutput(id_, answer, line, series.model))
+        return OutputEntry(series, MissingOutput(id_, line, answer))
+    return OutputEntry(series, StoredOutput(id_, answer, line, series.model))
 
 
-def named(value: Any) -> str | None:
+def id_as_text(value: Any) -> str | None:
     """Return an id as text: texts as they are, whole numbers as their digits, None for anything else."""
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
-def brief(reason: Any, otherwise: str) -> str:
+def first_line(reason: Any, otherwise: str) -> str:
     """Return the first line of a stored reason, to be shown."""
     lines = reason.strip().splitlines() if isinstance(reason, str) else ()
     return make_excerpt(lines[0], _REASON_LIMIT) if lines else otherwise
 
 
-def odd(part: str, place: Place) -> LoadError:
+def unexpected_shape(part: str, place: Place) -> LoadError:
     """Return the error for a part that has another shape than its tool writes."""
     return LoadError(f"{part} has another shape than its tool writes", place=place)

@@ -23,6 +23,6 @@ _KINDS = {
 }
 
 
-def guess_of(kind: str, names: AbstractSet[str]) -> str:
+def guess_source(kind: str, names: AbstractSet[str]) -> str:
     """Return what the file looks like; empty when there is no telling."""
     return _KINDS.get(kind) or next((guess for keys, guess in _GUESSES if keys <= names), "")

@@ -10,15 +10,15 @@ from evalstore.documents import JsonStream
 from evalstore.errors import LoadError
 from evalstore.files import open_user_file
 from evalstore.runs.imports.archive import MAGIC, open_archive
-from evalstore.runs.imports.inspect_json import ROWS as SAMPLES
-from evalstore.runs.imports.promptfoo import ROWS as RESULTS
+from evalstore.runs.imports.inspect_json import SAMPLES_KEY as SAMPLES
+from evalstore.runs.imports.promptfoo import RESULTS_KEY as RESULTS
 
 ARCHIVE, OBJECT, ARRAY, EMPTY, UTF_16, OTHER = "archive", "object", "array", "empty", "utf-16", "other"
 _MAGIC = {**dict.fromkeys(MAGIC, ARCHIVE), b"\xff\xfe": UTF_16, b"\xfe\xff": UTF_16}
-_KINDS = {"{": OBJECT, "": EMPTY}
+_CONTAINERS = {"{": OBJECT, "": EMPTY}
 
 
-def kind_of(path: Path) -> str:
+def detect_container(path: Path) -> str:
     """Return what sort of file this is, by its first bytes or by its first character."""
     with open_user_file(path) as file:
         head = file.read(4)
@@ -29,11 +29,11 @@ def kind_of(path: Path) -> str:
         with suppress(LoadError):  # no text at all
             if stream.peek() == "[":
                 return ARRAY if next(stream.iterate_items(), None) == 0 and stream.peek() == "{" else OTHER
-            return _KINDS.get(stream.peek(), OTHER)
+            return _CONTAINERS.get(stream.peek(), OTHER)
     return OTHER
 
 
-def names_in(path: Path, kind: str) -> Iterator[str]:
+def read_names(path: Path, kind: str) -> Iterator[str]:
     """Yield the names of an archive's members, or the keys of a text's first object and of its first row.
 
     A key within another is written `results.stats`, a key of a list's first item `results[].vars`.
@@ -43,23 +43,23 @@ def names_in(path: Path, kind: str) -> Iterator[str]:
             yield from archive.members
     elif kind == OBJECT:
         with open_user_file(path) as file:
-            yield from _keys(JsonStream(file, str(path)), "")
+            yield from _read_keys(JsonStream(file, str(path)), "")
 
 
-def _keys(stream: JsonStream, above: str) -> Iterator[str]:
+def _read_keys(stream: JsonStream, above: str) -> Iterator[str]:
     for key in stream.iterate_members():
         name = above + key
         yield name
         opened = stream.peek()
         if key == RESULTS and not above and opened == "{":
-            yield from _keys(stream, f"{name}.")
+            yield from _read_keys(stream, f"{name}.")
         elif key in {RESULTS, SAMPLES} and opened == "[":
-            yield from _first_row(stream, f"{name}[].")
+            yield from _read_first_row_keys(stream, f"{name}[].")
         else:
             stream.skip()
 
 
-def _first_row(stream: JsonStream, above: str) -> Iterator[str]:
+def _read_first_row_keys(stream: JsonStream, above: str) -> Iterator[str]:
     """Yield the keys of a list's first item and pass over the others."""
     for number in stream.iterate_items():
         if number == 0 and stream.peek() == "{":

@@ -16,9 +16,9 @@ from typing import Any
 from evalstore.documents import JsonStream
 from evalstore.errors import LoadError, Place
 from evalstore.runs.imports.archive import Archive, open_archive
-from evalstore.runs.imports.entry import Entry
-from evalstore.runs.imports.inspect_json import model_of
-from evalstore.runs.imports.inspect_sample import WANTED, check_version, entry_of
+from evalstore.runs.imports.entry import OutputEntry
+from evalstore.runs.imports.inspect_json import model_name
+from evalstore.runs.imports.inspect_sample import SAMPLE_KEYS, check_version, sample_entry
 
 # The second holds in a log that was not finished.
 _HEADERS = ("header.json", "_journal/start.json")
@@ -26,51 +26,51 @@ _SAMPLE = re.compile(r"samples/.+_epoch_[0-9]+\.json", re.DOTALL | re.ASCII)
 _CHUNKED = re.compile(r"samples/.+_epoch_[0-9]+/sample\.json", re.DOTALL | re.ASCII)
 
 
-def fits(names: AbstractSet[str]) -> bool:
+def is_log_archive(names: AbstractSet[str]) -> bool:
     """Whether an archive with these members is a log."""
     return not names.isdisjoint(_HEADERS)
 
 
-def read(path: Path) -> Iterator[Entry]:
+def read_log_archive(path: Path) -> Iterator[OutputEntry]:
     """Yield the samples of a log in the order of its archive."""
     with open_archive(path) as archive:
-        model, seen = _model(archive), set[tuple[str, str | None]]()
-        for number, name in enumerate(filter(_SAMPLE.fullmatch, _whole(archive)), 1):
-            entry = entry_of(_sample(archive, name), model, archive.place(name), number)
-            key = entry.found.id, entry.series.epoch
+        model, seen = _read_model(archive), set[tuple[str, str | None]]()
+        for number, name in enumerate(filter(_SAMPLE.fullmatch, _unchunked_members(archive)), 1):
+            entry = sample_entry(_read_sample(archive, name), model, archive.place_of(name), number)
+            key = entry.output.id, entry.series.epoch
             if key in seen:
-                raise LoadError("this sample stands twice in the log", place=archive.place(name))
+                raise LoadError("this sample stands twice in the log", place=archive.place_of(name))
             seen.add(key)
             yield entry
 
 
-def _whole(archive: Archive) -> list[str]:
+def _unchunked_members(archive: Archive) -> list[str]:
     if chunked := next(filter(_CHUNKED.fullmatch, archive.members), None):
         raise LoadError(
             "this sample is stored in pieces, which evalstore does not read",
-            place=archive.place(chunked),
+            place=archive.place_of(chunked),
             hint="`inspect log convert --to json` writes it in one",
         )
     return list(archive.members)
 
 
-def _sample(archive: Archive, name: str) -> dict[str, Any]:
-    with archive.open(name) as member:
-        stream = JsonStream(member, archive.place(name).file)
-        sample = stream.read_fields(WANTED)
+def _read_sample(archive: Archive, name: str) -> dict[str, Any]:
+    with archive.open_member(name) as member:
+        stream = JsonStream(member, archive.place_of(name).file)
+        sample = stream.read_fields(SAMPLE_KEYS)
         stream.expect_end()
     return sample
 
 
-def _model(archive: Archive) -> str | None:
+def _read_model(archive: Archive) -> str | None:
     header = next(filter(archive.members.__contains__, _HEADERS))
-    with archive.open(header) as member:
-        stream, model = JsonStream(member, archive.place(header).file), None
+    with archive.open_member(header) as member:
+        stream, model = JsonStream(member, archive.place_of(header).file), None
         for key in stream.iterate_members():
             if key == "version":
                 check_version(stream.read(), Place(archive.name))
             elif key == "eval" and stream.peek() == "{":
-                model = model_of(stream.read_fields({"model"}))
+                model = model_name(stream.read_fields({"model"}))
             else:
                 stream.skip()
         stream.expect_end()

@@ -9,18 +9,18 @@ from typing import Any
 
 from evalstore.documents import JsonStream
 from evalstore.files import open_user_file
-from evalstore.runs.imports.entry import Entry
-from evalstore.runs.imports.inspect_sample import WANTED, check_version, entry_of
+from evalstore.runs.imports.entry import OutputEntry
+from evalstore.runs.imports.inspect_sample import SAMPLE_KEYS, check_version, sample_entry
 
-ROWS = "samples"
+SAMPLES_KEY = "samples"
 
 
-def fits(names: AbstractSet[str]) -> bool:
+def is_json_log(names: AbstractSet[str]) -> bool:
     """Whether a document with these keys is a log."""
-    return "eval" in names and not names.isdisjoint({"plan", "status", ROWS})
+    return "eval" in names and not names.isdisjoint({"plan", "status", SAMPLES_KEY})
 
 
-def read(path: Path) -> Iterator[Entry]:
+def read_json_log(path: Path) -> Iterator[OutputEntry]:
     """Yield the samples of a log in its order."""
     with open_user_file(path) as file:
         stream, model = JsonStream(file, str(path)), None
@@ -28,16 +28,16 @@ def read(path: Path) -> Iterator[Entry]:
             if key == "version":
                 check_version(stream.read(), stream.locate())
             elif key == "eval" and stream.peek() == "{":
-                model = model_of(stream.read_fields({"model"}))
-            elif key == ROWS and stream.peek() == "[":
+                model = model_name(stream.read_fields({"model"}))
+            elif key == SAMPLES_KEY and stream.peek() == "[":
                 for _ in stream.iterate_items():
                     place = stream.locate()
-                    yield entry_of(stream.read_fields(WANTED), model, place, place.line or 0)
+                    yield sample_entry(stream.read_fields(SAMPLE_KEYS), model, place, place.line or 0)
             else:
                 stream.skip()
         stream.expect_end()
 
 
-def model_of(spec: dict[str, Any]) -> str | None:
+def model_name(spec: dict[str, Any]) -> str | None:
     """Return the model that a log names in its `eval`."""
     return spec["model"] if isinstance(spec.get("model"), str) else None

@@ -12,36 +12,38 @@ from typing import Any
 from evalstore.documents import write_row
 from evalstore.errors import Place
 from evalstore.model import Output
-from evalstore.runs.calls import ToolCalls, calls_of_messages
-from evalstore.runs.imports.entry import odd
-from evalstore.runs.shape import within
+from evalstore.runs.imports.entry import unexpected_shape
+from evalstore.runs.record_fields import get_mapping
+from evalstore.runs.tool_calls import ToolCalls, calls_of_messages
 
 _PARTS = frozenset({"text", "functionCall", "thoughtSignature", "thought"})
 
 
-def output_of(response: Any, place: Place) -> Output | None:
+def response_output(response: Any, place: Place) -> Output | None:
     """Return the output of a response, which is an object or the output itself; None when there is none."""
     raw = response.get("output") if isinstance(response, dict) else response
     if raw is None:
         return None
-    text, asked = _asked(raw)
-    made = _made(within(response, "metadata").get("toolCalls"), place)
-    return Output(text, calls_of_messages([{"tool_calls": asked}], place) if made is None and asked else made)
+    text, requested = _text_and_requested_calls(raw)
+    performed = _performed_calls(get_mapping(response, "metadata").get("toolCalls"), place)
+    return Output(
+        text, calls_of_messages([{"tool_calls": requested}], place) if performed is None and requested else performed
+    )
 
 
-def _made(calls: Any, place: Place) -> ToolCalls | None:
+def _performed_calls(calls: Any, place: Place) -> ToolCalls | None:
     if not isinstance(calls, list):
         return None
     if not all(isinstance(call, dict) and isinstance(call.get("name"), str) for call in calls):
-        raise odd("a call in `metadata.toolCalls`", place)
-    return tuple({"name": call["name"], "args": _arguments(call.get("input"))} for call in calls)
+        raise unexpected_shape("a call in `metadata.toolCalls`", place)
+    return tuple({"name": call["name"], "args": _performed_arguments(call.get("input"))} for call in calls)
 
 
-def _arguments(given: Any) -> Mapping[str, Any]:
-    return given if isinstance(given, dict) else {} if given is None else {"arguments": given}
+def _performed_arguments(arguments: Any) -> Mapping[str, Any]:
+    return arguments if isinstance(arguments, dict) else {} if arguments is None else {"arguments": arguments}
 
 
-def _asked(raw: Any) -> tuple[str, list[Any]]:
+def _text_and_requested_calls(raw: Any) -> tuple[str, list[Any]]:
     """Return the text of an output and the calls in it; a JSON answer that merely has names and arguments has none."""
     if isinstance(raw, str):
         return raw, []
@@ -61,7 +63,9 @@ def _asked(raw: Any) -> tuple[str, list[Any]]:
 
 
 def _are_calls(calls: Any) -> bool:
-    return isinstance(calls, list) and bool(calls) and all(_is_function(within(call, "function")) for call in calls)
+    return (
+        isinstance(calls, list) and bool(calls) and all(_is_function(get_mapping(call, "function")) for call in calls)
+    )
 
 
 def _is_function(value: Any) -> bool:
@@ -75,4 +79,4 @@ def _is_part(part: Any) -> bool:
         return False
     if "functionCall" not in part:
         return isinstance(part.get("text"), str)
-    return isinstance(within(part, "functionCall").get("name"), str)
+    return isinstance(get_mapping(part, "functionCall").get("name"), str)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from evalstore.checks import CheckContext
-from evalstore.checks.evaluate import prepare
+from evalstore.checks.evaluate import prepare_rubric
 from evalstore.documents import Document
 from evalstore.errors import EvalstoreError, RefError
 from evalstore.model import (
@@ -86,7 +86,7 @@ def graders(pair: Pair) -> tuple[Grade, Grade]:
 def grader(value: Value | Rubric, models: Models) -> Grade:
     """Return one side as a function of samples: answers by question, of which a rubric has one."""
     if isinstance(value, Rubric):
-        return _one("", _prepared(lambda: prepare(value, models.reach())), models)
+        return _one("", _prepared(lambda: prepare_rubric(value, models.reach())), models)
     if "template" in value:
         asks = [_asking(value, check, models) for check in _ASKING]
         return _joined([_one(str(index), ask, models) for index, ask in enumerate(asks)])
@@ -119,13 +119,13 @@ def _answer(result: RubricResult) -> Answer:
 
 
 def _rubric(value: Value, models: Models) -> Callable[[Sample], Answer]:
-    return _prepared(lambda: prepare(rubric_of(value), models.reach()))
+    return _prepared(lambda: prepare_rubric(rubric_of(value), models.reach()))
 
 
 def _asking(value: Value, check: Value, models: Models) -> Callable[[Sample], Answer]:
     artifact = Artifact(Kind.JUDGE, str(value.get("id")), str(value.get("version")), Document("", "", value, {}, {}))
     rubric = {"checks": [{"id": "it", **check}], "scoring": {"combine": "weighted_avg", "threshold": 1}}
-    return _prepared(lambda: prepare(rubric_of(rubric), models.reach(lambda _: artifact)))
+    return _prepared(lambda: prepare_rubric(rubric_of(rubric), models.reach(lambda _: artifact)))
 
 
 def _one(id_: str, answer: Callable[[Sample], Answer], models: Models) -> Grade:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -104,16 +104,16 @@ def check_keys(raw: Any, pointer: Pointer, scope: CaseScope, *places: str) -> Gr
     return join_gradings(
         [
             Grading(lossy=tuple(losses)),
-            Grading(
-                notes=tuple(
-                    MigrationNote((*pointer, key), MigrationOutcome.UNMAPPED, describe_unknown_keys([key], known)[0])
-                    for key in unknown
-                )
-            ),
+            *(_note_unknown((*pointer, key), known) for key in unknown),
             *(note_ignored((*pointer, key), f"{scope.dialect.name} has no {key}") for key in too_early),
             *(note_ignored((*pointer, key), f"it takes {known[key]['takes']}") for key in misfits),
         ]
     )
+
+
+def _note_unknown(pointer: Pointer, known: Iterable[str]) -> Grading:
+    (reason,) = describe_unknown_keys(pointer[-1:], known)
+    return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, reason),))
 
 
 def _fits_row(value: Any, row: Mapping[str, Any]) -> bool:

@@ -75,21 +75,18 @@ def _read_evaluator(raw: Any, pointer: Pointer, scope: CaseScope, *, inner: bool
     row = scope.table.form["types"].get(name)
     if row is None or not is_in_dialect(scope.dialect.name, row):
         return _read_unknown_type(raw, pointer, scope, row or {})
-    grading = (
-        _GROUPS[row["reads"]](raw, pointer, scope, _make_member_reader(scope))
-        if row["reads"] in _GROUPS
-        else (_READERS[row["reads"]](raw, pointer, scope, row))
-    )
+    if row["reads"] in _GROUPS:
+        grading = _GROUPS[row["reads"]](raw, pointer, scope, _make_member_reader(scope))
+    else:
+        grading = _READERS[row["reads"]](raw, pointer, scope, row)
     if row["reads"] != "unmapped":
         key_notes = check_keys(raw, pointer, scope, "check", row["reads"])
         grading = join_gradings([grading, key_notes if grading.terms else replace(key_notes, lossy=())])
     if row.get("negate"):
         grading = replace(grading, terms=tuple(replace(term, negate=not term.negate) for term in grading.terms))
-    return (
-        _grade_member(grading, raw, pointer, scope)
-        if inner
-        else _grade_weighted(grading, raw, pointer, scope, gate=gate)
-    )
+    if inner:
+        return _grade_member(grading, raw, pointer, scope)
+    return _grade_weighted(grading, raw, pointer, scope, gate=gate)
 
 
 def _make_member_reader(scope: CaseScope) -> Callable[[Any, Pointer], Grading]:

@@ -1,4 +1,4 @@
-"""The values that evaluators are read into: gradings with terms of a score, losses and notes; and placeholders."""
+"""The values that evaluators are read into: gradings with terms of a score, losses and notes; and their texts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,14 @@ from evalstore.text import make_excerpt
 
 Raw = Mapping[str, Any]
 Check = dict[str, Any]
-PASSES = Fraction(4, 5)
+PASSES = Fraction(4, 5)  # the runner's threshold, where nothing sets another
 AVERAGE = "weighted_avg"
+EXCERPT = 60  # characters of a value in a message
+FILE_PREFIX = "file://"
+# A variable of a test in a text; the other two are what only the runner can fill when it starts.
+VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+_ENVIRONMENT = re.compile(r"\$\{\{.*?\}\}|\{\{\s*env\..*?\}\}")
+_TEMPLATE = re.compile(r"\{[{%#]")
 
 
 class CrashError(Exception):
@@ -76,7 +82,7 @@ class CaseScope:
 
     table: FormatTable
     dialect: Dialect
-    beside: Callable[[str], Document | None]
+    read_companion: Callable[[str], Document | None]
     expected: Any = None
     variables: Mapping[str, Any] = field(default_factory=dict)
     passes: Fraction = PASSES
@@ -135,25 +141,18 @@ def parse_share(raw: Any) -> Fraction | None:
     return value if value is not None and 0 < value <= 1 else None
 
 
-VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
-_ENVIRONMENT = re.compile(r"\$\{\{.*?\}\}|\{\{\s*env\..*?\}\}")
-_TEMPLATE = re.compile(r"\{[{%#]")
-_FILE_PREFIX = "file://"
-_EXCERPT = 60
-
-
 def fill_variables(text: str, scope: CaseScope) -> str:
     """Return a text with the test's variables in their places, as far as they are texts."""
 
-    def replace(match: re.Match[str]) -> str:
+    def fill(match: re.Match[str]) -> str:
         value = scope.variables.get(match[1])
         return value if isinstance(value, str) else match[0]
 
-    return VARIABLE.sub(replace, text) if scope.variables else text
+    return VARIABLE.sub(fill, text) if scope.variables else text
 
 
 def describe_open_places(text: str, scope: CaseScope) -> str:
     """Return a sentence on places of a text that only the runner can fill when it starts; empty for none."""
     has_templates = scope.dialect.name == "D4"
-    is_open = _ENVIRONMENT.search(text) or (has_templates and (_TEMPLATE.search(text) or text.startswith(_FILE_PREFIX)))
-    return f"nobody can say here what fills {make_excerpt(text, _EXCERPT)}" if is_open else ""
+    is_open = _ENVIRONMENT.search(text) or (has_templates and (_TEMPLATE.search(text) or text.startswith(FILE_PREFIX)))
+    return f"nobody can say here what fills {make_excerpt(text, EXCERPT)}" if is_open else ""

@@ -27,8 +27,9 @@ from evalstore.migration.readers.agentevals.model_graders import read_weight
 from evalstore.migration.remainder import encode_keys
 from evalstore.text import make_excerpt
 
-Members = Callable[[Any, Pointer], Grading]
+ReadMembers = Callable[[Any, Pointer], Grading]
 _LISTS = ("assertions", "assert", "evaluators")
+# Default thresholds of the specification's aggregators, where a gate or member below one makes the group 0.
 _BAR = {"safety_gate": Fraction(3, 5), "all_or_nothing": PASSES}
 _PAPER = (
     "the runner never knew the aggregator {} and skips the composite; here it is graded as the specification says: {}"
@@ -42,7 +43,7 @@ _SAYS = {
 _LENIENT = "whether a member between 0.6 and 0.8 counts as passed is told in two ways; here it does not"
 
 
-def read_composite(raw: Raw, pointer: Pointer, scope: CaseScope, members: Members) -> Grading:
+def read_composite(raw: Raw, pointer: Pointer, scope: CaseScope, read_members: ReadMembers) -> Grading:
     """Read a composite by its aggregator; the runner skips a composite with an unknown aggregator."""
     aggregator = raw.get("aggregator")
     kind = aggregator.get("type") if isinstance(aggregator, dict) else None
@@ -57,7 +58,7 @@ def read_composite(raw: Raw, pointer: Pointer, scope: CaseScope, members: Member
     if kind == "threshold" and not _is_bar(aggregator.get("threshold")):
         return note_skipped(pointer, "the threshold of its aggregator is no number from 0 to 1")
     key, *hidden = [key for key in _LISTS if raw.get(key) is not None] or [""]
-    inner = members(raw.get(key), (*pointer, key)) if key else Grading()
+    inner = read_members(raw.get(key), (*pointer, key)) if key else Grading()
     if not inner.terms:
         return _read_empty_group(raw, pointer, inner)
     group = Term(find_name(raw), pointer, members=inner.terms, steps=0, unmapped=inner.unmapped)
@@ -69,9 +70,9 @@ def read_composite(raw: Raw, pointer: Pointer, scope: CaseScope, members: Member
     return join_gradings([grading, replace(inner, terms=(), unmapped=()), key_notes, *ignored])
 
 
-def read_assert_set(raw: Raw, pointer: Pointer, _: CaseScope, members: Members) -> Grading:
+def read_assert_set(raw: Raw, pointer: Pointer, _: CaseScope, read_members: ReadMembers) -> Grading:
     """Read an assert-set: the weighted mean of its members, each with its own weight."""
-    inner = members(raw.get("assert"), (*pointer, "assert"))
+    inner = read_members(raw.get("assert"), (*pointer, "assert"))
     if not inner.terms:
         return _read_empty_group(raw, pointer, inner)
     bar = parse_number(raw.get("threshold"))

@@ -83,30 +83,18 @@ def grade_case(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope
         parts.insert(0, read_points({"name": "rubrics", "rubrics": raw["rubrics"]}, pointer, scope, {}))
     criteria = find_criteria(raw)
     if suite.dialect.name == "D4" and criteria and isinstance(suite.legacy.document.value, list):
-        parts.append(
-            read_bare_texts([(criteria, (*pointer, "criteria"))], scope)
-        )  # for rows, the runner makes the criteria a check
+        # In files of rows, the runner makes the criteria of a case a check.
+        parts.append(read_bare_texts([(criteria, (*pointer, "criteria"))], scope))
     loses_suite = isinstance(execution, dict) and not suite.dialect.appends and not own and shared
-    grading = join_gradings(
-        [
-            *parts,
-            own_notes,
-            suite_notes,
-            *_check_all_keys(raw, pointer, suite, scope),
-            Grading(lossy=(_ALONE,) if loses_suite else ()),
-        ]
-    )
+    loss = Grading(lossy=(_ALONE,) if loses_suite else ())
+    grading = join_gradings([*parts, own_notes, suite_notes, *_check_all_keys(raw, pointer, suite, scope), loss])
+    # Without any evaluator, older dialects grade a case by its criteria.
     if grading.terms or grading.unmapped or suite.dialect.name == "D4" or criteria is None:
         return grading
     grader = raw.get("evaluator", suite.root.get("evaluator"))
     is_program = isinstance(grader, str) and not grader.startswith("llm")
-    return join_gradings(
-        [
-            grade_by_criteria(scope, pointer),
-            grading,
-            Grading(lossy=(_OTHER.format(make_excerpt(grader)),) if is_program else ()),
-        ]
-    )
+    loss = Grading(lossy=(_OTHER.format(make_excerpt(grader)),) if is_program else ())
+    return join_gradings([grade_by_criteria(scope, pointer), grading, loss])
 
 
 def _list_defaults(suite: SuiteContext) -> list[tuple[Pointer, Any]]:

@@ -159,7 +159,7 @@ def _translate_class_item(text: str) -> str | None:
 
 
 def _has_set_in_range(items: list[str | None]) -> bool:
-    """Whether a set like `\\d` ends a range, which JavaScript reads as three single items."""
+    """Whether a set of characters ends a range, which JavaScript reads as three single items."""
     sets = set(_SETS.values())
     return any(
         item == "-" and 0 < place < len(items) - 1 and (items[place - 1] in sets or items[place + 1] in sets)

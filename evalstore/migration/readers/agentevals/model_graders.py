@@ -21,6 +21,8 @@ from evalstore.migration.extraction import (
 )
 from evalstore.migration.readers.agentevals.dialects import check_keys
 from evalstore.migration.readers.agentevals.grading import (
+    EXCERPT,
+    FILE_PREFIX,
     CaseScope,
     Check,
     CrashError,
@@ -41,12 +43,12 @@ from evalstore.text import make_excerpt
 
 _TEXTS = frozenset({".md", ".txt", ".prompt", ".mustache"})
 _PROGRAMS = frozenset({".ts", ".js", ".mjs", ".py", ".sh"})
-_SHOWN = 60
-_FILE = "file://"
 _PLACEHOLDER = re.compile(r"(\$?)\{\{\s*([A-Za-z_]\w*(?:\.\w+)*)\s*\}\}", re.ASCII)
 # Variables that every judge template has.
-_TAKEN = frozenset({"input", "output", "expected", "context", "brace", *BRACES})
+_TEMPLATE_NAMES = frozenset({"input", "output", "expected", "context", "brace", *BRACES})
 _LISTS = ("criteria", "rubrics", "value")
+_TOP = 10  # of a score range
+_BAND_TEXTS = ("outcome", "expected_outcome")
 _OUTCOMES = ("outcome", "expected_outcome", "description")
 _OF_A_POINT = ("id", "operator", "score_ranges")  # keys beside a value that is a text
 _OURS = "the judge asks in words of our own"
@@ -77,6 +79,7 @@ def read_model_grader(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping
         return set_aside(raw, pointer, "a program of its own writes the prompt; it is kept as data and never run")
     if scope.dialect.name != "D4":
         return join_gradings([grade_by_criteria(scope, pointer, find_name(raw)), agent])
+    # Without a prompt or a list, the value of a D4 grader is its single point.
     point = (
         {"outcome": value, **{key: raw[key] for key in _OF_A_POINT if key in raw}} if isinstance(value, str) else value
     )
@@ -112,8 +115,8 @@ def read_bare_texts(texts: list[tuple[Any, Pointer]], scope: CaseScope) -> Gradi
 def read_point(item: Any, pointer: Pointer, scope: CaseScope) -> Grading:
     """Read one rubric point: a text, or a mapping with weight, operator or score ranges."""
     raw: Raw = {"outcome": item} if isinstance(item, str) else item if isinstance(item, dict) else {}
-    text_ = next((raw[key] for key in _OUTCOMES if isinstance(raw.get(key), str) and raw[key].strip()), "")
-    text = fill_variables(text_, scope)
+    outcome = next((raw[key] for key in _OUTCOMES if isinstance(raw.get(key), str) and raw[key].strip()), "")
+    text = fill_variables(outcome, scope)
     bands = render_bands(raw["score_ranges"], pointer) if raw.get("score_ranges") else ""
     if not text and not bands:
         return note_skipped(pointer, "it is no point that a model could be asked about")
@@ -131,7 +134,7 @@ def read_point(item: Any, pointer: Pointer, scope: CaseScope) -> Grading:
 
 
 def read_weight(raw: Raw, pointer: Pointer) -> Fraction:
-    """Return an evaluator's weight, by default 1. Raises `CrashError`, as the runner does, unless it is a number from 0 up."""
+    """Return an evaluator's weight, by default 1. Raises `CrashError` where the runner stops: no number from 0 up."""
     if raw.get("weight") is None:
         return Fraction(1)
     weight = parse_number(raw["weight"])
@@ -153,7 +156,7 @@ def _grade_points(points: list[tuple[Any, Pointer]], raw: Raw, pointer: Pointer,
 
 
 def _read_prompt(prompt: str, raw: Raw, pointer: Pointer, scope: CaseScope) -> Grading:
-    path = prompt.removeprefix(_FILE) if prompt.startswith(_FILE) else _find_prompt_path(prompt, scope)
+    path = prompt.removeprefix(FILE_PREFIX) if prompt.startswith(FILE_PREFIX) else _find_prompt_path(prompt, scope)
     if path is None:
         return _draft_judge(prompt, raw, pointer, scope, name=find_name(raw))
     suffix = PurePosixPath(path).suffix.lower()
@@ -161,13 +164,13 @@ def _read_prompt(prompt: str, raw: Raw, pointer: Pointer, scope: CaseScope) -> G
         return set_aside(
             raw, pointer, f"the program {make_excerpt(path)} writes the prompt; it is kept as data and never run"
         )
-    document = scope.beside(path)
+    document = scope.read_companion(path)
     if document is None or not isinstance(document.value, str):
         return set_aside(
             raw, pointer, f"its prompt {make_excerpt(path)} is not there, or lies outside of what was named"
         )
     grading = _draft_judge(document.value, raw, pointer, scope, name=PurePosixPath(path).stem)
-    is_bare = scope.dialect.name == "D3" and not prompt.startswith(_FILE)
+    is_bare = scope.dialect.name == "D3" and not prompt.startswith(FILE_PREFIX)
     return join_gradings([grading, Grading(lossy=(_BARE,) if is_bare else ())])
 
 
@@ -175,20 +178,16 @@ def _find_prompt_path(prompt: str, scope: CaseScope) -> str | None:
     """Return the path of a prompt file; None where the text is the prompt itself, as always in D4."""
     if scope.dialect.name == "D4":
         return None
-    is_single_word = "\n" not in prompt.strip() and " " not in prompt.strip()
-    return (
-        prompt.strip()
-        if is_single_word and PurePosixPath(prompt.strip()).suffix.lower() in _TEXTS | _PROGRAMS
-        else None
-    )
+    path = prompt.strip()
+    is_single_word = "\n" not in path and " " not in path
+    return path if is_single_word and PurePosixPath(path).suffix.lower() in _TEXTS | _PROGRAMS else None
 
 
 def _draft_judge(text: str, raw: Raw, pointer: Pointer, scope: CaseScope, *, name: str) -> Grading:
     pieces = list(_split_prompt(text, scope))
     template = "".join(piece for piece, _, _ in pieces) + scope.table.form["reply"]
-    variables = {name: value for _, values, _ in pieces for name, value in values.items()} | find_template_variables(
-        template
-    )
+    variables = {name: value for _, values, _ in pieces for name, value in values.items()}
+    variables |= find_template_variables(template)
     value: dict[str, Any] = {
         "template": template,
         **({"variables": sorted(variables)} if variables else {}),
@@ -216,13 +215,13 @@ def _split_prompt(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, 
         if not match[1] and name in placeholders:
             yield f"{{{{ {placeholders[name]} }}}}", {}, ""
         elif not match[1] and "." not in name and isinstance(value := scope.variables.get(name), str):
-            variable = f"own_{name}" if name in _TAKEN else name
+            variable = f"own_{name}" if name in _TEMPLATE_NAMES else name
             yield f"{{{{ {variable} }}}}", {variable: value}, ""
         else:
             yield (
                 escape_braces(match[0]),
                 {},
-                f"nobody can say here what fills {make_excerpt(match[0], _SHOWN)} in a prompt; it stays as it is",
+                f"nobody can say here what fills {make_excerpt(match[0], EXCERPT)} in a prompt; it stays as it is",
             )
     yield _escape_words(text[position:], scope)
 
@@ -246,10 +245,6 @@ def _make_judge_id(name: str) -> str:
 def _shorten_name(text: str) -> str:
     """Return the first five words of a text, as a name for its check."""
     return " ".join(text.split()[:5])
-
-
-_TOP = 10
-_BAND_TEXTS = ("outcome", "expected_outcome")
 
 
 def render_bands(raw: Any, pointer: Pointer) -> str:

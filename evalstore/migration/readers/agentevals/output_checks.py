@@ -12,6 +12,7 @@ from evalstore.checks.patterns import compile_pattern, find_dialect_difference
 from evalstore.documents import Pointer
 from evalstore.migration.readers.agentevals.dialects import check_keys
 from evalstore.migration.readers.agentevals.grading import (
+    EXCERPT,
     CaseScope,
     Check,
     Grading,
@@ -31,7 +32,6 @@ from evalstore.migration.readers.agentevals.model_graders import read_weight
 from evalstore.text import make_excerpt
 
 _ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}
-_EXCERPT = 60  # characters of a value in a message
 _FLAGS = "ims"
 
 
@@ -91,12 +91,12 @@ def read_pattern(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, A
     if exact is not None and find_dialect_difference(pattern, own_flags) is None:
         return grade_by_check(raw, pointer, check)
     why = (
-        f"the flags {make_excerpt(unknown_flags, _EXCERPT)} are unknown, or come twice"
+        f"the flags {make_excerpt(unknown_flags, EXCERPT)} are unknown, or come twice"
         if unknown_flags
         else "it has words that JavaScript and Python read otherwise"
     )
     return grade_by_check(
-        raw, pointer, check, f"the pattern {make_excerpt(value, _EXCERPT)} is JavaScript's, and run as it is: {why}"
+        raw, pointer, check, f"the pattern {make_excerpt(value, EXCERPT)} is JavaScript's, and run as it is: {why}"
     )
 
 
@@ -138,9 +138,9 @@ def _read_field(raw: Any, pointer: Pointer, scope: CaseScope) -> Grading:
         return note_skipped(pointer, "it has no path of a field")
     match = raw.get("match")
     if match not in _KNOWN:
-        return note_skipped(pointer, f"it does not know the way {make_excerpt(str(match), _EXCERPT)} to compare")
+        return note_skipped(pointer, f"it does not know the way {make_excerpt(str(match), EXCERPT)} to compare")
     if not _PATH.fullmatch(path):
-        return set_aside(raw, pointer, f"it is not known where the runner finds {make_excerpt(path, _EXCERPT)}")
+        return set_aside(raw, pointer, f"it is not known where the runner finds {make_excerpt(path, EXCERPT)}")
     steps: list[str | int] = [name or int(index) for name, index in _STEP.findall(path)]
     expected = _find_value(scope.expected, steps)
     if expected is not _MISSING and match == "date":

@@ -169,7 +169,7 @@ def _make_draft(value: dict[str, Any], pointer: Pointer) -> ArtifactDraft:
 
 
 def _make_exact_weights(weights: Sequence[Fraction]) -> list[int | Decimal]:
-    """Return weights as exact decimals; where one has none, all are scaled to whole numbers, which keeps every score."""
+    """Return weights as exact decimals; if one has none, all are scaled to whole numbers, which keeps every score."""
     if any(lcm(10**12, weight.denominator) != 10**12 for weight in weights):
         unit = lcm(*[weight.denominator for weight in weights])
         weights = [weight * unit for weight in weights]

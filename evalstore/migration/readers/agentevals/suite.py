@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.documents import Document, Pointer, json_pointer
 from evalstore.migration.artifact_names import UniqueLabels, make_dataset_id
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
-from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.outcome import MigrationOutcome, rate_losses
 from evalstore.migration.readers.agentevals.dialects import ORDER, DialectEvidence, find_dialects, load_dialect
 from evalstore.migration.readers.agentevals.grading import CrashError
 from evalstore.migration.readers.agentevals.inheritance import SuiteContext, build_scope, grade_case
@@ -171,15 +171,8 @@ def _read_cases(places: list[_CasePlace], suite: SuiteContext) -> Iterator[_Case
         try:
             yield _read_case(place, suite, label=name, notes_before=notes)
         except CrashError as crash:
-            yield _CaseResult(
-                LegacyCase(
-                    pointer,
-                    raw,
-                    MigrationOutcome.REFUSED,
-                    (f"the runner stops here: {crash}",),
-                    document=place.document,
-                )
-            )
+            reasons = (f"the runner stops here: {crash}",)
+            yield _CaseResult(LegacyCase(pointer, raw, MigrationOutcome.REFUSED, reasons, document=place.document))
 
 
 def _find_skip_reason(raw: Any, suite: SuiteContext) -> str:
@@ -212,12 +205,13 @@ def _read_case(place: _CasePlace, suite: SuiteContext, *, label: str, notes_befo
         *([] if grading.terms else [_UNSCORED if grading.unmapped else _NOTHING]),
     ]
     notes = [*grading.notes, *result.notes]
+    # Notes on keys of the suite are the same for all of its cases, and are reported once.
     own = tuple(note for note in notes if note.pointer[: len(pointer)] == pointer)
     shared = tuple(note for note in notes if note.pointer[: len(pointer)] != pointer)
     case = LegacyCase(
         pointer,
         raw,
-        MigrationOutcome.LOSSY if lossy else MigrationOutcome.MIGRATED,
+        rate_losses(lossy),
         (*notes_before, *lossy),
         {"id": label} | question,
         result.rubric,

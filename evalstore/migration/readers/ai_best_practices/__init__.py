@@ -50,7 +50,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
 
 
 def restore(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> Any:
-    """Return the suite of a dataset and its rubrics. Raises `RefusedError` for a check that the format cannot express."""
+    """Return the suite of a dataset and its rubrics. Raises `RefusedError` for what the format cannot express."""
     table = table.of_dialect(main.get("x_source", {}).get("dialect"))
     cases = [
         (question.get("x_source", {}).get("pointer", ""), _restore_case(question, rubrics, table))
@@ -141,9 +141,9 @@ def _make_rubric_id(checks: Checks, table: FormatTable) -> str:
     """Return the id of a rubric with these checks: its first word and a digest, the same in every suite."""
     kind = checks[0]["kind"]
     row = next(row for row in table.checks if row.kind == kind)
-    texts = checks[0][row.into] if row.called and row.into else [""]
+    texts = checks[0][row.into] if row.name_format and row.into else [""]
     slug = make_slug(texts[0])
-    name = row.called.format(slug) if row.called and slug else kind
+    name = row.name_format.format(slug) if row.name_format and slug else kind
     return f"{make_id(name)[:SLUG_LIMIT]}_{compute_digest([*checks, dict(table.scoring)])[:_HEX]}"
 
 

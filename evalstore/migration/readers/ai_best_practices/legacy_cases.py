@@ -20,7 +20,7 @@ def make_check(row: CheckRow, value: Any) -> dict[str, Any] | None:
     if value is None or value is False or value in ([], {}):
         return None
     params = value if row.options else {row.into: value} if row.into else {}
-    return {"kind": row.kind, **params, **row.fixed}
+    return {"kind": row.kind, **params, **row.parameters}
 
 
 def restore_legacy_case(question: Mapping[str, Any], checks: Checks, table: FormatTable) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def list_key_order(table: FormatTable) -> list[str]:
 
 def make_label(raw: int | str, table: FormatTable) -> str:
     """Return the label that the legacy runner gives a case by its id."""
-    return raw if isinstance(raw, str) else table.number.format(raw)
+    return raw if isinstance(raw, str) else table.number_format.format(raw)
 
 
 def _restore_id(question: Mapping[str, Any], source: Mapping[str, Any], table: FormatTable) -> Any:

@@ -32,7 +32,7 @@ class ValueReading:
 
 def read_value(raw: Any, row: CheckRow) -> ValueReading:
     """Return how the legacy grader reads the value of `row.key`."""
-    return _READERS[row.read](raw, row)
+    return _READERS[row.reader](raw, row)
 
 
 def _read_texts(raw: Any, row: CheckRow) -> ValueReading:

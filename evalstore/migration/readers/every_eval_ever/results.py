@@ -19,8 +19,8 @@ from evalstore.migration.extraction import (
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.unknown_keys import describe_type
 from evalstore.model import Kind
-from evalstore.runs.labels import find_aggregate_doubt
-from evalstore.runs.shape import within
+from evalstore.runs.eee_versions import find_aggregate_doubt
+from evalstore.runs.record_fields import get_mapping
 from evalstore.text import make_excerpt
 
 _WORDS = 40
@@ -34,7 +34,7 @@ _KEPT = "it is kept in the run"
 
 @dataclass(frozen=True, slots=True)
 class ResultRubric:
-    """The judges of a result, the rubric that asks them, and reasons why new scores can differ from the recorded one."""
+    """The judges of a result, the rubric that asks them, and reasons why new scores can differ from its own."""
 
     judges: tuple[ArtifactDraft, ...]
     rubric: ArtifactDraft
@@ -45,7 +45,7 @@ def build_result_rubric(
     result: Mapping[str, Any], pointer: Pointer, form: Mapping[str, Any]
 ) -> ResultRubric | str | None:
     """Return the rubric of the result at `pointer`, or why it can have none; None where no model scored it."""
-    metric = within(result, "metric_config")
+    metric = get_mapping(result, "metric_config")
     scoring = metric.get("llm_scoring")
     if scoring is None:
         return None
@@ -120,7 +120,7 @@ def _draft_judge(
 
 
 def _read_model(member: Mapping[str, Any]) -> dict[str, Any]:
-    info, temperature = within(member, "model_info"), member.get("temperature")
+    info, temperature = get_mapping(member, "model_info"), member.get("temperature")
     names = [info[key] for key in ("id", "name") if isinstance(info.get(key), str) and info[key]]
     heat = {"temperature": temperature} if is_number(temperature) and temperature >= 0 else {}
     return {**({"id": names[0]} if names else {}), **heat}
@@ -237,7 +237,7 @@ def find_result_notes(root: Mapping[str, Any], results: Iterable[Result]) -> Ite
         yield MigrationNote(("schema_version",), MigrationOutcome.MIGRATED, doubt, in_run=True)
     if not root["evaluation_results"]:
         yield MigrationNote(("evaluation_results",), MigrationOutcome.UNMAPPED, "it has no result; it is kept as a run")
-    with_rows = isinstance(root.get(SAMPLES), list) or bool(within(root, "detailed_evaluation_results"))
+    with_rows = isinstance(root.get(SAMPLES), list) or bool(get_mapping(root, "detailed_evaluation_results"))
     for pointer, result, ruler in results:
         if isinstance(ruler, ResultRubric):
             continue
@@ -249,7 +249,7 @@ def find_result_notes(root: Mapping[str, Any], results: Iterable[Result]) -> Ite
 
 def _describe_odd_score(result: Any) -> Iterator[str]:
     """Yield a sentence on a score that its metric cannot give."""
-    metric, details = within(result, "metric_config"), within(result, "score_details")
+    metric, details = get_mapping(result, "metric_config"), get_mapping(result, "score_details")
     score, low, high = details.get("score"), metric.get("min_score"), metric.get("max_score")
     if not is_number(score):
         return

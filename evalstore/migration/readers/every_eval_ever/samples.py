@@ -1,4 +1,4 @@
-"""Reads rows and samples of Every Eval Ever as questions, each once however many rows it has; scores stay in the run."""
+"""Reads rows and samples of Every Eval Ever as questions, each once whatever rows it has; scores stay in the run."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from evalstore.migration.extraction import LegacyCase, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.unknown_keys import describe_type
 from evalstore.model import Verdict
-from evalstore.runs.graded import read_graded_row
-from evalstore.runs.labels import find_row_doubt
-from evalstore.runs.shape import explain_shape_errors
+from evalstore.runs.eee_rows import read_graded_row
+from evalstore.runs.eee_versions import find_row_doubt
+from evalstore.runs.record_fields import explain_shape_errors
 from evalstore.text import find_nearest, make_excerpt
 
 _TWIN = (
@@ -113,7 +113,7 @@ def _map_source(row: Mapping[str, Any], pointer: Pointer, question_fields: Mappi
 
 
 def _find_hash_recipe(sample_hash: Any, question_fields: Mapping[str, Any]) -> str:
-    """Return the names of the programs whose recipe gives a sample's hash; hashes of different recipes do not compare."""
+    """Return the programs whose recipe gives a sample's hash; hashes of different recipes cannot be compared."""
     expected = question_fields.get("expected", [])
     several = expected if isinstance(expected, list) else [expected]
     if not all(isinstance(text, str) for text in several):

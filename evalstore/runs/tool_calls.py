@@ -7,7 +7,7 @@ from typing import Any
 
 from evalstore.documents import write_canonical
 from evalstore.errors import LoadError, Place
-from evalstore.model import read_call_args, read_call_name, read_call
+from evalstore.model import read_call, read_call_args, read_call_name
 
 ToolCalls = tuple[Mapping[str, Any], ...]
 

@@ -6,12 +6,16 @@ converters write nulls where its schemas have none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+from evalstore.text import make_excerpt
 
 Record = Mapping[str, Any]
 
-VERSIONS = ("0.0.1", "0.1.0", "0.2.0", "0.2.1", "0.2.2", "0.2.3", "0.3.0")
+PUBLISHED_VERSIONS = ("0.0.1", "0.1.0", "0.2.0", "0.2.1", "0.2.2", "0.2.3", "0.3.0")
 _KEYS = frozenset({
     "schema_version", "evaluation_id", "model_id", "evaluation_name", "evaluation_result_id", "sample_id",
     "sample_hash", "interaction_type", "input", "output", "messages", "interactions", "answer_attribution",
@@ -24,20 +28,24 @@ class VersionTrait(NamedTuple):
 
     words: str
     holds: Callable[[Record], bool]
-    first: str | None = VERSIONS[0]
-    last: str = VERSIONS[-1]
+    first: str | None = PUBLISHED_VERSIONS[0]
+    last: str = PUBLISHED_VERSIONS[-1]
 
     @property
     def span(self) -> tuple[str, ...]:
         """The versions that have it."""
-        return () if self.first is None else VERSIONS[VERSIONS.index(self.first) : VERSIONS.index(self.last) + 1]
+        return (
+            ()
+            if self.first is None
+            else PUBLISHED_VERSIONS[PUBLISHED_VERSIONS.index(self.first) : PUBLISHED_VERSIONS.index(self.last) + 1]
+        )
 
     @property
     def when(self) -> str:
         """The versions that have it, in words."""
         if not self.span:
             return "in no version"
-        if self.first == VERSIONS[0]:
+        if self.first == PUBLISHED_VERSIONS[0]:
             return f"up to {self.last}"
         return f"only in {self.first}" if self.first == self.last else f"since {self.first}"
 
@@ -60,7 +68,9 @@ def _has_non_text_values(values: Any) -> bool:
 
 def _has_non_text_arguments(row: Record) -> bool:
     turns = _only_objects(row.get("messages") or row.get("interactions"))
-    return any(_has_non_text_values(call.get("arguments")) for turn in turns for call in _only_objects(turn.get("tool_calls")))
+    return any(
+        _has_non_text_values(call.get("arguments")) for turn in turns for call in _only_objects(turn.get("tool_calls"))
+    )
 
 
 def _has_only_messages(row: Record) -> bool:
@@ -94,7 +104,9 @@ def _has_text_bound(record: Record) -> bool:
 
 ROW_TRAITS = (
     VersionTrait("it has no score", _lacks_score, first=None),
-    VersionTrait("it has `metrics` for `evaluation`", lambda row: "metrics" in row and "evaluation" not in row, last="0.0.1"),
+    VersionTrait(
+        "it has `metrics` for `evaluation`", lambda row: "metrics" in row and "evaluation" not in row, last="0.0.1"
+    ),
     VersionTrait("its transcript is `interactions`", _has_key("interactions"), last="0.2.1"),
     VersionTrait("its transcript is `messages`", _has_only_messages, first="0.2.1"),
     VersionTrait("its `output.raw` is one text", _holds_type(str, "output", "raw"), last="0.2.0"),
@@ -103,7 +115,9 @@ ROW_TRAITS = (
     VersionTrait("its `input.reference` is a list", _holds_type(list, "input", "reference"), first="0.2.0"),
     VersionTrait("its `sample_id` is a number", lambda row: isinstance(row.get("sample_id"), int), "0.2.0", "0.2.0"),
     VersionTrait("its `evaluation.score` is true or false", _holds_type(bool, "evaluation", "score"), last="0.2.0"),
-    VersionTrait("its `metadata` holds more than texts", lambda row: _has_non_text_values(row.get("metadata")), last="0.2.0"),
+    VersionTrait(
+        "its `metadata` holds more than texts", lambda row: _has_non_text_values(row.get("metadata")), last="0.2.0"
+    ),
     VersionTrait("the arguments of a tool call are more than texts", _has_non_text_arguments, last="0.2.0"),
     VersionTrait("it has keys of its own", lambda row: not _KEYS.issuperset(row), last="0.2.0"),
 )
@@ -119,3 +133,45 @@ AGGREGATE_TRAITS = (
     VersionTrait("its model has no `deployment_type`", _lacks_deployment_type, last="0.2.2"),
     VersionTrait("a bound of its scores is a text", _has_text_bound, first="0.2.3"),
 )
+
+
+# Labels are spelled with and without the prefix, and drafts of the format left out the patch.
+_LABEL = re.compile(r"(?:instance_level_eval_)?v?([0-9]\.[0-9])(\.[0-9])?", re.ASCII)
+
+
+@lru_cache(maxsize=32)
+def label_version(label: str) -> str | None:
+    """Return the version that a label names, however it is spelled; None for one that was never published."""
+    found = _LABEL.fullmatch(label)
+    version = f"{found[1]}{found[2] or '.0'}" if found else None
+    return version if version in PUBLISHED_VERSIONS else None
+
+
+def find_row_doubt(row: Record) -> str:
+    """Say where a row contradicts its label, or nothing; a row without a label claims nothing."""
+    return _find_doubt(row, _FOREIGN_TO_ROWS)
+
+
+def find_aggregate_doubt(record: Record) -> str:
+    """Say where an aggregate contradicts its label, or nothing."""
+    return _find_doubt(record, _FOREIGN_TO_AGGREGATES)
+
+
+def _find_doubt(record: Record, foreign: Mapping[str, tuple[VersionTrait, ...]]) -> str:
+    label = record.get("schema_version")
+    if label is None:
+        return ""
+    version = label_version(label) if isinstance(label, str) else None
+    if version is None:
+        return f"labelled {make_excerpt(str(label), 60)}, which was never published"
+    found = next((trait for trait in foreign[version] if trait.holds(record)), None)
+    return f"labelled {label}, but {found.words}, as {found.when}" if found else ""
+
+
+def _traits_outside_version(traits: tuple[VersionTrait, ...]) -> Mapping[str, tuple[VersionTrait, ...]]:
+    """Return for each version the traits that nothing published under it has."""
+    return {version: tuple(trait for trait in traits if version not in trait.span) for version in PUBLISHED_VERSIONS}
+
+
+_FOREIGN_TO_ROWS = _traits_outside_version(ROW_TRAITS)
+_FOREIGN_TO_AGGREGATES = _traits_outside_version(AGGREGATE_TRAITS)

@@ -22,7 +22,7 @@ from typing import Any
 from evalstore.documents import write_canonical
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Verdict
-from evalstore.runs.calls import calls_as_messages
+from evalstore.runs.tool_calls import calls_as_messages
 from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run
 from evalstore.text import make_excerpt
 

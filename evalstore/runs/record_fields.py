@@ -23,7 +23,7 @@ def explain_shape_errors(place: Place, sentence: str) -> Iterator[None]:
     try:
         yield
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise LoadError(f"{sentence}: {_fault(error)}", place=place) from None
+        raise LoadError(f"{sentence}: {_describe_shape_error(error)}", place=place) from None
 
 
 def require_text(holder: Mapping[str, Any], key: str) -> str:
@@ -45,20 +45,20 @@ def read_count(value: Any) -> int:
     raise ValueError(f"'{make_excerpt(str(value), 40)}' is no count")
 
 
-def within(holder: Any, key: str) -> Mapping[str, Any]:
+def get_mapping(holder: Any, key: str) -> Mapping[str, Any]:
     """Return an optional part; older versions and other writers leave it out."""
     found = holder.get(key) if isinstance(holder, dict) else None
     return found if isinstance(found, dict) else {}
 
 
-def number_of(score: Any) -> Fraction | None:
+def read_number(score: Any) -> Fraction | None:
     """Return a score exactly, None for null; true and false, which some versions allow, are 1 and 0."""
     if score is None or isinstance(score, int | Decimal):
         return None if score is None else Fraction(score)
     raise ValueError(f"its score '{make_excerpt(str(score), 40)}' is no number")
 
 
-def exact_score(text: str) -> Fraction | None:
+def parse_exact_score(text: str) -> Fraction | None:
     """Read an exact score as the writer wrote it."""
     if not text:
         return None
@@ -67,7 +67,7 @@ def exact_score(text: str) -> Fraction | None:
     return Fraction(text)
 
 
-def _fault(error: Exception) -> str:
+def _describe_shape_error(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"it has no {make_excerpt(str(error))}"
     return make_excerpt(str(error)) if isinstance(error, ValueError) else "a value in it has another shape"

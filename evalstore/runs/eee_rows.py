@@ -1,0 +1,188 @@
+"""One row of Every Eval Ever, of any version, as a recorded output; opens no file.
+
+Read by its shape: `output.raw` as a text or a list of one, a transcript as `messages` or `interactions`, the `response`
+of the samples that the first aggregates held themselves. Nothing is guessed: what has no such shape is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from evalstore.documents import read_row
+from evalstore.errors import LoadError, Place
+from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
+from evalstore.runs.eee_format import UNKNOWN
+from evalstore.runs.eee_versions import find_row_doubt
+from evalstore.runs.record_fields import parse_exact_score, read_number, read_text_or, require_text
+from evalstore.runs.tool_calls import ToolCalls, calls_of_messages, read_calls
+from evalstore.runs.values import GradedRow, StoredOutput
+from evalstore.text import find_nearest, make_excerpt
+
+Turns = Sequence[Mapping[str, Any]]
+
+
+def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
+    """Return what one row records; None when its model gave no output."""
+    id_, model = _sample_id(row, place), row.get("model_id")
+    turns = _transcript(row, place)
+    text = _raw_output(row, place) if turns is None else _final_answer(row, turns, place)
+    if text is None:
+        return None
+    return StoredOutput(
+        id=id_,
+        output=Output(text, _eee_calls(row, turns or (), place)),
+        line=place.line or 0,
+        model=model if isinstance(model, str) else None,
+        from_eee_row=True,
+        doubt=find_row_doubt(row),
+    )
+
+
+def _sample_id(row: Mapping[str, Any], place: Place) -> str:
+    id_ = row.get("sample_id")
+    # Some rows labelled 0.2.0 number their samples.
+    if isinstance(id_, str | int) and not isinstance(id_, bool):
+        return str(id_)
+    near = find_nearest("sample_id", row.keys() - {"sample_id"})
+    wrong = "its `sample_id` is no text" if "sample_id" in row else "it has no `sample_id`"
+    label = f", labelled {make_excerpt(str(row['schema_version']), 60)}," if "schema_version" in row else ""
+    hint = f"it has `{make_excerpt(near, 60)}`, which no version has" if near and near.startswith("sample") else None
+    raise LoadError(f"this row of Every Eval Ever{label} cannot be read: {wrong}", place=place, hint=hint)
+
+
+def _transcript(row: Mapping[str, Any], place: Place) -> Turns | None:
+    turns = row.get("messages")
+    turns = row.get("interactions") if turns is None else turns
+    if turns is None:
+        return None
+    if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
+        raise LoadError("its `messages` are no list of messages", place=place)
+    return turns
+
+
+def _raw_output(row: Mapping[str, Any], place: Place) -> str | None:
+    output = row.get("output", row.get("response"))
+    if isinstance(output, dict):
+        if "raw" not in output:
+            others = make_excerpt(", ".join(output), 60)
+            raise LoadError("its `output` has no `raw`", place=place, hint=f"it has {others}" if others else None)
+        output = output["raw"]
+    texts = output if isinstance(output, list) else [output]
+    if len(texts) > 1:
+        raise LoadError(f"{len(texts)} outputs in one row", place=place, hint="evalstore grades one output a row")
+    if not texts or texts[0] is None:
+        return None
+    if not isinstance(texts[0], str):
+        raise LoadError("its `output.raw` is no text", place=place)
+    return texts[0]
+
+
+def _final_answer(row: Mapping[str, Any], turns: Turns, place: Place) -> str | None:
+    """Return what the assistant said where the row says that the answer stands, else what it said last."""
+    spoken_turns = [turn for turn in turns if turn.get("role") == "assistant" and turn.get("content") is not None]
+    if not all(isinstance(turn["content"], str) for turn in spoken_turns):
+        raise LoadError("the `content` of a message is no text", place=place)
+    final = _final_turn(row.get("answer_attribution"))
+    final_turns = [turn for turn in spoken_turns if final is not None and turn.get("turn_idx") == final]
+    return next((turn["content"] for turn in reversed(final_turns or spoken_turns)), None)
+
+
+def _final_turn(attribution: Any) -> Any:
+    """Return the number of the turn that holds the final answer; None where none is named."""
+    several = attribution if isinstance(attribution, list) else []
+    final = [item for item in several if isinstance(item, dict) and item.get("is_terminal") is True]
+    return final[-1].get("turn_idx") if final else None
+
+
+def _eee_calls(row: Mapping[str, Any], turns: Turns, place: Place) -> ToolCalls | None:
+    metadata = row.get("metadata")
+    exact = metadata.get("evalstore_tool_calls") if isinstance(metadata, dict) else None
+    if not isinstance(exact, str):
+        return calls_of_messages(turns, place)
+    return read_calls(read_row(exact.encode(), place.file, place.line or 0), place)
+
+
+_SHAPES = 'a line is {"id": "…", "output": "…"}, or a row of Every Eval Ever with its `sample_id`'
+
+
+def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
+    """Return what one line records; None when its model gave no output."""
+    if "sample_id" in row or "schema_version" in row:
+        return read_eee_output(row, place)
+    for key in ("id", "output"):
+        if not isinstance(row.get(key), str):
+            wrong = f"its `{key}` is no text" if key in row else f"it has no `{key}`"
+            raise LoadError(f"this line is no output: {wrong}", place=place, hint=_SHAPES)
+    return StoredOutput(row["id"], Output(row["output"], read_calls(row.get("tool_calls"), place)), place.line or 0)
+
+
+def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
+    """Return a row with its grade; None when its model gave no output. In rows of others, -1 means unscored."""
+    recorded = read_stored_output(value, place)
+    if recorded is None:
+        return None
+    details, (prompt, reference) = value.get("metadata") or {}, _input_and_reference(value)
+    score, verdict = _score_and_verdict(value, details)
+    checks = read_row(read_text_or(details, "evalstore_checks", "[]").encode(), place.file, place.line or 0)
+    return GradedRow(
+        id=recorded.id,
+        input=prompt,
+        reference=reference,
+        output=recorded.output,
+        score=score,
+        verdict=verdict,
+        rubric=read_text_or(details, "evalstore_rubric"),
+        rubric_digest=read_text_or(details, "evalstore_rubric_digest"),
+        checks=tuple(_read_check(check) for check in checks),
+        reason=read_text_or(details, "evalstore_reason", read_text_or(value, "error")),
+        input_digest=read_text_or(details, "evalstore_input_digest"),
+        reference_digest=read_text_or(details, "evalstore_reference_digest"),
+        group=read_text_or(details, "evalstore_group") if "evalstore_group" in details else None,
+    )
+
+
+def _input_and_reference(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Return what the model was asked, and the expected answers; the samples of the first aggregates are flat."""
+    flat, input_ = "response" in row, row["input"]
+    reference = row.get("ground_truth") if flat else input_.get("reference")
+    several = reference if isinstance(reference, list) else [] if reference is None else [reference]
+    if not all(isinstance(text, str) for text in several):
+        raise ValueError("its reference is no text")
+    return require_text(row, "input") if flat else require_text(input_, "raw"), tuple(several)
+
+
+def _score_and_verdict(row: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[Fraction | None, Verdict]:
+    if "evalstore_score" in details:
+        return _consistent_grade(details["evalstore_score"], details["evalstore_verdict"])
+    if "response" in row:
+        return None, Verdict.UNSCORED
+    evaluation = row["metrics"] if "metrics" in row and "evaluation" not in row else row["evaluation"]
+    score = read_number(evaluation.get("score"))
+    if score is None or score == UNKNOWN:
+        return None, Verdict.UNSCORED
+    if isinstance(correct := evaluation["is_correct"], bool):
+        return score, Verdict.PASS if correct else Verdict.FAIL
+    raise ValueError("its `is_correct` is neither true nor false")
+
+
+def _consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
+    grade = parse_exact_score(score), Verdict(verdict)
+    if (grade[0] is None) == (grade[1] is Verdict.UNSCORED):
+        return grade
+    raise ValueError(f"the verdict '{verdict}' contradicts the score '{make_excerpt(score, 40)}'")
+
+
+def _read_check(check: Mapping[str, Any]) -> CheckResult:
+    score, verdict = _consistent_grade(check["score"], check["verdict"])
+    return CheckResult(
+        id=require_text(check, "id"),
+        kind=require_text(check, "kind"),
+        score=score,
+        verdict=verdict,
+        reason=require_text(check, "reason"),
+        unscored=UnscoredReason(check["unscored"]) if check["unscored"] else None,
+        engine=require_text(check, "engine"),
+        replies=read_text_or(check, "replies"),
+    )
