@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.errors import LoadError, Place
 from evalstore.model import Verdict, is_cosmetic
-from evalstore.runs.aggregate import read_json_objects
+from evalstore.runs.run_files import read_json_objects
 from evalstore.text import find_nearest, make_excerpt
 
 # Fields of the question that a row may hold, where no dataset gives them.

@@ -35,7 +35,7 @@ from evalstore.model import (
     rubric_of,
 )
 from evalstore.runs import GradedRow, Run
-from evalstore.runs.aggregate import read_json_objects
+from evalstore.runs.run_files import read_json_objects
 from evalstore.store import ArtifactStore
 
 _EXAMPLES = 5

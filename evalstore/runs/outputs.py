@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.errors import LoadError, Place
-from evalstore.runs.aggregate import file_exists, read_embedded_samples, read_json_objects
 from evalstore.runs.choice import SeriesFilter, filter_entries
 from evalstore.runs.eee_rows import read_stored_output
 from evalstore.runs.imports import inspect_archive, inspect_json, promptfoo
@@ -17,6 +16,7 @@ from evalstore.runs.imports.entry import MissingOutput, OutputEntry, Series
 from evalstore.runs.imports.guess import guess_source
 from evalstore.runs.imports.head import ARCHIVE, EMPTY, OBJECT, detect_container, read_names
 from evalstore.runs.read import read_run
+from evalstore.runs.run_files import file_exists, read_embedded_samples, read_json_objects
 from evalstore.runs.values import StoredOutput
 
 

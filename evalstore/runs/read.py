@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from evalstore.documents import read_row
 from evalstore.errors import Place
-from evalstore.runs.aggregate import find_rows_file, read_aggregate, read_embedded_samples, read_json_objects
 from evalstore.runs.eee_format import PASS_RATE, SCORE, UNKNOWN
 from evalstore.runs.eee_rows import read_graded_row
 from evalstore.runs.eee_versions import find_aggregate_doubt, label_version
@@ -25,6 +24,7 @@ from evalstore.runs.record_fields import (
     read_text_or,
     require_text,
 )
+from evalstore.runs.run_files import find_rows_file, read_aggregate, read_embedded_samples, read_json_objects
 from evalstore.runs.values import CheckSummary, GradedRow, Run, UsedArtifact
 
 _Stored = TypeVar("_Stored", dict[str, Any], list[Any])

@@ -15,10 +15,10 @@ from typing import Any
 from evalstore.documents import JsonStream
 from evalstore.errors import LoadError, Place
 from evalstore.files import open_user_file
-from evalstore.runs.aggregate import read_json_objects
 from evalstore.runs.imports.entry import OutputEntry, Series, first_line, id_as_text, make_entry
 from evalstore.runs.imports.promptfoo_response import response_output
 from evalstore.runs.record_fields import get_mapping
+from evalstore.runs.run_files import read_json_objects
 
 RESULTS_KEY = "results"
 RESULT_KEYS = frozenset(
