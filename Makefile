@@ -20,6 +20,7 @@ lint: .venv/dev.stamp  ## style, types, layers
 
 fresh: .venv/dev.stamp  ## generated files are up to date
 	$(BIN)/python tests/schema/generate.py --check
+	$(BIN)/python -m tests.diff.rule_sets --check
 
 bench: .venv/dev.stamp  ## ratios against named peers, in one run
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done

@@ -13,7 +13,7 @@ from evalstore.checks import evaluate, prepare_rubric
 from evalstore.checks.markdown import commonmark, lines
 from evalstore.checks.untrusted_schemas import compile_untrusted
 from evalstore.documents import read_value
-from evalstore.model import Output, Sample, rubric_of
+from evalstore.model import Output, Sample, read_rubric
 
 _VALUES = [f"phrase number {n}" for n in range(20)]
 _TEXT = "An answer of two kilobytes, as models write them, with Some Capitals. " * 28
@@ -69,7 +69,7 @@ def json_schema() -> None:
     """Hold the same value against the same schema: the library alone, with our guards, and a whole check."""
     value, alone = read_value(_JSON, "output"), Draft202012Validator(_SCHEMA, registry=Registry())
     guarded = compile_untrusted(_SCHEMA)
-    rubric = rubric_of({"checks": [_CHECK], "scoring": {"combine": "all_pass"}})
+    rubric = read_rubric({"checks": [_CHECK], "scoring": {"combine": "all_pass"}})
     grade = prepare_rubric(rubric)
     floor = microseconds(lambda: alone.is_valid(value), 100)
     print(f"JSON Schema, {len(_JSON) / 1000:.1f} KB: jsonschema {floor:.0f} us, guarded", end=" ")
@@ -86,7 +86,7 @@ def json_schema() -> None:
 
 
 def main() -> None:
-    rubric = rubric_of(_RUBRIC)
+    rubric = read_rubric(_RUBRIC)
     floor = microseconds(bare, 2000)
     ours = microseconds(lambda: evaluate(rubric, _TEXT), 2000)
     mapping = microseconds(lambda: evaluate(_RUBRIC, _TEXT), 2000)

@@ -59,7 +59,7 @@ def _group_units(shares: Sequence[Fraction], groups: Sequence[str | None]) -> li
 
 
 def _bootstrap_interval(units: Sequence[tuple[float, int]]) -> Interval:
-    chance = random.Random(_SEED)  # repeatable on purpose
+    chance = random.Random(_SEED)  # noqa: S311  # repeatable on purpose
     size = len(units)
     if all(count == 1 for _, count in units):
         totals = [total for total, _ in units]

@@ -45,7 +45,7 @@ Cells = Callable[[Cell], Fraction | None]
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """One question: its scores `old` and `new`, and for each factor its share, its effect first and last, its edits'."""
+    """One question: its scores, and for each factor its share, its effect when first and last, and its edits'."""
 
     old: Fraction
     new: Fraction

@@ -11,7 +11,7 @@ from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder, VersionPath
 from evalstore.diff import DiffFinding, compare
 from evalstore.errors import EvalstoreError
-from evalstore.model import Artifact, list_check_ids, rubric_of
+from evalstore.model import Artifact, list_check_ids, read_rubric
 
 _FALLBACK_RULES = {
     "weight": "check-weight-changed",
@@ -116,9 +116,9 @@ def _is_near(step: VersionStep, finding: DiffFinding, part: RubricPart) -> bool:
     """Whether a finding points at the whole check of a part: its key is then written on neither side."""
     return (
         part.area in {"param", "item"}
-        and len(_split_pointer(finding)) == 2
+        and len(_split_pointer(finding)) == 2  # noqa: PLR2004  # /checks/<n>
         and _find_check_name(step, finding) == part.name
-    )  # /checks/<n>
+    )
 
 
 def _is_rewording_of(finding: DiffFinding, part: RubricPart, parts: set[RubricPart]) -> bool:
@@ -158,9 +158,9 @@ class EditHistory:
 def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -> EditHistory:
     """Return the edits between two versions of one rubric, each with its finding and its release."""
     if old.resolved.digest == new.resolved.digest:
-        return EditHistory(find_edits([rubric_of(old.resolved.artifact.value)]), ())
+        return EditHistory(find_edits([read_rubric(old.resolved.artifact.value)]), ())
     path = finder.find_path(old, new)
-    edits = find_edits([rubric_of(version.resolved.artifact.value) for version in path.versions])
+    edits = find_edits([read_rubric(version.resolved.artifact.value) for version in path.versions])
     steps = [
         name_edits(_build_step(finder, path, edits, number), _list_edited_parts(edits, number))
         for number in range(len(path.origins))
@@ -171,7 +171,7 @@ def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
 
 def trace_repin(old: ArtifactVersion, new: ArtifactVersion, release: Origin | None) -> EditHistory:
     """Return the single edit of a question that was repinned to another rubric; `release` is the dataset's release."""
-    rubrics = [rubric_of(side.resolved.artifact.value) for side in (old, new)]
+    rubrics = [read_rubric(side.resolved.artifact.value) for side in (old, new)]
     origin = Origin(new.resolved.name, old.resolved.ref, new.resolved.ref)
     if release:
         origin = replace(origin, ref=release.ref, commit=release.commit, author=release.author, date=release.date)

@@ -62,12 +62,12 @@ class Grader:
                         self._run_results[content, *question_key] = results[check.id]
 
     def list_notes(self) -> Iterator[str]:
-        """Yield a note question_key results that were not replayed."""
+        """Yield a note about results that were not replayed."""
         if self.reuse_keys:
             count = len(self.reuse_keys)
             yield f"results of judges that were taken as recorded, because the replies they saw are not kept: {count:,}"
 
-    def grade_rubric(self, ruler: RunRubric, question: QuestionVersion, row: GradedRow) -> RubricResult:
+    def grade_rubric(self, rubric: RunRubric, question: QuestionVersion, row: GradedRow) -> RubricResult:
         """Return the result of one row under a rubric of its run, as `evaluate` gives it."""
         results = self.grade_checks(rubric.checks, question, row)
         question_key = _make_key(question, row)

@@ -94,7 +94,7 @@ def _list_gains(state: State, player: int, steps: int, value: Value) -> Iterator
 
 
 def _sample_shares(levels: State, players: Sequence[int], value: Value) -> Estimates:
-    chance = random.Random(_SEED)  # repeatable on purpose
+    chance = random.Random(_SEED)  # noqa: S311  # repeatable on purpose
     seen: list[list[list[Fraction]]] = [[[] for _ in range(steps)] for steps in levels]
     for _ in range(ROUNDS):
         state: State = tuple(0 for _ in levels)

@@ -32,7 +32,7 @@ from evalstore.model import (
     find_check_pins,
     find_pins,
     parse_ref,
-    rubric_of,
+    read_rubric,
 )
 from evalstore.runs import GradedRow, Run
 from evalstore.runs.run_files import read_json_objects
@@ -138,18 +138,18 @@ class SideReplay:
         recorded = (*stored.run.judges, *stored.run.rubrics)
         load = _build_loader(side, RunArtifactLoader(finder, recorded))
         grader = Grader(load, session, find_judge_model(stored.run, stored.run), strict=finder.store.strict)
-        is_dataset = side.artifact.kind is Kind.DATASET
-        question = (
-            {one.id: digest_question(one) for one in side.questions() if one.id in stored.rows} if is_dataset else None
-        )
-        replay = cls(side, stored, grader, stored.questions if question is None else question)
-        same = {one.digest for one in recorded if parse_ref(one.ref).name == side.name} == {side.artifact.digest}
-        grader.add_recorded_results(stored if same else replay.drop_affected_checks())
+        questions = stored.questions
+        if side.artifact.kind is Kind.DATASET:
+            questions = {item.id: digest_question(item) for item in side.questions() if item.id in stored.rows}
+        replay = cls(side, stored, grader, questions)
+        # Recorded results of checks that the change affects hold only on the side that the run was graded with.
+        is_same = {one.digest for one in recorded if parse_ref(one.ref).name == side.name} == {side.artifact.digest}
+        grader.add_recorded_results(stored if is_same else replay.drop_affected_checks())
         return replay
 
     def drop_affected_checks(self) -> StoredRun:
-        """Return the run without the checks that the changed artifact affects: their recorded results do not hold here."""
-        finder = {
+        """Return the run without the checks that the changed artifact affects."""
+        rubrics = {
             ref: replace(
                 run_rubric, checks=tuple(one for one in run_rubric.checks if not self._refers_to_subject(one[0]))
             )
@@ -170,7 +170,7 @@ class SideReplay:
         return self._affected_rubrics[row.rubric]
 
     def grade_row(self, row: GradedRow, known: dict[str, CheckResult]) -> RubricResult | None:
-        """Return the result of a row, None where something is missing; `known` maps the content of checks to results."""
+        """Return the result of a row, None where something is missing; `known` maps contents of checks to results."""
         question, before = self.questions.get(row.id), self.grader.missing_count
         try:
             grading = self._find_grading(row, question) if question else None
@@ -181,17 +181,18 @@ class SideReplay:
             results = self.grader.grade_checks(new_checks, question, row)
         except RefError:  # an artifact of this side is not there (yet)
             return None
-        found = {content: result for (_, content), result in zip(new_checks, results, strict=True)}
+        new_results = {content: result for (_, content), result in zip(new_checks, results, strict=True)}
+        # What no pin reaches is the same on both sides, so the other side need not grade it again.
         known |= {
-            content: found[content] for check, content in new_checks if not any(find_check_pins((), check.params))
+            content: new_results[content] for check, content in new_checks if not any(find_check_pins((), check.params))
         }
         if self.grader.missing_count > before:
             return None
-        by_content = {**known, **found}
+        by_content = {**known, **new_results}
         return combine_results(scoring, [by_content[content]._replace(id=check.id) for check, content in checks])
 
     def _find_grading(self, row: GradedRow, question: QuestionVersion) -> _GradingRule | None:
-        """Return what grades a row on this side: the changed rubric, the one its question names now, or the recorded one."""
+        """Return what grades a row here: the changed rubric, the one that its question names, or the recorded one."""
         if row.rubric.partition("@")[0] == self.side.name:
             return self._parse_rubric(self.side.name, self.side.artifact)
         if self.side.artifact.kind is Kind.DATASET and question.question.rubric_ref != row.rubric:
@@ -203,7 +204,7 @@ class SideReplay:
     def _parse_rubric(self, key: str, artifact: Artifact) -> _GradingRule:
         if key not in self._parsed_rubrics:
             try:
-                rubric = rubric_of(artifact.value)
+                rubric = read_rubric(artifact.value)
             except MALFORMED_ERRORS as error:
                 raise SchemaError(
                     f"{key} cannot grade anything: {type(error).__name__}: {error}", hint="evalstore validate says why"

@@ -11,7 +11,7 @@ from evalstore.audits.rubric_edits import encode_check
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.errors import RefusedError
-from evalstore.model import INPUT_KEYS, Check, Question, Rubric, rubric_of
+from evalstore.model import INPUT_KEYS, Check, Question, Rubric, read_rubric
 from evalstore.runs import GradedRow, Run, read_rows, read_run
 
 
@@ -35,7 +35,7 @@ class RunRubric:
     @classmethod
     def from_version(cls, located: ArtifactVersion) -> RunRubric:
         """Parse the rubric of a version."""
-        rubric = rubric_of(located.resolved.artifact.value)
+        rubric = read_rubric(located.resolved.artifact.value)
         return cls(located, rubric, list_check_contents(rubric))
 
 

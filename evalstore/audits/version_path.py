@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from evalstore.audits.values import Origin
 from evalstore.errors import EvalstoreError, RefError, RefusedError
-from evalstore.model import MALFORMED_ERRORS, Kind, PinType, parse_ref, rubric_of
+from evalstore.model import MALFORMED_ERRORS, Kind, PinType, parse_ref, read_rubric
 from evalstore.runs import UsedArtifact
 from evalstore.store import ArtifactStore, Release, Resolved
 
@@ -122,7 +122,7 @@ class VersionFinder:
 def _check_readable(resolved: Resolved) -> None:
     """Raise what a broken rubric raises: a version that cannot grade is no step of the path."""
     if resolved.kind is Kind.RUBRIC:
-        rubric_of(resolved.artifact.value)
+        read_rubric(resolved.artifact.value)
 
 
 def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> RefusedError:

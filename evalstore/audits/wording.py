@@ -64,6 +64,6 @@ def choose_claim(name: FactorName, shares: Sequence[Fraction], changed: int, ci:
 
 
 def _join_phrases(parts: Sequence[str]) -> str:
-    if len(parts) < 3:  # a list of two needs no comma
+    if len(parts) < 3:  # noqa: PLR2004  # a list of two needs no comma
         return " and ".join(parts)
     return f"{', '.join(parts[:-1])}, and {parts[-1]}"

@@ -24,7 +24,7 @@ from evalstore.model import (
     Verdict,
     read_call_name,
     find_check_pins,
-    rubric_of,
+    read_rubric,
 )
 from evalstore.model.outcome import grade_error
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
@@ -120,7 +120,7 @@ def _read_rubric(rubric: Rubric | Artifact | Mapping[str, Any]) -> Rubric:
     if isinstance(rubric, Rubric):
         return rubric
     try:
-        return rubric_of(rubric.value if isinstance(rubric, Artifact) else rubric)
+        return read_rubric(rubric.value if isinstance(rubric, Artifact) else rubric)
     except MALFORMED_ERRORS as misfit:
         raise SchemaError(
             f"this is no rubric: {type(misfit).__name__}: {make_excerpt(str(misfit))}",

@@ -12,7 +12,7 @@ from typing import Any
 from evalstore.checks.patterns import SECONDS, compile_pattern, find_captures
 from evalstore.documents import write_canonical, read_json
 from evalstore.errors import LoadError
-from evalstore.model import Judge, JudgeReply, ScoreType, fraction
+from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
 from evalstore.text import make_excerpt
 
 _SHOWN, _SAID = 60, 200
@@ -103,7 +103,7 @@ def _find_in_text(judge: Judge, pattern: str, text: str) -> Fraction | str:
 def _read_score(judge: Judge, value: Any) -> Fraction | str:
     if not _is_number(value):
         return f"the score is no number but {_describe_value(value)}"
-    score = fraction(value)
+    score = parse_fraction(value)
     if not judge.least <= score <= judge.most:
         return f"the score {_describe_value(value)} lies outside the scale, {judge.least} to {judge.most}"
     return (score - judge.least) / (judge.most - judge.least)

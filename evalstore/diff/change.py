@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
+from functools import update_wrapper
 from typing import Any, NamedTuple
 
 from evalstore.diff.findings import Certainty, Diff, Direction
@@ -106,7 +107,7 @@ Decider = Callable[[Change], Proof | None]
 
 
 def name_decider(name: str) -> Callable[[Decider], Decider]:
-    """Return what names a decider as `evalstore rules` lists it: a document's word, which no renamed function changes."""
+    """Return a decorator that names a decider for `evalstore rules`: documents keep the name of a renamed function."""
 
     def rename(decider: Decider) -> Decider:
         decider.__name__ = name
@@ -115,13 +116,15 @@ def name_decider(name: str) -> Callable[[Decider], Decider]:
     return rename
 
 
-class LaterDecider(NamedTuple):
+class LaterDecider:
     """A decider that came after its rule: rule sets before `since` do not run it."""
 
-    since: int
-    prove: Decider
+    def __init__(self, since: int, prove: Decider) -> None:
+        self.since, self.prove = since, prove
+        update_wrapper(self, prove)
 
     def __call__(self, change: Change) -> Proof | None:
+        """Run it."""
         return self.prove(change)
 
 
@@ -139,7 +142,7 @@ class Decision(NamedTuple):
 
 
 class DirectionRule(NamedTuple):
-    """How a rule finds its direction: in words, and as a function of the change; another one for the check's verdict."""
+    """A rule's direction: in words, and as a function of the change; `decide_verdict` where the verdict has another."""
 
     words: str
     decide_score: Callable[[Change], Direction]

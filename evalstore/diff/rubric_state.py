@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.diff.kinds import KINDS, read_params
 from evalstore.diff.params import UnreadableError, read_one_of, read_switch, read_text, read_texts
-from evalstore.model import Check, Combine, Rubric, Scoring, fraction, list_check_ids
+from evalstore.model import Check, Combine, Rubric, Scoring, parse_fraction, list_check_ids
 from evalstore.model.rubric import RUBRIC_THRESHOLD, find_default_threshold
 
 _COMMON_KEYS = frozenset({"id", "kind", "threshold", "negate"})
@@ -168,6 +168,6 @@ def _read_threshold(value: Any) -> Fraction:
 
 
 def _read_number(value: Any) -> Fraction:
-    if isinstance(value, bool | str) or (number := fraction(value)) < 0:
+    if isinstance(value, bool | str) or (number := parse_fraction(value)) < 0:
         raise UnreadableError(f"{value!r} is no number from 0 up")
     return number

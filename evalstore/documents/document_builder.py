@@ -9,7 +9,7 @@ from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Poin
 from evalstore.errors import LimitError, LoadError, Place
 
 
-class Anchor(NamedTuple):
+class AnchorNode(NamedTuple):
     """A node that aliases may repeat: its value, its number of nodes, and its depth."""
 
     value: Any
@@ -46,7 +46,7 @@ class DocumentBuilder:
     done: bool = False
     spans: dict[Pointer, Span] = field(default_factory=dict)
     key_spans: dict[Pointer, Span] = field(default_factory=dict)
-    anchors: dict[str, Anchor] = field(default_factory=dict)
+    anchors: dict[str, AnchorNode] = field(default_factory=dict)
     _stack: list[_Frame] = field(default_factory=list)
     _nodes: int = 0
 
@@ -87,7 +87,7 @@ class DocumentBuilder:
         """Add a scalar value."""
         self._count_nodes(1, 1, mark)
         if anchor:
-            self.anchors[anchor] = Anchor(value, 1, 0)
+            self.anchors[anchor] = AnchorNode(value, 1, 0)
         self._attach(value, mark, 0)
 
     def open_container(self, container: dict[Any, Any] | list[Any], mark: Span, anchor: str | None = None) -> None:
@@ -106,7 +106,7 @@ class DocumentBuilder:
             pairs = ((key, value) for mapping in reversed(frame.merged) for key, value in mapping.items())
             frame.container = dict(pairs) | dict(frame.container)
         if frame.anchor:
-            self.anchors[frame.anchor] = Anchor(frame.container, self._nodes - frame.first + 1, frame.height)
+            self.anchors[frame.anchor] = AnchorNode(frame.container, self._nodes - frame.first + 1, frame.height)
         self._attach(frame.container, Span(line, column, start, end), frame.height)
 
     def add_alias(self, name: str, mark: Span) -> None:

@@ -86,15 +86,15 @@ def _plan_edits(document: Document, key: str, entries: Mapping[str, Scalar | Non
 
 
 def _plan_mapping_edits(
-    document: Document, key: str, new: Mapping[str, Scalar], kept: Sequence[str]
+    document: Document, key: str, new: Mapping[str, Scalar], remaining: Sequence[str]
 ) -> Iterator[Sequence[_Splice]]:
-    """Yield the ways to edit an existing mapping whose entries `kept` stay."""
-    splices = [*_overwrite_values(document, key, new), *_remove_entries(document, key, kept)]
-    missing = {name: entry for name, entry in new.items() if name not in kept}
+    """Yield the ways to edit an existing mapping whose entries `remaining` stay."""
+    splices = [*_overwrite_values(document, key, new), *_remove_entries(document, key, remaining)]
+    missing = {name: entry for name, entry in new.items() if name not in remaining}
     if not missing:
         yield splices
         return
-    for splice in _add_entries(document, (key,), missing, kept):
+    for splice in _add_entries(document, (key,), missing, remaining):
         yield [*splices, splice]
 
 
@@ -110,14 +110,14 @@ def _replace_node(document: Document, pointer: Pointer, text: str) -> _Splice:
     return _Splice(start, end, text if document.text[start - 1].isspace() else f" {text}")
 
 
-def _remove_entries(document: Document, key: str, kept: Sequence[str]) -> Iterator[_Splice]:
+def _remove_entries(document: Document, key: str, remaining: Sequence[str]) -> Iterator[_Splice]:
     names = list(document.value[key])
     for index, name in enumerate(names):
-        if name in kept:
+        if name in remaining:
             continue
         if find_style(document, (key,)) == "{":
             yield from _remove_flow_entry(
-                document, key, names, index, follows=any(other in kept for other in names[:index])
+                document, key, names, index, follows=any(other in remaining for other in names[:index])
             )
         else:
             yield _Splice(find_line_start(document, (key, name)), find_next_line(document, (key, name)), "")
@@ -149,13 +149,13 @@ def _fill_empty_key(document: Document, key: str, new: Mapping[str, Scalar]) -> 
     yield _replace_node(document, (key,), _format_flow(new))
 
 
-def _add_entries(document: Document, pointer: Pointer, new: New, kept: Sequence[str]) -> Iterator[_Splice]:
-    """Yield the ways to add entries to a mapping whose entries `kept` stay."""
+def _add_entries(document: Document, pointer: Pointer, new: New, remaining: Sequence[str]) -> Iterator[_Splice]:
+    """Yield the ways to add entries to a mapping whose entries `remaining` stay."""
     if find_style(document, pointer) == "{":
-        yield _add_flow_entries(document, pointer, new, kept)
+        yield _add_flow_entries(document, pointer, new, remaining)
         return
     first = (*pointer, next(iter(document.value[pointer[0]] if pointer else document.value)))
-    children = [(*pointer, name) for name in reversed(kept)]
+    children = [(*pointer, name) for name in reversed(remaining)]
     # At the end of the text (entries of the root), after an entry that stays, or before the first.
     offsets = [
         *([] if pointer else [(len(document.text), find_indent(document, first))]),
@@ -167,12 +167,12 @@ def _add_entries(document: Document, pointer: Pointer, new: New, kept: Sequence[
             yield _insert_lines(document, offset, [indent + line for line in _format_lines(new)])
 
 
-def _add_flow_entries(document: Document, pointer: Pointer, new: New, kept: Sequence[str]) -> _Splice:
+def _add_flow_entries(document: Document, pointer: Pointer, new: New, remaining: Sequence[str]) -> _Splice:
     # Keys are quoted where those beside them are: JSON is YAML, and stays JSON.
-    neighbour = (*pointer, kept[0]) if kept else next(iter(document.key_spans))
+    neighbour = (*pointer, remaining[0]) if remaining else next(iter(document.key_spans))
     text = _format_flow(new, '"' if document.text[document.key_spans[neighbour].start] == '"' else "")[1:-1]
-    if kept:
-        end = find_node_end(document, (*pointer, kept[-1]))
+    if remaining:
+        end = find_node_end(document, (*pointer, remaining[-1]))
         return _Splice(end, end, f", {text}")
     start = find_node_start(document, pointer) + 1
     return _Splice(start, start, text)

@@ -144,16 +144,16 @@ class _JsonText:
         self.file = file
         self.lines = [0, *(match.end() for match in re.finditer("\n", text))]
 
-    def mark(self, start: int, end: int) -> Span:
+    def build_span(self, start: int, end: int) -> Span:
         line = bisect_right(self.lines, start)
         return Span(line, start - self.lines[line - 1] + 1, start, end)
 
-    def skip(self, offset: int) -> int:
+    def skip_space(self, offset: int) -> int:
         space = _SPACE.match(self.text, offset)
         return space.end() if space else offset
 
-    def refuse(self, offset: int, message: str) -> NoReturn:
-        mark = self.mark(offset, offset)
+    def refuse_at(self, offset: int, message: str) -> NoReturn:
+        mark = self.build_span(offset, offset)
         raise LoadError(f"not JSON: {message}", place=Place(self.file, mark.line, mark.column))
 
 
@@ -162,12 +162,12 @@ def _parse_json(source: _JsonText, builder: DocumentBuilder) -> None:
     position, state, open_ = 0, _VALUE, ""
     while state != _END:
         match = _TOKEN.match(source.text, position)
-        start = match.start(1) if match else source.skip(position)
+        start = match.start(1) if match else source.skip_space(position)
         if match is None or _classify_token(match[1]) not in _ALLOWED[state]:
-            source.refuse(start, f"expected {state}")
+            source.refuse_at(start, f"expected {state}")
         token, position = match[1], match.end()
         if token in _OPEN:
-            builder.open_container(_OPEN[token](), source.mark(start, position))
+            builder.open_container(_OPEN[token](), source.build_span(start, position))
             open_ += token
             state = _FIRST_KEY if token == "{" else _FIRST_VALUE
             continue
@@ -182,11 +182,11 @@ def _parse_json(source: _JsonText, builder: DocumentBuilder) -> None:
             builder.close_container(position)
             open_ = open_[:-1]
         else:
-            mark = source.mark(start, position)
+            mark = source.build_span(start, position)
             builder.add_scalar(_WORDS[token] if token in _WORDS else parse_number(token, builder.locate(mark)), mark)
         state = _AFTER[open_[-1:]]
-    if (end := source.skip(position)) != len(source.text):
-        source.refuse(end, "something stands after the value")
+    if (end := source.skip_space(position)) != len(source.text):
+        source.refuse_at(end, "something stands after the value")
 
 
 def _classify_token(token: str) -> str:
@@ -197,9 +197,9 @@ def _parse_string(source: _JsonText, start: int, builder: DocumentBuilder) -> in
     try:
         value, end = scanstring(source.text, start + 1, True)
     except json.JSONDecodeError as error:
-        source.refuse(error.pos, describe_decode_error(error))
+        source.refuse_at(error.pos, describe_decode_error(error))
     if _SURROGATE.search(value):
-        source.refuse(start, "half a surrogate pair is no text")
+        source.refuse_at(start, "half a surrogate pair is no text")
     take = builder.add_key if builder.wants_key else builder.add_scalar
-    take(value, source.mark(start, end))
+    take(value, source.build_span(start, end))
     return int(end)

@@ -184,11 +184,11 @@ class JsonStream:
         self._refuse_here("it ends in the middle of a value")
 
     def _take_character(self, characters: str, expected: str) -> str:
-        found = self.peek()
-        if not found or found not in characters:
+        character = self.peek()
+        if not character or character not in characters:
             self._refuse_here(f"expected {expected}")
         self._offset += 1
-        return found
+        return character
 
     def _locate_position(self) -> Place:
         self._lines += self._text.count("\n", self._counted_to, self._offset)

@@ -57,12 +57,12 @@ def format_exact(value: float | Decimal) -> str:
 def convert_fraction(number: Fraction) -> Decimal | str:
     """Return an exact number as data: a decimal where it has one, else the text of the fraction."""
     twos = (number.denominator & -number.denominator).bit_length() - 1
-    rest, fives = number.denominator >> twos, 0
-    while rest % 5 == 0:
-        rest, fives = rest // 5, fives + 1
+    remainder, fives = number.denominator >> twos, 0
+    while remainder % 5 == 0:
+        remainder, fives = remainder // 5, fives + 1
     places = max(twos, fives)
     # The default context rounds to 28 digits, so two different numbers could become one.
-    return str(number) if rest > 1 else Decimal(int(number * 10**places)).scaleb(-places, _EXACT)
+    return str(number) if remainder > 1 else Decimal(int(number * 10**places)).scaleb(-places, _EXACT)
 
 
 def _format_parts(value: Any, line: str, colon: str) -> Iterator[str]:

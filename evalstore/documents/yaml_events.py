@@ -38,7 +38,7 @@ _BLOCK = re.compile(rf"(?=\S)(?:{_LINE_TEXT}+(?<!\s)\n|\n)+(?:{_LINE_TEXT}+(?<!\
 _STR, _MAP, _SEQ = (Tag(suffix=f"tag:yaml.org,2002:{name}") for name in ("str", "map", "seq"))
 
 
-def dump(value: Any) -> str:
+def format_yaml(value: Any) -> str:
     """Return plain data as a YAML document; texts are styled so that every reader reads them as texts."""
     yaml = YAML(typ="rt", pure=True)
     yaml.width = 1 << 30  # a folded line would come back as other text

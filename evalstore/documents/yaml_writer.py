@@ -27,6 +27,6 @@ def _require_equal(text: str, *, equal: bool) -> str:
 
 
 def _dump_yaml(value: Any) -> str:
-    from evalstore.documents.yaml_events import dump  # ruamel.yaml is slow to import
+    from evalstore.documents.yaml_events import format_yaml  # ruamel.yaml is slow to import
 
-    return dump(value)
+    return format_yaml(value)

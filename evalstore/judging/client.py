@@ -119,7 +119,7 @@ class JudgeClient:
             return _Response(response.status_code, headers, bytes(body), late)
 
     def _read_response(self, response: _Response) -> JudgeReply | CallFailure:
-        if response.status // 100 != 2:  # success
+        if response.status // 100 != 2:  # noqa: PLR2004  # success
             return read_failure(
                 response.status, response.headers, self._hide_key(response.body.decode("utf-8", "replace"))
             )

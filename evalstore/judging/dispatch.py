@@ -55,7 +55,7 @@ def ask_all(
 def choose_pause(endpoint: Endpoint, attempt: int, asked: float | None) -> float:
     """Return the seconds until the next try; `attempt` counts from 0, `asked` is the pause that the endpoint wants."""
     own = endpoint.first_wait * 2.0 ** min(attempt, 30)
-    return min(asked or own, endpoint.longest_wait) * random.uniform(1, 1 + _JITTER)  # no secret
+    return min(asked or own, endpoint.longest_wait) * random.uniform(1, 1 + _JITTER)  # noqa: S311  # no secret
 
 
 def _ask_with_retries(
@@ -165,7 +165,7 @@ class WorkerPool(Generic[_Item, _Result]):
             (item,) = task
             try:
                 self._results.put((item, self.work(item)))
-            except Exception as error:  # raised again where the results are taken
+            except Exception as error:  # noqa: BLE001  # raised again where the results are taken
                 self._results.put((item, error))
 
     def _shut_down(self) -> None:

@@ -114,11 +114,11 @@ def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFail
 
     The names of `headers` are in lower case.
     """
-    if status // 100 == 3:  # redirects
+    if status // 100 == 3:  # noqa: PLR2004  # redirects
         location = make_excerpt(headers.get(LOCATION, "nowhere"), 100)
         problem = f"the endpoint sends on to {location}, where the key does not follow"
         return CallFailure(problem, FailureEffect.STOP_ALL, "if that is the endpoint, give its URL")
-    meaning = _SERVER_ERROR if status >= 500 else _STATUS_MEANINGS.get(status, _OTHER_REFUSAL)  # server errors
+    meaning = _SERVER_ERROR if status >= 500 else _STATUS_MEANINGS.get(status, _OTHER_REFUSAL)  # noqa: PLR2004  # server errors
     # Some endpoints send 429, which may pass, for an empty account, which does not.
     error = _find_error_object(body)
     if "insufficient_quota" in {error.get("code"), error.get("type")}:

@@ -16,7 +16,7 @@ from evalstore.errors import RefusedError
 from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.table import FormatTable
 from evalstore.model import is_id, select_scoring_part
-from evalstore.runs.kept import RUNS_FOLDER, STORED_PATH, encode_name, encode_whole_name, run_stem
+from evalstore.runs.stored_names import RUNS_FOLDER, STORED_PATH, encode_name, encode_whole_name, strip_run_ending
 
 # Leaves room for a digest or a number within the 64 characters of an id.
 SLUG_LIMIT = 48
@@ -108,7 +108,7 @@ class ArtifactNames:
     def _spell_run_path(self, file: str) -> str:
         path = RUNS_FOLDER
         for part in PurePosixPath(file).parts:
-            stem = run_stem(part)
+            stem = strip_run_ending(part)
             first = self.records.setdefault(f"{path}/{stem.casefold()}", _ArtifactRecord("", stem)).file
             path += f"/{encode_name(part) if first == stem else encode_whole_name(part)}"
         return path

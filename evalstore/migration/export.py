@@ -18,7 +18,7 @@ from evalstore.migration.readers import has_run_files, keeps_remainder, restore_
 from evalstore.migration.round_trip import check_unchanged
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Kind, Ref, parse_ref
-from evalstore.runs.kept import RUNS_FOLDER, STORED_PATH, decode_path
+from evalstore.runs.stored_names import RUNS_FOLDER, STORED_PATH, decode_path
 
 _MAPPED_KEYS = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
 _LIMIT = 64 << 20

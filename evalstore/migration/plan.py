@@ -23,7 +23,7 @@ from evalstore.migration.planned_writes import (
 from evalstore.migration.remainder import encode_keys, find_case_remainder, find_root_remainder
 from evalstore.migration.round_trip import check_restorable
 from evalstore.migration.table import FormatTable
-from evalstore.runs.kept import decode_path
+from evalstore.runs.stored_names import decode_path
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from evalstore.errors import LoadError, Place
 from evalstore.files import read_below, read_user_file
 from evalstore.migration.legacy_files import SUFFIXES, parse_companion
 from evalstore.migration.staging import STAGE
-from evalstore.runs.kept import decode_path
+from evalstore.runs.stored_names import decode_path
 
 _LIMIT = 64 << 20
 _SKIPPED_FOLDERS = frozenset({".git", ".evalstore", STAGE})

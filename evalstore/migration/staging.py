@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from evalstore.errors import ConflictError, LoadError, Place, RefusedError
 from evalstore.files import move_below, read_below, remove_below, remove_folder_below
-from evalstore.runs.kept import STORED_PATH
+from evalstore.runs.stored_names import STORED_PATH
 
 STAGE = ".evalstore-migrating"
 _JOURNAL = f"{STAGE}/journal.jsonl"

@@ -1,16 +1,14 @@
 """The values that all packages share: references, artifacts, rubrics, judges, questions, results, findings."""
 
 from evalstore.model.artifact import COSMETIC_KEYS, MALFORMED_ERRORS, Artifact, is_cosmetic, select_scoring_part
-from evalstore.model.call import JudgeCall, JudgeReply
 from evalstore.model.dataset import INPUT_KEYS, Question, iterate_questions
 from evalstore.model.findings import Finding, Findings, Severity
-from evalstore.model.judge import Judge, ScoreType, read_judge
+from evalstore.model.judge import Judge, JudgeCall, JudgeReply, ScoreType, read_judge
 from evalstore.model.outcome import CheckResult, Grade, Output, RubricResult, UnscoredReason, Verdict, format_decimal
 from evalstore.model.pins import Pin, find_check_pins, find_pins
 from evalstore.model.refs import Kind, PinType, Ref, is_id, parse_ref
-from evalstore.model.rubric import Check, Combine, Rubric, Scoring, fraction, list_check_ids, rubric_of
-from evalstore.model.sample import Sample
-from evalstore.model.tools import ToolCall, read_call, read_call_args, read_call_name
+from evalstore.model.rubric import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction, read_rubric
+from evalstore.model.sample import Sample, ToolCall, read_call, read_call_args, read_call_name
 
 __all__ = [
     "COSMETIC_KEYS",
@@ -44,16 +42,16 @@ __all__ = [
     "find_check_pins",
     "find_pins",
     "format_decimal",
-    "fraction",
     "is_cosmetic",
     "is_id",
     "iterate_questions",
     "list_check_ids",
+    "parse_fraction",
     "parse_ref",
     "read_call",
     "read_call_args",
     "read_call_name",
     "read_judge",
-    "rubric_of",
+    "read_rubric",
     "select_scoring_part",
 ]

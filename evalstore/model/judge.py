@@ -1,14 +1,15 @@
-"""The judge as scoring reads it: a template, its variables, and how a reply becomes an exact score."""
+"""The judge as scoring reads it, the questions that it asks a model (each with a key), and their replies."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from evalstore.model.rubric import fraction
+from evalstore.documents import compute_digest
+from evalstore.model.rubric import parse_fraction
 
 _TEXT, _LIST, _MAPPING = (str, "text"), (list, "list"), (dict, "mapping")
 _TYPES = {
@@ -23,7 +24,7 @@ _TYPES = {
 
 
 class ScoreType(StrEnum):
-    """What a judge answers with."""
+    """The type of a judge's score."""
 
     BINARY = "binary"
     CONTINUOUS = "continuous"
@@ -44,6 +45,37 @@ class Judge:
     levels: Mapping[str, Fraction] | None = None
     reply_pattern: str | None = None
     model: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCall:
+    """One question to a model: `judge` is the artifact that asks; everything else decides the reply.
+
+    `model` is `{id, temperature?, …}` merged from the check, the judge and the run; `sample` counts from 0.
+    """
+
+    judge: str
+    prompt: str
+    model: Mapping[str, Any] = field(default_factory=dict)
+    sample: int = 0
+
+    @property
+    def key(self) -> str:
+        """SHA-256 over the rendered prompt, the model with its parameters, and the sample."""
+        return compute_digest({"prompt": self.prompt, "model": dict(self.model), "sample": self.sample})
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeReply:
+    """What a model answered; with a `problem`, why there is no answer to read, in words.
+
+    `served` is the model that the endpoint says has answered, `finish` why it stopped (`stop`, `length`, …).
+    """
+
+    text: str = ""
+    served: str = ""
+    finish: str = ""
+    problem: str = ""
 
 
 def read_judge(value: Mapping[str, Any]) -> Judge:
@@ -92,4 +124,4 @@ def _read_levels(value: Mapping[str, Any]) -> Mapping[str, Fraction] | None:
 def _read_number(value: Any) -> Fraction:
     if isinstance(value, bool | str):
         raise ValueError(f"{value!r} is no number")  # noqa: TRY004  # one error for a bad file
-    return fraction(value)
+    return parse_fraction(value)

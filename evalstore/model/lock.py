@@ -88,19 +88,19 @@ def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
         message = f"is a lock of form {start['form']}; this evalstore reads form {_FORM}"
         raise LoadError(message, place=Place(file, 1), hint="use the evalstore that wrote it, or a newer one")
     reader = _LockParser(file, text, start.end())
-    refs = {key: _parse_entry(match, line) for key, line, match in reader.section("refs", _ENTRY)}
+    refs = {key: _parse_entry(match, line) for key, line, match in reader.read_section("refs", _ENTRY)}
     ledgers = {
         key: LockedLedger(int(match["lines"]), match["sha256"], line)
-        for key, line, match in reader.section("ledgers", _LEDGER)
+        for key, line, match in reader.read_section("ledgers", _LEDGER)
     }
-    if reader.at != len(text):
-        raise reader.odd()
+    if reader.offset != len(text):
+        raise reader.build_form_error()
     return Lock(refs, ledgers, releases=dict(_index_by_release(refs)))
 
 
 def write_lock(lock: Lock) -> bytes:
     """Return a lock as bytes: sorted, an entry of several lines a reference, so that git merges two locks well."""
-    refs = "".join(_format_entry(ref, held) for ref, held in sorted(lock.refs.items()))
+    refs = "".join(_format_entry(ref, entry) for ref, entry in sorted(lock.refs.items()))
     ledgers = "".join(
         f'  "{name}": {{lines: {seen.lines}, sha256: "{seen.sha256}"}}\n' for name, seen in sorted(lock.ledgers.items())
     )
@@ -111,56 +111,56 @@ def write_lock(lock: Lock) -> bytes:
 class _LockParser:
     file: str
     text: str
-    at: int
+    offset: int
 
-    def section(self, title: str, entry: re.Pattern[str]) -> list[tuple[str, int, re.Match[str]]]:
+    def read_section(self, title: str, entry: re.Pattern[str]) -> list[tuple[str, int, re.Match[str]]]:
         """Parse one section: key, first line and match of each entry, in order."""
         empty, full = f"{title}: {{}}\n", f"{title}:\n"
-        if self.text.startswith(empty, self.at):
-            self.at += len(empty)
+        if self.text.startswith(empty, self.offset):
+            self.offset += len(empty)
             return []
-        if not self.text.startswith(full, self.at):
-            raise self.odd()
-        self.at += len(full)
-        line = self.text.count("\n", 0, self.at) + 1
-        found: dict[str, tuple[str, int, re.Match[str]]] = {}
-        while match := entry.match(self.text, self.at):
-            if match["key"] in found:
-                message = f"{match['key']} stands twice (first on line {found[match['key']][1]})"
+        if not self.text.startswith(full, self.offset):
+            raise self.build_form_error()
+        self.offset += len(full)
+        line = self.text.count("\n", 0, self.offset) + 1
+        entries: dict[str, tuple[str, int, re.Match[str]]] = {}
+        while match := entry.match(self.text, self.offset):
+            if match["key"] in entries:
+                message = f"{match['key']} stands twice (first on line {entries[match['key']][1]})"
                 raise LoadError(message, place=Place(self.file, line), hint=_HINT)
-            found[match["key"]] = (match["key"], line, match)
-            self.at, line = match.end(), line + match[0].count("\n")
-        if not found:
-            raise self.odd()
-        return list(found.values())
+            entries[match["key"]] = (match["key"], line, match)
+            self.offset, line = match.end(), line + match[0].count("\n")
+        if not entries:
+            raise self.build_form_error()
+        return list(entries.values())
 
-    def odd(self) -> LoadError:
-        place = locate_offset(self.text, self.at, self.file)
+    def build_form_error(self) -> LoadError:
+        place = locate_offset(self.text, self.offset, self.file)
         return LoadError("is not in the form of a lock from here on", place=Place(self.file, place.line), hint=_HINT)
 
 
 def _index_by_release(refs: Mapping[str, LockEntry]) -> Iterator[tuple[str, LockEntry]]:
-    for ref, held in refs.items():
+    for ref, entry in refs.items():
         name, _, pin = ref.partition("@")
         if not pin.startswith("git:"):
-            yield f"{name}@{held.version}", held
+            yield f"{name}@{entry.version}", entry
 
 
 def _parse_entry(match: re.Match[str], line: int) -> LockEntry:
     return LockEntry(**{key: match[key] for key in match.re.groupindex if key != "key"}, line=line)
 
 
-def _format_entry(ref: str, held: LockEntry) -> str:
+def _format_entry(ref: str, entry: LockEntry) -> str:
     if not re.fullmatch(_KEY, ref):
         raise RefError(f"{make_excerpt(ref)!r} cannot be locked as it is written", hint="write its range in one line")
     fields = {
-        "version": held.version,
-        "tag_object": held.tag_object,
-        "commit": held.commit,
-        "blob": held.blob,
-        "digest": held.digest,
-        "scoring_digest": held.scoring_digest,
-        **({"rows": held.rows} if held.rows else {}),
+        "version": entry.version,
+        "tag_object": entry.tag_object,
+        "commit": entry.commit,
+        "blob": entry.blob,
+        "digest": entry.digest,
+        "scoring_digest": entry.scoring_digest,
+        **({"rows": entry.rows} if entry.rows else {}),
     }
     lines = (f'    {key}: "{value}"\n' if value is not None else f"    {key}: null\n" for key, value in fields.items())
     return f'  "{ref}":\n{"".join(lines)}'

@@ -63,7 +63,7 @@ class Rubric:
     scoring: Scoring
 
 
-def rubric_of(value: Mapping[str, Any]) -> Rubric:
+def read_rubric(value: Mapping[str, Any]) -> Rubric:
     """Read a rubric from its mapping; `ValueError` where it could not be graded as it is written."""
     scoring = value["scoring"]
     ids = list_check_ids(value["checks"])
@@ -86,7 +86,7 @@ def rubric_of(value: Mapping[str, Any]) -> Rubric:
 
 def list_check_ids(checks: list[Mapping[str, Any]]) -> list[str]:
     """Return the checks' ids in order: as written, else `<kind>`, `<kind>_2` and so on."""
-    taken = {check["id"] for check in checks if "id" in check}
+    used_ids = {check["id"] for check in checks if "id" in check}
     names: dict[str, Iterator[str]] = {}
     ids: list[str] = []
     for check in checks:
@@ -94,8 +94,8 @@ def list_check_ids(checks: list[Mapping[str, Any]]) -> list[str]:
         if id_ is None:
             # One iterator a kind: counting from 1 for every check would make a long rubric cubic.
             candidates = names.setdefault(check["kind"], _number_names(check["kind"]))
-            id_ = next(name for name in candidates if name not in taken)
-            taken.add(id_)
+            id_ = next(name for name in candidates if name not in used_ids)
+            used_ids.add(id_)
         ids.append(id_)
     return ids
 
@@ -104,7 +104,7 @@ def _number_names(kind: str) -> Iterator[str]:
     return (kind if n == 1 else f"{kind}_{n}" for n in count(1))
 
 
-def fraction(number: Decimal | Fraction | float | str) -> Fraction:
+def parse_fraction(number: Decimal | Fraction | float | str) -> Fraction:
     """Return the exact value of a number's decimal literal (a float's is its shortest form)."""
     return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
 
@@ -132,7 +132,7 @@ def _require_type(name: str, value: Any, type_: type) -> Any:
 
 
 def _read_number(name: str, value: Any) -> Fraction:
-    if isinstance(value, bool | str) or (number := fraction(value)) < 0:
+    if isinstance(value, bool | str) or (number := parse_fraction(value)) < 0:
         raise ValueError(f"{name} is {value!r}, which is no number from 0 up")
     return number
 

@@ -67,7 +67,7 @@ class PushRoute(NamedTuple):
 
 def find_push_route(git: Git, *, asked: bool | str) -> PushRoute | None:
     """Return the way to the remote that was asked for, else to the branch's own; refuses what cannot be pushed to."""
-    remotes, branch = remote.find_remotes(git), find_branch(git)
+    remotes, branch = remote.list_remotes(git), find_branch(git)
     to = remotes.by_name.get(asked) if isinstance(asked, str) else remotes.find_for_branch(branch or "")
     if not asked:
         return PushRoute(branch, to) if branch and to else None

@@ -16,7 +16,7 @@ ROOMS = {
     "Agreement": "judge",
     "CreatedStore": "init",
     "Audit": "audit",
-    "Catalogue": "rules",
+    "RuleCatalogue": "rules",
     "Diff": "diff",
     "Explanation": "explain",
     "Exported": "export",

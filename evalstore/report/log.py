@@ -13,7 +13,7 @@ from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
     from evalstore.status.release_log import ReleaseLog, ReleaseLogEntry
-    from evalstore.store.listing import ReleaseRecord
+    from evalstore.store.listing import ReleaseSummary
 
 _DAY = 10  # characters of an ISO date
 _SUMMARY = 60
@@ -63,7 +63,7 @@ def _entry(one: ReleaseLogEntry) -> dict[str, Any]:
     }
 
 
-def _row(track: ReleaseLog, one: ReleaseRecord) -> tuple[str, ...]:
+def _row(track: ReleaseLog, one: ReleaseSummary) -> tuple[str, ...]:
     # A message of our own says no more than the line already does.
     own = one.summary.startswith((f"{track.name} ", f"{track.name}@"))
     return (
@@ -75,7 +75,7 @@ def _row(track: ReleaseLog, one: ReleaseRecord) -> tuple[str, ...]:
     )
 
 
-def _step(one: ReleaseRecord) -> str:
+def _step(one: ReleaseSummary) -> str:
     # A lightweight tag says nothing; a tag of evalstore that names no version before it is the first.
     return (one.bump if one.previous else "first") if one.bump else "-"
 

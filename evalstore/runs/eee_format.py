@@ -1,10 +1,10 @@
-"""A run's values as data of Every Eval Ever: pure functions, and the one place that knows where things go.
+"""Formats a run as Every Eval Ever data; pure, and the only place that knows which field goes where.
 
-What is written is valid under each of `LABELS`; the versions differ in nothing that a run of evalstore holds.
+What is written is valid under each of `LABELS`: the versions do not differ in anything that a run of evalstore holds.
 
-The published schemas are closed and take text only in their free places, so what is evalstore's own stands there as
-text: exact scores as `2/3`, lists and mappings as JSON. A `score` must be a number: what has none says -1, the format's
-own word for unknown, outside the declared bounds; its `evalstore_score` is empty and no mean counts it.
+The published schemas are closed and allow only text in their free places, so what is evalstore's own stands there as
+text: exact scores as `2/3`, lists and mappings as JSON. A `score` must be a number: a row without one has -1, the
+format's own word for unknown, outside the declared bounds; its `evalstore_score` is empty and no mean counts it.
 `detailed_evaluation_results` is left out, because its path must lie in another project's data folder; the rows lie
 beside the aggregate, in the file that `evalstore_samples` names.
 """
@@ -22,7 +22,7 @@ from typing import Any
 from evalstore.documents import write_canonical
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Verdict
-from evalstore.runs.tool_calls import calls_as_messages
+from evalstore.runs.tool_calls import format_calls
 from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run
 from evalstore.text import make_excerpt
 
@@ -190,7 +190,7 @@ def _format_messages(row: GradedRow) -> list[dict[str, Any]]:
             "turn_idx": 1,
             "role": "assistant",
             "content": row.output.text,
-            "tool_calls": list(calls_as_messages(row.output.tool_calls or ())),
+            "tool_calls": list(format_calls(row.output.tool_calls or ())),
         },
     ]
 

@@ -1,7 +1,7 @@
-"""One row of Every Eval Ever, of any version, as a recorded output; opens no file.
+"""Reads one row of Every Eval Ever, of any published version, as a stored output or as a graded row; opens no file.
 
-Read by its shape: `output.raw` as a text or a list of one, a transcript as `messages` or `interactions`, the `response`
-of the samples that the first aggregates held themselves. Nothing is guessed: what has no such shape is refused.
+A row is read by its shape: `output.raw` as a text or a list of one, a transcript as `messages` or `interactions`, or
+the `response` of a sample embedded in an old aggregate. Nothing is guessed: any other shape is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
 from evalstore.runs.eee_format import UNKNOWN
 from evalstore.runs.eee_versions import find_row_doubt
 from evalstore.runs.record_fields import parse_exact_score, read_number, read_text_or, require_text
-from evalstore.runs.tool_calls import ToolCalls, calls_of_messages, read_calls
+from evalstore.runs.tool_calls import ToolCalls, collect_calls, read_calls
 from evalstore.runs.values import GradedRow, StoredOutput
 from evalstore.text import find_nearest, make_excerpt
 
@@ -100,7 +100,7 @@ def _eee_calls(row: Mapping[str, Any], turns: Turns, place: Place) -> ToolCalls 
     metadata = row.get("metadata")
     exact = metadata.get("evalstore_tool_calls") if isinstance(metadata, dict) else None
     if not isinstance(exact, str):
-        return calls_of_messages(turns, place)
+        return collect_calls(turns, place)
     return read_calls(read_row(exact.encode(), place.file, place.line or 0), place)
 
 

@@ -1,6 +1,6 @@
-"""The shapes that tell the versions of Every Eval Ever apart, as tables: who has them, since or until when.
+"""Tells the published versions of Every Eval Ever apart by shape, and finds records that contradict their label.
 
-Only what the published schemas settle stands here. A null counts as an absent value, because the format's own
+Only what the published schemas settle stands in the tables. A null counts as absent, because the format's own
 converters write nulls where its schemas have none.
 """
 
@@ -140,7 +140,7 @@ _LABEL = re.compile(r"(?:instance_level_eval_)?v?([0-9]\.[0-9])(\.[0-9])?", re.A
 
 
 @lru_cache(maxsize=32)
-def label_version(label: str) -> str | None:
+def parse_label(label: str) -> str | None:
     """Return the version that a label names, however it is spelled; None for one that was never published."""
     found = _LABEL.fullmatch(label)
     version = f"{found[1]}{found[2] or '.0'}" if found else None
@@ -161,7 +161,7 @@ def _find_doubt(record: Record, foreign: Mapping[str, tuple[VersionTrait, ...]])
     label = record.get("schema_version")
     if label is None:
         return ""
-    version = label_version(label) if isinstance(label, str) else None
+    version = parse_label(label) if isinstance(label, str) else None
     if version is None:
         return f"labelled {make_excerpt(str(label), 60)}, which was never published"
     found = next((trait for trait in foreign[version] if trait.holds(record)), None)

@@ -1,4 +1,4 @@
-"""The outputs of a file, streamed in its order, whatever shape they have; grades nothing."""
+"""Reads stored outputs of any known format as a stream, in file order; grades nothing."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.errors import LoadError, Place
-from evalstore.runs.choice import SeriesFilter, filter_entries
 from evalstore.runs.eee_rows import read_stored_output
-from evalstore.runs.imports import inspect_archive, inspect_json, promptfoo
+from evalstore.runs.imports import promptfoo
+from evalstore.runs.imports.detect import ARCHIVE, EMPTY, OBJECT, detect_container, guess_source, read_names
 from evalstore.runs.imports.entry import MissingOutput, OutputEntry, Series
-from evalstore.runs.imports.guess import guess_source
-from evalstore.runs.imports.head import ARCHIVE, EMPTY, OBJECT, detect_container, read_names
+from evalstore.runs.imports.inspect_log import is_json_log, is_log_archive, read_json_log, read_log_archive
 from evalstore.runs.read import read_run
 from evalstore.runs.run_files import file_exists, read_embedded_samples, read_json_objects
+from evalstore.runs.series_filter import SeriesFilter, filter_entries
 from evalstore.runs.values import StoredOutput
 
 
 class OutputFormat(NamedTuple):
-    """One shape of outputs: what it is called, what tells a file of it, and how its entries are read."""
+    """A file format of stored outputs: its name, how to recognise it by its keys, and how to read its entries."""
 
     name: str
     kind: str
@@ -55,20 +55,20 @@ OUTPUT_FORMATS = (
     _LINES,
     OutputFormat(_EEE, OBJECT, {"sample_id"}.issubset, _read_json_lines),
     _RUN,
-    OutputFormat(_INSPECT, ARCHIVE, inspect_archive.is_log_archive, inspect_archive.read_log_archive),
-    OutputFormat(_INSPECT, OBJECT, inspect_json.is_json_log, inspect_json.read_json_log),
+    OutputFormat(_INSPECT, ARCHIVE, is_log_archive, read_log_archive),
+    OutputFormat(_INSPECT, OBJECT, is_json_log, read_json_log),
     OutputFormat(_PROMPTFOO, OBJECT, promptfoo.is_result_file, promptfoo.read_results),
     OutputFormat(_PROMPTFOO, OBJECT, promptfoo.is_result_row, promptfoo.read_result_lines),
 )
-# A first line with one of these is a line that lacks something; reading it says what.
+# A first line with one of these keys is an incomplete line of the first format; reading it names what is missing.
 _ALMOST = frozenset({"id", "output", "schema_version"})
 
 
 def read_outputs(path: Path, choice: SeriesFilter | None = None) -> Iterator[StoredOutput | MissingOutput]:
-    """Yield the outputs of a file of any of the `SHAPES`, in its order, and in their places those that are missing.
+    """Yield the outputs of a file in any of `OUTPUT_FORMATS`, in file order; a missing output stands in its place.
 
-    A file of several models, prompts or epochs is refused unless `choice` leaves one. A part that cannot be read is a
-    `LoadError` at its line, or at its place in an archive.
+    Raises `RefusedError` for a file of several models, prompts or epochs of which `choice` does not leave one, and
+    `LoadError` at the line (or archive member) that cannot be read.
     """
     shape = detect_format(path)
     for entry in filter_entries(partial(shape.read, path), choice or SeriesFilter(), str(path)):
@@ -76,7 +76,7 @@ def read_outputs(path: Path, choice: SeriesFilter | None = None) -> Iterator[Sto
 
 
 def detect_format(path: Path) -> OutputFormat:
-    """Return the shape of a file, told by its content; `LoadError` naming the shapes there are when it has none."""
+    """Return the format of a file by its content; raises `LoadError`, which lists the formats, when none fits."""
     kind, names = detect_container(path), set[str]()
     for name in read_names(path, kind):
         names.add(name)
@@ -86,15 +86,16 @@ def detect_format(path: Path) -> OutputFormat:
     guess = guess_source(kind, names)
     if kind == EMPTY or (names & _ALMOST and not guess):
         return _LINES
+    formats = "; ".join(dict.fromkeys(shape.name for shape in OUTPUT_FORMATS))
     raise LoadError(
-        f"holds outputs in no shape that evalstore reads: {'; '.join(dict.fromkeys(shape.name for shape in OUTPUT_FORMATS))}",
+        f"holds outputs in no shape that evalstore reads: {formats}",
         place=Place(str(path)),
         hint=f"it looks like {guess}" if guess else None,
     )
 
 
 def find_samples(path: Path) -> Path:
-    """Return the file with the outputs: `path` itself, or the rows beside it when `path` is the aggregate of a run."""
+    """Return the file that holds the outputs: `path`, or the rows beside it when `path` is the aggregate of a run."""
     if detect_format(path) is not _RUN:
         return path
     samples = read_run(path).samples
@@ -106,6 +107,6 @@ def find_samples(path: Path) -> Path:
 
 
 def find_label_doubts(path: Path) -> tuple[str, ...]:
-    """Return where the aggregate of somebody else's run contradicts its label; of any other file there is no doubt."""
+    """Return where a foreign run's aggregate contradicts its version label; empty for every other file."""
     run = read_run(path) if detect_format(path) is _RUN else None
     return run.notes if run and run.dataset is None else ()

@@ -1,4 +1,4 @@
-"""Stored runs back as exact values: those of evalstore whole, others as far as they go."""
+"""Reads stored runs as exact values: evalstore's own completely, foreign ones as far as they go."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evalstore.documents import read_row
 from evalstore.errors import Place
 from evalstore.runs.eee_format import PASS_RATE, SCORE, UNKNOWN
 from evalstore.runs.eee_rows import read_graded_row
-from evalstore.runs.eee_versions import find_aggregate_doubt, label_version
+from evalstore.runs.eee_versions import find_aggregate_doubt, parse_label
 from evalstore.runs.record_fields import (
     explain_shape_errors,
     get_mapping,
@@ -32,9 +32,9 @@ _DECIMAL = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?", re.ASCII)
 
 
 def read_run(path: Path) -> Run:
-    """Read the aggregate JSON of a run; `LoadError` when it is none.
+    """Read the aggregate JSON of a run; raises `LoadError` when it is none.
 
-    In runs of others a score of -1 is read as unknown, unless the metric reaches that low.
+    In foreign runs a score of -1 means unknown, unless the metric's bounds allow -1.
     """
     place = Place(str(path))
     with explain_shape_errors(place, "this is no run in the form of Every Eval Ever"):
@@ -42,9 +42,9 @@ def read_run(path: Path) -> Run:
 
 
 def read_rows(run: Run) -> Iterator[GradedRow]:
-    """Yield the rows of a run in the order of its file; `LoadError` at file:line for one that is none.
+    """Yield the graded rows of a run in file order; raises `LoadError` at file:line for a line that is none.
 
-    A row without any output is left out. In rows of others, a score of -1 is read as unscored.
+    A row without any output is skipped. In foreign rows a score of -1 means unscored.
     """
     held = run.samples == run.path
     for line, row in read_embedded_samples(run.path) if held else read_json_objects(run.samples):
@@ -97,7 +97,7 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
             *map(str, read_embedded_json(details, "evalstore_notes", [])),
             *([f"{path.name}: {doubt}"] if doubt else []),
         ),
-        eee_version=(label_version(label) if isinstance(label, str) else None) or "",
+        eee_version=(parse_label(label) if isinstance(label, str) else None) or "",
     )
 
 
@@ -113,7 +113,7 @@ def _result_score(result: Mapping[str, Any]) -> Fraction | None:
 
 
 def _allows_minus_one(metric: Mapping[str, Any]) -> bool:
-    """Whether -1 is a score of this metric like any other."""
+    """Whether -1 lies within the bounds of this metric."""
     least = metric.get("min_score")
     low = least <= UNKNOWN if isinstance(least, int | Decimal) else least == "-Infinity"
     return bool(low) and metric.get("has_unknown_level") is not True
@@ -126,7 +126,7 @@ def _read_summary(check: Mapping[str, Any]) -> CheckSummary:
 
 
 def _names_dataset(source: Mapping[str, Any]) -> bool:
-    """Whether a run says which dataset it was graded under; one without says `null`."""
+    """Whether a run names its dataset; a run without one says `null`."""
     return bool(source.get("evalstore_dataset", "null") != "null")
 
 

@@ -1,4 +1,4 @@
-"""What the parts of a record must be, or the sentence that refuses them; shared by the readers of runs and of rows."""
+"""Reads typed fields out of a foreign record, or raises the sentence that refuses it; used for runs and for rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COUNT = re.compile("[0-9]{1,18}", re.ASCII)
 
 @contextmanager
 def explain_shape_errors(place: Place, sentence: str) -> Iterator[None]:
-    """Say of a shape that does not fit what it should have been; which key of it, the error knows."""
+    """Turn an error of reading a shape into a `LoadError` that begins with `sentence` and names the key."""
     try:
         yield
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -46,13 +46,13 @@ def read_count(value: Any) -> int:
 
 
 def get_mapping(holder: Any, key: str) -> Mapping[str, Any]:
-    """Return an optional part; older versions and other writers leave it out."""
+    """Return an optional mapping, empty where absent: older versions and other writers leave parts out."""
     found = holder.get(key) if isinstance(holder, dict) else None
     return found if isinstance(found, dict) else {}
 
 
 def read_number(score: Any) -> Fraction | None:
-    """Return a score exactly, None for null; true and false, which some versions allow, are 1 and 0."""
+    """Return a score exactly, None for null; true and false (allowed until 0.2.0) are 1 and 0."""
     if score is None or isinstance(score, int | Decimal):
         return None if score is None else Fraction(score)
     raise ValueError(f"its score '{make_excerpt(str(score), 40)}' is no number")

@@ -1,4 +1,4 @@
-"""The aggregate JSON of a run: its parts, where its rows lie, and the samples that the first aggregates hold."""
+"""Opens the files of a run: the aggregate JSON, its JSON Lines of rows, and samples embedded in old aggregates."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 from evalstore.documents import LINE_LIMIT, JsonStream, read_row
 from evalstore.errors import LoadError, Place
 from evalstore.files import open_user_file
-from evalstore.runs.kept import encode_name
 from evalstore.runs.record_fields import get_mapping
+from evalstore.runs.stored_names import encode_name
 from evalstore.text import make_excerpt
 
 _EMBEDDED = "detailed_evaluation_results_per_samples"
@@ -21,7 +21,7 @@ _PLAIN = re.compile(r"[^/\\\x00]+\.jsonl")
 
 
 def read_aggregate(path: Path) -> dict[str, Any]:
-    """Read an aggregate; the samples that it holds are passed over and stand as an empty list."""
+    """Read an aggregate without its embedded samples, which are skipped and returned as an empty list."""
     record: dict[str, Any] = {}
     with open_user_file(path) as file:
         stream = JsonStream(file, str(path))
@@ -38,7 +38,7 @@ def read_aggregate(path: Path) -> dict[str, Any]:
 
 
 def find_rows_file(record: Mapping[str, Any], path: Path) -> Path:
-    """Return where the rows of an aggregate are: a file beside it, or `path` itself when it holds them.
+    """Return the file with an aggregate's rows: a file beside it, or `path` itself when the samples are embedded.
 
     evalstore's own aggregates name their file; those of others name a path elsewhere, of which the last part counts.
     """
@@ -55,14 +55,14 @@ def find_rows_file(record: Mapping[str, Any], path: Path) -> Path:
 
 
 def file_exists(path: Path) -> bool:
-    """Whether a file that an aggregate names is there; a name that no system has is not."""
+    """Whether `path` is a file; False also for a name that the system does not allow."""
     with suppress(OSError):
         return path.is_file()
     return False
 
 
 def read_embedded_samples(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield (line, sample) for every sample that an aggregate holds, streamed, with the model of them all."""
+    """Yield (line, sample) for each sample embedded in an aggregate, streamed; each gets the aggregate's `model_id`."""
     model = get_mapping(read_aggregate(path), "model_info").get("id")
     with open_user_file(path) as file:
         stream = JsonStream(file, str(path))

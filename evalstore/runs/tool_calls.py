@@ -1,4 +1,4 @@
-"""Tool calls, from the shapes that transcripts have them in, to the one that Every Eval Ever allows, and back."""
+"""Converts tool calls between the shapes of transcripts and the one that Every Eval Ever allows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ToolCalls = tuple[Mapping[str, Any], ...]
 
 
 def read_calls(value: Any, place: Place) -> ToolCalls | None:
-    """Return recorded calls as they are written, each named; None where nothing was recorded (an empty list was)."""
+    """Return recorded calls unchanged, after checking that each has a name; None when none were recorded (`[]` was)."""
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(call, dict) and read_call_name(call) for call in value):
@@ -21,15 +21,15 @@ def read_calls(value: Any, place: Place) -> ToolCalls | None:
     return tuple(value)
 
 
-def calls_of_messages(messages: Sequence[Mapping[str, Any]], place: Place) -> ToolCalls | None:
-    """Return the calls of a transcript as `{name, args}`, in order; None when no message speaks of any."""
+def collect_calls(messages: Sequence[Mapping[str, Any]], place: Place) -> ToolCalls | None:
+    """Return the calls of a transcript as `{name, args}`, in order; None when no message has `tool_calls`."""
     recorded = [message["tool_calls"] for message in messages if message.get("tool_calls") is not None]
     if not recorded:
         return None
     return tuple(_plain_call(call) for several in recorded for call in read_calls(several, place) or ())
 
 
-def calls_as_messages(calls: ToolCalls) -> Iterator[dict[str, Any]]:
+def format_calls(calls: ToolCalls) -> Iterator[dict[str, Any]]:
     """Yield calls as messages of Every Eval Ever hold them: an id, a name, and arguments that are all text."""
     for number, call in enumerate(calls, 1):
         arguments = _call_arguments(call)

@@ -1,4 +1,4 @@
-"""The values of a run: what was graded by what, row by row and in sum; nothing here reads or writes."""
+"""The values of a run: which artifacts graded which outputs, and the result per row and in total; does no I/O."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class UsedArtifact:
 
 @dataclass(frozen=True, slots=True)
 class StoredOutput:
-    """One stored output: the question's id, what the model answered, and the line it stands on.
+    """One stored output: the question's id, the model's answer, and its line in the file.
 
-    `instance` says that it comes from a row of Every Eval Ever, where one output may have a row for every metric, and
-    `doubt` where that row contradicts its label.
+    `from_eee_row` marks a row of Every Eval Ever, where one output may have a row for every metric; `doubt` says where
+    that row contradicts its version label.
     """
 
     id: str
@@ -45,7 +45,7 @@ class StoredOutput:
 
 @dataclass(frozen=True, slots=True)
 class GradedRow:
-    """One question's output and its grade; `rubric` is the exact reference of a rubric in `Run.rubrics`, or empty."""
+    """One question's output and its grade; `rubric` is the exact reference of one of `Run.rubrics`, or empty."""
 
     id: str
     input: str

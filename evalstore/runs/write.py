@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import re
+import secrets
+import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -15,7 +18,6 @@ from typing import Any, BinaryIO
 
 from evalstore.errors import ConflictError, Place, RefusedError
 from evalstore.runs.eee_format import format_aggregate, format_row
-from evalstore.runs.temporary import discard_temporary, open_temporary, remove_abandoned
 from evalstore.runs.values import GradedRow, Run
 
 _NAME_LIMIT = 160
@@ -26,7 +28,7 @@ _BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def run_name(*parts: str) -> str:
+def make_run_name(*parts: str) -> str:
     """Return a file name made of `parts`, safe on every system."""
     plain = (re.sub(r"[^0-9A-Za-z._]+", "-", part).strip("-.") for part in parts)
     return "-".join(part for part in plain if part)[:_NAME_LIMIT].rstrip("-.")
@@ -34,7 +36,7 @@ def run_name(*parts: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RunWriter:
-    """A run on its way: its rows so far are in a temporary file that no reader takes for a run."""
+    """Writes a run: rows go to a temporary file that no reader takes for a run, until `publish`."""
 
     folder: Path
     name: str
@@ -77,7 +79,7 @@ class RunWriter:
 
 @contextmanager
 def write_run(folder: Path, name: str) -> Iterator[RunWriter]:
-    """Begin a run in `folder`, which is made if need be; what is not finished, now or by a kill before, is removed."""
+    """Open a writer in `folder` (created if absent); unpublished rows, also those of killed processes, are removed."""
     with _refuse_disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         remove_abandoned(folder)
@@ -102,7 +104,7 @@ def _flush_to_disk(file: BinaryIO) -> None:
 
 
 def _give_name(temporary: Path, final: Path) -> bool:
-    """Give a finished file its name; False when the name is taken."""
+    """Give a finished file its final name, atomically; False when the name is taken."""
     try:
         os.link(temporary, final)
     except FileExistsError:
@@ -134,3 +136,47 @@ def _refuse_disk_errors(folder: Path) -> Iterator[None]:
 def _disk_error(folder: Path, error: OSError) -> RefusedError:
     reason = (error.strerror or str(error)).lower()
     return RefusedError(f"a run cannot be written here: {reason}", place=Place(str(folder)))
+
+
+# Rows are some kilobytes: the usual buffer would go to the system for every few of them.
+_BUFFER = 1 << 18
+# A suffix of our own, because a free lock says nothing about the temporary files of other programs.
+_SUFFIX = ".evalstore.tmp"
+_OURS = re.compile(r"\..+\.[0-9a-f]{8}" + re.escape(_SUFFIX), re.DOTALL)
+_OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def open_temporary(folder: Path, name: str) -> BinaryIO:
+    """Open a new hidden file in `folder`; its lock keeps `remove_abandoned` away until it is closed."""
+    while True:
+        file = (folder / f".{name}.{secrets.token_hex(4)}{_SUFFIX}").open("xb", buffering=_BUFFER)
+        with suppress(OSError):  # a file system without locks: nobody can lock it to sweep it either
+            fcntl.flock(file, fcntl.LOCK_EX)
+        # Another process may have removed it between the two calls above; from here on it cannot.
+        if os.path.lexists(file.name):
+            return file
+        file.close()
+
+
+def discard_temporary(file: BinaryIO) -> None:
+    """Close and remove a file of `open_temporary`."""
+    with suppress(OSError):  # what did not fit on the disk is thrown away with the rest
+        file.close()
+    Path(file.name).unlink(missing_ok=True)
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the unlocked files of `open_temporary`: the process that wrote them was killed."""
+    for name in filter(_OURS.fullmatch, os.listdir(folder)):  # noqa: PTH208  # names are all that is wanted
+        with suppress(OSError):  # locked, gone by now, or another user's: not ours to remove
+            _remove_if_unlocked(folder / name)
+
+
+def _remove_if_unlocked(path: Path) -> None:
+    descriptor = os.open(path, _OPEN)
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+    finally:
+        os.close(descriptor)

@@ -22,7 +22,7 @@ from evalstore.model import (
     Sample,
     Verdict,
     parse_ref,
-    rubric_of,
+    read_rubric,
 )
 from evalstore.runs import GradedRow, UsedArtifact
 from evalstore.store import ArtifactStore, Resolved
@@ -112,7 +112,7 @@ def format_exact_ref(resolved: Resolved) -> str:
 
 def _prepare_resolved(resolved: Resolved, reach: CheckContext) -> Callable[[Sample], RubricResult]:
     try:
-        return prepare_rubric(rubric_of(resolved.artifact.value), reach)
+        return prepare_rubric(read_rubric(resolved.artifact.value), reach)
     except SchemaError as error:
         raise SchemaError(f"{format_exact_ref(resolved)}: {error.message}", hint=error.hint) from None
     except RefError as error:

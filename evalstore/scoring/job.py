@@ -1,4 +1,4 @@
-"""Scores stored outputs under the rubrics of a dataset, in one pass over the outputs, and writes the run; reads no clock."""
+"""Scores stored outputs under the rubrics of a dataset in one pass, and writes the run; reads no clock."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from evalstore.runs import (
     SeriesFilter,
     StoredOutput,
     find_label_doubts,
-    read_outputs,
-    run_name,
     find_samples,
+    make_run_name,
+    read_outputs,
     sha256_of_file,
     write_run,
 )
@@ -37,7 +37,7 @@ from evalstore.store.revisions import resolve_head
 from evalstore.text import make_excerpt
 
 
-def score(  # what a command line can say, each by its name
+def score(  # noqa: PLR0913  # what a command line can say, each by its name
     dataset: str,
     outputs: Path,
     *,
@@ -155,7 +155,7 @@ class ScoringJob:
 
 
 @contextmanager
-def open_job(  # as `score` has them
+def open_job(  # noqa: PLR0913  # as `score` has them
     dataset: str,
     outputs: Path,
     *,
@@ -247,4 +247,4 @@ def _describe_harness() -> dict[str, str]:
 
 def _choose_file_name(run: Run) -> str:
     pin_ = run.dataset.ref.partition("@")[2] if run.dataset else ""
-    return run_name(run.name, pin_, run.model)
+    return make_run_name(run.name, pin_, run.model)

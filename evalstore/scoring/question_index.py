@@ -70,7 +70,7 @@ def _find_question(cursor: sqlite3.Cursor, id_: str) -> Found | None:
     found = cursor.execute("SELECT number, pickled FROM question WHERE id = ?", (id_,)).fetchone()
     if found is None:
         return None
-    row = pickle.loads(found[1])  # bytes that this process wrote, in a file that has no name
+    row = pickle.loads(found[1])  # noqa: S301  # bytes that this process wrote, in a file that has no name
     return found[0], Question(row["id"], row["input"], row)
 
 

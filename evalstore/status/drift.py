@@ -91,10 +91,10 @@ def find_moved_artifacts(
 ) -> Iterator[ArtifactStatus]:
     """Yield the status of each artifact of `unchanged` (by last release) of which a reference has moved."""
     for base in unchanged:
-        if graph.mentions[f"{base.name}@worktree"].floating and (found := _describe_moves(finder, graph, base)):
-            said, moved = found
+        if graph.mentions[f"{base.name}@worktree"].floating and (moves := _describe_moves(finder, graph, base)):
+            description, moved = moves
             version = str(base.version)
-            message = f"unchanged, but {said}"
+            message = f"unchanged, but {description}"
             yield ArtifactStatus(
                 base.name, ArtifactState.MOVED, True, message, released=version, working=version, moved=moved
             )
@@ -114,8 +114,9 @@ def describe_moved_references(
         moved = MovedReferenceFinder(store, releases, settings).find_moved(
             base, [reference for reference in now if str(reference.ref) in old_refs]
         )
-        return tuple(release.sentence for release in moved)
-    except EvalstoreError as error:  # a shallow clone, a lock of then that cannot be read: the two sides are compared
+        return tuple(move.sentence for move in moved)
+    # In a shallow clone, or with an old lock that cannot be read: the diff itself is still worth showing.
+    except EvalstoreError as error:
         return (f"{_UNKNOWN}: {error}",)
 
 

@@ -1,4 +1,4 @@
-"""What each release of an artifact changed, by rule, and since which release its scores are comparable."""
+"""The log of an artifact: what each release changed, by rule, and since which release its scores are comparable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evalstore.model import Ref, parse_ref
 from evalstore.references.reading import read_references
 from evalstore.status.acceptances import read_base_settings
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.listing import ReleaseRecord, read_history
+from evalstore.store.listing import ReleaseSummary, read_history
 from evalstore.versions import Bump, Version
 
 COMPARED_LIMIT = 30  # releases, each with the one before it: half a second of an ordinary rubric
@@ -28,7 +28,7 @@ class ReleaseLogEntry:
     whose scores are comparable, None where that is not known; with `open` an earlier one might be, too.
     """
 
-    logged: ReleaseRecord
+    logged: ReleaseSummary
     before: Version | None = None
     required: Bump | None = None
     rules: tuple[tuple[str, Bump, int], ...] = ()
@@ -56,118 +56,121 @@ def read_release_log(store: ArtifactStore, ref: Ref, *, limit: int | None = COMP
 
     A release that cannot be read says so, and is passed over. Raises `RefError` when there are none.
     """
-    covered = read_history(store, ref)
+    history = read_history(store, ref)
     if limit == 0:
-        return ReleaseLog(covered.name, tuple(map(ReleaseLogEntry, covered.releases)), len(covered.releases))
-    every = read_history(store, parse_ref(ref.name)).releases if ref.pin else covered.releases
-    wanted = {entry.version for entry in covered.releases}
-    places = [place for place, entry in enumerate(every) if entry.version in wanted]
-    line = _ReleaseLine(store, covered.name, every, read_base_settings(store).without_opinions)
-    line.compare_steps(places, limit)
-    skipped = sum(place not in line.steps and place not in line.problems for place in places)
-    return ReleaseLog(covered.name, tuple(line.list_entries(places)), skipped, tuple(line.list_floating(places[0])))
+        return ReleaseLog(history.name, tuple(map(ReleaseLogEntry, history.releases)), len(history.releases))
+    all_releases = read_history(store, parse_ref(ref.name)).releases if ref.pin else history.releases
+    wanted = {summary.version for summary in history.releases}
+    indexes = [index for index, summary in enumerate(all_releases) if summary.version in wanted]
+    comparer = _ReleaseComparer(store, history.name, all_releases, read_base_settings(store).without_opinions)
+    comparer.compare_steps(indexes, limit)
+    skipped = sum(index not in comparer.steps and index not in comparer.problems for index in indexes)
+    return ReleaseLog(
+        history.name, tuple(comparer.list_entries(indexes)), skipped, tuple(comparer.list_floating(indexes[0]))
+    )
 
 
 class _LogStep(NamedTuple):
-    """The place of the release before (None: this is the first), and what changed (None: nothing)."""
+    """The index of the release before (None: this is the first), and what changed since (None: nothing)."""
 
     before: int | None
     diff: Diff | None
 
     @property
-    def moves(self) -> bool:
+    def is_major(self) -> bool:
         return self.diff is not None and self.diff.required_bump is Bump.MAJOR
 
 
 @dataclass(slots=True)
-class _ReleaseLine:
-    """All releases of an artifact, newest first, and what is known of each by its place in that line."""
+class _ReleaseComparer:
+    """Compares the releases of an artifact, newest first; results go by their index in that order."""
 
     store: ArtifactStore
     name: str
-    releases: Sequence[ReleaseRecord]
-    terms: ComparisonSettings
+    releases: Sequence[ReleaseSummary]
+    settings: ComparisonSettings
     steps: dict[int, _LogStep] = field(default_factory=dict)
     problems: dict[int, str] = field(default_factory=dict)
-    _read: dict[int, Resolved] = field(default_factory=dict)
+    _resolved: dict[int, Resolved] = field(default_factory=dict)
 
-    def compare_steps(self, places: Sequence[int], limit: int | None) -> None:
-        """Compare releases with those before them, and go on until a score could move."""
-        end = len(self.releases) if limit is None else min(places[0] + limit, len(self.releases))
-        for place in range(places[0], end):
+    def compare_steps(self, indexes: Sequence[int], limit: int | None) -> None:
+        """Compare the releases at `indexes`, and older ones until a score could move, at most `limit` in all."""
+        end = len(self.releases) if limit is None else min(indexes[0] + limit, len(self.releases))
+        for index in range(indexes[0], end):
             try:
-                self.steps[place] = step = self._compare_with_previous(place)
+                self.steps[index] = step = self._compare_with_previous(index)
             except EvalstoreError as error:
-                self.problems[place] = str(error)
+                self.problems[index] = str(error)
             else:
-                if place >= places[-1] and (step.moves or step.before is None):
+                if index >= indexes[-1] and (step.is_major or step.before is None):
                     return
 
-    def list_entries(self, places: Sequence[int]) -> Iterator[ReleaseLogEntry]:
-        """Yield releases as far as they were compared."""
-        for place in places:
-            entry = ReleaseLogEntry(self.releases[place], problem=self.problems.get(place))
-            if step := self.steps.get(place):
-                since = self._find_comparable(place)
-                entry = replace(
-                    entry, since=self.releases[since].version, open=self._is_open(since), **_summarize_step(step)
+    def list_entries(self, indexes: Sequence[int]) -> Iterator[ReleaseLogEntry]:
+        """Yield the entries at `indexes`, with what comparing found."""
+        for index in indexes:
+            summary = ReleaseLogEntry(self.releases[index], problem=self.problems.get(index))
+            if step := self.steps.get(index):
+                since = self._find_comparable(index)
+                summary = replace(
+                    summary, since=self.releases[since].version, open=self._is_open(since), **_summarize_step(step)
                 )
                 if step.before is not None:
-                    entry = replace(entry, before=self.releases[step.before].version)
-            yield entry
+                    summary = replace(summary, before=self.releases[step.before].version)
+            yield summary
 
-    def list_floating(self, place: int) -> Iterator[str]:
-        """Yield what a release refers to without an exact version."""
-        if found := self._read.get(place):
-            references = read_references(self.store, found, found.ref).references
+    def list_floating(self, index: int) -> Iterator[str]:
+        """Yield the floating references of a release."""
+        if resolved := self._resolved.get(index):
+            references = read_references(self.store, resolved, resolved.ref).references
             yield from (
                 str(reference.ref) for reference in references if reference.ref.is_floating and reference.scores
             )
 
-    def _find_comparable(self, place: int) -> int:
-        """Return the place of the earliest release since which no score could move; unknown steps end the search."""
-        while (step := self.steps.get(place)) and step.before is not None and not step.moves:
-            place = step.before
-        return place
+    def _find_comparable(self, index: int) -> int:
+        """Return the index of the earliest release since which no score could move; unknown steps end the search."""
+        while (step := self.steps.get(index)) and step.before is not None and not step.is_major:
+            index = step.before
+        return index
 
     def _is_open(self, since: int) -> bool:
-        """Whether there are releases before one of which nobody knows if a score could move."""
+        """Whether there are older releases, not compared, since which no score may have moved either."""
         step = self.steps.get(since)
         earlier = range(since + 1, len(self.releases))
-        return not (step and step.moves) and any(self._precedes(before, since) for before in earlier)
+        return not (step and step.is_major) and any(self._precedes(before, since) for before in earlier)
 
-    def _compare_with_previous(self, place: int) -> _LogStep:
-        new = self._resolve_place(place)
-        for before in range(place + 1, len(self.releases)):
-            if self._precedes(before, place):
+    def _compare_with_previous(self, index: int) -> _LogStep:
+        new = self._resolve_release(index)
+        # A release that cannot be read is passed over: the one before it is compared instead.
+        for before in range(index + 1, len(self.releases)):
+            if self._precedes(before, index):
                 try:
-                    old = self._resolve_place(before)
+                    old = self._resolve_release(before)
                 except EvalstoreError as error:
                     self.problems[before] = str(error)
                 else:
                     return _LogStep(before, self._compare_pair(old, new))
         return _LogStep(None, None)
 
-    def _precedes(self, before: int, place: int) -> bool:
+    def _precedes(self, before: int, index: int) -> bool:
         """Whether one release is what another is measured by: a pre-release is that for pre-releases only."""
-        return bool(self.releases[place].version.prerelease or not self.releases[before].version.prerelease)
+        return bool(self.releases[index].version.prerelease or not self.releases[before].version.prerelease)
 
-    def _resolve_place(self, place: int) -> Resolved:
-        if place not in self._read:
-            self._read[place] = self.store.resolve(f"{self.name}@{self.releases[place].version}")
-        return self._read[place]
+    def _resolve_release(self, index: int) -> Resolved:
+        if index not in self._resolved:
+            self._resolved[index] = self.store.resolve(f"{self.name}@{self.releases[index].version}")
+        return self._resolved[index]
 
     def _compare_pair(self, old: Resolved, new: Resolved) -> Diff | None:
-        beside = "rows" in {*old.artifact.value, *new.artifact.value}
-        if old.digest == new.digest and not beside:
+        has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
+        if old.digest == new.digest and not has_rows:
             return None
-        rows = (self.store.read_rows(old), self.store.read_rows(new)) if beside else None
-        return compare(old.artifact, new.artifact, load=self.store.load, rows=rows, settings=self.terms)
+        rows = (self.store.read_rows(old), self.store.read_rows(new)) if has_rows else None
+        return compare(old.artifact, new.artifact, load=self.store.load, rows=rows, settings=self.settings)
 
 
 def _summarize_step(step: _LogStep) -> dict[str, Any]:
     if step.diff is None:
         return {"required": None if step.before is None else Bump.NONE}
-    found = Counter((finding.rule, finding.level) for finding in step.diff.findings)
-    ordered = sorted(found.items(), key=lambda entry: (-entry[0][1].rank, entry[0][0]))
+    resolved = Counter((finding.rule, finding.level) for finding in step.diff.findings)
+    ordered = sorted(resolved.items(), key=lambda summary: (-summary[0][1].rank, summary[0][0]))
     return {"required": step.diff.required_bump, "rules": tuple((*key, count) for key, count in ordered)}

@@ -100,16 +100,16 @@ def _find_blob(store: StoreContents, commit: str, path: str) -> str:
 
 
 def _split_lines(pieces: Iterable[bytes], file: str) -> Iterator[bytes]:
-    # A piece may end within a line: the rest waits for the next piece.
-    rest, number = b"", 0
+    # A piece may end within a line: the tail waits for the next piece.
+    tail, number = b"", 0
     for piece in pieces:
-        *whole, rest = (rest + piece).split(b"\n")
+        *whole, tail = (tail + piece).split(b"\n")
         number += len(whole)
         yield from whole
-        if len(rest) > LINE_LIMIT:
+        if len(tail) > LINE_LIMIT:
             raise LoadError(f"a line is longer than {LINE_LIMIT:,} bytes", place=Place(file, number + 1))
-    if rest:
-        yield rest
+    if tail:
+        yield tail
 
 
 def _parse_row(line: bytes, file: str, number: int) -> Mapping[str, Any]:

@@ -109,8 +109,8 @@ class GitEnvironment:
         pairs = [
             f"{name}={value}" for name, value in {**inherited, **self.variables, **env}.items() if value is not None
         ]
-        words = (word for setting in self.config for word in ("-c", setting))
-        return ["/usr/bin/env", "-i", *pairs, executable, "--no-pager", *words, *argv]
+        options = (word for setting in self.config for word in ("-c", setting))
+        return ["/usr/bin/env", "-i", *pairs, executable, "--no-pager", *options, *argv]
 
 
 SEALED = GitEnvironment(_SEALED_CONFIG, _SEALED_VARIABLES, _SEALED_INHERITED)

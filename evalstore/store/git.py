@@ -113,7 +113,7 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
     environment: GitEnvironment = SEALED,
 ) -> bytes:
     """Run git without a named repository and return its stdout; `env` adds variables, and None removes one."""
-    with tempfile.TemporaryFile() as file, _cancelling_watchdogs():
+    with tempfile.TemporaryFile() as file, _cancel_watchdogs_on_error():
         file.write(stdin)
         file.seek(0)
         status, stdout, stderr = _load_gitpython().execute(
@@ -139,7 +139,7 @@ def _find_subcommand(argv: Sequence[str]) -> str:
 
 
 @contextmanager
-def _cancelling_watchdogs() -> Iterator[None]:
+def _cancel_watchdogs_on_error() -> Iterator[None]:
     # GitPython's timer outlives a command that Ctrl-C ends: the process would wait for it, minutes in a bump.
     before = set(threading.enumerate())
     try:

@@ -68,7 +68,7 @@ class ArtifactFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseRecord:
+class ReleaseSummary:
     """One release with the data of its tag; `bump`, `digest` and `previous` are its trailers, None without one."""
 
     version: Version
@@ -87,7 +87,7 @@ class ReleaseHistory:
     """The releases of one artifact, newest first."""
 
     name: str
-    releases: tuple[ReleaseRecord, ...]
+    releases: tuple[ReleaseSummary, ...]
 
 
 def list_artifacts(store: ArtifactStore) -> StoreListing:
@@ -161,7 +161,7 @@ def _is_covered(ref: Ref, version: Version) -> bool:
     return ref.range is None or version in ref.range
 
 
-def _parse_records(store: ArtifactStore, out: bytes) -> list[ReleaseRecord]:
+def _parse_records(store: ArtifactStore, out: bytes) -> list[ReleaseSummary]:
     fields = out.decode("utf-8", "surrogateescape").split("\0")
     width = len(TAG_FIELDS) + len(_LOG_FIELDS)
     if len(fields) % width != 1:
@@ -170,7 +170,7 @@ def _parse_records(store: ArtifactStore, out: bytes) -> list[ReleaseRecord]:
     return [record for row in rows if (record := _parse_record(store, row)) is not None]
 
 
-def _parse_record(store: ArtifactStore, row: list[str]) -> ReleaseRecord | None:
+def _parse_record(store: ArtifactStore, row: list[str]) -> ReleaseSummary | None:
     tag = GitTag(row[0].lstrip("\n").removeprefix(TAG_REFS), *row[1 : len(TAG_FIELDS)])
     release = store.tags.grammar.read_release(tag)
     if release is None:
@@ -178,7 +178,7 @@ def _parse_record(store: ArtifactStore, row: list[str]) -> ReleaseRecord | None:
     tagger, tag_date, author, commit_date, subject, body = row[len(TAG_FIELDS) :]
     # A lightweight tag has no tagger: then the commit tells who and when.
     trailers = dict(_TRAILER.findall(body.strip().rpartition("\n\n")[2]))
-    return ReleaseRecord(
+    return ReleaseSummary(
         version=release.version,
         tag=release.tag,
         commit=release.commit,

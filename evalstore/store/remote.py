@@ -25,7 +25,7 @@ class Remote:
 
     name: str
     urls: tuple[str, ...]
-    tracked: bool
+    is_tracked: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Remotes:
     settings: Mapping[str, str]
 
     def find_for_branch(self, branch: str) -> Remote | None:
-        """Return the remote that git pushes a branch to by default; None without one, or with several to choose from."""
+        """Return the remote that git pushes a branch to by default; None without one, or with a choice of several."""
         keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
         names = [*(self.settings.get(key, "") for key in keys), "origin"]
         chosen = next((self.by_name[name] for name in names if name in self.by_name), None)
@@ -51,7 +51,7 @@ class PushAnswer(NamedTuple):
     message: str
 
 
-def find_remotes(git: Git) -> Remotes:
+def list_remotes(git: Git) -> Remotes:
     """Return the remotes of a repository."""
     settings = find_remote_settings(git)
     values: dict[str, dict[str, list[str]]] = {}
@@ -85,7 +85,7 @@ def parse_push_answers(porcelain: bytes) -> list[PushAnswer]:
 def record_push(git: Git, remote: Remote, refs: Mapping[str, str]) -> None:
     """Set the remote-tracking branches to what was just pushed."""
     for name, oid in refs.items():
-        if remote.tracked and name.startswith(BRANCH_REFS):
+        if remote.is_tracked and name.startswith(BRANCH_REFS):
             # A failure is no harm: the next fetch sets them too.
             with suppress(GitError):
                 git.run("update-ref", f"{REMOTE_REFS}{remote.name}/{name.removeprefix(BRANCH_REFS)}", oid)

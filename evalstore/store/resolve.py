@@ -165,12 +165,12 @@ def _resolve_worktree(store: StoreContents, ref: Ref) -> Resolved:
 
 def _resolve_locked(store: StoreContents, ref: Ref, entry: LockEntry) -> Resolved:
     revision = ref.type is PinType.REVISION
-    found = resolve_at_commit(store, ref, entry.commit) if revision else _resolve_locked_release(store, ref, entry)
-    if found.blob != entry.blob:
+    resolved = resolve_at_commit(store, ref, entry.commit) if revision else _resolve_locked_release(store, ref, entry)
+    if resolved.blob != entry.blob:
         raise _build_lock_error(f"{ref} has other content than it had when it was locked", entry, ref)
-    if entry.rows != find_rows_blob(store, found.artifact, found.commit):
+    if entry.rows != find_rows_blob(store, resolved.artifact, resolved.commit):
         raise _build_lock_error(f"the rows of {ref} are not those that were locked", entry, ref)
-    return replace(found, floating=False, locked=True)
+    return replace(resolved, floating=False, locked=True)
 
 
 def _resolve_locked_release(store: StoreContents, ref: Ref, entry: LockEntry) -> Resolved:
@@ -192,11 +192,11 @@ def _choose_version(store: StoreContents, ref: Ref) -> Version:
     releases = store.list_releases(ref.kind, ref.id)
     if not releases:
         raise build_unknown_error(store, ref)
-    wanted = [release.version for release in releases if can_mean(ref, release.version)]
-    if not wanted:
+    versions = [release.version for release in releases if can_mean(ref, release.version)]
+    if not versions:
         what = f"in the range {ref.pin}" if ref.range else "that is no pre-release"
         raise RefError(f"{ref.name} has no release {what}", hint=_describe_versions(releases))
-    return max(wanted)
+    return max(versions)
 
 
 def _build_resolved(
@@ -234,7 +234,7 @@ def _build_unknown_id_error(store: StoreContents, ref: Ref) -> RefError:
         return RefError(f"{ref.name} has no release yet", hint=_add_clone_hint(store, hint))
     all_releases = store.list_releases()
     ids = {release.id for release in all_releases if release.kind == ref.kind}
-    working = {found.id for found in store.list_working_refs() if found.kind == ref.kind}
+    working = {working_ref.id for working_ref in store.list_working_refs() if working_ref.kind == ref.kind}
     near = find_nearest(ref.id, sorted(ids | working))
     if near is None:
         return RefError(f"there is no {ref.name}", hint=_add_clone_hint(store, "evalstore list shows what there is"))

@@ -1,4 +1,4 @@
-"""Tags as released versions: listed by one `for-each-ref`, parsed by one grammar, and checked for what they name."""
+"""Tags as released versions: releases by one `for-each-ref`, parsed by one grammar, and checked for what they name."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class TagIndex:
 
 @dataclass(slots=True)
 class Tags:
-    """The tags of one repository: looked up one by one at first, and listed all at once when there are many lookups."""
+    """The tags of one repository: looked up one by one at first, and listed all at once when lookups are many."""
 
     git: Git
     grammar: TagGrammar
@@ -128,10 +128,10 @@ class Tags:
 
     def list_releases(self, kind: Kind | None = None, id_: str | None = None) -> list[Release]:
         """Return the releases of one artifact, one kind or all, ascending."""
-        listed = self._list_matching(*list_patterns(self.grammar, kind, id_)).releases
+        releases = self._list_matching(*list_patterns(self.grammar, kind, id_)).releases
         if kind and id_:
-            return list(listed.get((kind, id_), ()))
-        return [release for key in sorted(listed) if kind in {None, key[0]} for release in listed[key]]
+            return list(releases.get((kind, id_), ()))
+        return [release for key in sorted(releases) if kind in {None, key[0]} for release in releases[key]]
 
     def list_ignored(self) -> Sequence[tuple[str, str]]:
         """Return (name, reason) of every tag among the releases that is no release."""
@@ -182,7 +182,7 @@ def _list_tags(git: Git, *refs: str) -> Iterator[GitTag]:
     for line in git.run("for-each-ref", _FORMAT, "--", *refs).split(b"\n")[:-1]:
         fields = line.decode("utf-8", "surrogateescape").split("\0")
         if len(fields) != len(TAG_FIELDS):
-            raise GitError("git listed a tag in a form that cannot be read")
+            raise GitError("git releases a tag in a form that cannot be read")
         yield GitTag(fields[0].removeprefix(TAG_REFS), *fields[1:])
 
 

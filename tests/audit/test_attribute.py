@@ -13,7 +13,7 @@ from evalstore.audits.question_grid import HybridRubrics
 from evalstore.audits.rubric_edits import find_edits
 from evalstore.checks import evaluate, prepare_check
 from evalstore.diff import Certainty, Direction, compare
-from evalstore.model import Combine, Output, Sample, rubric_of
+from evalstore.model import Combine, Output, Sample, read_rubric
 
 WORDS = ["a", "b", "ab", "c"]
 IDS = ["one", "two", "three"]
@@ -41,7 +41,7 @@ def rubrics(draw: st.DrawFn, kinds: list[str] = KINDS) -> dict[str, Any]:
 
 
 def attributed(versions: list[dict[str, Any]], a: str, b: str) -> Attribution | None:
-    plan = HybridRubrics(find_edits([rubric_of(version) for version in versions]))
+    plan = HybridRubrics(find_edits([read_rubric(version) for version in versions]))
     results = [[prepare_check(check)(Sample(Output(text))) for check, _ in plan.checks] for text in (a, b)]
     columns = [(column, [plan.number_outcome(result) for result in column]) for column in results]
     levels: Cell = (plan.edits.levels, (), (1,) if a != b else ())
@@ -74,7 +74,7 @@ def test_a_question_is_inseparable_only_when_a_whole_mix_has_no_score(
     corners = [evaluate(rubric, text).score for rubric in (old, new) for text in (a, b)]
     if all(score is not None for score in corners):
         assert attributed([old, new], a, b) is not None
-    elif a != b and find_edits([rubric_of(old), rubric_of(new)]).levels:
+    elif a != b and find_edits([read_rubric(old), read_rubric(new)]).levels:
         assert attributed([old, new], a, b) is None
 
 

@@ -11,7 +11,7 @@ import pytest
 from evalstore.audits.rubric_edits import RubricEdits, RubricPart, build_swap, find_edits
 from evalstore.audits.shapley import EXACT_PLAYERS
 from evalstore.checks import evaluate
-from evalstore.model import Rubric, rubric_of
+from evalstore.model import Rubric, read_rubric
 
 CALM = {"id": "calm", "kind": "must_not_contain", "values": ["!"]}
 POLITE = {"id": "polite", "kind": "must_contain_any", "values": ["please"]}
@@ -19,7 +19,7 @@ SHORT = {"id": "short", "kind": "must_not_contain", "values": ["moreover"]}
 
 
 def rubric(*checks: Mapping[str, Any], combine: str = "weighted_avg", **scoring: Any) -> Rubric:
-    return rubric_of({"checks": list(checks), "scoring": {"combine": combine, **scoring}})
+    return read_rubric({"checks": list(checks), "scoring": {"combine": combine, **scoring}})
 
 
 def parts(found: RubricEdits) -> list[tuple[str, ...]]:

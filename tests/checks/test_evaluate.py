@@ -16,7 +16,7 @@ from evalstore.checks import KINDS, CheckContext, evaluate
 from evalstore.checks import php as php_module
 from evalstore.documents import read_yaml
 from evalstore.errors import SchemaError
-from evalstore.model import Artifact, Kind, Output, Question, UnscoredReason, Verdict, rubric_of
+from evalstore.model import Artifact, Kind, Output, Question, UnscoredReason, Verdict, read_rubric
 
 SAYS_A: dict[str, Any] = {"id": "says_a", "kind": "must_contain_any", "values": ["a"]}
 SAYS_B: dict[str, Any] = {"id": "says_b", "kind": "must_contain_any", "values": ["b"]}
@@ -45,7 +45,7 @@ def test_a_rubric_may_be_a_mapping_a_rubric_or_an_artifact() -> None:
     text = b"id: x\nversion: 1.0.0\nchecks: [{kind: must_contain_any, values: [a]}]\nscoring: {combine: min}\n"
     document = read_yaml(text, "rubrics/x.yaml")
     artifact = Artifact(Kind.RUBRIC, "x", "1.0.0", document)
-    assert evaluate(artifact, "a") == evaluate(document.value, "a") == evaluate(rubric_of(document.value), "a")
+    assert evaluate(artifact, "a") == evaluate(document.value, "a") == evaluate(read_rubric(document.value), "a")
 
 
 def test_an_output_may_be_a_text_an_output_or_a_mapping() -> None:

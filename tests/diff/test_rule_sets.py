@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from evalstore.diff.changes import rubric as rubric_changes
 from evalstore.diff.changes.judge import KEY_RULES
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.rules import RULE_SETS, RULES
+from evalstore.documents import read_json
 from evalstore.model import Artifact, Kind
 from evalstore.versions import Bump
 from tests.diff.rule_sets import GOLDEN, find_stale, list_names, read_golden
@@ -76,6 +78,7 @@ def test_a_newer_decider_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[Change] = []
 
     def prove_idle(change: Change) -> Proof:
+        """Prove that nobody writes PHP."""
         ran.append(change)
         return Proof("nobody writes PHP")
 

@@ -8,7 +8,7 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
-from evalstore.model import Artifact, Kind, PinType, list_check_ids, format_decimal, is_id, parse_ref, rubric_of
+from evalstore.model import Artifact, Kind, PinType, list_check_ids, format_decimal, is_id, parse_ref, read_rubric
 
 RUBRIC = """id: a
 version: 1.0.0
@@ -94,7 +94,7 @@ def test_checks_without_ids_get_theirs_from_the_kind() -> None:
 
 
 def test_numbers_are_exact() -> None:
-    rubric = rubric_of(
+    rubric = read_rubric(
         {"checks": [{"kind": "regex", "threshold": 0.1}], "scoring": {"combine": "min", "threshold": 0.3}}
     )
     assert (rubric.checks[0].threshold, rubric.scoring.threshold) == (Fraction(1, 10), Fraction(3, 10))

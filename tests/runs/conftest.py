@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
-from evalstore.runs import CheckSummary, UsedArtifact, GradedRow, Run, write_run
+from evalstore.runs import CheckSummary, GradedRow, Run, UsedArtifact, write_run
 
 PINNED = UsedArtifact("rubric/tone@1.0.0", "1.0.0", "0" * 64, "1" * 64, "2" * 40, "rubric/tone@1.0.0")
 CHECKS = (
@@ -24,7 +24,9 @@ CHECKS = (
 ROWS = (
     GradedRow("plain", "Q?", ("a", "b"), Output("A."), Fraction(1), Verdict.PASS, PINNED.ref, PINNED.digest, CHECKS),
     GradedRow("none", "", (), Output(""), None, Verdict.UNSCORED, "", "", (), "the question names no rubric"),
-    GradedRow("\u2028 \x85 \x00", "\ufeff", ("\n",), Output("\r\u2029🦊"), Fraction(2, 3), Verdict.FAIL, "", "", group="g"),
+    GradedRow(
+        "\u2028 \x85 \x00", "\ufeff", ("\n",), Output("\r\u2029🦊"), Fraction(2, 3), Verdict.FAIL, "", "", group="g"
+    ),
     GradedRow(
         "tools",
         "Use them.",

@@ -10,7 +10,7 @@ import pytest
 
 from evalstore.errors import LoadError
 from evalstore.model import Output, Verdict
-from evalstore.runs import MissingOutput, StoredOutput, Run, read_outputs, read_rows, read_run, find_samples
+from evalstore.runs import MissingOutput, Run, StoredOutput, find_samples, read_outputs, read_rows, read_run
 
 
 @pytest.fixture
@@ -31,7 +31,9 @@ def test_every_published_row_is_read(samples: Path) -> None:
     for path in sorted((samples / "instance").iterdir()):
         records = [json.loads(line) for line in path.read_bytes().splitlines()]
         assert list(read_outputs(path)) == [
-            StoredOutput(record["sample_id"], Output(record["output"]["raw"][0]), line, record["model_id"], from_eee_row=True)
+            StoredOutput(
+                record["sample_id"], Output(record["output"]["raw"][0]), line, record["model_id"], from_eee_row=True
+            )
             for line, record in enumerate(records, 1)
         ]
 

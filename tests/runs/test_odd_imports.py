@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.runs import SeriesFilter, MissingOutput, read_outputs
+from evalstore.runs import MissingOutput, SeriesFilter, read_outputs
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
 ODD = (None, True, 7, 1.5, "", "x", [], [1], [[]], {}, {"a": None})
@@ -41,7 +41,9 @@ def test_no_odd_part_ends_in_a_traceback(case: str, tmp_path: Path) -> None:
         for value in ODD:
             path.write_text(json.dumps(replaced(document, pointer, value)), encoding="utf-8")
             try:
-                found = list(read_outputs(path, SeriesFilter({"prompt": "short"} if case == "promptfoo-3.json" else {})))
+                found = list(
+                    read_outputs(path, SeriesFilter({"prompt": "short"} if case == "promptfoo-3.json" else {}))
+                )
             except EvalstoreError as error:
                 assert error.place is not None
                 assert error.place.file == str(path)

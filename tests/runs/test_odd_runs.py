@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import LoadError
-from evalstore.runs import Run, find_label_doubts, read_outputs, read_rows, read_run, find_samples
+from evalstore.runs import Run, find_label_doubts, find_samples, read_outputs, read_rows, read_run
 
 LIE = "labelled instance_level_eval_0.2.1, cannot be read"
 

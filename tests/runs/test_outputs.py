@@ -9,7 +9,7 @@ import pytest
 
 from evalstore.errors import LoadError
 from evalstore.model import Output
-from evalstore.runs import StoredOutput, Run, read_outputs, find_samples, sha256_of_file
+from evalstore.runs import Run, StoredOutput, find_samples, read_outputs, sha256_of_file
 
 Lines = Callable[..., Path]
 

@@ -9,7 +9,7 @@ import pytest
 
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.model import Output
-from evalstore.runs import SeriesFilter, MissingOutput, StoredOutput, read_outputs, find_samples
+from evalstore.runs import MissingOutput, SeriesFilter, StoredOutput, find_samples, read_outputs
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
 ADD = ({"name": "add", "args": {"a": 2, "b": 3}},)

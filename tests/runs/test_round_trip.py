@@ -14,7 +14,7 @@ from evalstore.errors import RefusedError
 from evalstore.model import Output
 from evalstore.runs import EEE_VERSIONS, GradedRow, Run, read_outputs, read_rows, read_run
 from evalstore.runs.eee_format import LABELS
-from evalstore.runs.eee_versions import find_aggregate_doubt, find_row_doubt, label_version
+from evalstore.runs.eee_versions import find_aggregate_doubt, find_row_doubt, parse_label
 
 Written = Callable[..., Run]
 VERSIONS = pytest.mark.parametrize("version", EEE_VERSIONS)
@@ -80,7 +80,7 @@ def test_every_row_meets_the_published_schema(
     assert {record["interaction_type"] for record in records} == {"single_turn", "agentic"}
     for record in records:
         assert published(f"instance_level_eval.schema.{version}.json", record) == [], record["sample_id"]
-        assert (label_version(record["schema_version"]), find_row_doubt(record)) == (version, "")
+        assert (parse_label(record["schema_version"]), find_row_doubt(record)) == (version, "")
 
 
 def test_the_labels_are_those_of_the_published_schemas(shared: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
-from evalstore.runs import SeriesFilter, MissingOutput, StoredOutput, Run, read_outputs
+from evalstore.runs import MissingOutput, Run, SeriesFilter, StoredOutput, read_outputs
 from evalstore.runs.outputs import OUTPUT_FORMATS, detect_format
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
@@ -170,6 +170,6 @@ def test_a_choice_by_something_else_is_a_usage_error(part: str, hint: str) -> No
 
 def test_a_name_that_ends_in_a_star_is_itself_too(lines: Lines) -> None:
     path = lines({**ROW, "model_id": "m*"})
-    assert [found.model for found in read_outputs(path, SeriesFilter({"model": "m*"})) if isinstance(found, StoredOutput)] == [
-        "m*"
-    ]
+    assert [
+        found.model for found in read_outputs(path, SeriesFilter({"model": "m*"})) if isinstance(found, StoredOutput)
+    ] == ["m*"]

@@ -19,7 +19,7 @@ from evalstore.runs.eee_versions import (
     ROW_TRAITS,
     find_aggregate_doubt,
     find_row_doubt,
-    label_version,
+    parse_label,
 )
 
 FOLDERS = sorted(path for path in (Path(__file__).parent / "versions").iterdir())
@@ -241,4 +241,4 @@ def test_every_trait_tells_versions_apart_somewhere() -> None:
     ],
 )
 def test_a_label_is_read_however_it_is_spelled(label: str, version: str | None) -> None:
-    assert label_version(label) == version
+    assert parse_label(label) == version

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from evalstore.errors import ConflictError, RefusedError
-from evalstore.runs import RunWriter, GradedRow, Run, write_run, read_rows, read_run, run_name
+from evalstore.runs import GradedRow, Run, RunWriter, make_run_name, read_rows, read_run, write_run
 from evalstore.runs import write as module
-from evalstore.runs.temporary import open_temporary
+from evalstore.runs.write import open_temporary
 
 Written = Callable[..., Run]
 
@@ -76,7 +76,7 @@ def test_what_is_not_finished_leaves_nothing(tmp_path: Path, run: Run, rows: tup
 def test_an_aggregate_that_cannot_be_written_takes_its_rows_back(
     tmp_path: Path, run: Run, rows: tuple[GradedRow, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "aggregate", lambda _: 1 / 0)
+    monkeypatch.setattr(module, "format_aggregate", lambda _: 1 / 0)
     with write_run(tmp_path, "small") as draft:
         draft.write_row(rows[0], run)
         with pytest.raises(ZeroDivisionError):
@@ -91,7 +91,7 @@ def test_a_name_taken_in_the_last_moment_is_a_conflict(
         run.path.write_text("mine", encoding="utf-8")
         return {}
 
-    monkeypatch.setattr(module, "aggregate", taken)
+    monkeypatch.setattr(module, "format_aggregate", taken)
     with write_run(tmp_path, "small") as draft, pytest.raises(ConflictError, match="just now"):
         draft.publish(run)
     assert names(tmp_path) == ["small.json"]
@@ -124,8 +124,8 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
 BEGUN = """
 import sys, time
 from pathlib import Path
-from evalstore.runs import drafted
-with drafted(Path(sys.argv[1]), sys.argv[2]) as draft:
+from evalstore.runs import write_run
+with write_run(Path(sys.argv[1]), sys.argv[2]) as draft:
     draft.rows.write(b"half of a row")
     draft.rows.flush()
     print("written", flush=True)
@@ -224,7 +224,7 @@ def test_a_file_system_without_locks_will_do(written: Written, tmp_path: Path, m
     ],
 )
 def test_a_name_of_a_run_is_a_plain_file_name(parts: tuple[str, ...], name: str) -> None:
-    assert run_name(*parts) == name
+    assert make_run_name(*parts) == name
 
 
 def test_the_same_values_give_the_same_bytes(written: Written) -> None:

@@ -20,7 +20,7 @@ from evalstore.model import (
     Sample,
     UnscoredReason,
     Verdict,
-    rubric_of,
+    read_rubric,
 )
 from evalstore.model.outcome import APPROXIMATE, grade_error
 from evalstore.text import make_excerpt
@@ -58,7 +58,7 @@ def find_problems(_: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
 def _load_rubric(ref: str, reach: CheckContext) -> Rubric:
     artifact = reach.load_artifact(ref, Kind.RUBRIC)
     try:
-        return rubric_of(artifact.value)
+        return read_rubric(artifact.value)
     except MALFORMED_ERRORS as misfit:
         said = f"{type(misfit).__name__}: {make_excerpt(str(misfit))}"
         raise SchemaError(f"{ref} is no rubric: {said}", hint="`evalstore validate` shows the place") from None

@@ -17,7 +17,7 @@ from evalstore.checks.judges import (
 )
 from evalstore.checks.jury import AGGREGATES, WEIGHTED_AGGREGATES, JudgeVote, average_scores
 from evalstore.documents import Pointer
-from evalstore.model import Grade, Sample, fraction
+from evalstore.model import Grade, Sample, parse_fraction
 from evalstore.model.outcome import grade_error
 from evalstore.model.rubric import JUDGED_THRESHOLD
 
@@ -30,7 +30,7 @@ def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
     """
     variables, samples, weights = params.get("variables", {}), _read_sample_count(params), _read_weights(params)
     aggregate = _read_aggregate(params)
-    combine, bar = AGGREGATES[aggregate], fraction(params.get("threshold", JUDGED_THRESHOLD))
+    combine, bar = AGGREGATES[aggregate], parse_fraction(params.get("threshold", JUDGED_THRESHOLD))
     jurors: list[PreparedJudge] = []
     for ref in _list_judge_refs(params):
         juror = prepare_judge(ref, reach, model=params.get("model", {}), given=variables)
@@ -106,7 +106,7 @@ def _read_weights(params: Mapping[str, Any]) -> list[Fraction]:
     written = [member.get("weight", 1) for member in _list_members(params)]
     if any(isinstance(weight, bool | str) or weight < 0 for weight in written):
         raise ValueError("a weight is no number from 0 up")
-    return [fraction(weight) for weight in written]
+    return [parse_fraction(weight) for weight in written]
 
 
 def _read_sample_count(params: Mapping[str, Any]) -> int:

@@ -16,7 +16,7 @@ from evalstore.checks.template import Template, compile_template
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join_directions
 from evalstore.diff.findings import Direction
-from evalstore.model import Judge, ScoreType, fraction, read_judge
+from evalstore.model import Judge, ScoreType, parse_fraction, read_judge
 from evalstore.regex_inclusion import Expression, UndecidedError, build_pattern_language
 from evalstore.versions import Bump
 
@@ -199,7 +199,7 @@ def _is_within_interval(measured: Fraction, other: Fraction, rows: int) -> bool:
 
 def _read_rates(validation: Mapping[str, Any]) -> dict[str, Fraction]:
     return {
-        name: fraction(validation[name])
+        name: parse_fraction(validation[name])
         for name in _RATES
         if isinstance(validation.get(name), int | Decimal) and not isinstance(validation[name], bool)
     }

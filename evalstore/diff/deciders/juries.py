@@ -25,7 +25,7 @@ from evalstore.diff.direction import (
 )
 from evalstore.diff.findings import Direction
 from evalstore.diff.references import bound_imported_shift
-from evalstore.model import fraction
+from evalstore.model import parse_fraction
 
 # How the scores of one judge alone are joined, too.
 SINGLE_JUDGE_AGGREGATE = "mean"
@@ -66,7 +66,7 @@ def read_jury(params: Mapping[str, Any]) -> Jury | None:
         return None
     if jury is None:
         return Jury(((ref, Fraction(1)),), SINGLE_JUDGE_AGGREGATE, params["samples"])
-    members = tuple((member["judge_prompt_ref"], fraction(member["weight"])) for member in jury["members"])
+    members = tuple((member["judge_prompt_ref"], parse_fraction(member["weight"])) for member in jury["members"])
     return Jury(members, jury["aggregate"], len(members) * params["samples"])
 
 

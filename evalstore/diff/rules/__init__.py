@@ -9,8 +9,9 @@ from evalstore.diff.change import CHECK_SCOPES, ChangeRule
 from evalstore.diff.deciders.scoring import prove_weightless
 from evalstore.diff.rules import dataset, judge, references, rubric, shared, structure, text
 
-# The verdict of a rule set never changes: a row that judges otherwise, or one more row, is a set of the next number,
-# and this list keeps the numbers that can still be asked for. The last one judges where evalstore.yaml pins none.
+# A published set never judges otherwise: tests/cases/rule_sets keeps its verdicts. What is new is a set of the next
+# number: a row has `since` (and `replaces`, where another rule judged such edits), a decider of an old row is a
+# `LaterDecider`, a proof that the facts state has `since`. The last number judges where evalstore.yaml pins none.
 RULE_SETS = (1,)
 
 

@@ -1,1 +1,1 @@
-"""Outputs as other tools leave them, one module each: what tells such a file, and how its entries are read."""
+"""Reads outputs as other tools store them: a module a tool, which recognises its files and reads their entries."""

@@ -1,4 +1,4 @@
-"""The door to zip archives of strangers: members are streamed within bounds, and nothing is ever unpacked to disk."""
+"""Opens untrusted zip archives: members are streamed within limits, and nothing is unpacked to disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One entry of a file of outputs, whatever its shape: an output, or why there is none; opens no file."""
+"""One entry of a file of outputs, of any format: an output, or the reason why there is none; opens no file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REASON_LIMIT = 80
 
 
 class Series(NamedTuple):
-    """What tells several outputs to one question apart; None where a file does not."""
+    """The names that tell several outputs to one question apart; None where the file has no such name."""
 
     model: str | None = None
     prompt: str | None = None
@@ -23,7 +23,7 @@ class Series(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MissingOutput:
-    """An answer that cannot be graded because there is none, and why."""
+    """A question without an output, and the reason."""
 
     id: str
     line: int
@@ -31,30 +31,30 @@ class MissingOutput:
 
 
 class OutputEntry(NamedTuple):
-    """An output of a file, or what stands in its place, and the series that it belongs to."""
+    """One output of a file, or its absence, with the series that it belongs to."""
 
     series: Series
     output: StoredOutput | MissingOutput
 
 
 def make_entry(series: Series, id_: str, line: int, answer: Output | str) -> OutputEntry:
-    """Return an entry; an `answer` that is a text says why there is no output."""
+    """Return an entry; a text as `answer` is the reason why there is no output."""
     if isinstance(answer, str):
         return OutputEntry(series, MissingOutput(id_, line, answer))
     return OutputEntry(series, StoredOutput(id_, answer, line, series.model))
 
 
-def id_as_text(value: Any) -> str | None:
+def read_id(value: Any) -> str | None:
     """Return an id as text: texts as they are, whole numbers as their digits, None for anything else."""
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
-def first_line(reason: Any, otherwise: str) -> str:
+def shorten_reason(reason: Any, otherwise: str) -> str:
     """Return the first line of a stored reason, to be shown."""
     lines = reason.strip().splitlines() if isinstance(reason, str) else ()
     return make_excerpt(lines[0], _REASON_LIMIT) if lines else otherwise
 
 
-def unexpected_shape(part: str, place: Place) -> LoadError:
+def describe_unexpected_shape(part: str, place: Place) -> LoadError:
     """Return the error for a part that has another shape than its tool writes."""
     return LoadError(f"{part} has another shape than its tool writes", place=place)

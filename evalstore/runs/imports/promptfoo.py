@@ -1,8 +1,10 @@
-"""Results of promptfoo, versions 1 to 3, as one JSON document or as JSONL, a result at a time.
+"""Reads results of promptfoo, versions 1 to 3, as one JSON document or as JSON Lines, one result at a time.
 
 A result names its question by the `id` in its test's metadata or variables; else by `testIdx`, its row in promptfoo's
-table. Its model is its provider as promptfoo shows it, the label or else the id. An output that is no text is written
-as JSON, save tool calls. What the judges of promptfoo said is not looked at.
+table. Its model is its provider as promptfoo shows it: the label, else the id. Calls that were performed stand in
+`metadata.toolCalls`; calls that a model only requested are its output, in the words of its API: a message or a list of
+calls (OpenAI), or a list of parts (Google). Any other output that is no text is written as JSON. What the graders of
+promptfoo said is not read.
 """
 
 from __future__ import annotations
@@ -12,13 +14,21 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
-from evalstore.documents import JsonStream
+from evalstore.documents import JsonStream, write_row
 from evalstore.errors import LoadError, Place
 from evalstore.files import open_user_file
-from evalstore.runs.imports.entry import OutputEntry, Series, first_line, id_as_text, make_entry
-from evalstore.runs.imports.promptfoo_response import response_output
+from evalstore.model import Output
+from evalstore.runs.imports.entry import (
+    OutputEntry,
+    Series,
+    describe_unexpected_shape,
+    make_entry,
+    read_id,
+    shorten_reason,
+)
 from evalstore.runs.record_fields import get_mapping
 from evalstore.runs.run_files import read_json_objects
+from evalstore.runs.tool_calls import ToolCalls, collect_calls
 
 RESULTS_KEY = "results"
 RESULT_KEYS = frozenset(
@@ -60,30 +70,30 @@ def read_results(path: Path) -> Iterator[OutputEntry]:
 def read_result_lines(path: Path) -> Iterator[OutputEntry]:
     """Yield the results of a JSONL file in its order."""
     for line, result in read_json_objects(path):
-        yield result_entry(result, Place(str(path), line))
+        yield read_result_entry(result, Place(str(path), line))
 
 
-def result_entry(result: Mapping[str, Any], place: Place) -> OutputEntry:
+def read_result_entry(result: Mapping[str, Any], place: Place) -> OutputEntry:
     """Return one result as an entry; without an output, where the provider failed or gave none."""
     response = result.get("response")
     failed = get_mapping(result, "response").get("error")
-    output = None if failed else response_output(response, place)
+    output = None if failed else read_response_output(response, place)
     series = Series(_provider_name(result.get("provider")), _prompt_name(result))
-    missing = first_line(failed or result.get("error"), "the provider gave no output")
+    missing = shorten_reason(failed or result.get("error"), "the provider gave no output")
     return make_entry(series, _question_id(result, place), place.line or 0, output or missing)
 
 
 def _read_result_list(stream: JsonStream) -> Iterator[OutputEntry]:
     for _ in stream.iterate_items():
         place = stream.locate()
-        yield result_entry(stream.read_fields(RESULT_KEYS), place)
+        yield read_result_entry(stream.read_fields(RESULT_KEYS), place)
 
 
 def _question_id(result: Mapping[str, Any], place: Place) -> str:
     test = result.get("testCase")
     holders = (get_mapping(test, "metadata"), get_mapping(result, "vars"), get_mapping(test, "vars"))
     candidates = (*(holder.get("id") for holder in holders), result.get("testIdx"))
-    found = next((id_ for id_ in map(id_as_text, candidates) if id_ is not None), None)
+    found = next((id_ for id_ in map(read_id, candidates) if id_ is not None), None)
     if found is None:
         raise LoadError(
             "this result does not say which question it answers: it has no `id` in its test's metadata or variables",
@@ -104,4 +114,70 @@ def _prompt_name(result: Mapping[str, Any]) -> str | None:
     """Return what names a prompt whatever its variables are; `raw` has them filled in."""
     prompt = get_mapping(result, "prompt")
     names = (prompt.get("label"), prompt.get("display"), result.get("promptId"), result.get("promptIdx"))
-    return next((name for name in map(id_as_text, names) if name), None)
+    return next((name for name in map(read_id, names) if name), None)
+
+
+_PARTS = frozenset({"text", "functionCall", "thoughtSignature", "thought"})
+
+
+def read_response_output(response: Any, place: Place) -> Output | None:
+    """Return the output of a response, which is an object or the output itself; None when there is none."""
+    raw = response.get("output") if isinstance(response, dict) else response
+    if raw is None:
+        return None
+    text, requested = _text_and_requested_calls(raw)
+    performed = _read_performed_calls(get_mapping(response, "metadata").get("toolCalls"), place)
+    return Output(
+        text, collect_calls([{"tool_calls": requested}], place) if performed is None and requested else performed
+    )
+
+
+def _read_performed_calls(calls: Any, place: Place) -> ToolCalls | None:
+    if not isinstance(calls, list):
+        return None
+    if not all(isinstance(call, dict) and isinstance(call.get("name"), str) for call in calls):
+        raise describe_unexpected_shape("a call in `metadata.toolCalls`", place)
+    return tuple({"name": call["name"], "args": _performed_arguments(call.get("input"))} for call in calls)
+
+
+def _performed_arguments(arguments: Any) -> Mapping[str, Any]:
+    return arguments if isinstance(arguments, dict) else {} if arguments is None else {"arguments": arguments}
+
+
+def _text_and_requested_calls(raw: Any) -> tuple[str, list[Any]]:
+    """Return the text of an output and the calls in it; a JSON answer that merely has names and arguments has none."""
+    if isinstance(raw, str):
+        return raw, []
+    if _is_function(raw):
+        return "", [raw]
+    if isinstance(raw, dict) and raw.get("role") == "assistant" and isinstance(raw.get("content"), str | None):
+        old = raw.get("function_call")
+        calls = raw.get("tool_calls") or ([{"function": old}] if old else [])
+        if _are_calls(calls):
+            return raw.get("content") or "", calls
+    if _are_calls(raw):
+        return "", raw
+    if isinstance(raw, list) and raw and all(_is_part(part) for part in raw):
+        text = "".join(part.get("text", "") for part in raw if not part.get("thought"))
+        return text, [part["functionCall"] for part in raw if "functionCall" in part]
+    return write_row(raw).removesuffix("\n"), []
+
+
+def _are_calls(calls: Any) -> bool:
+    return (
+        isinstance(calls, list) and bool(calls) and all(_is_function(get_mapping(call, "function")) for call in calls)
+    )
+
+
+def _is_function(value: Any) -> bool:
+    """Whether a value is a function's name with its arguments, which OpenAI writes as the text of a JSON object."""
+    return isinstance(value, dict) and value.keys() == {"name", "arguments"} and isinstance(value["arguments"], str)
+
+
+def _is_part(part: Any) -> bool:
+    """Whether a value is a part of an answer of Google's: a text or a function call, and nothing that is neither."""
+    if not isinstance(part, dict) or not part.keys() <= _PARTS:
+        return False
+    if "functionCall" not in part:
+        return isinstance(part.get("text"), str)
+    return isinstance(get_mapping(part, "functionCall").get("name"), str)

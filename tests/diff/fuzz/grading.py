@@ -22,7 +22,7 @@ from evalstore.model import (
     UnscoredReason,
     Verdict,
     iterate_questions,
-    rubric_of,
+    read_rubric,
 )
 from tests.diff.fuzz import judges
 from tests.diff.fuzz.pair import Drawn, Pair, Value
@@ -119,13 +119,13 @@ def _answer(result: RubricResult) -> Answer:
 
 
 def _rubric(value: Value, models: Models) -> Callable[[Sample], Answer]:
-    return _prepared(lambda: prepare_rubric(rubric_of(value), models.reach()))
+    return _prepared(lambda: prepare_rubric(read_rubric(value), models.reach()))
 
 
 def _asking(value: Value, check: Value, models: Models) -> Callable[[Sample], Answer]:
     artifact = Artifact(Kind.JUDGE, str(value.get("id")), str(value.get("version")), Document("", "", value, {}, {}))
     rubric = {"checks": [{"id": "it", **check}], "scoring": {"combine": "weighted_avg", "threshold": 1}}
-    return _prepared(lambda: prepare_rubric(rubric_of(rubric), models.reach(lambda _: artifact)))
+    return _prepared(lambda: prepare_rubric(read_rubric(rubric), models.reach(lambda _: artifact)))
 
 
 def _one(id_: str, answer: Callable[[Sample], Answer], models: Models) -> Grade:

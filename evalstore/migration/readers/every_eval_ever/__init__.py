@@ -14,7 +14,7 @@ from evalstore.migration.readers.every_eval_ever.samples import extract_question
 from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_type
 from evalstore.model import Kind
-from evalstore.runs.kept import run_stem
+from evalstore.runs.stored_names import strip_run_ending
 
 RUNS = True
 _LINES = frozenset({".jsonl", ".ndjson"})
@@ -67,5 +67,5 @@ def _select_cases(cases: tuple[LegacyCase, ...], *, has_questions: bool) -> tupl
 
 def _draft_dataset(legacy: LegacySource, table: FormatTable, at: Pointer = ()) -> ArtifactDraft:
     path = PurePosixPath(legacy.file)
-    name = str(path.with_name(f"{run_stem(path.name)}.json"))
+    name = str(path.with_name(f"{strip_run_ending(path.name)}.json"))
     return ArtifactDraft(Kind.DATASET, make_dataset_id(name, {}, table), {}, at)

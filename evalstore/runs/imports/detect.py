@@ -1,8 +1,9 @@
-"""What a file of outputs begins with: the names by which its shape is told, read no further than it takes to tell."""
+"""Tells a file of outputs by its container and its first keys; reads no further than that takes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from evalstore.documents import JsonStream
 from evalstore.errors import LoadError
 from evalstore.files import open_user_file
 from evalstore.runs.imports.archive import MAGIC, open_archive
-from evalstore.runs.imports.inspect_json import SAMPLES_KEY as SAMPLES
+from evalstore.runs.imports.inspect_log import SAMPLES_KEY as SAMPLES
 from evalstore.runs.imports.promptfoo import RESULTS_KEY as RESULTS
 
 ARCHIVE, OBJECT, ARRAY, EMPTY, UTF_16, OTHER = "archive", "object", "array", "empty", "utf-16", "other"
@@ -19,7 +20,7 @@ _CONTAINERS = {"{": OBJECT, "": EMPTY}
 
 
 def detect_container(path: Path) -> str:
-    """Return what sort of file this is, by its first bytes or by its first character."""
+    """Return the container of a file (`ARCHIVE`, `OBJECT`, …) by its first bytes or its first character."""
     with open_user_file(path) as file:
         head = file.read(4)
         if magic := next(filter(head.startswith, _MAGIC), None):
@@ -34,7 +35,7 @@ def detect_container(path: Path) -> str:
 
 
 def read_names(path: Path, kind: str) -> Iterator[str]:
-    """Yield the names of an archive's members, or the keys of a text's first object and of its first row.
+    """Yield an archive's member names, or the keys of a text's first object and of its first row.
 
     A key within another is written `results.stats`, a key of a list's first item `results[].vars`.
     """
@@ -68,3 +69,25 @@ def _read_first_row_keys(stream: JsonStream, above: str) -> Iterator[str]:
                 stream.skip()
         else:
             stream.skip()
+
+
+# Keys that must all be there, and what the file then is.
+_GUESSES = (
+    ({"doc_id", "filtered_resps"}, "samples of lm-evaluation-harness"),
+    ({"custom_id", "response"}, "the output of a batch of OpenAI's API"),
+    ({"testCases", "metricsScores"}, "a test run of DeepEval"),
+    ({"testRunData"}, "a test run of DeepEval"),
+    ({"id", "questions"}, "a dataset, which holds the questions"),
+    ({"evalId", "config"}, "an evaluation of promptfoo without any result"),
+    ({"messages"}, "conversations without ids"),
+)
+_KINDS = {
+    ARRAY: "one JSON array; `jq -c '.[]'` makes lines of it",
+    ARCHIVE: "an archive of something else",
+    UTF_16: "a text in UTF-16; save it as UTF-8",
+}
+
+
+def guess_source(kind: str, names: AbstractSet[str]) -> str:
+    """Return what the file looks like, for a hint; empty when nothing matches."""
+    return _KINDS.get(kind) or next((guess for keys, guess in _GUESSES if keys <= names), "")

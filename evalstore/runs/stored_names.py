@@ -1,4 +1,4 @@
-"""The names of files that a store keeps as they came: spelled so that every system can hold them, and read back."""
+"""Encodes and decodes the names of files that a store keeps unchanged, for every file system."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from urllib.parse import quote, unquote
 
 RUNS_FOLDER = "runs"
-# A path below the store that a kept file may have.
+# The paths below the store that such a file may have.
 STORED_PATH = re.compile(rf"{RUNS_FOLDER}(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]{{0,250}})+\.(?i:jsonl?|ndjson)", re.ASCII)
 # Names that Windows keeps for itself, whatever their ending.
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z)", re.IGNORECASE | re.ASCII)
@@ -15,7 +15,7 @@ _ENDING = re.compile(r"(?:_samples)?\.(?:jsonl?|ndjson)\Z", re.IGNORECASE | re.A
 
 
 def encode_name(name: str) -> str:
-    """Return the name under which a file or folder called `name` is kept; `%` and two digits stand for a byte."""
+    """Return the stored name of a file or folder `name`: what is not portable becomes `%` and two hex digits a byte."""
     plain = quote(name, safe="").replace("~", "%7E")
     if plain[0] in "._-" or _RESERVED.match(plain):
         plain = _percent_encode(plain[0]) + plain[1:]
@@ -23,18 +23,18 @@ def encode_name(name: str) -> str:
 
 
 def encode_whole_name(name: str) -> str:
-    """Return a name that differs from every other by more than capitals: all of it is spelled but its ending."""
-    stem = run_stem(name)
+    """Return `name` with its whole stem percent-encoded, so that names that differ in case alone stay apart."""
+    stem = strip_run_ending(name)
     return _percent_encode(stem) + name[len(stem) :]
 
 
-def run_stem(name: str) -> str:
-    """Return the name of the run that a file is of: its own without its ending, and without `_samples`."""
+def strip_run_ending(name: str) -> str:
+    """Return the run that a file belongs to: its name without `.json`/`.jsonl` and without `_samples`."""
     return _ENDING.sub("", name)
 
 
 def decode_path(path: str) -> str:
-    """Return the path of the file that is kept at `runs/…`, as it came."""
+    """Return the original path of the file stored at `runs/…`."""
     return "/".join(unquote(part) for part in PurePosixPath(path).parts[1:])
 
 

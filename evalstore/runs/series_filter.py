@@ -1,4 +1,4 @@
-"""Which outputs of a file make up a run where it holds several to a question: those of one model, prompt and epoch."""
+"""Picks one series (model, prompt, epoch) from a file that holds several outputs to a question."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from evalstore.errors import Place, RefusedError, UsageError
 from evalstore.runs.imports.entry import OutputEntry, Series
-from evalstore.text import make_excerpt, find_nearest
+from evalstore.text import find_nearest, make_excerpt
 
 NamesByPart = dict[str, list[str]]
 
@@ -17,7 +17,7 @@ _SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class SeriesFilter:
-    """What is wanted, by part of a `Series`: a name, or its beginning and `*`; `any_model` takes all models for one."""
+    """The wanted names by part of a `Series`, exact or ending in `*`; `any_model` treats all models as one."""
 
     only: Mapping[str, str] = field(default_factory=dict)
     any_model: bool = False
@@ -30,16 +30,16 @@ class SeriesFilter:
                 raise UsageError(f"outputs are not told apart by '{make_excerpt(part, 40)}'", hint=hint)
 
     def matches(self, series: Series) -> bool:
-        """Whether an entry of this series is wanted."""
+        """Whether `series` is wanted."""
         return all(_matches_name(getattr(series, part), wanted) for part, wanted in self.only.items())
 
     @property
     def single_parts(self) -> tuple[str, ...]:
-        """The parts of which a run holds one each."""
+        """The parts in which all outputs of a run must agree."""
         return tuple(part for part in _PARTS if not (part == "model" and self.any_model))
 
     def describe(self) -> Iterator[str]:
-        """Say what of a file was taken, for the run's record."""
+        """Yield the note for the run's record that says which outputs were taken."""
         if self.only:
             yield f"of the outputs, only those of {self}"
 
@@ -48,7 +48,7 @@ class SeriesFilter:
 
 
 def filter_entries(read: Callable[[], Iterator[OutputEntry]], choice: SeriesFilter, file: str) -> Iterator[OutputEntry]:
-    """Yield the wanted entries; `RefusedError`, with the names that there are, for several series, or for none."""
+    """Yield the wanted entries; raises `RefusedError`, listing the names, when they form several series or none."""
     first: dict[str, str] = {}
     matching: dict[Series, bool] = {}
     for entry in read():
@@ -64,7 +64,7 @@ def filter_entries(read: Callable[[], Iterator[OutputEntry]], choice: SeriesFilt
 
 
 def _is_another_series(series: Series, first: dict[str, str], alike: tuple[str, ...]) -> bool:
-    """Whether a series has another name in a part than the first that had one, which is kept in `first`."""
+    """Whether `series` differs in a part from the first name seen there, which `first` collects."""
     names = ((part, getattr(series, part)) for part in alike)
     return any(name is not None and first.setdefault(part, name) != name for part, name in names)
 
