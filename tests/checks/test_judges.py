@@ -186,23 +186,23 @@ def test_an_inner_rubric_that_is_none_is_named() -> None:
 
 def test_an_approximate_engine_stays_approximate_through_a_composite() -> None:
     from evalstore.checks.kinds import composite
-    from evalstore.checks.kinds.composite import _engine
+    from evalstore.checks.kinds.composite import _name_engines
 
     def result(engine: str, score: Fraction | None = Fraction(1)) -> CheckResult:
         return CheckResult("a", "php_lint", score, Verdict.PASS, engine=engine)
 
     approximate, other = "a php (approximate)", "z 1.0"
-    assert _engine([result(approximate), result(other)]) == "z 1.0, a php (approximate)"
+    assert _name_engines([result(approximate), result(other)]) == "z 1.0, a php (approximate)"
     # What gave no score is no engine of the score.
-    assert _engine([result(approximate, None), result(other)]) == other
+    assert _name_engines([result(approximate, None), result(other)]) == other
     assert composite.APPROXIMATE == "(approximate)"
 
 
 def test_a_composite_names_an_engine_once() -> None:
-    from evalstore.checks.kinds.composite import _engine
+    from evalstore.checks.kinds.composite import _name_engines
 
     graded = [CheckResult("x", "llm_judge", Fraction(1), Verdict.PASS, engine=engine) for engine in ("b, c", "b", "a")]
-    assert _engine(graded) == "a, b, c"
+    assert _name_engines(graded) == "a, b, c"
 
 
 def test_the_replies_of_a_composite_are_those_of_its_checks() -> None:

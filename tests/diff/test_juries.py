@@ -345,12 +345,12 @@ def test_panels_of_one_voice_say_the_same_and_ways_are_ordered(old: Mapping, new
     panels = [read_jury(state["c0"].params) for state in change.states]
     assert panels[0] is not None
     assert panels[1] is not None
-    if panels[0].silent or panels[1].silent:
+    if panels[0].is_unscorable or panels[1].is_unscorable:
         assert prove_jury_equivalent(change) is None
         return
     bound = bound_jury_shift(change)
     ways = direct_aggregate(change) if kept == "members" else Direction.EITHER
-    if kept == "judges" and sorted(panels[0].said) == sorted(panels[1].said):
+    if kept == "judges" and sorted(panels[0].weight_by_judge) == sorted(panels[1].weight_by_judge):
         ways = direct_jury_weights(change)
     for values in product(map(Fraction, ["0", "0.5", "0.7", "1"]), repeat=3):
         scores = dict(zip(ABC, values, strict=True))

@@ -154,7 +154,7 @@ def test_a_direction_holds_where_json_is_beyond_the_limits(errors: str, combine:
 def answers(state: Any, texts: list[str], said: dict[str, tuple[Any, ...]]) -> tuple[Any, ...]:
     if (key := repr(state)) not in said:
         rows = [{"id": "q", "input": "", **question} if question else None for question in QUESTIONS]
-        results = [evaluate(state.rubric(), text, row) for text in texts for row in rows]
+        results = [evaluate(state.to_rubric(), text, row) for text in texts for row in rows]
         said[key] = tuple((one.score, one.verdict) for one in results)
     return said[key]
 
