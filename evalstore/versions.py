@@ -148,6 +148,7 @@ class Range:
 
 def find_range(text: str) -> Range | None:
     """Parse `^1.2`, `~1.2`, `>=1.2 <2` (as npm and cargo read them); None for anything else."""
+    # Comparators are separated by spaces or commas, and stand together too: `>=1.2<2`.
     comparators: list[tuple[str, Version]] = []
     rest = text.strip()
     while rest:

@@ -34,7 +34,7 @@ class Span(NamedTuple):
 class Document:
     """One file as data: dicts, lists, str, int, `Decimal`, bool and None, free of aliases.
 
-    The positions of values and of keys are kept by pointer; `bom` says whether the file began with a byte order mark.
+    The positions of values and of keys are kept by pointer; `bom` says whether the file began with a byte order span.
     """
 
     file: str
@@ -48,14 +48,15 @@ class Document:
         """Return the place of the value at `pointer` (or of its key), or of its nearest ancestor in the text."""
         if of_key and pointer in self.key_spans:
             return Place(self.file, self.key_spans[pointer].line, self.key_spans[pointer].column)
+        # What is missing in the text is reported at the nearest ancestor that is there.
         while pointer and pointer not in self.spans:
             pointer = pointer[:-1]
-        mark = self.spans.get(pointer)
-        return Place(self.file, mark.line, mark.column) if mark else Place(self.file, 1, 1)
+        span = self.spans.get(pointer)
+        return Place(self.file, span.line, span.column) if span else Place(self.file, 1, 1)
 
 
 def encode_document(document: Document) -> bytes:
-    """Return the bytes of a document's file, with the byte order mark that it had."""
+    """Return the bytes of a document's file, with the byte order span that it had."""
     return (("\ufeff" if document.bom else "") + document.text).encode("utf-8")
 
 
@@ -78,12 +79,12 @@ def parse_number(lexeme: str, place: Place | None = None) -> int | Decimal:
 
 
 def read_text(data: bytes, file: str) -> tuple[str, bool]:
-    """Return the text of a file without its byte order mark, and whether it had one; as strict as for YAML."""
+    """Return the text of a file without its byte order span, and whether it had one; as strict as for YAML."""
     return check_text(data, file, TEXT_LIMIT)
 
 
 def check_text(data: bytes | str, file: str, limit: int) -> tuple[str, bool]:
-    """Return a text without its byte order mark, and whether it had one.
+    """Return a text without its byte order span, and whether it had one.
 
     Raises `LoadError` for a text beyond `limit`, bytes that are not UTF-8, and characters that readers disagree about.
     """

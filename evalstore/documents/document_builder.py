@@ -28,7 +28,7 @@ class _Frame:
 
     container: dict[Any, Any] | list[Any]
     pointer: Pointer
-    mark: Span
+    span: Span
     anchor: str | None
     first: int
     key: Any = _NO_KEY
@@ -54,53 +54,53 @@ class DocumentBuilder:
         """Return the document."""
         return Document(self.file, self.text, self.value, self.spans, self.key_spans, bom)
 
-    def locate(self, mark: Span) -> Place:
+    def locate(self, span: Span) -> Place:
         """Return the place of a position, for a message."""
-        return Place(self.file, mark.line, mark.column)
+        return Place(self.file, span.line, span.column)
 
     @property
     def wants_key(self) -> bool:
         """Whether the next scalar is the key of a mapping."""
         return bool(self._stack) and isinstance(self._stack[-1].container, dict) and self._stack[-1].key is _NO_KEY
 
-    def add_key(self, name: Any, mark: Span) -> None:
+    def add_key(self, name: Any, span: Span) -> None:
         """Add the key of the next value; `LoadError` for the same key twice, as are `1` and `1.0`."""
         frame = self._stack[-1]
         pointer = (*frame.pointer, name)
         if pointer in self.key_spans:
             raise self._build_duplicate_error(
-                repr(name) if isinstance(name, str) else self.text[mark.start : mark.end], pointer, mark
+                repr(name) if isinstance(name, str) else self.text[span.start : span.end], pointer, span
             )
-        self.key_spans[pointer] = mark
+        self.key_spans[pointer] = span
         frame.key = name
 
-    def add_merge_key(self, mark: Span) -> None:
+    def add_merge_key(self, span: Span) -> None:
         """Add a merge key: the entries of the next value, a mapping or a list of them, join this mapping."""
         frame = self._stack[-1]
         pointer = (*frame.pointer, _MERGE_KEY)
         if frame.merged is not None:
-            raise self._build_duplicate_error("<<", pointer, mark)
-        self.key_spans[pointer] = mark
+            raise self._build_duplicate_error("<<", pointer, span)
+        self.key_spans[pointer] = span
         frame.key, frame.merged = _MERGE_KEY, []
 
-    def add_scalar(self, value: object, mark: Span, anchor: str | None = None) -> None:
+    def add_scalar(self, value: object, span: Span, anchor: str | None = None) -> None:
         """Add a scalar value."""
-        self._count_nodes(1, 1, mark)
+        self._count_nodes(1, 1, span)
         if anchor:
             self.anchors[anchor] = AnchorNode(value, 1, 0)
-        self._attach(value, mark, 0)
+        self._attach(value, span, 0)
 
-    def open_container(self, container: dict[Any, Any] | list[Any], mark: Span, anchor: str | None = None) -> None:
+    def open_container(self, container: dict[Any, Any] | list[Any], span: Span, anchor: str | None = None) -> None:
         """Open a mapping or a sequence."""
-        self._count_nodes(1, 1, mark)
+        self._count_nodes(1, 1, span)
         if anchor:
             self.anchors.pop(anchor, None)
-        self._stack.append(_Frame(container, self._find_pointer(), mark, anchor, self._nodes))
+        self._stack.append(_Frame(container, self._find_pointer(), span, anchor, self._nodes))
 
     def close_container(self, end: int) -> None:
         """Close the innermost mapping or sequence at offset `end`."""
         frame = self._stack.pop()
-        line, column, start, _ = frame.mark
+        line, column, start, _ = frame.span
         # Precedence of merge keys: entries that are written here win, then those of earlier mappings.
         if frame.merged:
             pairs = ((key, value) for mapping in reversed(frame.merged) for key, value in mapping.items())
@@ -109,16 +109,16 @@ class DocumentBuilder:
             self.anchors[frame.anchor] = AnchorNode(frame.container, self._nodes - frame.first + 1, frame.height)
         self._attach(frame.container, Span(line, column, start, end), frame.height)
 
-    def add_alias(self, name: str, mark: Span) -> None:
+    def add_alias(self, name: str, span: Span) -> None:
         """Add the node of an anchor again; it counts against the limits as if it were written out."""
         # An anchor that is still open would hold itself, and a walk over the value would never end.
         if any(frame.anchor == name for frame in self._stack):
-            raise LoadError(f"the alias *{name} contains itself", place=self.locate(mark))
+            raise LoadError(f"the alias *{name} contains itself", place=self.locate(span))
         if name not in self.anchors:
-            raise LoadError(f"the alias *{name} names no anchor", place=self.locate(mark))
+            raise LoadError(f"the alias *{name} names no anchor", place=self.locate(span))
         anchor = self.anchors[name]
-        self._count_nodes(anchor.nodes, anchor.height + 1, mark)
-        self._attach(anchor.value, mark, anchor.height)
+        self._count_nodes(anchor.nodes, anchor.height + 1, span)
+        self._attach(anchor.value, span, anchor.height)
 
     def _find_pointer(self) -> Pointer:
         if not self._stack:
@@ -126,8 +126,8 @@ class DocumentBuilder:
         frame = self._stack[-1]
         return (*frame.pointer, len(frame.container) if frame.key is _NO_KEY else frame.key)
 
-    def _attach(self, value: object, mark: Span, height: int) -> None:
-        self.spans[self._find_pointer()] = mark
+    def _attach(self, value: object, span: Span, height: int) -> None:
+        self.spans[self._find_pointer()] = span
         if not self._stack:
             self.value, self.done = value, True
             return
@@ -136,28 +136,29 @@ class DocumentBuilder:
         if isinstance(frame.container, list):
             frame.container.append(value)
         elif frame.key is _MERGE_KEY:
-            frame.merged, frame.key = self._check_mappings(value, mark), _NO_KEY
+            frame.merged, frame.key = self._check_mappings(value, span), _NO_KEY
         elif frame.key is not _NO_KEY:
             frame.container[frame.key], frame.key = value, _NO_KEY
 
-    def _check_mappings(self, value: Any, mark: Span) -> list[dict[Any, Any]]:
+    def _check_mappings(self, value: Any, span: Span) -> list[dict[Any, Any]]:
         mappings: list[dict[Any, Any]] = value if isinstance(value, list) else [value]
         if all(isinstance(mapping, dict) for mapping in mappings):
             return mappings
-        raise LoadError("<< takes a mapping, or a list of them", place=self.locate(mark))
+        raise LoadError("<< takes a mapping, or a list of them", place=self.locate(span))
 
-    def _build_duplicate_error(self, key: str, pointer: Pointer, mark: Span) -> LoadError:
+    def _build_duplicate_error(self, key: str, pointer: Pointer, span: Span) -> LoadError:
         first = self.key_spans[pointer].line
         return LoadError(
             f"the key {key} stands twice in one mapping (first on line {first})",
-            place=self.locate(mark),
+            place=self.locate(span),
             hint="keep one of the two; most programs read the last",
         )
 
-    def _count_nodes(self, nodes: int, height: int, mark: Span) -> None:
+    def _count_nodes(self, nodes: int, height: int, span: Span) -> None:
+        # An alias counts as all the nodes that it repeats: a few lines of aliases could fill memory ("billion laughs").
         self._nodes += nodes
         if len(self._stack) + height > DEPTH_LIMIT:
-            raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=self.locate(mark))
+            raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=self.locate(span))
         if self._nodes > NODE_LIMIT:
             hint = "put large sets in rows: <id>.jsonl"
-            raise LimitError(f"more than {NODE_LIMIT:,} values", place=self.locate(mark), hint=hint)
+            raise LimitError(f"more than {NODE_LIMIT:,} values", place=self.locate(span), hint=hint)

@@ -63,13 +63,13 @@ def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], 
 
 
 def _replace_in_text(document: Document, text: str, pointer: Pointer, new: str) -> str:
-    mark, start = document.spans[pointer], find_node_start(document, pointer)
+    span, start = document.spans[pointer], find_node_start(document, pointer)
     first = document.text[start : start + 1]
     # An alias repeats its anchor: the anchored scalar is among the changes too, or the comparison fails.
     if first == "*":
         return text
     quote = _choose_quote(first, new, document.locate(pointer))
-    return f"{text[:start]}{quote}{new}{quote}{text[mark.end :]}"
+    return f"{text[:start]}{quote}{new}{quote}{text[span.end :]}"
 
 
 def _choose_quote(first: str, new: str, place: Place) -> str:
@@ -91,11 +91,11 @@ def _replace_value(value: object, pointer: Pointer, new: str) -> object:
 
 
 def _splice_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool) -> str:
-    text, mark = document.text, document.spans[key,]
+    text, span = document.text, document.spans[key,]
     # An empty flow list becomes a block list, so that later items can stand on lines of their own.
     if not document.value[key] and find_style(document, (key,)) == "[":
-        head = text[: mark.start].rstrip(" ") + _detect_line_break(text)
-        return f"{head}{_format_item(text, item, '  ')}{text[mark.end :]}"
+        head = text[: span.start].rstrip(" ") + _detect_line_break(text)
+        return f"{head}{_format_item(text, item, '  ')}{text[span.end :]}"
     if replace:
         start, end = _seek_line_start(text, document.spans[key, index].start), find_next_line(document, (key, index))
     else:

@@ -99,6 +99,7 @@ def _plan_mapping_edits(
 
 
 def _overwrite_values(document: Document, key: str, new: Mapping[str, Scalar]) -> Iterator[_Splice]:
+    # `True == 1` in Python: a bool is always written again.
     for name, old in document.value[key].items():
         if name in new and (old != new[name] or isinstance(old, bool)):
             yield _replace_node(document, (key, name), _format_scalar(new[name], find_style(document, (key, name))))
@@ -141,8 +142,8 @@ def _remove_flow_entry(
 
 def _fill_empty_key(document: Document, key: str, new: Mapping[str, Scalar]) -> Iterator[_Splice]:
     """Yield the ways to give entries to a key without a value."""
-    mark, indent = document.spans[key,], find_indent(document, (key,))
-    if mark.start == mark.end and indent is not None:
+    span, indent = document.spans[key,], find_indent(document, (key,))
+    if span.start == span.end and indent is not None:
         yield _insert_lines(
             document, find_next_line(document, (key,)), [f"{indent}  {line}" for line in _format_lines(new)]
         )

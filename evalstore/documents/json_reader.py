@@ -126,6 +126,7 @@ _DECODER = json.JSONDecoder(
 
 
 def _measure_depth(value: Any) -> int:
+    # Level by level, because recursion would end at the depth that is to be measured.
     level, height = [value], 0
     while level := [child for node in level if isinstance(node, (dict, list)) for child in _list_children(node)]:
         height += 1
@@ -153,8 +154,8 @@ class _JsonText:
         return space.end() if space else offset
 
     def refuse_at(self, offset: int, message: str) -> NoReturn:
-        mark = self.build_span(offset, offset)
-        raise LoadError(f"not JSON: {message}", place=Place(self.file, mark.line, mark.column))
+        span = self.build_span(offset, offset)
+        raise LoadError(f"not JSON: {message}", place=Place(self.file, span.line, span.column))
 
 
 def _parse_json(source: _JsonText, builder: DocumentBuilder) -> None:
@@ -182,8 +183,8 @@ def _parse_json(source: _JsonText, builder: DocumentBuilder) -> None:
             builder.close_container(position)
             open_ = open_[:-1]
         else:
-            mark = source.build_span(start, position)
-            builder.add_scalar(_WORDS[token] if token in _WORDS else parse_number(token, builder.locate(mark)), mark)
+            span = source.build_span(start, position)
+            builder.add_scalar(_WORDS[token] if token in _WORDS else parse_number(token, builder.locate(span)), span)
         state = _AFTER[open_[-1:]]
     if (end := source.skip_space(position)) != len(source.text):
         source.refuse_at(end, "something stands after the value")

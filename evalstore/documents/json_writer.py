@@ -56,6 +56,7 @@ def format_exact(value: float | Decimal) -> str:
 
 def convert_fraction(number: Fraction) -> Decimal | str:
     """Return an exact number as data: a decimal where it has one, else the text of the fraction."""
+    # A fraction has a finite decimal when its denominator has no prime factors but 2 and 5.
     twos = (number.denominator & -number.denominator).bit_length() - 1
     remainder, fives = number.denominator >> twos, 0
     while remainder % 5 == 0:

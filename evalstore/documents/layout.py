@@ -14,9 +14,9 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)?")
 
 def find_node_start(document: Document, pointer: Pointer) -> int:
     """Return the offset of a node behind its anchor and tag."""
-    mark = document.spans[pointer]
-    properties = _PROPERTIES.match(document.text, mark.start, mark.end)
-    return properties.end() if properties else mark.start
+    span = document.spans[pointer]
+    properties = _PROPERTIES.match(document.text, span.start, span.end)
+    return properties.end() if properties else span.start
 
 
 def find_style(document: Document, pointer: Pointer) -> str:
@@ -27,8 +27,8 @@ def find_style(document: Document, pointer: Pointer) -> str:
 
 def find_line_start(document: Document, pointer: Pointer) -> int:
     """Return the offset at which the line of a key begins."""
-    mark = document.key_spans[pointer]
-    return mark.start - mark.column + 1
+    span = document.key_spans[pointer]
+    return span.start - span.column + 1
 
 
 def find_indent(document: Document, pointer: Pointer) -> str | None:

@@ -45,6 +45,7 @@ def _parse_yaml(data: bytes | str, file: str, *, loose: bool) -> Document:
     import yaml
     from yaml._yaml import CParser
 
+    # Parser events only: no constructor of PyYAML runs, so no tag can make an object.
     text, bom = check_text(data, file, LEGACY_LIMIT if loose else LIMIT)
     builder = DocumentBuilder(file, text)
     parser = CParser(text)
@@ -61,55 +62,55 @@ def _parse_yaml(data: bytes | str, file: str, *, loose: bool) -> Document:
 
 def _handle_event(event: Any, builder: DocumentBuilder, take_key: Callable[[Any, Span, DocumentBuilder], None]) -> None:
     name = type(event).__name__
-    mark = _make_mark(event)
+    span = _make_span(event)
     if name == "ScalarEvent":
         if builder.wants_key:
-            take_key(event, mark, builder)
+            take_key(event, span, builder)
         else:
-            builder.add_scalar(_resolve_scalar(event, mark, builder), mark, event.anchor)
+            builder.add_scalar(_resolve_scalar(event, span, builder), span, event.anchor)
     elif name in _CONTAINERS:
-        _handle_container(event, mark, builder)
+        _handle_container(event, span, builder)
     elif name in {"MappingEndEvent", "SequenceEndEvent"}:
-        builder.close_container(mark.end)
+        builder.close_container(span.end)
     elif name == "AliasEvent":
         if builder.wants_key:
-            raise LoadError("an alias cannot be a key", place=builder.locate(mark))
-        builder.add_alias(event.anchor, mark)
+            raise LoadError("an alias cannot be a key", place=builder.locate(span))
+        builder.add_alias(event.anchor, span)
     elif name == "DocumentStartEvent" and builder.done:
-        raise LoadError("a second document begins here", place=builder.locate(mark), hint="keep one document a file")
+        raise LoadError("a second document begins here", place=builder.locate(span), hint="keep one document a file")
 
 
-def _handle_container(event: Any, mark: Span, builder: DocumentBuilder) -> None:
+def _handle_container(event: Any, span: Span, builder: DocumentBuilder) -> None:
     kind, tags = _CONTAINERS[type(event).__name__]
     if builder.wants_key:
-        raise LoadError("a key is a mapping or a list", place=builder.locate(mark), hint="keys are plain words")
+        raise LoadError("a key is a mapping or a list", place=builder.locate(span), hint="keys are plain words")
     if event.tag not in tags:
-        raise LoadError(f"the tag {event.tag} is not read", place=builder.locate(mark), hint="only plain data is read")
-    builder.open_container(kind(), mark, event.anchor)
+        raise LoadError(f"the tag {event.tag} is not read", place=builder.locate(span), hint="only plain data is read")
+    builder.open_container(kind(), span, event.anchor)
 
 
-def _add_plain_key(event: Any, mark: Span, builder: DocumentBuilder) -> None:
+def _add_plain_key(event: Any, span: Span, builder: DocumentBuilder) -> None:
     if _is_merge_key(event):
-        raise LoadError("merge keys (<<) are not read", place=builder.locate(mark), hint="write the keys out")
-    builder.add_key(event.value, mark)
+        raise LoadError("merge keys (<<) are not read", place=builder.locate(span), hint="write the keys out")
+    builder.add_key(event.value, span)
 
 
-def _add_any_key(event: Any, mark: Span, builder: DocumentBuilder) -> None:
+def _add_any_key(event: Any, span: Span, builder: DocumentBuilder) -> None:
     if _is_merge_key(event):
-        builder.add_merge_key(mark)
+        builder.add_merge_key(span)
     else:
-        builder.add_key(_resolve_scalar(event, mark, builder), mark)
+        builder.add_key(_resolve_scalar(event, span, builder), span)
 
 
 def _is_merge_key(event: Any) -> bool:
     return bool(event.value == "<<" and event.implicit[0])
 
 
-def _resolve_scalar(event: Any, mark: Span, builder: DocumentBuilder) -> object:
+def _resolve_scalar(event: Any, span: Span, builder: DocumentBuilder) -> object:
     text: str = event.value
     if event.tag in {"!", _CORE + "str"} or (event.tag is None and not (event.implicit[0] and _may_be_typed(text))):
         return text
-    place = builder.locate(mark)
+    place = builder.locate(span)
     if event.tag is not None and event.tag not in {_CORE + name for name in ("null", "bool", "int", "float")}:
         raise LoadError(f"the tag {event.tag} is not read", place=place, hint="only plain data is read")
     value = resolve_plain_scalar(text, place)
@@ -140,7 +141,7 @@ def resolve_plain_scalar(text: str, place: Place) -> object:
     return text
 
 
-def _make_mark(event: Any) -> Span:
+def _make_span(event: Any) -> Span:
     start, end = event.start_mark, event.end_mark
     return Span(start.line + 1, start.column + 1, start.index, end.index)
 

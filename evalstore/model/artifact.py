@@ -13,6 +13,7 @@ from evalstore.versions import find_version
 COSMETIC_KEYS = frozenset({"title", "description", "metadata", "tags", "owner"})
 # The exceptions of reading a mapping that is not of the artifact's shape.
 MALFORMED_ERRORS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
+# Keys of the root that cannot move a score.
 _UNSCORED: dict[Kind, frozenset[str]] = {
     Kind.RUBRIC: frozenset({"id", "version"}),
     Kind.JUDGE: frozenset({"id", "version", "validation", "applicable_to"}),
@@ -54,6 +55,7 @@ class Artifact(ArtifactIdentity):
 def select_scoring_part(kind: Kind, value: dict[str, Any]) -> dict[str, Any]:
     """Return the part of an artifact's mapping that can move a score: no cosmetic, extension or identity keys."""
     part = {key: item for key, item in value.items() if key not in _UNSCORED[kind] and not is_cosmetic(key)}
+    # Checks and questions may have cosmetic keys of their own.
     for key in ("checks", "questions"):
         if isinstance(part.get(key), list):
             part[key] = [_drop_cosmetic(item) for item in part[key]]

@@ -45,5 +45,6 @@ class Question:
 def iterate_questions(value: Mapping[str, Any], rows: Iterable[Mapping[str, Any]] | None = None) -> Iterator[Question]:
     """Yield the questions of a dataset's mapping, or of `rows` read from the file beside it."""
     defaults = {key: item for key, item in value.get("defaults", {}).items() if key in _DEFAULTS}
+    # A row's own keys win over the defaults of the dataset.
     for row in value.get("questions", ()) if rows is None else rows:
         yield Question(row["id"], row["input"], {**defaults, **row})

@@ -118,6 +118,7 @@ def _read_levels(value: Mapping[str, Any]) -> Mapping[str, Fraction] | None:
         raise ValueError("a score of level_scores is not from 0 to 1")
     if scores and set(scores) != set(names):
         raise ValueError("level_scores does not give a score to exactly the names of level_names")
+    # Without scores the levels are evenly spaced from 0 to 1.
     return scores or {name: Fraction(place, len(names) - 1) for place, name in enumerate(names)}
 
 

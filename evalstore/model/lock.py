@@ -77,6 +77,7 @@ NO_LOCK = Lock(exists=False)
 
 def read_lock(data: bytes, file: str = LOCK_FILE) -> Lock:
     """Parse a lock; `LoadError` at the first line that is not in the form that `write_lock` gives it."""
+    # A checkout may have converted the line ends.
     text = check_text(data, file, LIMIT)[0].replace("\r\n", "\n")
     if conflict := _CONFLICT.search(text):
         hint = "take one of its two sides whole, then run evalstore lock"
@@ -142,6 +143,7 @@ class _LockParser:
 def _index_by_release(refs: Mapping[str, LockEntry]) -> Iterator[tuple[str, LockEntry]]:
     for ref, entry in refs.items():
         name, _, pin = ref.partition("@")
+        # `git:<rev>` means a commit, whatever version its file has.
         if not pin.startswith("git:"):
             yield f"{name}@{entry.version}", entry
 

@@ -89,6 +89,7 @@ class RubricResult:
 
 def format_decimal(score: Fraction) -> str:
     """Write an exact score as the nearest decimal of twelve places."""
+    # Exact until it is rounded (half to even): no binary float is on the way.
     return format_exact(Decimal(round(score * 10**_PLACES)).scaleb(-_PLACES))
 
 

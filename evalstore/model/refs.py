@@ -12,6 +12,7 @@ from evalstore.versions import Range, Version, find_range, find_version
 
 _ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _REV = re.compile(r"[0-9A-Za-z][0-9A-Za-z._/@{}~^+-]{0,255}")
+# Names that Windows reserves for devices.
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))})
 
 
@@ -128,6 +129,7 @@ def _parse_pin(kind: Kind, id_: str, pin: str) -> Ref:
                 f"'{make_excerpt(pin[4:])}' is not a revision that evalstore reads", hint="name a commit or a branch"
             )
         return Ref(kind, id_, pin, PinType.REVISION, revision=pin[4:])
+    # `1.2` is the exact version 1.2.0; a range needs an operator.
     if version := find_version(pin):
         return Ref(kind, id_, pin, PinType.EXACT, version=version)
     if range_ := find_range(pin):

@@ -106,6 +106,7 @@ def _number_names(kind: str) -> Iterator[str]:
 
 def parse_fraction(number: Decimal | Fraction | float | str) -> Fraction:
     """Return the exact value of a number's decimal literal (a float's is its shortest form)."""
+    # `Fraction(0.1)` would be the binary value, not the 1/10 that was written.
     return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
 
 

@@ -21,6 +21,7 @@ class ToolCall:
     args: Mapping[str, Any] | None
 
 
+# Without slots, which cached properties cannot be kept in.
 @dataclass(frozen=True)
 class Sample:
     """One output and its question, if there is one."""

@@ -44,6 +44,7 @@ class StoreContents:
         """
         start = resolve_folder(path)
         repository = find_repository(start)
+        # A bare repository has no files on disk: its store is found in HEAD.
         root, prefix = find_root(start, repository.top) if repository.top else (None, find_bare_prefix(repository.git))
         objects = ObjectReader(repository.git)
         settings = read_settings(repository, objects, root=root, prefix=prefix)

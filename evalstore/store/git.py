@@ -114,6 +114,7 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
 ) -> bytes:
     """Run git without a named repository and return its stdout; `env` adds variables, and None removes one."""
     with tempfile.TemporaryFile() as file, _cancel_watchdogs_on_error():
+        # GitPython writes no stdin: git reads it from a file.
         file.write(stdin)
         file.seek(0)
         status, stdout, stderr = _load_gitpython().execute(

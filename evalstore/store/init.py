@@ -85,6 +85,7 @@ def create_store(path: Path) -> CreatedStore:
         raise RefusedError(f"{path} is a bare repository, without a working tree", hint="clone it, and init the clone")
     if fresh:
         run_git(("init", "--quiet", "--template=", "--initial-branch=main", "--", str(root)))
+    # Refuses a repository that git cannot read, before anything is written into it.
     find_repository(root)
     for kind in Kind:
         _make_folder(root / kind.folder)

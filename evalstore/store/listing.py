@@ -138,6 +138,7 @@ def _find_released_blobs(store: ArtifactStore, newest: Mapping[_Key, Release]) -
 def _summarize_artifact(
     store: ArtifactStore, key: _Key, releases: Sequence[Release], *, ref: Ref | None, blob: str | None
 ) -> ArtifactSummary:
+    # A pre-release is the latest only where there is no final release.
     finals = [release for release in releases if not release.version.prerelease] or releases
     latest = str(finals[-1].version) if finals else None
     working, changed, problem = None, None, None

@@ -42,6 +42,7 @@ def find_root(start: Path, top: Path) -> tuple[Path, str]:
     candidates = [folder for folder in (start, *start.parents) if folder.is_relative_to(top)]
     root = next((folder for folder in candidates if has_settings(folder)), top)
     prefix = "" if root == top else f"{root.relative_to(top)}/"
+    # git reads and prints paths by lines.
     if "\n" in prefix:
         raise GitError("the path of the store has a line break in it", hint="rename the folder")
     return root, prefix

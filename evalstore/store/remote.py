@@ -37,6 +37,7 @@ class Remotes:
 
     def find_for_branch(self, branch: str) -> Remote | None:
         """Return the remote that git pushes a branch to by default; None without one, or with a choice of several."""
+        # The order of git itself: git-config(1), `branch.<name>.pushRemote`.
         keys = (f"branch.{branch}.pushremote", "remote.pushdefault", f"branch.{branch}.remote")
         names = [*(self.settings.get(key, "") for key in keys), "origin"]
         chosen = next((self.by_name[name] for name in names if name in self.by_name), None)
@@ -56,6 +57,7 @@ def list_remotes(git: Git) -> Remotes:
     settings = find_remote_settings(git)
     values: dict[str, dict[str, list[str]]] = {}
     for key, value in settings:
+        # A remote's name may have dots: the variable is behind the last one.
         section, _, rest = key.partition(".")
         name, dot, variable = rest.rpartition(".")
         if section == "remote" and dot:
@@ -67,6 +69,7 @@ def list_remotes(git: Git) -> Remotes:
 def push_refs(git: Git, repository: Repository, remote: Remote, refs: Mapping[str, str]) -> list[PushAnswer]:
     """Push objects to full ref names, all or none; `CommandError` has the answers in its stdout when it is none."""
     (url,) = remote.urls
+    # A folder is relative to the repository, and the scratch repository is elsewhere.
     address = url if "://" in url or _HOST.match(url) else str((repository.top or git.directory) / url)
     refspecs = [f"{oid}:{name}" for name, oid in refs.items()]
     with open_scratch_repository(

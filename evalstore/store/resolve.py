@@ -77,6 +77,7 @@ def resolve_ref(store: StoreContents, ref: Ref) -> Resolved:
     """Resolve one reference as evalstore.lock has it, else as it is today."""
     if ref.type is PinType.WORKTREE:
         return resolve_unlocked(store, ref)
+    # An exact version is locked, too, when only a range is in the lock that means it.
     entry = store.lock.refs.get(str(ref)) or store.lock.releases.get(f"{ref.name}@{ref.version}")
     return resolve_unlocked(store, ref) if entry is None else _resolve_locked(store, ref, entry)
 
@@ -206,6 +207,7 @@ def _build_resolved(
 
 
 def _check_ledger(store: StoreContents, ref: Ref, tag: str, file: CommittedArtifact) -> None:
+    # The ledger in HEAD is a second record of each release: it gives away a tag that was moved.
     line = store.ledgers.read(ref.name).by_version.get(file.artifact.version)
     if line is not None and line.sha256 != file.sha256:
         raise RefusedError(

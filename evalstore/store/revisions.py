@@ -97,6 +97,7 @@ def _find_exact_refs(git: Git, name: str) -> list[str]:
 
 
 def _find_abbreviated(git: Git, name: str) -> list[str]:
+    # Ids only: `rev-parse` on a plain name would choose between refs and ids by itself.
     if not _ABBREVIATED.fullmatch(name):
         return []
     return git.run("rev-parse", f"--disambiguate={name}").decode("ascii").split()
@@ -105,6 +106,7 @@ def _find_abbreviated(git: Git, name: str) -> list[str]:
 def _peel_to_commits(git: Git, objects: ObjectReader, oids: list[str]) -> set[str]:
     """Return the commits among objects and behind tag objects."""
     commits: set[str] = set()
+    # One process for each level: a tag object may name another tag object.
     for _ in range(_NESTED_LIMIT):
         stdin = "\n".join(oids).encode("ascii")
         types = git.run("cat-file", "--batch-check=%(objecttype)", stdin=stdin).decode("ascii").split("\n")

@@ -31,7 +31,8 @@ def open_scratch_repository(git: Git, hex_digits: int, settings: Iterable[Config
     common = git.find_common_directory()
     with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
         run_git(("init", "--quiet", "--bare", "--template=", f"--object-format={_FORMATS[hex_digits]}", "--", folder))
-        with suppress(FileNotFoundError):  # where a shallow clone's history ends
+        # Without it git would look for the parents that a shallow clone lacks.
+        with suppress(FileNotFoundError):
             shutil.copyfile(common / "shallow", Path(folder, "shallow"))
         scratch = replace(git, directory=Path(folder))
         # What the global config sets for every repository holds there anyhow.

@@ -151,6 +151,7 @@ class Tags:
 
     def _list_matching(self, *refs: str) -> TagIndex:
         self._question_count += 1
+        # Patterns of several kinds cost as much as a listing of everything.
         if self._all is None and (self._question_count > _SINGLE_LOOKUPS or len(refs) > 1):
             self._all = _sort_tags(self.grammar, _list_tags(self.git, *list_patterns(self.grammar)))
         return self._all or _sort_tags(self.grammar, _list_tags(self.git, *refs))
@@ -187,6 +188,7 @@ def _list_tags(git: Git, *refs: str) -> Iterator[GitTag]:
 
 
 def _read_version(match: re.Match[str]) -> Version:
+    # Most versions have three numbers, which the expression has parsed already.
     if match[7] or match[8]:
         return find_version(match[3]) or Version(0, 0, 0)
     return Version(int(match[4]), int(match[5]), int(match[6]))

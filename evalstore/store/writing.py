@@ -125,6 +125,7 @@ def find_file_modes(git: Git, commit: str | None, paths: Iterable[str]) -> dict[
     """Return the modes of files at a commit by path, for those that are there."""
     if commit is None:
         return {}
+    # Everything is listed: thousands of paths would not fit on a command line.
     out = git.run("ls-tree", "-r", "-z", "--full-tree", commit).decode(*NAME_ENCODING)
     entries = (line.partition("\t")[::2] for line in out.split("\0") if line)
     wanted = set(paths)

@@ -1,4 +1,16 @@
-"""Juries as values: which panels say the same of every output, and which of two says more or less."""
+"""Juries as values: which of them say the same of every output, and which of two says more, or less.
+
+An example: the jury {anna: 2, ben: 1, carl: 1} by majority becomes {anna: 3, ben: 2, carl: 2}, by majority.
+
+1. `read_jury` makes a `Jury` of each side: members with exact weights, the aggregate, and how many calls it takes.
+2. `find_aggregation_key` says what a jury makes of its judges' scores, as a value. By majority that is who judges, and
+   `_find_winning_groups`: the groups that hold more than half of the weight. Before, they are {anna, ben},
+   {anna, carl} and all three; {ben, carl} holds 2 of 4, which is not more than half. After, {ben, carl} holds 4 of 7.
+3. The keys differ, so `prove_jury_equivalent` proves nothing. To {anna: 5, ben: 3, carl: 2}, where ben and carl hold
+   5 of 10, the keys would be equal: no output could tell the two juries apart, and the edit were a patch.
+4. `direct_jury_weights` compares the groups: every group that won still wins, and one more does. So more outputs pass,
+   and no fewer: the edit is looser.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +42,10 @@ from evalstore.model import parse_fraction
 # How the scores of one judge alone are joined, too.
 SINGLE_JUDGE_AGGREGATE = "mean"
 _TWO = 2
-_COALITIONS = 10  # judges; more are compared by their shares
+# Judges whose groups are listed, 1,024 at most; more are compared by their shares.
+_GROUPED_JUDGES = 10
 _ONE_MORE = {"min": STRICTER, "max": LOOSER}
-# Every pair (lower, higher) that holds for any scores and weights.
+# Every pair (lower, higher) of aggregates that holds for any scores and weights.
 _ORDERED = frozenset({("min", "mean"), ("min", "median"), ("mean", "max"), ("median", "max"), ("min", "max")})
 
 
@@ -74,107 +87,108 @@ def read_jury(params: Mapping[str, Any]) -> Jury | None:
 def prove_jury_equivalent(change: Change) -> Proof | None:
     """Prove that both panels ask the same judges, and make the same score of what they say."""
     before, after = _read_juries(change)
-    mine = find_aggregation_key(before)
-    if mine is None or mine != find_aggregation_key(after):
+    key = find_aggregation_key(before)
+    if key is None or key != find_aggregation_key(after):
         return None
     return Proof(_explain_equivalence(before, after))
 
 
-def find_aggregation_key(jury_value: Jury) -> tuple[Any, ...] | None:
-    """Return what a panel makes of its judges' scores, as a value; None for one that no reply makes speak."""
-    weight_by_judge, way = jury_value.weight_by_judge, jury_value.aggregate
-    if jury_value.is_unscorable:
+def find_aggregation_key(jury: Jury) -> tuple[Any, ...] | None:
+    """Return what a jury makes of its judges' scores, as a value; None for one that no reply gives a score.
+
+    Two juries with equal keys give every output the same score.
+    """
+    weights, aggregate = jury.weight_by_judge, jury.aggregate
+    if jury.is_unscorable:
         return None
-    if len(weight_by_judge) == 1 and way != "majority":
-        return "alone", *weight_by_judge
-    if way in {"min", "max"}:
-        return way, frozenset(weight_by_judge)
-    if way == "median" and len(jury_value.members) == _TWO:
-        return "mean", {ref: Fraction(1, _TWO) for ref in weight_by_judge}
-    if way == "median":
-        return way, sorted(ref for ref, _ in jury_value.members)
-    wins = _find_winning_groups(*weight_by_judge.items()) if way == "majority" else None
-    return way, normalise_weights(weight_by_judge) if wins is None else (set(weight_by_judge), wins)
+    if len(weights) == 1 and aggregate != "majority":
+        return "alone", *weights
+    if aggregate in {"min", "max"}:
+        return aggregate, frozenset(weights)
+    if aggregate == "median" and len(jury.members) == _TWO:
+        return "mean", {ref: Fraction(1, _TWO) for ref in weights}
+    if aggregate == "median":
+        return aggregate, sorted(ref for ref, _ in jury.members)
+    groups = _find_winning_groups(*weights.items()) if aggregate == "majority" else None
+    # Too many judges for groups: equal shares are enough for equal scores, if not the only way to them.
+    return aggregate, normalise_weights(weights) if groups is None else (set(weights), groups)
 
 
 def direct_aggregate(change: Change) -> Direction:
-    """Return whether another way of joining can only raise, or only lower, what the panel says."""
+    """Return whether another way of joining can only raise, or only lower, what the jury says."""
     before, after = _read_juries(change)
     if before.is_unscorable or after.is_unscorable:
         return EITHER
-    ways = before.aggregate, after.aggregate
-    return bound_direction(below=ways in _ORDERED, above=ways[::-1] in _ORDERED)
+    aggregates = before.aggregate, after.aggregate
+    return bound_direction(below=aggregates in _ORDERED, above=aggregates[::-1] in _ORDERED)
 
 
 def direct_added_judge(change: Change) -> Direction:
     """Return what one more judge does, or one less: it says something, and it can fail to."""
     juries, check, rubric = _read_juries(change), change.checks[1], change.states[1]
-    if any(jury_value.is_unscorable for jury_value in juries):
+    if any(jury.is_unscorable for jury in juries):
         return EITHER
-    more = len(juries[1].members) > len(juries[0].members)
-    weight_by_judge = _ONE_MORE.get(juries[1].aggregate, EITHER)
-    total = join_directions(
-        flip_direction(weight_by_judge) if check.negate else weight_by_judge,
-        direct_unscored(check, rubric, rubric.errors),
-    )
-    return total if more is not check.negate else flip_direction(total)
+    is_added = len(juries[1].members) > len(juries[0].members)
+    direction = _ONE_MORE.get(juries[1].aggregate, EITHER)
+    # The rubric's direction: of the score that is turned round with the check, and of an error, which is not.
+    scored = flip_direction(direction) if check.negate else direction
+    total = join_directions(scored, direct_unscored(check, rubric, rubric.errors))
+    return total if is_added is not check.negate else flip_direction(total)
 
 
 def direct_jury_weights(change: Change) -> Direction:
     """Return what other weights do: to a majority, by the groups of judges that win; else either."""
-    juries = _read_juries(change)
-    wins = [
-        None
-        if jury_value.is_unscorable or jury_value.aggregate != "majority"
-        else _find_winning_groups(*jury_value.weight_by_judge.items())
-        for jury_value in juries
-    ]
-    if wins[0] is None or wins[1] is None:
+    before, after = map(_find_majorities, _read_juries(change))
+    if before is None or after is None:
         return EITHER
-    return bound_direction(below=wins[0] <= wins[1], above=wins[1] <= wins[0])
+    return bound_direction(below=before <= after, above=after <= before)
+
+
+def _find_majorities(jury: Jury) -> frozenset[frozenset[str]] | None:
+    if jury.is_unscorable or jury.aggregate != "majority":
+        return None
+    return _find_winning_groups(*jury.weight_by_judge.items())
 
 
 def bound_jury_shift(change: Change) -> Fraction | None:
     """Return the total variation between the shares that the judges have in the mean, before and after."""
     juries = _read_juries(change)
-    if any(jury_value.aggregate != "mean" or jury_value.is_unscorable for jury_value in juries):
+    if any(jury.aggregate != "mean" or jury.is_unscorable for jury in juries):
         return None
     return measure_weight_distance(juries[0].weight_by_judge, juries[1].weight_by_judge)
 
 
 def bound_member_shift(change: Change) -> Fraction | None:
-    """Return how far a judge's own change moves what its panel says; by a majority, a little can turn all."""
+    """Return how far a judge's own change moves what its jury says; by a majority, a little can turn all."""
     shift = bound_imported_shift(change.imported_diff) if change.imported_diff else None
-    jury_value = read_jury(change.checks[1].params) if change.checks[1].kind == "llm_judge" else None
-    if jury_value is None or jury_value.is_unscorable or jury_value.aggregate == "majority":
-        return None if jury_value else shift
-    part = (
-        normalise_weights(jury_value.weight_by_judge).get(change.new, Fraction(1))
-        if jury_value.aggregate == "mean"
-        else Fraction(1)
-    )
+    jury = read_jury(change.checks[1].params) if change.checks[1].kind == "llm_judge" else None
+    if jury is None:
+        return shift
+    if jury.is_unscorable or jury.aggregate == "majority":
+        return None
+    shares = normalise_weights(jury.weight_by_judge)
+    part = shares.get(change.new, Fraction(1)) if jury.aggregate == "mean" else Fraction(1)
     return part * (1 if shift is None else shift)
 
 
 def _read_juries(change: Change) -> tuple[Jury, Jury]:
     before, after = (read_jury(check.params) for check in change.checks)
     if before is None or after is None:
-        raise LookupError(f"{change.rule} is no change of a panel")
+        raise LookupError(f"{change.rule} is no change of a jury")
     return before, after
 
 
 @lru_cache(maxsize=64)
-def _find_winning_groups(*weight_by_judge: tuple[str, Fraction]) -> frozenset[frozenset[str]] | None:
+def _find_winning_groups(*weights: tuple[str, Fraction]) -> frozenset[frozenset[str]] | None:
     """Return the groups of judges that have more than half of the weight; None for too many judges."""
-    if len(weight_by_judge) > _COALITIONS:
+    if len(weights) > _GROUPED_JUDGES:
         return None
-    unit = lcm(*(weight.denominator for _, weight in weight_by_judge))
-    whole = {
-        ref: int(weight * unit) for ref, weight in weight_by_judge
-    }  # sums of fractions would take ten times as long
-    total = sum(whole.values())
-    groups = (some for size in range(len(weight_by_judge) + 1) for some in combinations(whole, size))
-    return frozenset(frozenset(some) for some in groups if sum(map(whole.__getitem__, some)) * 2 > total)
+    # Integers over one denominator: sums of fractions would take ten times as long.
+    unit = lcm(*(weight.denominator for _, weight in weights))
+    scaled = {ref: int(weight * unit) for ref, weight in weights}
+    total = sum(scaled.values())
+    groups = (group for size in range(len(weights) + 1) for group in combinations(scaled, size))
+    return frozenset(frozenset(group) for group in groups if sum(map(scaled.__getitem__, group)) * 2 > total)
 
 
 def _explain_equivalence(before: Jury, after: Jury) -> str:
