@@ -15,7 +15,7 @@ from evalstore.integrity.rules import RULES as RELEASES
 from evalstore.model import Severity
 from evalstore.status.version_rules import RULES as VERSIONS
 from evalstore.text import find_nearest
-from evalstore.validation import RULES as FILES
+from evalstore.validation import VALIDATION_RULES as FILES
 
 _WHOLE = frozenset({"{message}", "{hint}"})
 

@@ -15,7 +15,7 @@ from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError
 
 if TYPE_CHECKING:
     from evalstore.store import ArtifactStore
-    from evalstore.validation import Pending, Source
+    from evalstore.validation import PendingAcceptances, ValidationSource
 
 _STDIN = "-"
 _STDIN_LIMIT = 1 << 20
@@ -41,7 +41,7 @@ def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCod
     from evalstore.diff.rules import RULE_SETS
     from evalstore.diff.rules import RULES as CHANGES
     from evalstore.model import Severity
-    from evalstore.validation import Known, validate
+    from evalstore.validation import KnownRules, validate
 
     root = _root(settings.path)
     named = dict.fromkeys(source for path in paths for source in _named(settings.path, path))  # each file once
@@ -55,13 +55,13 @@ def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCod
             today=datetime.now(UTC).date(),
             strict=strict,
             locked=store.lock.refs if store else (),
-            known=Known(CHANGES, RULE_SETS, _pending(store, sources)),
+            known=KnownRules(CHANGES, RULE_SETS, _pending(store, sources)),
         )
     settings.emit(findings)
     return ExitCode.NO if any(one.severity is Severity.ERROR for one in findings.findings) else ExitCode.DONE
 
 
-def _pending(store: ArtifactStore | None, sources: list[Source]) -> Pending | None:
+def _pending(store: ArtifactStore | None, sources: list[ValidationSource]) -> PendingAcceptances | None:
     """Return which acceptances a change needs; None where no acceptance is validated, or nothing can be compared."""
     from evalstore.status import read_status
     from evalstore.validation import ACCEPTED
@@ -74,7 +74,7 @@ def _pending(store: ArtifactStore | None, sources: list[Source]) -> Pending | No
         return None
 
 
-def _home(root: Path | None, sources: list[Source]) -> Path | None:
+def _home(root: Path | None, sources: list[ValidationSource]) -> Path | None:
     """Return the root of the store that the files are of: that of the directory, or the one around the files."""
     outside = next((source.root for source in sources if source.root and not _within(source, root)), None)
     return _root(outside) if outside else root
@@ -86,28 +86,28 @@ def _root(folder: Path) -> Path | None:
     return find_enclosing_store(resolve_folder(folder))
 
 
-def _all(settings: Settings, root: Path | None) -> list[Source]:
-    from evalstore.validation import store_sources
+def _all(settings: Settings, root: Path | None) -> list[ValidationSource]:
+    from evalstore.validation import find_store_sources
 
     if root is None:
         with settings.store():  # says why there is none, unless it is bare
             raise RefusedError("a bare repository has no files to validate", hint="validate in a working tree")
-    return list(store_sources(root))
+    return list(find_store_sources(root))
 
 
-def _named(directory: Path, name: str) -> list[Source]:
-    from evalstore.validation import file_source, folder_sources, text_source
+def _named(directory: Path, name: str) -> list[ValidationSource]:
+    from evalstore.validation import make_file_source, find_folder_sources, make_text_source
 
     if name == _STDIN:
-        return [text_source(sys.stdin.buffer.read(_STDIN_LIMIT + 1))]
+        return [make_text_source(sys.stdin.buffer.read(_STDIN_LIMIT + 1))]
     path = directory / name
     if path.is_dir():
-        return list(folder_sources(path.resolve(), name))
+        return list(find_folder_sources(path.resolve(), name))
     # The folder's real path, but the file's own name: a link in place of the file is a finding.
-    return [file_source(path.parent.resolve() / path.name, name)]
+    return [make_file_source(path.parent.resolve() / path.name, name)]
 
 
-def _store(root: Path | None, sources: list[Source]) -> ArtifactStore | None:
+def _store(root: Path | None, sources: list[ValidationSource]) -> ArtifactStore | None:
     """Open the store to look references up in; None when a file lies outside, or when its settings are a finding."""
     from evalstore.store import ArtifactStore
 
@@ -122,7 +122,7 @@ def _store(root: Path | None, sources: list[Source]) -> ArtifactStore | None:
     return store if _has_lock(store, root, sources) else store.without_lock()
 
 
-def _has_lock(store: ArtifactStore, root: Path, sources: list[Source]) -> bool:
+def _has_lock(store: ArtifactStore, root: Path, sources: list[ValidationSource]) -> bool:
     try:
         return store.lock.exists
     except LoadError as error:
@@ -131,11 +131,11 @@ def _has_lock(store: ArtifactStore, root: Path, sources: list[Source]) -> bool:
         raise
 
 
-def _is_finding(error: LoadError, root: Path, sources: list[Source]) -> bool:
+def _is_finding(error: LoadError, root: Path, sources: list[ValidationSource]) -> bool:
     return error.place is not None and any(one.root == root and one.path == error.place.file for one in sources)
 
 
-def _within(source: Source, root: Path | None) -> bool:
+def _within(source: ValidationSource, root: Path | None) -> bool:
     if source.root is None or source.root == root:
         return True
     if root is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.diff.kinds import KINDS, read_params
 from evalstore.diff.params import UnreadableError, read_one_of, read_switch, read_text, read_texts
-from evalstore.model import Check, Combine, Rubric, Scoring, parse_fraction, list_check_ids
+from evalstore.model import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction
 from evalstore.model.rubric import RUBRIC_THRESHOLD, find_default_threshold
 
 _COMMON_KEYS = frozenset({"id", "kind", "threshold", "negate"})

@@ -11,8 +11,8 @@ from evalstore.diff.changes.dataset import follow_renames
 from evalstore.diff.findings import AcceptedLevel, Certainty, DiffFinding, Direction, Profile
 from evalstore.diff.rules import RULE_SETS, RULES
 from evalstore.errors import LoadError, Place
-from evalstore.validation import RULES as FILES
-from evalstore.validation.settings import NAME, rule_notes
+from evalstore.validation import VALIDATION_RULES as FILES
+from evalstore.validation.settings import RULE_SETTING, lint_rule_levels
 from evalstore.versions import Bump
 
 # What an override may say: an edit changes the digest, so it never needs less than a patch.
@@ -111,11 +111,11 @@ def _read_overrides(words: Mapping[str, str]) -> dict[str, Bump]:
     for name, word in words.items():
         if word not in LEVELS and word not in _FILE_RULE_LEVELS:
             raise _make_error(f"rules: {name}: {word} is no level", f"a change is {', '.join(LEVELS)}")
-        if not NAME.fullmatch(name):
+        if not RULE_SETTING.fullmatch(name):
             raise _make_error(
                 f"rules: {name} means nothing", "write <rule>, or <rule>:stricter, :looser, :either or :none"
             )
-    for note in rule_notes(words, RULES):
+    for note in lint_rule_levels(words, RULES):
         raise _make_error(f"rules: {FILES[note.rule].message.format(**note.facts)}", note.facts["hint"])
     return {name: LEVELS[word] for name, word in words.items() if word in LEVELS}
 

@@ -5,68 +5,68 @@ from __future__ import annotations
 from evalstore.errors import Place
 from evalstore.model import Finding, Severity
 from evalstore.text import make_excerpt
-from evalstore.validation.rules import Rule
+from evalstore.validation.rules import ValidationRule
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 _SHOWN = 400
 
 _ROWS = (
     # Tags, each by itself.
-    Rule(
+    ValidationRule(
         "tag-invalid",
         _ERROR,
         "the tag {tag} is no release: it {what}",
         "a release is a tag of its own name on a commit; find out who made this one, then: git tag -d {tag}",
         "What stands in for a release is another ruler under its name.",
     ),
-    Rule(
+    ValidationRule(
         "release-invalid",
         _ERROR,
         "{ref} is not valid: {message}",
         "somebody moved it or made it by hand; {back}",
         "A tag is valid when the file at its commit has that id and version.",
     ),
-    Rule(
+    ValidationRule(
         "tag-ignored",
         _INFO,
         "the tag {tag} is no release of this store: {why}",
         "",
         "It stands among the releases, and no reference can mean it.",
     ),
-    Rule(
+    ValidationRule(
         "object-missing", _ERROR, "{ref} cannot be looked at: {message}", "{hint}", "What is not here is never guessed."
     ),
-    Rule("object-damaged", _ERROR, "{ref} cannot be read: {message}", "{hint}", "Other bytes stand under its id."),
+    ValidationRule("object-damaged", _ERROR, "{ref} cannot be read: {message}", "{hint}", "Other bytes stand under its id."),
     # Tags against the ledgers.
-    Rule(
+    ValidationRule(
         "tag-moved",
         _ERROR,
         "{ref} is not what was released: {what}",
         "{back}",
         "Scores under this version are no longer scores under the ruler that had its name.",
     ),
-    Rule(
+    ValidationRule(
         "tag-missing",
         _ERROR,
         "{ref} was released, and its tag is not here",
         "{back}",
         "What pins it can no longer be scored again.",
     ),
-    Rule(
+    ValidationRule(
         "tags-missing",
         _ERROR,
         "{count} of {all} releases have no tag here, as in a {clone} clone",
         "git fetch {fetch}, then verify again",
         "What is not here is never guessed.",
     ),
-    Rule(
+    ValidationRule(
         "release-unlisted",
         _ERROR,
         "the tag {tag} is there, and no ledger of a branch lists {ref}",
         "nobody released it with evalstore: git tag -d {tag}; or, if it is yours, add to {path}: {line}",
         "A floating reference would follow whatever was tagged.",
     ),
-    Rule(
+    ValidationRule(
         "release-unrecorded",
         _INFO,
         "{name} has no ledger: only its tags say what was released",
@@ -74,21 +74,21 @@ _ROWS = (
         "A tag that moves leaves no trace in git.",
     ),
     # The ledgers themselves.
-    Rule(
+    ValidationRule(
         "ledger-unreadable",
         _ERROR,
         "the ledger of {name} cannot be read: {message}",
         "{hint}",
         "Without it a moved tag is invisible.",
     ),
-    Rule(
+    ValidationRule(
         "ledger-malformed",
         _ERROR,
         "this line is no release",
         "a line is <version> <SHA-256 of the file>, and only evalstore bump writes it: git log -p {path}",
         "Nothing can be held against it.",
     ),
-    Rule(
+    ValidationRule(
         "ledger-repeated",
         _ERROR,
         "{version} stands here twice (first on line {line})",
@@ -96,43 +96,43 @@ _ROWS = (
         "A version is released once.",
     ),
     # Against a lock.
-    Rule(
+    ValidationRule(
         "ledger-rewritten",
         _ERROR,
         "the ledger of {name} does not go on from what was locked: {what}",
         "after a merge keep the locked lines first; else somebody took a release back: git log -p {path}",
         "A release that vanishes with its line leaves no other trace.",
     ),
-    Rule(
+    ValidationRule(
         "tag-remade",
         _WARNING,
         "the tag of {ref} was made again since it was locked, with the same content",
         "if that was meant: evalstore lock; else {back}",
         "The content is safe, the reason is worth a question.",
     ),
-    Rule(
+    ValidationRule(
         "lock-edited",
         _ERROR,
         "{ref} cannot be what was locked: {what}",
         "only `evalstore lock` writes this file: take its block out and lock again",
         "A lock that contradicts itself holds nothing.",
     ),
-    Rule("lock-unreadable", _ERROR, "the lock {message}", "{hint}", "Nothing is held."),
-    Rule(
+    ValidationRule("lock-unreadable", _ERROR, "the lock {message}", "{hint}", "Nothing is held."),
+    ValidationRule(
         "lock-missing",
         _ERROR,
         "there is no evalstore.lock",
         "evalstore lock writes it; commit it",
         "Nothing is held.",
     ),
-    Rule(
+    ValidationRule(
         "lock-unused",
         _WARNING,
         "{ref} is locked, and nothing refers to it",
         "evalstore lock brings the file up to date",
         "The lock is of another state of the store.",
     ),
-    Rule(
+    ValidationRule(
         "reference-unlocked",
         _ERROR,
         "{ref} is not locked",

@@ -26,20 +26,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from evalstore.budget import SharedBudget
 from evalstore.schema_inclusion import arrays, numbers, objects, strings
 from evalstore.schema_inclusion.constraints import TYPES, Constraint, ValueSet, list_constraints, make_type_constraint
 from evalstore.schema_inclusion.evaluation import conjoin_answers, evaluate_constraint, find_type
 from evalstore.schema_inclusion.normalization import NormalSchema
+from evalstore.schema_inclusion.proof import Answer
 from evalstore.schema_inclusion.strings import prove_pattern_inclusion
 
 _CHOICE_NAMES = frozenset({"anyOf", "oneOf"})
 _FINITE_TYPES: Mapping[str, list[Any]] = {"null": [None], "boolean": [False, True]}
 
 Rule = Callable[["Prover", ValueSet, Any], bool]
-Answer = TypeVar("Answer")
 
 
 @dataclass(slots=True)

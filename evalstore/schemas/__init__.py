@@ -1,9 +1,8 @@
 """JSON Schema: compiled once, never fetched, counted in steps, answered in plain values; sole user of `jsonschema`."""
 
 from evalstore.schemas.compiled import Schema, compile_schema, describe_engine, find_flaws
-from evalstore.schemas.guard import DEPTH_LIMIT, TRUSTED, Guard, SchemaPatterns
-from evalstore.schemas.parts import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
-from evalstore.schemas.result import Flaw, Violation
+from evalstore.schemas.guard import DEPTH_LIMIT, TRUSTED, Flaw, Guard, SchemaPatterns, Violation
+from evalstore.schemas.subschemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
 
 __all__ = [
     "DEPTH_LIMIT",

@@ -1,4 +1,7 @@
-"""What bounds a schema: a count of steps, a depth, and an engine for its patterns; no clock, so no machine decides."""
+"""What a schema is applied under (steps, depth, an engine for its patterns), and what it answers.
+
+No clock stops it, so no machine decides: only searches for patterns may have a time, which their guard sets.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,39 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from evalstore.budget import SharedBudget
 from evalstore.errors import SchemaError
 
 # Keywords within keywords: three to four frames of Python each, of the thousand that there are.
 DEPTH_LIMIT = 200
 
-Search = Callable[[str, str], bool]
+# Whether a pattern (first) is found in a text (second).
+PatternSearch = Callable[[str, str], bool]
+
+
+Pointer = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One demand of a schema that an instance does not meet; `of_key`: it is the key at `pointer` that does not."""
+
+    pointer: Pointer
+    keyword: str
+    message: str
+    expected: Any
+    instance: Any
+    schema: Any
+    of_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Why a schema cannot be used, at the place within it."""
+
+    pointer: Pointer
+    message: str
+    hint: str
 
 
 class SchemaPatterns(Protocol):
@@ -21,10 +51,10 @@ class SchemaPatterns(Protocol):
 
     @property
     def problems(self) -> Mapping[str, str]:
-        """Pattern to the sentence that says why it cannot be searched."""
+        """Patterns that cannot be searched, each with the sentence that says why."""
 
-    def start_search(self) -> Search:
-        """Return what searches (pattern, text) for one instance; it raises `SchemaError` where it cannot decide."""
+    def start_search(self) -> PatternSearch:
+        """Return a search for one instance; it raises `SchemaError` where it cannot decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,57 +66,51 @@ class Guard:
     """
 
     steps: float
-    patterns: Callable[[Iterable[str]], SchemaPatterns]
+    read_patterns: Callable[[Iterable[str]], SchemaPatterns]
     literal: bool = False
 
 
 @dataclass(slots=True)
 class ValidationRun:
-    """One instance against one schema: what it may still spend, and where references lead.
+    """One instance against one schema: the steps that are left, and where references lead.
 
     To the library it is a checker of formats, one that checks none: what it hands on to every part of a schema.
     """
 
-    left: float
-    find: Search
+    budget: SharedBudget
+    find: PatternSearch
     targets: Mapping[tuple[str, int], Any] = field(default_factory=dict)
     depth: int = 0
 
     def check(self, instance: object, format: str) -> None:  # noqa: A002  # the library's name
         """Accept: `format` is an annotation."""
 
-    def spend(self, steps: int) -> None:
-        """Take steps; `SchemaError` when they are used up."""
-        self.left -= steps
-        if self.left < 0:
-            raise SchemaError("it takes too many steps")
-
-    def enter(self, steps: int) -> None:
-        """Go one keyword deeper; `SchemaError` beyond the depth. `leave` goes back."""
-        self.spend(steps)
+    def enter_keyword(self, steps: int) -> None:
+        """Go one keyword deeper, and take steps; raises `SchemaError` beyond the depth."""
+        self.budget.spend(steps)
         self.depth += 1
         if self.depth > DEPTH_LIMIT:
             raise SchemaError(f"more than {DEPTH_LIMIT} keywords apply within each other")
 
-    def leave(self) -> None:
-        """Go one keyword up."""
+    def leave_keyword(self) -> None:
+        """Go back from what `enter_keyword` entered."""
         self.depth -= 1
 
-    def search(self, pattern: str, text: str) -> bool:
+    def search_pattern(self, pattern: str, text: str) -> bool:
         """Whether the pattern is found in the text."""
-        self.spend(1 + len(text) // 256)
+        self.budget.spend(1 + len(text) // 256)
         return self.find(pattern, text)
 
 
-class _Trusted:
-    """Patterns of our own schemas, for Python's `re`."""
+class _TrustedPatterns:
+    """Patterns of our own schemas, searched by Python's `re`."""
 
     problems: Mapping[str, str] = {}
 
     @staticmethod
-    def start_search() -> Search:
+    def start_search() -> PatternSearch:
         return lambda pattern, text: re.search(pattern, text) is not None
 
 
-# For the schemas that evalstore ships; a stranger's is compiled with a guard of `evalstore.checks`.
-TRUSTED = Guard(math.inf, lambda _: _Trusted(), literal=True)
+# For the schemas that evalstore ships; a user's is compiled with a guard of `evalstore.checks`.
+TRUSTED = Guard(math.inf, lambda _: _TrustedPatterns(), literal=True)

@@ -1,4 +1,4 @@
-"""The keywords of JSON Schema as evalstore applies them: counted, exact in numbers, patterns by the guard's engine."""
+"""Replaces keywords of the library: each counts its steps, numbers are exact, patterns go to the guard's engine."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from attrs import evolve
 from jsonschema import ValidationError, validators
 
-from evalstore.schemas import places
-from evalstore.schemas.parts import REFERENCES
-from evalstore.schemas.plain import key
+from evalstore.schemas import applicators
+from evalstore.schemas.copies import make_equality_key
+from evalstore.schemas.subschemas import REFERENCES
 
 Errors = Iterator[Any]
 Keyword = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
@@ -22,47 +22,55 @@ _ERROR_STEPS = 5
 
 
 @cache
-def validator_class(dialect: Any, *, literal: bool) -> Any:
+def make_validator_class(dialect: Any, *, literal: bool) -> Any:
     """Return the library's validator of a dialect with our keywords in place of its own; `literal` as in `Guard`."""
-    table = {name: _counted(_OURS.get(name, keyword), _COSTS.get(name)) for name, keyword in dialect.VALIDATORS.items()}
+    table = {
+        name: _wrap_counting(_OWN_KEYWORDS.get(name, keyword), _COSTS.get(name))
+        for name, keyword in dialect.VALIDATORS.items()
+    }
     for name in REFERENCES:
         if name in dialect.VALIDATORS:
-            table[name] = _counted(_reference(name, dialect.VALIDATORS[name]), None)
+            table[name] = _wrap_counting(_make_reference_keyword(name, dialect.VALIDATORS[name]), None)
     types = dialect.TYPE_CHECKER
     types = types if literal else types.redefine("integer", lambda _, value: _is_integer(value))
-    made: Any = validators.extend(dialect, table, type_checker=types)  # type: ignore[no-untyped-call]  # has no types
-    # The library's own goes by a part's `$schema` to a class of its own, and so to its own keywords.
-    made.evolve = evolve
-    return made
+    extend: Any = validators.extend  # has no types
+    validator_class = extend(dialect, table, type_checker=types)
+    # The library's own `evolve` goes by a part's `$schema` to a class of its own, and so to its own keywords.
+    validator_class.evolve = evolve
+    return validator_class
 
 
-def _counted(keyword: Keyword, cost: Callable[[Any, Any], int] | None) -> Keyword:
-    def apply(validator: Any, value: Any, instance: Any, schema: Any) -> Errors:
+def _wrap_counting(keyword: Keyword, cost: Callable[[Any, Any], int] | None) -> Keyword:
+    """Return the keyword as one that takes steps, and more for each error that it yields."""
+
+    def apply_keyword(validator: Any, value: Any, instance: Any, schema: Any) -> Errors:
         run = validator.format_checker
-        run.enter(1 if cost is None else 1 + cost(value, instance))
+        run.enter_keyword(1 if cost is None else 1 + cost(value, instance))
         try:
             for error in keyword(validator, value, instance, schema) or ():
-                run.spend(_ERROR_STEPS)
+                run.budget.spend(_ERROR_STEPS)
                 yield error
         finally:
-            run.leave()
+            run.leave_keyword()
 
-    return apply
+    return apply_keyword
 
 
-def _size(value: Any) -> int:
+def _count_parts(value: Any) -> int:
     return len(value) if isinstance(value, dict | list) else 0
 
 
-# What a keyword of the library does once an item, a part or a name, and no keyword within counts; names cost little.
+# Steps beyond one for what a keyword of the library does for each item, part or name, and no keyword within counts.
 _COSTS: Mapping[str, Callable[[Any, Any], int]] = {
     **dict.fromkeys(
-        ("items", "prefixItems", "additionalItems", "contains", "propertyNames"), lambda _, instance: _size(instance)
+        ("items", "prefixItems", "additionalItems", "contains", "propertyNames"),
+        lambda _, instance: _count_parts(instance),
     ),
-    **dict.fromkeys(("allOf", "anyOf", "oneOf"), lambda value, _: _size(value)),
-    **dict.fromkeys(("properties", "required", "dependentSchemas"), lambda value, _: _size(value) // 16),
+    **dict.fromkeys(("allOf", "anyOf", "oneOf"), lambda value, _: _count_parts(value)),
+    **dict.fromkeys(("properties", "required", "dependentSchemas"), lambda value, _: _count_parts(value) // 16),
     **dict.fromkeys(
-        ("dependencies", "dependentRequired"), lambda value, _: _size(value) + sum(map(_size, value.values()))
+        ("dependencies", "dependentRequired"),
+        lambda value, _: _count_parts(value) + sum(map(_count_parts, value.values())),
     ),
 }
 
@@ -73,79 +81,79 @@ def _is_integer(value: Any) -> bool:
     return hasattr(value, "as_integer_ratio") and value.as_integer_ratio()[1] == 1
 
 
-def _reference(keyword: str, of_library: Keyword) -> Keyword:
-    """Go where the reference was found to lead; only a dialect's own schema refers to what it does not hold."""
+def _make_reference_keyword(keyword: str, of_library: Keyword) -> Keyword:
+    """Return the keyword that goes where a reference was found to lead; the library's is for a dialect's own schema."""
 
-    def apply(validator: Any, ref: Any, instance: Any, schema: Any) -> Errors:
+    def apply_keyword(validator: Any, ref: Any, instance: Any, schema: Any) -> Errors:
         targets = validator.format_checker.targets
         if (keyword, id(schema)) in targets:
             yield from validator.descend(instance, targets[keyword, id(schema)])
         else:
             yield from of_library(validator, ref, instance, schema) or ()
 
-    return apply
+    return apply_keyword
 
 
-def _pattern(validator: Any, pattern: str, instance: Any, _: Any) -> Errors:
-    if isinstance(instance, str) and not validator.format_checker.search(pattern, instance):
+def _apply_pattern(validator: Any, pattern: str, instance: Any, _: Any) -> Errors:
+    if isinstance(instance, str) and not validator.format_checker.search_pattern(pattern, instance):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
-def _unique_items(validator: Any, wanted: bool, instance: Any, _: Any) -> Errors:  # noqa: FBT001  # a keyword's signature
+def _apply_unique_items(validator: Any, wanted: bool, instance: Any, _: Any) -> Errors:  # noqa: FBT001  # a keyword's signature
     if not wanted or not isinstance(instance, list):
         return
     seen = set()
     for item in instance:
-        validator.format_checker.spend(1 + _weight(item) // 8)
-        seen.add(key(item))
+        validator.format_checker.budget.spend(1 + _count_nested(item) // 8)
+        seen.add(make_equality_key(item))
     if len(seen) < len(instance):
         yield ValidationError(f"{instance!r} has non-unique elements")
 
 
-def _weight(value: Any) -> int:
+def _count_nested(value: Any) -> int:
     if isinstance(value, dict):
-        return len(value) + sum(map(_weight, value.values()))
-    return len(value) + sum(map(_weight, value)) if isinstance(value, list) else 0
+        return len(value) + sum(map(_count_nested, value.values()))
+    return len(value) + sum(map(_count_nested, value)) if isinstance(value, list) else 0
 
 
-def _const(validator: Any, wanted: Any, instance: Any, _: Any) -> Errors:
-    if not _equal(wanted, instance, validator.format_checker):
+def _apply_const(validator: Any, wanted: Any, instance: Any, _: Any) -> Errors:
+    if not _is_equal(wanted, instance, validator.format_checker):
         yield ValidationError(f"{instance!r} is not {wanted!r}")
 
 
-def _enum(validator: Any, allowed: list[Any], instance: Any, _: Any) -> Errors:
-    validator.format_checker.spend(len(allowed) // 16)
-    if not any(_equal(one, instance, validator.format_checker) for one in allowed):
+def _apply_enum(validator: Any, allowed: list[Any], instance: Any, _: Any) -> Errors:
+    validator.format_checker.budget.spend(len(allowed) // 16)
+    if not any(_is_equal(value, instance, validator.format_checker) for value in allowed):
         yield ValidationError(f"{instance!r} is not one of {allowed!r}")
 
 
-def _equal(one: Any, other: Any, run: Any) -> bool:
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        run.spend(1 + len(one) // 4)
-        return one.keys() == other.keys() and all(_equal(item, other[name], run) for name, item in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        run.spend(1 + len(one) // 4)
-        return len(one) == len(other) and all(_equal(*pair, run) for pair in zip(one, other, strict=True))
-    return bool(one == other)
+def _is_equal(left: Any, right: Any, run: Any) -> bool:
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, dict) and isinstance(right, dict):
+        run.budget.spend(1 + len(left) // 4)
+        return left.keys() == right.keys() and all(_is_equal(item, right[name], run) for name, item in left.items())
+    if isinstance(left, list) and isinstance(right, list):
+        run.budget.spend(1 + len(left) // 4)
+        return len(left) == len(right) and all(_is_equal(*pair, run) for pair in zip(left, right, strict=True))
+    return bool(left == right)
 
 
-def _multiple_of(_: Any, unit: Any, instance: Any, __: Any) -> Errors:
+def _apply_multiple_of(_: Any, unit: Any, instance: Any, __: Any) -> Errors:
     if isinstance(instance, bool) or not hasattr(instance, "as_integer_ratio"):
         return
     if (Fraction(instance) / Fraction(unit)).denominator != 1:
         yield ValidationError(f"{instance!r} is not a multiple of {unit!r}")
 
 
-_OURS: Mapping[str, Keyword] = {
-    "additionalProperties": places.additional_properties,
-    "const": _const,
-    "enum": _enum,
-    "multipleOf": _multiple_of,
-    "pattern": _pattern,
-    "patternProperties": places.pattern_properties,
-    "unevaluatedItems": places.unevaluated_items,
-    "unevaluatedProperties": places.unevaluated_properties,
-    "uniqueItems": _unique_items,
+_OWN_KEYWORDS: Mapping[str, Keyword] = {
+    "additionalProperties": applicators.apply_additional_properties,
+    "const": _apply_const,
+    "enum": _apply_enum,
+    "multipleOf": _apply_multiple_of,
+    "pattern": _apply_pattern,
+    "patternProperties": applicators.apply_pattern_properties,
+    "unevaluatedItems": applicators.apply_unevaluated_items,
+    "unevaluatedProperties": applicators.apply_unevaluated_properties,
+    "uniqueItems": _apply_unique_items,
 }

@@ -15,8 +15,8 @@ from evalstore.store import ArtifactStore
 from evalstore.store.objects import find_file
 from evalstore.store.settings import read_root_file
 from evalstore.store.working_files import is_blob
-from evalstore.validation import ACCEPTED, RULES
-from evalstore.validation.acceptances import form_notes
+from evalstore.validation import ACCEPTED, VALIDATION_RULES
+from evalstore.validation.settings import lint_acceptance_form
 from evalstore.versions import Bump, Version, parse_version
 
 
@@ -90,9 +90,9 @@ def read_accepted_file(store: ArtifactStore) -> Document | None:
     if data is None:
         return None
     document = read_yaml(data, ACCEPTED)
-    for note in form_notes(document.value):
+    for note in lint_acceptance_form(document.value):
         place = document.locate(note.pointer, of_key=note.of_key)
-        rule = RULES[note.rule]
+        rule = VALIDATION_RULES[note.rule]
         raise LoadError(rule.message.format(**note.facts), place=place, hint=rule.hint.format(**note.facts) or None)
     return document
 

@@ -34,7 +34,7 @@ from evalstore.store.resolve import can_mean
 from evalstore.store.revisions import find_head
 from evalstore.store.tags import find_last_release
 from evalstore.transactions.journal import find_interrupted_bump
-from evalstore.validation import ACCEPTED, Known, Pending, file_source, validate
+from evalstore.validation import ACCEPTED, KnownRules, PendingAcceptances, make_file_source, validate
 from evalstore.versions import Bump, Version, bump_version, find_version, parse_version
 
 _PINNED = frozenset({PinType.EXACT, PinType.RANGE})  # kinds of pins that name versions
@@ -90,11 +90,11 @@ def _match_acceptances(
             yield (entry.artifact, str(entry.since), entry.fingerprint), is_needed
 
 
-def _validate_acceptances(store: ArtifactStore, pending: Pending, today: date | None) -> tuple[Finding, ...]:
+def _validate_acceptances(store: ArtifactStore, pending: PendingAcceptances, today: date | None) -> tuple[Finding, ...]:
     if store.root is None:
         return ()
-    sources = [file_source(store.root / ACCEPTED, ACCEPTED)]
-    known = Known(pending=pending)
+    sources = [make_file_source(store.root / ACCEPTED, ACCEPTED)]
+    known = KnownRules(pending=pending)
     return validate(sources, load=None, settings=store.settings, today=today or date.min, known=known).findings
 
 

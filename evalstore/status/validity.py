@@ -9,8 +9,8 @@ from evalstore.errors import RefusedError
 from evalstore.model import Kind
 from evalstore.store import Resolved
 from evalstore.store.ledger import locate_ledger
-from evalstore.validation.rules import RULES
-from evalstore.validation.shape import ROOTS, check_notes, shape_notes
+from evalstore.validation.rules import VALIDATION_RULES
+from evalstore.validation.shape import ROOTS, lint_check_shapes, lint_shape
 from evalstore.versions import Version, find_version
 
 LEDGER_LIMIT = 1 << 20  # bytes: some ten thousand releases
@@ -19,11 +19,11 @@ LEDGER_LIMIT = 1 << 20  # bytes: some ten thousand releases
 def check_shape(resolved: Resolved) -> None:
     """Refuse an artifact that its schema refuses (`RefusedError` at the first place)."""
     value = resolved.artifact.value
-    checks = check_notes(value) if resolved.kind is Kind.RUBRIC else ()
-    note = next(chain(shape_notes(ROOTS[resolved.kind], value), checks), None)
+    checks = lint_check_shapes(value) if resolved.kind is Kind.RUBRIC else ()
+    note = next(chain(lint_shape(ROOTS[resolved.kind], value), checks), None)
     if note is not None:
         raise RefusedError(
-            RULES[note.rule].message.format(**note.facts),
+            VALIDATION_RULES[note.rule].message.format(**note.facts),
             place=note.place or resolved.artifact.document.locate(note.pointer, of_key=note.of_key),
             hint="evalstore validate lists everything that its schema asks for",
         )

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from evalstore.model import Severity
-from evalstore.validation.rules import Rule
+from evalstore.validation.rules import ValidationRule
 from evalstore.versions import Bump, Version, bump_version, compute_bump
 
 
@@ -23,28 +23,28 @@ class VersionRule(StrEnum):
 _BUMP = "evalstore bump REF sets the version that the change needs"
 
 _ROWS = (
-    Rule(
+    ValidationRule(
         VersionRule.NOT_BUMPED,
         Severity.ERROR,
         "needs {needed}, and is still {version}",
         _BUMP,
         "Two contents under one version are two rulers of one name.",
     ),
-    Rule(
+    ValidationRule(
         VersionRule.TOO_SMALL,
         Severity.ERROR,
         "needs {needed}, and {version} says too little",
         f"{_BUMP}; what may count less is accepted (evalstore accept) or overridden (evalstore.yaml), and shown so",
         "Who reads a minor version compares scores across it.",
     ),
-    Rule(
+    ValidationRule(
         VersionRule.DECREASED,
         Severity.ERROR,
         "{version} is below the released {released}",
         "write a version above the last release, or take the release's own",
         "What is released is never released again as something else.",
     ),
-    Rule(
+    ValidationRule(
         VersionRule.WITHOUT_CHANGE,
         Severity.INFO,
         "{version} says more than the change needs, or nothing changed",

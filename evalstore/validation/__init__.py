@@ -1,21 +1,27 @@
-"""What can be known of artifacts, settings, bundles and rows before scoring; every finding of every file."""
+"""Finds what can be known of artifacts, settings, bundles and rows before scoring: every finding of every file."""
 
-from evalstore.validation.acceptances import Pending
-from evalstore.validation.context import Known
-from evalstore.validation.rules import RULES, Rule
+from evalstore.validation.context import KnownRules, PendingAcceptances
+from evalstore.validation.rules import VALIDATION_RULES, ValidationRule
 from evalstore.validation.run import validate
-from evalstore.validation.sources import ACCEPTED, Source, file_source, folder_sources, store_sources, text_source
+from evalstore.validation.sources import (
+    ACCEPTED,
+    ValidationSource,
+    find_folder_sources,
+    find_store_sources,
+    make_file_source,
+    make_text_source,
+)
 
 __all__ = [
     "ACCEPTED",
-    "RULES",
-    "Known",
-    "Pending",
-    "Rule",
-    "Source",
-    "file_source",
-    "folder_sources",
-    "store_sources",
-    "text_source",
+    "VALIDATION_RULES",
+    "KnownRules",
+    "PendingAcceptances",
+    "ValidationRule",
+    "ValidationSource",
+    "find_folder_sources",
+    "find_store_sources",
+    "make_file_source",
+    "make_text_source",
     "validate",
 ]

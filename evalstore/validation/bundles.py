@@ -1,4 +1,4 @@
-"""Bundles: the JSON Schemas of a store for the extra fields of rows."""
+"""Reads bundles: the JSON Schemas of a store for the extra fields of rows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from evalstore.documents import read_json
 from evalstore.errors import EvalstoreError, LoadError, Place
 from evalstore.files import read_below
 from evalstore.schemas import Schema
-from evalstore.validation.notes import Note, note
-from evalstore.validation.parts import mapping
+from evalstore.validation.notes import Note, get_mapping, make_note
 
-FOLDER = "bundles"
-SUFFIX = ".schema.json"
+BUNDLE_FOLDER = "bundles"
+BUNDLE_SUFFIX = ".schema.json"
 _LIMIT = 1 << 20
 
 
@@ -36,24 +35,27 @@ class Bundles:
     _read: dict[tuple[Path, str], Bundle | None] = field(default_factory=dict)
     _names: dict[Path, list[str]] = field(default_factory=dict)
 
-    def find(self, root: Path, name: str) -> Bundle | None:
+    def find_bundle(self, root: Path, name: str) -> Bundle | None:
         """Return the bundle `name` of the store at `root`, or None when it has no schema."""
         if (root, name) not in self._read:
-            self._read[root, name] = self._find(root, name)
+            self._read[root, name] = self._read_bundle(root, name)
         return self._read[root, name]
 
-    def _find(self, root: Path, name: str) -> Bundle | None:
-        declared = mapping(self.settings, FOLDER).get(name)
-        path = declared if isinstance(declared, str) else f"{FOLDER}/{name}{SUFFIX}"
+    def _read_bundle(self, root: Path, name: str) -> Bundle | None:
+        declared = get_mapping(self.settings, BUNDLE_FOLDER).get(name)
+        path = declared if isinstance(declared, str) else f"{BUNDLE_FOLDER}/{name}{BUNDLE_SUFFIX}"
         if not declared and not os.path.lexists(root / path):
             return None
         return read_bundle(root, path, name)
 
-    def names(self, root: Path) -> list[str]:
+    def list_names(self, root: Path) -> list[str]:
         """Return the bundles that the store at `root` has schemas of."""
         if root not in self._names:
-            files = (root / FOLDER).glob(f"*{SUFFIX}")
-            names = {*mapping(self.settings, FOLDER), *(path.name.removesuffix(SUFFIX) for path in files)}
+            files = (root / BUNDLE_FOLDER).glob(f"*{BUNDLE_SUFFIX}")
+            names = {
+                *get_mapping(self.settings, BUNDLE_FOLDER),
+                *(path.name.removesuffix(BUNDLE_SUFFIX) for path in files),
+            }
             self._names[root] = sorted(names)
         return self._names[root]
 
@@ -66,13 +68,15 @@ def read_bundle(root: Path, path: str, name: str, shown: str = "") -> Bundle:
         value = read_json(data, file).value
         if not isinstance(value, dict):
             raise LoadError("a schema is a mapping", place=Place(file, 1, 1))
-        fields = mapping(value, "properties")
+        fields = get_mapping(value, "properties")
         return Bundle(compile_untrusted(value), frozenset(fields))
     except EvalstoreError as error:
         place = Place(file, error.place.line, error.place.column) if error.place else Place(file, 1, 1)
-        return Bundle(broken=broken(name, error, place))
+        return Bundle(broken=note_broken_bundle(name, error, place))
 
 
-def broken(name: str, error: EvalstoreError, place: Place | None) -> Note:
+def note_broken_bundle(name: str, error: EvalstoreError, place: Place | None) -> Note:
     """Return the note of a schema that cannot be read or applied."""
-    return note("bundle-broken", ("bundle",), place=place, found=name, message=error.message, hint=error.hint or "")
+    return make_note(
+        "bundle-broken", ("bundle",), place=place, found=name, message=error.message, hint=error.hint or ""
+    )

@@ -1,4 +1,4 @@
-"""An artifact's id and version: their form, and that the file is named as the id."""
+"""Lints an artifact's id and version: their form, and that the file has the id as its name."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from evalstore.model import Artifact, is_id
-from evalstore.validation.lookup import Files
-from evalstore.validation.notes import Note, note, shown
+from evalstore.validation.lookup import ArtifactFiles
+from evalstore.validation.notes import Note, describe_value, make_note
 from evalstore.versions import TWO_PART, find_version
 
 
-def identity_notes(artifact: Artifact, files: Files) -> Iterator[Note]:
+def lint_identity(artifact: Artifact, files: ArtifactFiles) -> Iterator[Note]:
     """Yield what is wrong with the id (`artifact.id` is the file's name) and the version."""
     if isinstance(artifact.document.value, dict):
-        yield from _id(artifact)
-        yield from _version(artifact)
-    for twin in files.twins(artifact):
-        yield note("id-twin", ("id",), twin=twin)
+        yield from _lint_id(artifact)
+        yield from _lint_version(artifact)
+    for twin in files.list_case_twins(artifact):
+        yield make_note("id-twin", ("id",), twin=twin)
 
 
-def _id(artifact: Artifact) -> Iterator[Note]:
+def _lint_id(artifact: Artifact) -> Iterator[Note]:
     id_ = artifact.value.get("id", artifact.id)
     if not isinstance(id_, str):
         return
     if not is_id(id_):
-        yield note("id-malformed", ("id",), found=shown(id_))
+        yield make_note("id-malformed", ("id",), found=describe_value(id_))
     elif id_ != artifact.id:
         other = f", or write id: {artifact.id}" if is_id(artifact.id) else ""
-        yield note("id-not-file-name", ("id",), found=id_, hint=f"name the file {id_}.yaml{other}")
+        yield make_note("id-not-file-name", ("id",), found=id_, hint=f"name the file {id_}.yaml{other}")
 
 
-def _version(artifact: Artifact) -> Iterator[Note]:
+def _lint_version(artifact: Artifact) -> Iterator[Note]:
     if "version" not in artifact.value:
         return
     version = artifact.value["version"]
@@ -39,9 +39,9 @@ def _version(artifact: Artifact) -> Iterator[Note]:
         number = isinstance(version, int | Decimal) and not isinstance(version, bool)
         mark = artifact.document.spans["version",]
         written = artifact.document.text[mark.start : mark.end]
-        what, example = (f"the number {written}", written) if number else (shown(version), "1.0.0")
-        yield note("version-not-text", ("version",), what=what, example=example)
+        what, example = (f"the number {written}", written) if number else (describe_value(version), "1.0.0")
+        yield make_note("version-not-text", ("version",), what=what, example=example)
     elif TWO_PART.fullmatch(version):
-        yield note("version-two-part", ("version",), found=version)
+        yield make_note("version-two-part", ("version",), found=version)
     elif find_version(version) is None:
-        yield note("version-malformed", ("version",), found=shown(version))
+        yield make_note("version-malformed", ("version",), found=describe_value(version))

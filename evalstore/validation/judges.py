@@ -1,4 +1,4 @@
-"""A judge: its template asks for what somebody fills, its pattern compiles, and its validation is fresh."""
+"""Lints a judge: its template asks only for variables that are filled, its pattern compiles, its validation is fresh."""
 
 from __future__ import annotations
 
@@ -16,40 +16,39 @@ from evalstore.checks.template import find_tag_starts, find_tags
 from evalstore.documents import Document, Pointer
 from evalstore.errors import Place
 from evalstore.model import Artifact
-from evalstore.validation.notes import Note, guessed, note, shown
-from evalstore.validation.parts import mapping, texts
+from evalstore.validation.notes import Note, describe_value, get_mapping, list_texts, make_note, suggest_name
 
 _KNOWN_TAGS = "the tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
 _EVIDENCE = ("tpr", "tnr", "validated_at")
 
 
-def judge_notes(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
+def lint_judge(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
     """Yield a judge's own findings; `max_age` is in days."""
     value = artifact.document.value
     if isinstance(value, dict):
-        yield from _template(artifact.document)
-        yield from _pattern(value)
-        yield from _rates(value)
-        yield from _age(artifact, max_age, today)
+        yield from _lint_template(artifact.document)
+        yield from _lint_reply_pattern(value)
+        yield from _lint_rates(value)
+        yield from _lint_age(artifact, max_age, today)
 
 
-def _template(document: Document) -> Iterator[Note]:
+def _lint_template(document: Document) -> Iterator[Note]:
     template = document.value.get("template")
     if not isinstance(template, str):
         return
-    filled = [*BUILTIN_VARIABLES, *(name for _, name in texts(document.value, "variables"))]
-    told, place_of = set[str](), _places(document)
+    filled = [*BUILTIN_VARIABLES, *(name for _, name in list_texts(document.value, "variables"))]
+    reported, place_of = set[str](), _find_tag_places(document)
     for tag in find_tags(template):
         place = place_of(tag.number)
         if tag.problem:
-            yield note("template-malformed", ("template",), place=place, message=tag.problem, hint=_KNOWN_TAGS)
-        elif tag.sigil != "!" and tag.name not in filled and tag.name not in told:
-            told.add(tag.name)
-            hint = guessed(tag.name, filled, "name it under `variables:`, so that checks can fill it")
-            yield note("template-variable-unfilled", ("template",), place=place, found=tag.name, hint=hint)
+            yield make_note("template-malformed", ("template",), place=place, message=tag.problem, hint=_KNOWN_TAGS)
+        elif tag.sigil != "!" and tag.name not in filled and tag.name not in reported:
+            reported.add(tag.name)
+            hint = suggest_name(tag.name, filled, "name it under `variables:`, so that checks can fill it")
+            yield make_note("template-variable-unfilled", ("template",), place=place, found=tag.name, hint=hint)
 
 
-def _places(document: Document) -> Callable[[int], Place]:
+def _find_tag_places(document: Document) -> Callable[[int], Place]:
     """Return a function from a tag's number to its place; where YAML has other words for it, the template's."""
     begin, (_, _, start, end) = document.locate(("template",)), document.spans["template",]
     text = document.text[:end]
@@ -65,37 +64,37 @@ def _places(document: Document) -> Callable[[int], Place]:
     return place
 
 
-def _pattern(value: dict[str, Any]) -> Iterator[Note]:
+def _lint_reply_pattern(value: dict[str, Any]) -> Iterator[Note]:
     if not isinstance(pattern := value.get("reply_pattern"), str):
         return
     if broken := find_pattern_problem(pattern):
         hint = "write it in the syntax of Python's re, with the answer in its first group"
-        yield note("check-problem", ("reply_pattern",), message=broken, hint=hint)
+        yield make_note("check-problem", ("reply_pattern",), message=broken, hint=hint)
     elif other := find_dialect_difference(pattern, ""):
-        yield note("check-problem", ("reply_pattern",), message=other, hint="write it so that both read it alike")
+        yield make_note("check-problem", ("reply_pattern",), message=other, hint="write it so that both read it alike")
 
 
-def _rates(value: dict[str, Any]) -> Iterator[Note]:
+def _lint_rates(value: dict[str, Any]) -> Iterator[Note]:
     for key in ("tpr", "tnr"):
-        rate = mapping(value, "validation").get(key)
+        rate = get_mapping(value, "validation").get(key)
         if isinstance(rate, int | Decimal) and not isinstance(rate, bool) and not 0 <= rate <= 1:
-            yield note("judge-rate-outside", ("validation", key), name=f"`{key}`", found=shown(rate))
+            yield make_note("judge-rate-outside", ("validation", key), name=f"`{key}`", found=describe_value(rate))
 
 
-def _age(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
-    validation = mapping(artifact.value, "validation")
+def _lint_age(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
+    validation = get_mapping(artifact.value, "validation")
     pointer: Pointer = ("validation",)
     if missing := [key for key in _EVIDENCE if validation.get(key) is None]:
         what = f"its validation lacks {', '.join(missing)}" if validation else "it has no validation"
-        yield note("judge-unvalidated", pointer if validation else ("id",), of_key=True, missing=what)
+        yield make_note("judge-unvalidated", pointer if validation else ("id",), of_key=True, missing=what)
     written = validation.get("validated_at")
     if not isinstance(written, str):
         return
     try:
         day = date.fromisoformat(written[:10])
     except ValueError:
-        yield note("judge-date-malformed", (*pointer, "validated_at"), found=shown(written))
+        yield make_note("judge-date-malformed", (*pointer, "validated_at"), found=describe_value(written))
         return
     if (days := (today - day).days) > max_age:
         where = (*pointer, "validated_at")
-        yield note("judge-validation-stale", where, found=day, days=days, limit=max_age)
+        yield make_note("judge-validation-stale", where, found=day, days=days, limit=max_age)

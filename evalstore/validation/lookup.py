@@ -1,4 +1,4 @@
-"""What a reference names: a release, or what the working files would release; each is looked up once a run."""
+"""Looks up what a reference names, once a run: a release, or what the working files would release."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from evalstore.model import Artifact, Kind, PinType, Ref
 from evalstore.versions import find_version
 
 Load = Callable[[Ref], Artifact]
-Found = Artifact | EvalstoreError | None
+LookupResult = Artifact | EvalstoreError | None
 
 
-class Files:
+class ArtifactFiles:
     """The artifacts among the files of this run, by name and by name without its case."""
 
     def __init__(self, artifacts: Iterable[Artifact]) -> None:
@@ -24,35 +24,35 @@ class Files:
             self._by_name[artifact.kind, artifact.id].append(artifact)
             self._lower[artifact.kind, artifact.id.lower()].add(artifact.id)
 
-    def named(self, kind: Kind, id_: str) -> list[Artifact]:
+    def list_named(self, kind: Kind, id_: str) -> list[Artifact]:
         """Return the files of one name; more than one when several folders were given."""
         return self._by_name.get((kind, id_), [])
 
-    def twins(self, artifact: Artifact) -> list[str]:
+    def list_case_twins(self, artifact: Artifact) -> list[str]:
         """Return the ids that differ from this artifact's only in case."""
         return sorted(self._lower[artifact.kind, artifact.id.lower()] - {artifact.id})
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class ReferenceLookup:
     """References to artifacts; without `load` (no store) only the files of this run are known.
 
     `locked` are the references that evalstore.lock holds, as they are written: those do not float.
     """
 
-    files: Files
+    files: ArtifactFiles
     load: Load | None
     locked: Container[str] = ()
-    _found: dict[str, Found] = field(default_factory=dict)
+    _found: dict[str, LookupResult] = field(default_factory=dict)
 
-    def find(self, ref: Ref) -> Found:
+    def find_artifact(self, ref: Ref) -> LookupResult:
         """Return the artifact, the error that says why there is none, or None where nobody can know."""
         if str(ref) not in self._found:
-            self._found[str(ref)] = self._find(ref)
+            self._found[str(ref)] = self._load_or_find(ref)
         return self._found[str(ref)]
 
-    def _find(self, ref: Ref) -> Found:
-        error: Found = None
+    def _load_or_find(self, ref: Ref) -> LookupResult:
+        error: LookupResult = None
         if self.load is not None:
             try:
                 return self.load(ref)
@@ -60,19 +60,19 @@ class Lookup:
                 error = failed
             if not isinstance(error, RefError):
                 return error
-        # A first release of all together must be possible: what the file has now is as good as released.
-        return next((artifact for artifact in self._working(ref) if _covers(ref, artifact)), error)
+        # A first release of everything at once must be possible: the working file counts as its next release.
+        return next((artifact for artifact in self._list_working(ref) if _fits_pin(ref, artifact)), error)
 
-    def _working(self, ref: Ref) -> list[Artifact]:
-        if self.files.named(ref.kind, ref.id) or self.load is None:
-            return self.files.named(ref.kind, ref.id)
+    def _list_working(self, ref: Ref) -> list[Artifact]:
+        if self.files.list_named(ref.kind, ref.id) or self.load is None:
+            return self.files.list_named(ref.kind, ref.id)
         try:
             return [self.load(ref.with_pin("worktree"))]
-        except EvalstoreError:  # then the release that is missing stays the answer
+        except EvalstoreError:  # the missing release stays the answer
             return []
 
 
-def _covers(ref: Ref, artifact: Artifact) -> bool:
+def _fits_pin(ref: Ref, artifact: Artifact) -> bool:
     version = find_version(artifact.version)
     if ref.type is PinType.EXACT:
         return version == ref.version

@@ -1,17 +1,17 @@
-"""A note: what a rule saw, before it has a severity; the rules of this room yield nothing else."""
+"""A note: what a linter observed, before it has a severity; and safe access to parts of documents of any shape."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError, Place
-from evalstore.text import make_excerpt, find_nearest
+from evalstore.text import find_nearest, make_excerpt
 
-_SHOWN_LIMIT = 400  # a list of versions is worth a longer line
+_FACT_LIMIT = 400  # a list of versions is worth a longer line
 _NEAR_LIMIT, _LISTED_LIMIT = 200, 20
 
 
@@ -26,30 +26,34 @@ class Note:
     place: Place | None = None
 
 
-def note(rule: str, pointer: Pointer = (), *, of_key: bool = False, place: Place | None = None, **facts: Any) -> Note:
-    """Return a note; the facts are made safe to show, because they come from strangers."""
-    return Note(rule, pointer, {key: make_excerpt(str(fact), _SHOWN_LIMIT) for key, fact in facts.items()}, of_key, place)
+def make_note(
+    rule: str, pointer: Pointer = (), *, of_key: bool = False, place: Place | None = None, **facts: Any
+) -> Note:
+    """Return a note; its facts are made safe to show, because they come from untrusted files."""
+    return Note(
+        rule, pointer, {key: make_excerpt(str(fact), _FACT_LIMIT) for key, fact in facts.items()}, of_key, place
+    )
 
 
-def failure(rule: str, error: EvalstoreError, pointer: Pointer = (), *, place: Place | None = None) -> Note:
-    """Return the note of an error that words itself."""
-    return note(rule, pointer, place=place, message=error.message, hint=error.hint or "")
+def note_error(rule: str, error: EvalstoreError, pointer: Pointer = (), *, place: Place | None = None) -> Note:
+    """Return the note that carries an error's own message and hint."""
+    return make_note(rule, pointer, place=place, message=error.message, hint=error.hint or "")
 
 
-def guessed(name: Any, names: Iterable[str], otherwise: str = "") -> str:
-    """Return a hint at the name that was probably meant; of very many names only the first are compared."""
+def suggest_name(name: Any, names: Iterable[str], otherwise: str = "") -> str:
+    """Return a hint at the name that was probably meant; only the first 200 names are compared."""
     guess = find_nearest(name, islice(names, _NEAR_LIMIT)) if isinstance(name, str) else None
     return f"did you mean {guess}?" if guess else otherwise
 
 
-def listed(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     """List the first of several names."""
     first = [*islice(names, _LISTED_LIMIT + 1)]
     return ", ".join([*first[:_LISTED_LIMIT], "…"] if len(first) > _LISTED_LIMIT else first)
 
 
-def named(pointer: Pointer) -> str:
-    """Name what stands at a pointer, as a sentence would."""
+def name_place(pointer: Pointer) -> str:
+    """Name the value at a pointer for a sentence: `key`, or "item 2 of `key`"."""
     if not pointer:
         return "the document"
     *parents, last = pointer
@@ -59,7 +63,7 @@ def named(pointer: Pointer) -> str:
     return f"item {last + 1} of `{keys[-1]}`" if keys else f"item {last + 1}"
 
 
-def shown(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """Show a value in a few words: scalars as written, containers by what they are."""
     if isinstance(value, str):
         return f"'{make_excerpt(value, 60)}'"
@@ -68,3 +72,25 @@ def shown(value: Any) -> str:
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
     return "nothing" if value is None else make_excerpt(str(value), 60)
+
+
+def get_mapping(value: Any, key: str) -> dict[str, Any]:
+    """Return the mapping under `key`, or an empty one."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def get_list(value: Any, key: str) -> list[Any]:
+    """Return the list under `key`, or an empty one."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def list_mappings(value: Any, key: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (index, item) for every mapping in the list under `key`."""
+    return ((index, item) for index, item in enumerate(get_list(value, key)) if isinstance(item, dict))
+
+
+def list_texts(value: Any, key: str) -> Iterator[tuple[int, str]]:
+    """Yield (index, item) for every text in the list under `key`."""
+    return ((index, item) for index, item in enumerate(get_list(value, key)) if isinstance(item, str))

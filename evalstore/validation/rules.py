@@ -1,4 +1,4 @@
-"""Every rule of validation, one row each: its id, severity, sentence, hint, and why it matters."""
+"""Every validation rule, a row each: its id, severity, sentence, hint, and why it matters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ValidationRule:
     """One row: `message` and `hint` are templates over a note's facts; `once` keeps the first finding of a run."""
 
     id: str
@@ -23,26 +23,28 @@ class Rule:
 
 _ROWS = (
     # What could not be read at all: the only errors, and the only findings that fail a run that is not strict.
-    Rule("file-unreadable", _ERROR, "{message}", "{hint}", "What cannot be read can be neither checked nor scored."),
-    Rule(
+    ValidationRule(
+        "file-unreadable", _ERROR, "{message}", "{hint}", "What cannot be read can be neither checked nor scored."
+    ),
+    ValidationRule(
         "link-not-followed",
         _ERROR,
         "is a symbolic link, which is not followed",
         "put the file itself here",
         "A link can point out of the store; git keeps its text, not the file.",
     ),
-    Rule(
+    ValidationRule(
         "document-malformed", _ERROR, "{message}", "{hint}", "A file that two readers read differently has no meaning."
     ),
-    Rule("row-malformed", _ERROR, "{message}", "{hint}", "A broken line is a question that is never asked."),
-    Rule(
+    ValidationRule("row-malformed", _ERROR, "{message}", "{hint}", "A broken line is a question that is never asked."),
+    ValidationRule(
         "kind-unknown",
         _ERROR,
         "is neither a rubric nor a judge nor a dataset",
         "a rubric has `checks` and `scoring`, a judge `template`, a dataset `questions` or `rows`",
         "Only artifacts can be validated; `evalstore migrate` reads the formats of others.",
     ),
-    Rule(
+    ValidationRule(
         "version-not-text",
         _ERROR,
         "the version is {what}, not a text",
@@ -50,35 +52,35 @@ _ROWS = (
         "As a number 1.10 is 1.1, so the version that was meant is lost.",
     ),
     # Names and versions.
-    Rule(
+    ValidationRule(
         "id-malformed",
         _WARNING,
         "{found} is not an id",
         "an id is a to z, digits and _, begins with a letter, at most 64; device names of Windows are none",
         "An id is a file name, a tag and a key in every run.",
     ),
-    Rule(
+    ValidationRule(
         "id-not-file-name",
         _WARNING,
         "the id {found} is not the file's name",
         "{hint}",
         "A reference is resolved by the file's name; the artifact would not be found.",
     ),
-    Rule(
+    ValidationRule(
         "id-twin",
         _WARNING,
         "this id and {twin} differ only in case",
         "rename one of the two",
         "On many systems the two are one file.",
     ),
-    Rule(
+    ValidationRule(
         "version-two-part",
         _WARNING,
         "the version {found} has two parts and is read as {found}.0",
         'write "{found}.0"',
         "Tags and pins carry three parts.",
     ),
-    Rule(
+    ValidationRule(
         "version-malformed",
         _WARNING,
         "{found} is not a semantic version",
@@ -86,47 +88,47 @@ _ROWS = (
         "Only semantic versions can be ordered and released.",
     ),
     # Against the schemas.
-    Rule("key-missing", _WARNING, "{name} is missing", "{hint}", "The schema requires it."),
-    Rule(
+    ValidationRule("key-missing", _WARNING, "{name} is missing", "{hint}", "The schema requires it."),
+    ValidationRule(
         "key-not-allowed",
         _WARNING,
         "{name} cannot stand here",
         "{hint}",
         "It contradicts another key, or nothing reads it.",
     ),
-    Rule(
+    ValidationRule(
         "key-misspelt",
         _WARNING,
         "nothing reads the key `{found}`",
         "did you mean `{guess}`?",
         "Extra keys are allowed, so a misspelt one is ignored in silence.",
     ),
-    Rule(
+    ValidationRule(
         "value-type-wrong",
         _WARNING,
         "{name} must be {wanted}, not {found}",
         "{hint}",
         "Another type means nothing here.",
     ),
-    Rule(
+    ValidationRule(
         "value-not-allowed", _WARNING, "{name} must be {wanted}, not {found}", "{hint}", "The set of values is closed."
     ),
-    Rule("value-out-of-range", _WARNING, "{name} {problem}", "{hint}", "The schema sets a limit."),
-    Rule(
+    ValidationRule("value-out-of-range", _WARNING, "{name} {problem}", "{hint}", "The schema sets a limit."),
+    ValidationRule(
         "value-malformed",
         _WARNING,
         "{name} is {found}, which does not have the form it needs",
         "{hint}",
         "The schema sets its form.",
     ),
-    Rule(
+    ValidationRule(
         "schema-violated",
         _WARNING,
         "{name} does not meet `{keyword}` of its schema",
         "{hint}",
         "The schema asks for something else.",
     ),
-    Rule(
+    ValidationRule(
         "check-kind-unknown",
         _WARNING,
         "there is no check kind {found}",
@@ -134,37 +136,39 @@ _ROWS = (
         "A check that no kind grades is never scored.",
     ),
     # References.
-    Rule("reference-malformed", _WARNING, "{message}", "{hint}", "A reference that cannot be read leads nowhere."),
-    Rule(
+    ValidationRule(
+        "reference-malformed", _WARNING, "{message}", "{hint}", "A reference that cannot be read leads nowhere."
+    ),
+    ValidationRule(
         "reference-kind-wrong",
         _WARNING,
         "{name} wants a {wanted}, and {found} is none",
         "write {wanted}/<id>@<version>",
         "The artifact it names cannot do what is asked of it here.",
     ),
-    Rule("reference-dangling", _WARNING, "{message}", "{hint}", "What it names cannot be scored with."),
-    Rule(
+    ValidationRule("reference-dangling", _WARNING, "{message}", "{hint}", "What it names cannot be scored with."),
+    ValidationRule(
         "reference-broken",
         _WARNING,
         "{found} cannot be used: {message}",
         "{hint}",
         "What it names cannot be scored with.",
     ),
-    Rule(
+    ValidationRule(
         "reference-unpinned",
         _WARNING,
         "{found} names no version, so it follows the latest release",
         "{hint}",
         "Scores can move while nothing here changes.",
     ),
-    Rule(
+    ValidationRule(
         "reference-floating",
         _WARNING,
         "{found} floats: a new release can change what it names",
         "{hint}",
         "Scores can move while nothing here changes.",
     ),
-    Rule(
+    ValidationRule(
         "references-unchecked",
         _INFO,
         "{found} is not among the files given, and there is no store to look in",
@@ -172,14 +176,14 @@ _ROWS = (
         "Outside a store nobody knows which versions there are.",
         once=True,
     ),
-    Rule(
+    ValidationRule(
         "composite-nested",
         _WARNING,
         "{found} holds a composite itself; composites go one level deep",
         "refer to the inner rubric, or copy its checks",
         "A score through two rubrics can be explained by neither.",
     ),
-    Rule(
+    ValidationRule(
         "composite-cycle",
         _WARNING,
         "the composites lead in a circle: {path}",
@@ -187,52 +191,52 @@ _ROWS = (
         "A circle has no score.",
     ),
     # Rubrics.
-    Rule(
+    ValidationRule(
         "check-id-duplicate",
         _WARNING,
         "the check id {found} is taken (first on line {line})",
         "give one of the two another id",
         "Weights, gates and reports name checks by id.",
     ),
-    Rule(
+    ValidationRule(
         "weight-without-check",
         _WARNING,
         "the weight of `{found}` names no check",
         "{hint}",
         "It is ignored, and the check that was meant weighs 1.",
     ),
-    Rule(
+    ValidationRule(
         "gate-without-check",
         _WARNING,
         "the gate `{found}` names no check",
         "{hint}",
         "A gate that names no check never closes.",
     ),
-    Rule(
+    ValidationRule(
         "weights-zero",
         _WARNING,
         "the weights add up to 0, so weighted_avg has no score",
         "give at least one check a weight above 0",
         "Nothing can be divided by 0.",
     ),
-    Rule(
+    ValidationRule(
         "check-problem", _WARNING, "{message}", "{hint}", "The schema allows it, but the check cannot do what it says."
     ),
-    Rule(
+    ValidationRule(
         "variable-unfilled",
         _WARNING,
         "the judge {judge} needs the variable `{found}`, which this check does not fill",
         "{hint}",
         "The judge would read a prompt with a hole in it.",
     ),
-    Rule(
+    ValidationRule(
         "variable-unknown",
         _WARNING,
         "no judge of this check reads the variable `{found}`",
         "{hint}",
         "It is ignored, and the variable that was meant stays empty.",
     ),
-    Rule(
+    ValidationRule(
         "rubric-partial",
         _WARNING,
         "the rubric is partial: {checks} of its source could not be expressed",
@@ -240,36 +244,38 @@ _ROWS = (
         "The score says less than the source's grader did.",
     ),
     # Judges.
-    Rule(
+    ValidationRule(
         "template-variable-unfilled",
         _WARNING,
         "nobody fills {{{{ {found} }}}} of the template",
         "{hint}",
         "The judge would read a prompt with a hole in it.",
     ),
-    Rule("template-malformed", _WARNING, "{message}", "{hint}", "The judge would read a prompt that nobody wrote."),
-    Rule(
+    ValidationRule(
+        "template-malformed", _WARNING, "{message}", "{hint}", "The judge would read a prompt that nobody wrote."
+    ),
+    ValidationRule(
         "judge-unvalidated",
         _WARNING,
         "nobody has compared this judge with people: {missing}",
         "grade labelled answers with it, then write tpr, tnr, validated_against, validated_at and sample_size",
         "An unchecked judge is an opinion.",
     ),
-    Rule(
+    ValidationRule(
         "judge-validation-stale",
         _WARNING,
         "the validation of {found} is {days} days old, more than {limit}",
         "validate the judge again, or set judge_max_age_days",
         "Models change under a judge that stays the same.",
     ),
-    Rule(
+    ValidationRule(
         "judge-date-malformed",
         _WARNING,
         "{found} is no date",
         "write it as 2026-09-01",
         "Whether the validation is stale cannot be told.",
     ),
-    Rule(
+    ValidationRule(
         "judge-rate-outside",
         _WARNING,
         "{name} is {found}; a rate lies between 0 and 1",
@@ -277,21 +283,21 @@ _ROWS = (
         "TPR and TNR are shares.",
     ),
     # Datasets.
-    Rule(
+    ValidationRule(
         "question-id-duplicate",
         _WARNING,
         "the question id {found} is taken (first on line {line})",
         "give one of the two another id",
         "Runs are compared question by question, by id.",
     ),
-    Rule(
+    ValidationRule(
         "bundle-broken",
         _WARNING,
         "the schema of the bundle {found} cannot be used: {message}",
         "{hint}",
         "Its rows go unchecked.",
     ),
-    Rule(
+    ValidationRule(
         "bundle-unknown",
         _WARNING,
         "there is no schema of the bundle {found}",
@@ -299,49 +305,49 @@ _ROWS = (
         "A bundle without a schema is allowed; a misspelt one goes unchecked.",
     ),
     # Settings, and what people accepted.
-    Rule(
+    ValidationRule(
         "rule-unknown",
         _WARNING,
         "no rule that a setting can change is called {found}",
         "{hint}",
         "A setting for no rule changes nothing, and the rule that was meant keeps its own level.",
     ),
-    Rule(
+    ValidationRule(
         "rule-level-wrong",
         _WARNING,
         "{found} means nothing",
         "{hint}",
         "Rules of files have a severity, rules of changes the bump that they ask for.",
     ),
-    Rule(
+    ValidationRule(
         "rule-set-unknown",
         _WARNING,
         "this evalstore has no rule set {found}",
         "{hint}",
         "Without the rules that are asked for, no change can be judged.",
     ),
-    Rule(
+    ValidationRule(
         "cosmetic-key-read",
         _WARNING,
         "`{found}` is read by scoring, so it cannot be declared cosmetic",
         "take it out of the list; for one change there is evalstore accept",
         "Only keys that nothing reads can be declared; the declaration changes nothing.",
     ),
-    Rule(
+    ValidationRule(
         "acceptance-malformed",
         _WARNING,
         "{message}",
         "{hint}",
         "A file that lowers levels is read strictly: until this is mended, no change can be judged.",
     ),
-    Rule(
+    ValidationRule(
         "accept-unused",
         _WARNING,
         "no change of {artifact} needs this acceptance of {found}",
         "remove the entry; the change was taken back, or edited and is another one now",
         "An acceptance that outlives its change could excuse a change that nobody looked at.",
     ),
-    Rule(
+    ValidationRule(
         "accept-expired",
         _WARNING,
         "the acceptance of {found} in {artifact} ended on {until}",
@@ -350,4 +356,4 @@ _ROWS = (
     ),
 )
 
-RULES = {rule.id: rule for rule in _ROWS}
+VALIDATION_RULES = {rule.id: rule for rule in _ROWS}

@@ -1,4 +1,4 @@
-"""Values against the schemas of schema/: compiled once, a check by the schema of its kind, violations as notes."""
+"""Checks values against the schemas of schema/, compiled once; a check meets the schema of its kind."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from evalstore.documents import Pointer
 from evalstore.model import Kind
 from evalstore.resources import find_resource_folder
 from evalstore.schemas import Schema, compile_schema
-from evalstore.validation.notes import Note, guessed, listed, note, shown
-from evalstore.validation.parts import mappings
-from evalstore.validation.wording import worded
+from evalstore.validation.notes import Note, describe_value, list_mappings, list_names, make_note, suggest_name
+from evalstore.validation.wording import note_violation
 
 ROOTS = {Kind.RUBRIC: "base/rubric", Kind.JUDGE: "judge", Kind.DATASET: "dataset"}
 SETTINGS = "evalstore"
@@ -26,7 +25,7 @@ _PARTS = {CHECK: "base/rubric", QUESTION: "dataset"}
 _REFERENCES = ("rubric_ref", "judge_prompt_ref", "validated_against", "dataset")
 
 # What another rule says better: (the last key of the pointer, the schema's keyword).
-_OWNED = {
+_LEFT_TO_OTHER_RULES = {
     *((key, keyword) for key in ("id", "version") for keyword in ("pattern", "not")),
     *((key, keyword) for key in _REFERENCES for keyword in ("pattern", "not")),
     *((key, keyword) for key in ("tpr", "tnr") for keyword in ("minimum", "maximum")),
@@ -37,58 +36,60 @@ _OWNED = {
 }
 
 
-def artifact_shape(kind: Kind, value: Any) -> Iterator[Note]:
+def lint_artifact_shape(kind: Kind, value: Any) -> Iterator[Note]:
     """Yield what the schemas have against an artifact: its kind's, and for a rubric those of its checks' kinds."""
-    yield from shape_notes(ROOTS[kind], value)
+    yield from lint_shape(ROOTS[kind], value)
     if kind is Kind.RUBRIC:
-        yield from check_notes(value)
+        yield from lint_check_shapes(value)
 
 
-def shape_notes(name: str, value: Any, pointer: Pointer = ()) -> Iterator[Note]:
+def lint_shape(name: str, value: Any, pointer: Pointer = ()) -> Iterator[Note]:
     """Yield what the schema `name` has against `value`, which stands at `pointer`."""
-    for violation in _compiled(name).find_violations(value):
-        if (_last_key(violation.pointer), violation.keyword) not in _OWNED:
-            yield from worded(violation, pointer)
+    for violation in _compile_named(name).find_violations(value):
+        if (_last_key(violation.pointer), violation.keyword) not in _LEFT_TO_OTHER_RULES:
+            yield from note_violation(violation, pointer)
 
 
-def check_notes(rubric: Any) -> Iterator[Note]:
+def lint_check_shapes(rubric: Any) -> Iterator[Note]:
     """Yield what the kinds' schemas have against a rubric's checks."""
-    for index, check in mappings(rubric, "checks"):
+    for index, check in list_mappings(rubric, "checks"):
         pointer = ("checks", index)
         if "kind" not in check:
             continue
         kind = check["kind"]
-        if isinstance(kind, str) and kind in kinds():
-            yield from shape_notes(f"checks/{kind}", check, pointer)
+        if isinstance(kind, str) and kind in list_check_kinds():
+            yield from lint_shape(f"checks/{kind}", check, pointer)
         else:
-            hint = guessed(kind, kinds(), f"the kinds are {listed(kinds())}")
-            yield note("check-kind-unknown", (*pointer, "kind"), found=shown(kind), hint=hint)
+            hint = suggest_name(kind, list_check_kinds(), f"the kinds are {list_names(list_check_kinds())}")
+            yield make_note("check-kind-unknown", (*pointer, "kind"), found=describe_value(kind), hint=hint)
 
 
-def accepts(name: str, value: Any) -> bool:
+def meets_schema(name: str, value: Any) -> bool:
     """Whether `value` meets the schema `name` in full."""
-    return _compiled(name).accepts(value)
+    return _compile_named(name).accepts(value)
 
 
 @cache
-def kinds() -> tuple[str, ...]:
+def list_check_kinds() -> tuple[str, ...]:
     """Return the check kinds that have a schema."""
-    return tuple(sorted(path.name.split(".")[0] for path in (find_resource_folder("schema") / "checks").glob("*.schema.json")))
+    return tuple(
+        sorted(path.name.split(".")[0] for path in (find_resource_folder("schema") / "checks").glob("*.schema.json"))
+    )
 
 
 @cache
-def schema(name: str) -> dict[str, Any]:
+def load_schema(name: str) -> dict[str, Any]:
     """Return a schema as data, by its path below schema/, or a part of one: `question` is what one row meets."""
     if name in _PARTS:
-        definitions = schema(_PARTS[name])["$defs"]
+        definitions = load_schema(_PARTS[name])["$defs"]
         return {**definitions[name], "$defs": definitions}
     data: dict[str, Any] = json.loads((find_resource_folder("schema") / f"{name}.schema.json").read_text("utf-8"))
     return data
 
 
 @cache
-def _compiled(name: str) -> Schema:
-    return compile_schema(schema(name))
+def _compile_named(name: str) -> Schema:
+    return compile_schema(load_schema(name))
 
 
 def _last_key(pointer: Pointer) -> str:

@@ -1,4 +1,4 @@
-"""Which files a run reads, and as what: the layout of a store, a folder of one kind, a file, or standard input."""
+"""Finds the files to validate (a store, a folder of one kind, a file, standard input) and reads each into a document."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from evalstore.model import Kind
-from evalstore.model.lock import LOCK_FILE
-from evalstore.validation.bundles import FOLDER as BUNDLES
-from evalstore.validation.bundles import SUFFIX as BUNDLE_SUFFIX
+from evalstore.documents import Document, read_json, read_yaml
+from evalstore.documents.yaml_reader import LIMIT
+from evalstore.errors import LoadError, Place
+from evalstore.files import read_below
+from evalstore.model import Artifact, Kind
+from evalstore.model.lock import LIMIT as LOCK_LIMIT
+from evalstore.model.lock import LOCK_FILE, read_lock
+from evalstore.validation.bundles import BUNDLE_FOLDER, BUNDLE_SUFFIX
+from evalstore.validation.notes import Note, make_note, note_error
 
 SETTINGS = "evalstore.yaml"
 ACCEPTED = ".evalstore/accepted.yaml"
 _YAML = ".yaml"
 
 
-class Role(StrEnum):
+class FileRole(StrEnum):
     """What a file is read as; ARTIFACT is of the kind that its keys tell, CANDIDATE only if they tell one."""
 
     ARTIFACT = "artifact"
@@ -33,13 +38,13 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ValidationSource:
     """One file: `root/path`, shown as `file`; or `data` from elsewhere (standard input), which has no root."""
 
     file: str
     root: Path | None
     path: str
-    role: Role = Role.ARTIFACT
+    role: FileRole = FileRole.ARTIFACT
     kind: Kind | None = None
     data: bytes | None = None
 
@@ -49,55 +54,59 @@ class Source:
         return Path(self.path).name.removesuffix(_YAML) if self.root else None
 
 
-def folder_sources(folder: Path, shown: str = "") -> Iterator[Source]:
-    """Yield the artifacts, bundles and settings below `folder`, in order; other files are none of our business."""
+def find_folder_sources(folder: Path, shown: str = "") -> Iterator[ValidationSource]:
+    """Yield the artifacts, bundles and settings below `folder`, in order; other files are ignored."""
     if folder.name in _KINDS:
-        yield from _kind_sources(folder.parent, shown, _KINDS[folder.name])
+        yield from _find_kind_sources(folder.parent, shown, _KINDS[folder.name])
     elif any((folder / name).exists() for name in (*_OWN, *_KINDS)):
-        yield from store_sources(folder, shown)
+        yield from find_store_sources(folder, shown)
     else:
-        yield from _candidates(folder, shown)
+        yield from _find_candidates(folder, shown)
 
 
-def store_sources(root: Path, shown: str = "") -> Iterator[Source]:
+def find_store_sources(root: Path, shown: str = "") -> Iterator[ValidationSource]:
     """Yield what the layout of a store holds."""
     for name, role in _OWN.items():
         if os.path.lexists(root / name):
-            yield _linked(Source(_join(shown, name), root, name, role))
+            yield _mark_link(ValidationSource(_join_path(shown, name), root, name, role))
     for folder, kind in _KINDS.items():
         if (root / folder).is_symlink():
-            yield Source(_join(shown, folder), root, folder, Role.LINK)
+            yield ValidationSource(_join_path(shown, folder), root, folder, FileRole.LINK)
         elif (root / folder).is_dir():
-            yield from _kind_sources(root, _join(shown, folder), kind)
-    for name in _names(root / BUNDLES, BUNDLE_SUFFIX):
-        yield _linked(Source(_join(shown, f"{BUNDLES}/{name}"), root, f"{BUNDLES}/{name}", Role.BUNDLE))
+            yield from _find_kind_sources(root, _join_path(shown, folder), kind)
+    for name in _list_names(root / BUNDLE_FOLDER, BUNDLE_SUFFIX):
+        yield _mark_link(
+            ValidationSource(
+                _join_path(shown, f"{BUNDLE_FOLDER}/{name}"), root, f"{BUNDLE_FOLDER}/{name}", FileRole.BUNDLE
+            )
+        )
 
 
-def file_source(path: Path, shown: str) -> Source:
+def make_file_source(path: Path, shown: str) -> ValidationSource:
     """Return a file that was named itself: by its place in a store's layout, else as an artifact of some kind."""
     folder, name = path.parent.name, path.name
     inner = f"{folder}/{name}"
     if path.is_symlink():
-        return Source(shown, path.parent, name, Role.LINK)
+        return ValidationSource(shown, path.parent, name, FileRole.LINK)
     if folder in _KINDS and name.endswith(_YAML):
-        return Source(shown, path.parents[1], inner, kind=_KINDS[folder])
+        return ValidationSource(shown, path.parents[1], inner, kind=_KINDS[folder])
     if folder in _KINDS and name.endswith(".jsonl"):
-        return Source(shown, path.parents[1], inner, Role.ROWS)
+        return ValidationSource(shown, path.parents[1], inner, FileRole.ROWS)
     if inner == ACCEPTED:
-        return Source(shown, path.parents[1], inner, Role.ACCEPTED)
-    if folder == BUNDLES and name.endswith(BUNDLE_SUFFIX):
-        return Source(shown, path.parents[1], inner, Role.BUNDLE)
-    role = _OWN.get(name, Role.ROWS if name.endswith(".jsonl") else Role.ARTIFACT)
-    return Source(shown, path.parent, name, role)
+        return ValidationSource(shown, path.parents[1], inner, FileRole.ACCEPTED)
+    if folder == BUNDLE_FOLDER and name.endswith(BUNDLE_SUFFIX):
+        return ValidationSource(shown, path.parents[1], inner, FileRole.BUNDLE)
+    role = _OWN.get(name, FileRole.ROWS if name.endswith(".jsonl") else FileRole.ARTIFACT)
+    return ValidationSource(shown, path.parent, name, role)
 
 
-def text_source(data: bytes) -> Source:
-    """Return what came from standard input."""
-    return Source("<stdin>", None, "", data=data)
+def make_text_source(data: bytes) -> ValidationSource:
+    """Return the source for the bytes of standard input."""
+    return ValidationSource("<stdin>", None, "", data=data)
 
 
-def kind_of(value: object) -> Kind | None:
-    """Return the kind that a document's keys tell, or None."""
+def guess_kind(value: object) -> Kind | None:
+    """Return the artifact kind that most of a document's keys belong to, or None."""
     keys = set(value) if isinstance(value, dict) else set()
     best = max(Kind, key=lambda kind: len(keys & _KEYS[kind]))
     return best if keys & _KEYS[best] else None
@@ -108,7 +117,7 @@ def may_be_artifact(text: bytes) -> bool:
     return _TOP_KEY.search(text) is not None
 
 
-_OWN = {SETTINGS: Role.SETTINGS, ACCEPTED: Role.ACCEPTED, LOCK_FILE: Role.LOCK}
+_OWN = {SETTINGS: FileRole.SETTINGS, ACCEPTED: FileRole.ACCEPTED, LOCK_FILE: FileRole.LOCK}
 _KINDS = {kind.folder: kind for kind in Kind}
 _KEYS = {
     Kind.RUBRIC: {"checks", "scoring"},
@@ -118,33 +127,84 @@ _KEYS = {
 _TOP_KEY = re.compile(rb"^(checks|scoring|template|score_type|questions|rows)[ ]*:", re.MULTILINE)
 
 
-def _kind_sources(root: Path, shown: str, kind: Kind) -> Iterator[Source]:
-    for name in _names(root / kind.folder, _YAML):
-        yield _linked(Source(_join(shown, name), root, f"{kind.folder}/{name}", kind=kind))
+def _find_kind_sources(root: Path, shown: str, kind: Kind) -> Iterator[ValidationSource]:
+    for name in _list_names(root / kind.folder, _YAML):
+        yield _mark_link(ValidationSource(_join_path(shown, name), root, f"{kind.folder}/{name}", kind=kind))
 
 
-def _candidates(root: Path, shown: str) -> Iterator[Source]:
-    for name in _names(root, _YAML):
-        yield _linked(Source(_join(shown, name), root, name, Role.CANDIDATE))
+def _find_candidates(root: Path, shown: str) -> Iterator[ValidationSource]:
+    for name in _list_names(root, _YAML):
+        yield _mark_link(ValidationSource(_join_path(shown, name), root, name, FileRole.CANDIDATE))
     with os.scandir(root) as entries:
         folders = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
     for name in folders:
         if not name.startswith("."):
-            yield from folder_sources(root / name, _join(shown, name))
+            yield from find_folder_sources(root / name, _join_path(shown, name))
 
 
-def _names(folder: Path, suffix: str) -> list[str]:
+def _list_names(folder: Path, suffix: str) -> list[str]:
     if not folder.is_dir():
         return []
     with os.scandir(folder) as entries:
         return sorted(entry.name for entry in entries if entry.name.endswith(suffix) and entry.name[0] != ".")
 
 
-def _linked(source: Source) -> Source:
+def _mark_link(source: ValidationSource) -> ValidationSource:
     if source.root is not None and (source.root / source.path).is_symlink():
-        return Source(source.file, source.root, source.path, Role.LINK)
+        return ValidationSource(source.file, source.root, source.path, FileRole.LINK)
     return source
 
 
-def _join(shown: str, name: str) -> str:
+def _join_path(shown: str, name: str) -> str:
     return f"{shown.rstrip('/')}/{name}" if shown else name
+
+
+_NOT_ARTIFACTS = frozenset({FileRole.SETTINGS, FileRole.ACCEPTED})
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """One file after reading; rows and bundles are read by the rules themselves."""
+
+    source: ValidationSource
+    document: Document | None = None
+    artifact: Artifact | None = None
+    failed: Note | None = None
+
+
+def read_source(source: ValidationSource) -> ReadFile | None:
+    """Read one file; None for a candidate that turns out to be something else, and for a lock that is in form."""
+    if source.role is FileRole.LINK:
+        return ReadFile(source, failed=make_note("link-not-followed"))
+    if source.role in {FileRole.ROWS, FileRole.BUNDLE}:
+        return ReadFile(source)
+    try:
+        data = _read_bytes(source)
+    except LoadError as error:
+        return ReadFile(source, failed=note_error("file-unreadable", error, place=Place(source.file)))
+    try:
+        if source.role is FileRole.LOCK:
+            read_lock(data, source.file)
+            return None
+        document = (read_json if source.path.endswith(".json") else read_yaml)(data, source.file)
+    except LoadError as error:
+        if source.role is FileRole.CANDIDATE and not may_be_artifact(data):
+            return None
+        return ReadFile(source, failed=note_error("document-malformed", error, place=error.place))
+    return ReadFile(source, document) if source.role in _NOT_ARTIFACTS else _make_artifact(source, document)
+
+
+def _make_artifact(source: ValidationSource, document: Document) -> ReadFile | None:
+    kind = source.kind or guess_kind(document.value)
+    if kind is None:
+        return (
+            None if source.role is FileRole.CANDIDATE else ReadFile(source, document, failed=make_note("kind-unknown"))
+        )
+    value = document.value if isinstance(document.value, dict) else {}
+    id_, version = (str(value[key]) if isinstance(value.get(key), str) else "" for key in ("id", "version"))
+    return ReadFile(source, document, Artifact(kind, source.stem or id_, version, document))
+
+
+def _read_bytes(source: ValidationSource) -> bytes:
+    limit = LOCK_LIMIT if source.role is FileRole.LOCK else LIMIT
+    return read_below(source.root, source.path, limit) if source.root else source.data or b""

@@ -1,4 +1,4 @@
-"""Violations of a schema in the words of people: one row per keyword of JSON Schema."""
+"""Words schema violations for people: a row for each keyword of JSON Schema."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.documents import Pointer, write_canonical
 from evalstore.schemas import Violation
-from evalstore.validation.notes import Note, guessed, listed, named, note, shown
+from evalstore.validation.notes import Note, describe_value, list_names, make_note, name_place, suggest_name
 
 _TYPES = {
     "string": "a text",
@@ -34,27 +34,29 @@ _FORBIDDEN = {
 }
 
 
-def worded(violation: Violation, at: Pointer) -> Iterator[Note]:
+def note_violation(violation: Violation, at: Pointer) -> Iterator[Note]:
     """Yield the notes of a violation in a value that stands at `at`."""
-    return _WORDS.get(violation.keyword, _other)(violation, (*at, *violation.pointer))
+    return _WORDS.get(violation.keyword, _note_other)(violation, (*at, *violation.pointer))
 
 
-def _required(violation: Violation, pointer: Pointer) -> Iterator[Note]:
+def _note_missing(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     properties = violation.schema.get("properties", {})
     for key in violation.expected:
         if key not in violation.instance:
             described = properties.get(key, {})
-            yield note("key-missing", pointer, name=_inside(key, pointer), hint=_first_sentence(described))
+            yield make_note("key-missing", pointer, name=_name_inside(key, pointer), hint=_first_sentence(described))
 
 
-def _dependent(violation: Violation, pointer: Pointer) -> Iterator[Note]:
+def _note_dependent(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     for key, needed in violation.expected.items():
         for missing in needed if key in violation.instance else ():
             if missing not in violation.instance:
-                yield note("key-missing", (*pointer, key), of_key=True, name=f"`{missing}`", hint=f"`{key}` needs it")
+                yield make_note(
+                    "key-missing", (*pointer, key), of_key=True, name=f"`{missing}`", hint=f"`{key}` needs it"
+                )
 
 
-def _type(violation: Violation, pointer: Pointer) -> Iterator[Note]:
+def _note_type(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     value, types = violation.instance, violation.expected
     types = [types] if isinstance(types, str) else types
     hint = _first_sentence(violation.schema)
@@ -63,72 +65,76 @@ def _type(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     elif "string" in types and not isinstance(value, dict | list | None):
         hint = "put it in quotes"
     wanted = " or ".join(_TYPES[type_] for type_ in types)
-    yield note("value-type-wrong", pointer, name=named(pointer), wanted=wanted, found=_with_type(value), hint=hint)
+    yield make_note(
+        "value-type-wrong", pointer, name=name_place(pointer), wanted=wanted, found=_with_type(value), hint=hint
+    )
 
 
-def _enum(violation: Violation, pointer: Pointer) -> Iterator[Note]:
+def _note_enum(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     allowed = [violation.expected] if violation.keyword == "const" else violation.expected
     value, names = violation.instance, [item for item in allowed if isinstance(item, str)]
-    hint = guessed(value, names, _first_sentence(violation.schema))
+    hint = suggest_name(value, names, _first_sentence(violation.schema))
     wanted = ("one of " if len(allowed) > 1 else "") + ", ".join(str(item) for item in allowed)
-    yield note("value-not-allowed", pointer, name=named(pointer), wanted=wanted, found=shown(value), hint=hint)
+    yield make_note(
+        "value-not-allowed", pointer, name=name_place(pointer), wanted=wanted, found=describe_value(value), hint=hint
+    )
 
 
-def _limit(violation: Violation, pointer: Pointer) -> Iterator[Note]:
-    size = _size(violation.instance)
+def _note_limit(violation: Violation, pointer: Pointer) -> Iterator[Note]:
+    size = _describe_size(violation.instance)
     problem = size if size == _EMPTY else f"{size}; {_BOUNDS[violation.keyword].format(violation.expected)}"
     hint = _first_sentence(violation.schema)
-    yield note("value-out-of-range", pointer, name=named(pointer), problem=problem, hint=hint)
+    yield make_note("value-out-of-range", pointer, name=name_place(pointer), problem=problem, hint=hint)
 
 
-def _form(violation: Violation, pointer: Pointer) -> Iterator[Note]:
+def _note_form(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     examples = violation.schema.get("examples", ())
-    hint = f"as in {shown(examples[0])}" if examples else _first_sentence(violation.schema)
-    yield note(
+    hint = f"as in {describe_value(examples[0])}" if examples else _first_sentence(violation.schema)
+    yield make_note(
         "value-malformed",
         pointer,
         of_key=violation.of_key,
-        name="the key" if violation.of_key else named(pointer),
-        found=shown(violation.instance),
+        name="the key" if violation.of_key else name_place(pointer),
+        found=describe_value(violation.instance),
         hint=hint,
     )
 
 
-def _not(violation: Violation, pointer: Pointer) -> Iterator[Note]:
+def _note_forbidden(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     if violation.expected:
-        yield from _form(violation, pointer)
+        yield from _note_form(violation, pointer)
     else:
         hint = _FORBIDDEN.get(str(pointer[-1]) if pointer else "", "")
-        yield note("key-not-allowed", pointer, of_key=True, name=named(pointer), hint=hint)
+        yield make_note("key-not-allowed", pointer, of_key=True, name=name_place(pointer), hint=hint)
 
 
-def _additional(violation: Violation, pointer: Pointer) -> Iterator[Note]:
+def _note_additional(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     known = violation.schema.get("properties", {})
-    hint = guessed(pointer[-1], known, f"the keys are {listed(known)}" if known else "")
-    yield note("key-not-allowed", pointer, of_key=True, name=named(pointer), hint=hint)
+    hint = suggest_name(pointer[-1], known, f"the keys are {list_names(known)}" if known else "")
+    yield make_note("key-not-allowed", pointer, of_key=True, name=name_place(pointer), hint=hint)
 
 
-def _repeats(violation: Violation, pointer: Pointer) -> Iterator[Note]:
+def _note_repeats(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     counts = Counter(write_canonical(item) for item in violation.instance)
     repeated = next((item for item in violation.instance if counts[write_canonical(item)] > 1), None)
-    yield note(
+    yield make_note(
         "value-out-of-range",
         pointer,
-        name=named(pointer),
-        problem=f"holds {shown(repeated)} twice",
+        name=name_place(pointer),
+        problem=f"holds {describe_value(repeated)} twice",
         hint="keep one of the two",
     )
 
 
-def _other(violation: Violation, pointer: Pointer) -> Iterator[Note]:
-    """Say the keyword only: the library's sentence holds the whole value, as Python writes it."""
+def _note_other(violation: Violation, pointer: Pointer) -> Iterator[Note]:
+    """Name the keyword only: the library's own sentence holds the whole value in Python's spelling."""
     hint = _first_sentence(violation.schema)
-    yield note("schema-violated", pointer, name=named(pointer), keyword=violation.keyword, hint=hint)
+    yield make_note("schema-violated", pointer, name=name_place(pointer), keyword=violation.keyword, hint=hint)
 
 
-def _false(_: Violation, pointer: Pointer) -> Iterator[Note]:
-    """Speak of the mapping around it, because the library has lost the key by then."""
-    yield note("key-not-allowed", pointer, name=f"a key of {named(pointer)}", hint="")
+def _note_false(_: Violation, pointer: Pointer) -> Iterator[Note]:
+    """Name the mapping around the key, because the library no longer knows the key."""
+    yield make_note("key-not-allowed", pointer, name=f"a key of {name_place(pointer)}", hint="")
 
 
 _BOUNDS = {
@@ -145,35 +151,35 @@ _BOUNDS = {
     "multipleOf": "a multiple of {} is needed",
 }
 _WORDS: dict[str, Callable[[Violation, Pointer], Iterator[Note]]] = {
-    **dict.fromkeys(_BOUNDS, _limit),
-    "required": _required,
-    "dependentRequired": _dependent,
-    "type": _type,
-    "enum": _enum,
-    "const": _enum,
-    "pattern": _form,
-    "format": _form,
-    "not": _not,
-    "None": _false,  # the schema `false` has no keyword
-    "additionalProperties": _additional,
-    "unevaluatedProperties": _additional,
-    "uniqueItems": _repeats,
+    **dict.fromkeys(_BOUNDS, _note_limit),
+    "required": _note_missing,
+    "dependentRequired": _note_dependent,
+    "type": _note_type,
+    "enum": _note_enum,
+    "const": _note_enum,
+    "pattern": _note_form,
+    "format": _note_form,
+    "not": _note_forbidden,
+    "None": _note_false,  # the schema `false` has no keyword
+    "additionalProperties": _note_additional,
+    "unevaluatedProperties": _note_additional,
+    "uniqueItems": _note_repeats,
 }
 
 
-def _size(value: Any) -> str:
+def _describe_size(value: Any) -> str:
     if not isinstance(value, str | list | dict):
-        return f"is {shown(value)}"
+        return f"is {describe_value(value)}"
     unit = "characters" if isinstance(value, str) else "items" if isinstance(value, list) else "keys"
     return f"has {len(value):,} {unit}" if value else _EMPTY
 
 
 def _with_type(value: Any) -> str:
-    return f"the text {shown(value)}" if isinstance(value, str) else shown(value)
+    return f"the text {describe_value(value)}" if isinstance(value, str) else describe_value(value)
 
 
-def _inside(key: str, pointer: Pointer) -> str:
-    return f"`{key}` of {named(pointer)}" if pointer else f"`{key}`"
+def _name_inside(key: str, pointer: Pointer) -> str:
+    return f"`{key}` of {name_place(pointer)}" if pointer else f"`{key}`"
 
 
 def _first_sentence(described: Any) -> str:

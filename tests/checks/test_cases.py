@@ -1,7 +1,7 @@
 """Every file of tests/cases/checks/<kind>: a check, and what it answers for each output.
 
 A file may hold `artifacts` by the reference that names them and the run's `model`. A case may hold `replies`: a list,
-given in the order of the calls, or a mapping by prompt; each is a text, or a mapping of the fields of a `Reply`.
+given in the order of the calls, or a mapping by prompt; each is a text, or a mapping of the fields of a `JudgeReply`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.checks import evaluate
 from evalstore.checks.patterns import WORK_LIMIT, compile_pattern, match_in_time
 from evalstore.diff import Certainty, compare
-from evalstore.diff.deciders import texts
 from evalstore.regex_inclusion import (
     QUESTION_STEPS,
     Expression,
@@ -192,7 +191,7 @@ def test_an_example_stands_where_both_sides_confirm_it() -> None:
 
 
 def test_a_scorer_that_disagrees_leaves_the_question_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "_passes", lambda _, __: False)
+    monkeypatch.setattr(LanguageComparison, "is_confirmed_by", lambda *_: False)
     sides = (
         {"id": "r", "version": "1.0.0", "checks": [{"id": "c", "kind": "regex", "pattern": pattern}],
          "scoring": {"combine": "min"}} for pattern in "ab"

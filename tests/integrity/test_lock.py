@@ -16,7 +16,7 @@ from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
 from evalstore.model.lock import Lock, LockedLedger, LockEntry, read_lock, write_lock
 from evalstore.resources import find_resource_folder
 from evalstore.store import ArtifactStore
-from evalstore.validation import store_sources, validate
+from evalstore.validation import find_store_sources, validate
 
 from .conftest import DATASET, JUDGE, TONE, World, only, rubric, rules
 
@@ -46,7 +46,7 @@ def findings(world: World, *, strict: bool = False) -> list[str]:
     """Return the rules that validate finds broken."""
 
     def look(store: ArtifactStore) -> Any:
-        sources = list(store_sources(world.path))
+        sources = list(find_store_sources(world.path))
         return validate(sources, load=store.load, today=datetime.now(UTC).date(), strict=strict, locked=store.lock.refs)
 
     return [one.rule for one in world.ask(look).findings if one.rule.startswith("reference")]

@@ -12,7 +12,7 @@ from evalstore.diff.rules import RULE_SETS, RULES
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
 from evalstore.model import Artifact, Findings, Ref
-from evalstore.validation import Known, Source, folder_sources, validate
+from evalstore.validation import KnownRules, ValidationSource, find_folder_sources, validate
 from evalstore.versions import find_version
 
 TODAY = date(2026, 9, 30)
@@ -53,8 +53,8 @@ def run() -> Callable[..., Findings]:
 
     def validated(case: Path, *, strict: bool = False) -> Findings:
         load = released(case / "released") if (case / "released").is_dir() else None
-        known = Known(RULES, RULE_SETS, pending(case / "pending.yaml"))
-        return validate(folder_sources(case / "files"), load=load, today=TODAY, strict=strict, known=known)
+        known = KnownRules(RULES, RULE_SETS, pending(case / "pending.yaml"))
+        return validate(find_folder_sources(case / "files"), load=load, today=TODAY, strict=strict, known=known)
 
     return validated
 
@@ -63,7 +63,7 @@ def run() -> Callable[..., Findings]:
 def check() -> Callable[..., Findings]:
     """Validate sources outside a store."""
 
-    def validated(sources: Iterable[Source]) -> Findings:
+    def validated(sources: Iterable[ValidationSource]) -> Findings:
         return validate(sources, load=None, today=TODAY)
 
     return validated

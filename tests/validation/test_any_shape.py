@@ -11,7 +11,7 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.model import Findings
-from evalstore.validation import text_source
+from evalstore.validation import make_text_source
 
 CASES = Path(__file__).parents[1] / "cases/validation"
 FILES = [
@@ -41,6 +41,6 @@ def test_rules_bear_any_shape(path: Path, check: Callable[..., Findings]) -> Non
     for odd in ODD:
         for other in replaced(value, odd):
             data = json.dumps(other, default=float).encode()
-            for finding in check([text_source(data)]).findings:
+            for finding in check([make_text_source(data)]).findings:
                 assert finding.message
                 assert finding.line == 1

@@ -11,7 +11,7 @@ import pytest
 from evalstore.documents import read_yaml
 from evalstore.model import Findings, Severity
 from evalstore.report.findings import text
-from evalstore.validation import RULES
+from evalstore.validation import VALIDATION_RULES
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests/cases/validation"
@@ -78,11 +78,11 @@ def test_strict_leaves_no_warning(run: Run) -> None:
 
 def test_every_rule_fires_somewhere(run: Run) -> None:
     fired = {finding.rule for case in LOUD for finding in run(case).findings}
-    assert fired | ELSEWHERE == set(RULES)
+    assert fired | ELSEWHERE == set(VALIDATION_RULES)
 
 
 def test_every_rule_explains_itself() -> None:
-    for id_, rule in RULES.items():
+    for id_, rule in VALIDATION_RULES.items():
         assert id_ == rule.id
         assert rule.why.endswith(".")
         assert (rule.message, rule.hint) != ("", "")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalstore.model import Findings, Severity
-from evalstore.validation import file_source, folder_sources, text_source
+from evalstore.validation import make_file_source, find_folder_sources, make_text_source
 
 GOOD = b"id: good\nversion: 1.0.0\nchecks: [{kind: format}]\nscoring: {combine: min}\n"
 LAUGHS = b"a: &a [x, x, x, x, x, x, x, x, x]\n" + b"".join(
@@ -51,7 +51,7 @@ def store(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", FILES)
 def test_each_ends_in_one_sentence_with_its_place(name: str, store: Path, check: Callable[..., Findings]) -> None:
     _, rule, line, word = FILES[name]
-    (found,) = check([file_source(store / "rubrics" / f"{name}.yaml", f"{name}.yaml")]).findings
+    (found,) = check([make_file_source(store / "rubrics" / f"{name}.yaml", f"{name}.yaml")]).findings
     assert (found.rule, found.severity, found.file) == (rule, Severity.ERROR, f"{name}.yaml")
     assert line in {None, found.line}
     assert word in found.message
@@ -59,14 +59,14 @@ def test_each_ends_in_one_sentence_with_its_place(name: str, store: Path, check:
 
 
 def test_none_hides_another(store: Path, check: Callable[..., Findings]) -> None:
-    found = check(folder_sources(store))
+    found = check(find_folder_sources(store))
     assert found.files == len(FILES) + 1
     assert sorted(one.file for one in found.findings) == sorted(f"rubrics/{name}.yaml" for name in FILES)
 
 
 def test_the_same_from_standard_input(check: Callable[..., Findings]) -> None:
     for data, *_ in FILES.values():
-        (found,) = check([text_source(data)]).findings
+        (found,) = check([make_text_source(data)]).findings
         assert (found.file, found.severity) == ("<stdin>", Severity.ERROR)
 
 
@@ -80,7 +80,7 @@ def test_what_is_no_regular_file_is_a_finding_and_never_read(tmp_path: Path, che
     os.mkfifo(rubrics / "pipe.yaml")
     (tmp_path / "store" / "judges").symlink_to(rubrics)
     (tmp_path / "store" / "evalstore.yaml").symlink_to("/dev/zero")
-    found = check(folder_sources(tmp_path / "store"))
+    found = check(find_folder_sources(tmp_path / "store"))
     assert [(one.file, one.rule) for one in found.findings] == [
         ("evalstore.yaml", "link-not-followed"),
         ("rubrics/dangling.yaml", "link-not-followed"),
@@ -89,7 +89,7 @@ def test_what_is_no_regular_file_is_a_finding_and_never_read(tmp_path: Path, che
         ("rubrics/pipe.yaml", "file-unreadable"),
         ("judges", "link-not-followed"),
     ]
-    assert check([file_source(rubrics / "link.yaml", "l")]).findings[0].rule == "link-not-followed"
+    assert check([make_file_source(rubrics / "link.yaml", "l")]).findings[0].rule == "link-not-followed"
 
 
 def test_rows_stream_and_a_monstrous_line_is_one_finding(tmp_path: Path, check: Callable[..., Findings]) -> None:
@@ -98,7 +98,7 @@ def test_rows_stream_and_a_monstrous_line_is_one_finding(tmp_path: Path, check: 
     huge = b'{"id": "a", "input": "' + b"x" * (9 << 20) + b'"}\n'
     deep = b'{"id": "b", "input": "b", "n": ' + b"[" * 5000 + b"]" * 5000 + b"}\n"
     (tmp_path / "datasets" / "q.jsonl").write_bytes(huge + deep + b"\xff\xfe\n" + b'{"id": "c", "inptu": "d"}\n')
-    found = check(folder_sources(tmp_path)).findings
+    found = check(find_folder_sources(tmp_path)).findings
     assert [(one.line, one.rule) for one in found] == [
         (1, "row-malformed"),
         (2, "row-malformed"),
@@ -112,7 +112,7 @@ def test_rows_behind_a_link_are_not_read(tmp_path: Path, check: Callable[..., Fi
     (tmp_path / "datasets").mkdir()
     (tmp_path / "datasets" / "q.yaml").write_text("id: q\nversion: 1.0.0\nrows: q.jsonl\n")
     (tmp_path / "datasets" / "q.jsonl").symlink_to("/etc/passwd")
-    (found,) = check(folder_sources(tmp_path)).findings
+    (found,) = check(find_folder_sources(tmp_path)).findings
     assert (found.rule, found.line) == ("file-unreadable", 3)
 
 
@@ -133,7 +133,7 @@ def test_a_hostile_bundle_is_one_finding(schema: str, tmp_path: Path, check: Cal
         "id: q\nversion: 1.0.0\nquestions: [{id: a, input: b, bundle: x, y: 1}, {id: b, input: c, bundle: ../x}]\n"
     )
     (tmp_path / "bundles" / "x.schema.json").write_text(schema)
-    found = check(folder_sources(tmp_path)).findings
+    found = check(find_folder_sources(tmp_path)).findings
     assert {one.rule for one in found} == {"bundle-broken", "value-malformed"}
     assert not any("passwd:" in one.message for one in found)
 
@@ -158,7 +158,7 @@ def test_a_bundle_that_never_ends_is_one_finding(
     row = f"{{id: a, input: b, bundle: x, y: {'a' * 70}b}}"
     (tmp_path / "datasets" / "q.yaml").write_text(f"id: q\nversion: 1.0.0\nquestions: [{row}]\n")
     (tmp_path / "bundles" / "x.schema.json").write_text(json.dumps(schema))
-    (found,) = check(folder_sources(tmp_path)).findings
+    (found,) = check(find_folder_sources(tmp_path)).findings
     assert found.rule == "bundle-broken"
     assert said in found.message
 
@@ -167,7 +167,7 @@ def test_twins_by_case_are_told_of_each_other(tmp_path: Path, check: Callable[..
     (tmp_path / "rubrics").mkdir()
     for name in ("good", "Good"):
         (tmp_path / "rubrics" / f"{name}.yaml").write_bytes(GOOD.replace(b"good", name.encode()))
-    found = check(folder_sources(tmp_path)).findings
+    found = check(find_folder_sources(tmp_path)).findings
     assert [one.file for one in found if one.rule == "id-twin"] == ["rubrics/Good.yaml", "rubrics/good.yaml"]
 
 
@@ -182,5 +182,5 @@ REPEATED = {
 @pytest.mark.parametrize("name", REPEATED)
 def test_repetition_costs_time_in_proportion(name: str, check: Callable[..., Findings]) -> None:
     start = monotonic()
-    check([text_source(REPEATED[name])])
+    check([make_text_source(REPEATED[name])])
     assert monotonic() - start < 30  # each took minutes to hours when it was compared with all the others

@@ -24,7 +24,7 @@ from evalstore.migration.table import FormatTable
 from evalstore.migration.unknown_keys import describe_misfits, describe_type, describe_unknown_keys
 from evalstore.model import Kind, is_id
 from evalstore.text import make_excerpt
-from evalstore.validation import text_source, validate
+from evalstore.validation import make_text_source, validate
 from evalstore.versions import find_version
 
 _REF = re.compile(r"rubric/(?P<id>[^@]+)@(?P<version>[^@]+)")
@@ -234,7 +234,7 @@ def _make_check_ids(names: Iterable[str]) -> list[str]:
 def _find_misfit(value: Mapping[str, Any], places: list[int]) -> tuple[Pointer, str] | None:
     """Return the pointer and message of a shape error, for which the program may grade differently; else None."""
     text = write_yaml({"id": "rubric", "version": VERSION, **value})
-    findings = validate([text_source(text.encode())], load=None, today=date.min).findings
+    findings = validate([make_text_source(text.encode())], load=None, today=date.min).findings
     problem = next((finding for finding in findings if finding.rule.startswith(_SHAPE)), None)
     if problem is None:
         return None
