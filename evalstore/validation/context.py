@@ -84,7 +84,7 @@ def _combine_strictest(one: SeverityPolicy | None, other: SeverityPolicy, base: 
 
 
 def _list_reached(dataset: Any, files: ArtifactFiles) -> Iterable[Artifact]:
-    """Return the working files that a target's dataset reaches through references, itself first (rows files excluded)."""
+    """Return the working files that a target's dataset reaches through references, itself first; no rows files."""
     reached: dict[tuple[Kind, str], Artifact] = {}
     pending = [dataset]
     while pending:

@@ -1,4 +1,4 @@
-"""Lints a judge: its template asks only for variables that are filled, its pattern compiles, its validation is fresh."""
+"""Lints a judge: its template asks for variables that are filled, its pattern compiles, its validation is fresh."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _SHORT = 5  # a word of at most this length allows one slip only
 
 
 def lint_artifact_keys(kind: Kind, value: Any) -> Iterator[Note]:
-    """Yield an artifact's misspelt keys, in checks by their kinds; `lint_questions` does the questions (it has bundles)."""
+    """Yield an artifact's misspelt keys, in checks by their kind; `lint_questions` does the questions."""
     if not isinstance(value, dict):
         return
     yield from lint_keys(ROOTS[kind], {**value, **{key: [] for key in ("checks", "questions") if key in value}})
@@ -57,7 +57,7 @@ def _follow_reference(part: Any, root: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _guess_key(key: str, part: Mapping[str, Any], value: Mapping[str, Any]) -> str | None:
-    """Return the absent key that `key` misspells; a key of another schema is taken for a slip of a required key only."""
+    """Return the absent key that `key` misspells; a key of another schema is taken for a required one only."""
     if is_cosmetic(key):
         return None
     absent = [name for name in part.get("properties", ()) if name not in value]

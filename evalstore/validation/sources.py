@@ -1,4 +1,4 @@
-"""Finds the files to validate (a store, a folder of one kind, a file, standard input) and reads each into a document."""
+"""Finds the files to validate (a store, a folder of one kind, a file, standard input) and reads each of them."""
 
 from __future__ import annotations
 
