@@ -1,4 +1,4 @@
-"""Every rule that evalstore knows, and what there is to say of each: of changes, of files, of releases, of versions."""
+"""Lists and explains every rule of evalstore: of changes, of files, of releases, of versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WHOLE = frozenset({"{message}", "{hint}"})
 
 
 class RuleSubject(StrEnum):
-    """What a rule speaks of, by the command that asks it: diff, validate, verify, status."""
+    """What a rule judges, by the command that runs it: diff, validate, verify, status."""
 
     CHANGE = "change"
     FILE = "file"
@@ -39,7 +39,7 @@ class RuleCatalogue:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedRule:
-    """One rule in words; `level` is a bump or a severity, `row` the rule of a change with all that it knows."""
+    """One rule in words; `level` is a bump or a severity, `row` the whole row of a rule of changes."""
 
     id: str
     subject: RuleSubject
@@ -59,7 +59,7 @@ class ExplainedRule:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All that goes by one name: a rule of changes and one of files may have the same."""
+    """All rules of one name: a rule of changes and one of files may have the same."""
 
     rule: str
     explained: tuple[ExplainedRule, ...]
@@ -73,27 +73,28 @@ def list_rules() -> RuleCatalogue:
 def explain_rule(name: str) -> Explanation:
     """Return what a rule means and what to do, by its id (also `<id>:<direction>`) or the number of a rule of changes.
 
-    Raises `RefError` for a name that is near, or not even near, to one.
+    Raises `RefError` for an unknown name; its hint is the nearest one.
     """
     id_ = next((row.id for row in CHANGES.values() if row.number == name), name.partition(":")[0])
-    found = tuple(_find_explained(id_))
-    if not found:
+    explained = tuple(_find_explained(id_))
+    if not explained:
         guess = find_nearest(id_, [*CHANGES, *FILES, *RELEASES, *VERSIONS])
         hint = f"did you mean {guess}?" if guess else "evalstore rules lists those of changes"
         raise RefError(f"there is no rule {name}", hint=hint)
-    return Explanation(id_, found)
+    return Explanation(id_, explained)
 
 
 def render_template(template: str) -> str:
-    """Return a sentence with the names of its facts in place of them; "" for one that is a fact as a whole."""
+    """Return a message template with `<name>` for each of its facts; "" for a template that is a fact as a whole."""
     parts = [text + (f"<{name}>" if name else "") for text, name, *_ in Formatter().parse(template)]
     return "" if template in _WHOLE else "".join(parts)
 
 
 def _find_explained(id_: str) -> Iterator[ExplainedRule]:
     if row := CHANGES.get(id_):
-        yield ExplainedRule(id_, RuleSubject.CHANGE, str(row.level), render_template(row.message), row.reason, row.instead, row)
-    for of, rules in ((RuleSubject.FILE, FILES), (RuleSubject.RELEASE, RELEASES), (RuleSubject.VERSION, VERSIONS)):
+        message = render_template(row.message)
+        yield ExplainedRule(id_, RuleSubject.CHANGE, str(row.level), message, row.reason, row.instead, row)
+    for subject, rules in ((RuleSubject.FILE, FILES), (RuleSubject.RELEASE, RELEASES), (RuleSubject.VERSION, VERSIONS)):
         if rule := rules.get(id_):
-            says, todo = render_template(rule.message), render_template(rule.hint)
-            yield ExplainedRule(id_, of, str(rule.severity), says, rule.why.removesuffix("."), todo)
+            message, hint = render_template(rule.message), render_template(rule.hint)
+            yield ExplainedRule(id_, subject, str(rule.severity), message, rule.why.removesuffix("."), hint)

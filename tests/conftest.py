@@ -191,7 +191,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
         if not document.exists():
             _seal(tmp_path_factory.mktemp("home"), patch)
             steps: list[Any] = []
-            real = evalstore.demo.replay
+            real = evalstore.demo.replay_story
             patch.setattr(evalstore.demo, "replay", lambda *args: (steps.append(step) or step for step in real(*args)))
             text.write_text(_tell(target), "utf-8")
             patch.setattr(evalstore.demo, "replay", lambda *_: iter(steps))

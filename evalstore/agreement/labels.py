@@ -13,8 +13,8 @@ from evalstore.runs.run_files import read_json_objects
 from evalstore.text import find_nearest, make_excerpt
 
 # Fields of the question that a row may hold, where no dataset gives them.
-ASKED = ("input", "expected", "context")
-_KEYS = ("id", "output", "label", "verdict", *ASKED, "variables")
+QUESTION_KEYS = ("input", "expected", "context")
+_KEYS = ("id", "output", "label", "verdict", *QUESTION_KEYS, "variables")
 _SHAPE = 'a row is {"id", "output", "label": "pass" or "fail"}, with "verdict", "input", "expected", "context" if known'
 _LABELS = {"pass": Verdict.PASS, "fail": Verdict.FAIL}
 _VERDICTS = {**_LABELS, "unscored": Verdict.UNSCORED}
@@ -22,14 +22,14 @@ _VERDICTS = {**_LABELS, "unscored": Verdict.UNSCORED}
 
 @dataclass(frozen=True, slots=True)
 class LabelledRow:
-    """One row: `verdict` None is still to be asked for; `asked` holds the fields of the question in the row."""
+    """One row: `verdict` None is still to be asked for; `question_fields` holds the fields of the question in the row."""
 
     id: str
     line: int
     label: Verdict
     verdict: Verdict | None
     output: str
-    asked: Mapping[str, Any]
+    question_fields: Mapping[str, Any]
     variables: Mapping[str, str]
 
 
@@ -59,7 +59,9 @@ def _read_label(row: Mapping[str, Any], place: Place) -> LabelledRow:
         label=_read_verdict(row, "label", _LABELS, place),
         verdict=_read_verdict(row, "verdict", _VERDICTS, place) if "verdict" in row else None,
         output=_read_text(row, "output", place) if "output" in row else "",
-        asked={key: _read_text(row, key, place) if key == "input" else row[key] for key in ASKED if key in row},
+        question_fields={
+            key: _read_text(row, key, place) if key == "input" else row[key] for key in QUESTION_KEYS if key in row
+        },
         variables=_read_variables(row.get("variables", {}), place),
     )
 

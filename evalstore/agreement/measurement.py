@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from evalstore.agreement.confusion import Agreement, LabelTally
-from evalstore.agreement.labels import ASKED, LabelledRow, read_labels
+from evalstore.agreement.labels import QUESTION_KEYS, LabelledRow, read_labels
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.checks.judges import prepare_judge
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
@@ -29,7 +29,7 @@ _Items = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class JudgeUnderTest:
-    """A judge that grades labelled rows: the names in its template, its variables, and the values common to all rows."""
+    """A judge that grades labelled rows: the names in its template, its variables, and their values in all rows."""
 
     ref: str
     template_names: Sequence[str]
@@ -43,19 +43,19 @@ class JudgeUnderTest:
         self._check_row(question, given, Place(file, label.line))
         return self.prepare(tuple(sorted(given.items())))(Sample(Output(label.output), question))
 
-    def _check_row(self, question: Question, given: Mapping[str, str], place: Place) -> None:
-        if unknown := _find_unknown(given, self.variables):
+    def _check_row(self, question: Question, values: Mapping[str, str], place: Place) -> None:
+        if unknown := _find_unknown(values, self.variables):
             raise LoadError(f"{self.ref} has no variable `{make_excerpt(unknown, 60)}`", place=place)
         if "input" in self.template_names and "input" not in question.row:
             hint = "write it into the row, or name the dataset that the rows are of with --against"
             raise LoadError(f"{self.ref} reads the input, and this row has none", place=place, hint=hint)
         for name in self.variables:
-            if name in self.template_names and name not in given:
+            if name in self.template_names and name not in values:
                 hint = f"say --var {name}=TEXT, or write `variables` into the row"
                 raise LoadError(f"nobody fills {{{{ {name} }}}} of {self.ref}", place=place, hint=hint)
 
 
-def bench_of(ref: str, reach: CheckContext, threshold: Fraction, given: Mapping[str, str]) -> JudgeUnderTest:
+def open_judge(ref: str, reach: CheckContext, threshold: Fraction, given: Mapping[str, str]) -> JudgeUnderTest:
     """Return the judge that `ref` names, with `given` as values of its variables; refuses one that cannot be asked."""
     declared = reach.load_artifact(ref, Kind.JUDGE).value.get("variables", ())
     juror = prepare_judge(ref, reach, model={}, given=declared)
@@ -67,11 +67,11 @@ def bench_of(ref: str, reach: CheckContext, threshold: Fraction, given: Mapping[
         raise UsageError(f"{ref} has no variable {make_excerpt(unknown, 60)!r}", hint=known)
 
     @lru_cache(_CHECK_CACHE_SIZE)
-    def prepared(items: _Items) -> Callable[[Sample], CheckResult]:
+    def prepare(items: _Items) -> Callable[[Sample], CheckResult]:
         params = {"kind": "llm_judge", "judge_prompt_ref": ref, "variables": dict(items)}
         return prepare_check(Check("judge", "llm_judge", params, threshold), reach)
 
-    return JudgeUnderTest(ref, juror.template.names, juror.judge.variables, given, prepared)
+    return JudgeUnderTest(ref, juror.template.names, juror.judge.variables, values, prepare)
 
 
 def _find_unknown(given: Mapping[str, str], variables: Sequence[str]) -> str | None:
@@ -105,29 +105,29 @@ class Measurement:
     judge: Resolved
     against: Resolved | None
     questions: QuestionIndex | None
-    used: ArtifactResolver
-    panel: JudgeSession
+    resolver: ArtifactResolver
+    session: JudgeSession
 
     def plan_calls(self) -> CallPlan:
         """Return the judge calls that measuring would make; makes none."""
         self._count_rows()
-        return self.panel.plan_calls()
+        return self.session.plan_calls()
 
     def measure_agreement(self) -> Agreement:
-        """Judge, ask for missing replies and judge again until none is missing; refuses when no row is left to count."""
+        """Judge, ask for missing replies and judge again until none is missing; refuses where no row is left."""
         tally = self._count_rows()
-        while self.panel.can_ask:
-            self.panel.ask_missing()
+        while self.session.can_ask:
+            self.session.ask_missing()
             tally = self._count_rows()
-        if self.panel.missing:
-            count = len(self.panel.missing)
+        if self.session.missing:
+            count = len(self.session.missing)
             raise RefusedError(
                 f"judge replies that are missing: {count:,}, and nobody was asked", hint=_NO_ENDPOINT_HINT
             )
         if not tally.confusion.rows:
             first = tally.left_out[0]
             raise RefusedError(
-                f"none of {tally.unjudged_count:,} rows could be judged; the first: {first.reason}",
+                f"none of {tally.unjudged_count_count:,} rows could be judged; the first: {first.reason}",
                 place=Place(self._file, first.line),
             )
         return self._build_agreement(tally)
@@ -138,8 +138,10 @@ class Measurement:
 
     @cached_property
     def _judge_under_test(self) -> JudgeUnderTest:
-        reach = CheckContext(self.used.load, self.panel.ask, self.used.model, strict=self.used.store.strict)
-        return bench_of(self.judge.ref, reach, self.request.threshold, self.request.variables)
+        reach = CheckContext(
+            self.resolver.load, self.session.ask, self.resolver.model, strict=self.resolver.store.strict
+        )
+        return open_judge(self.judge.ref, reach, self.request.threshold, self.request.variables)
 
     def _count_rows(self) -> LabelTally:
         tally = LabelTally()
@@ -154,15 +156,15 @@ class Measurement:
     def _find_question(self, label: LabelledRow) -> Question:
         """Return the question of a row: the dataset's, which the row may repeat but not contradict, or its own."""
         if self.questions is None or self.against is None:
-            return Question(label.id, str(label.asked.get("input", "")), label.asked)
+            return Question(label.id, str(label.question_fields.get("input", "")), label.question_fields)
         name, place = format_exact_ref(self.against), Place(self._file, label.line)
         found = self.questions.find(label.id)
         if found is None:
             message = f"there is no question '{make_excerpt(label.id, 60)}' in {name}"
             raise LoadError(message, place=place, hint="rows and questions meet by id")
         question = found[1]
-        for key in ASKED:
-            if key in label.asked and label.asked[key] != question.row.get(key):
+        for key in QUESTION_KEYS:
+            if key in label.question_fields and label.question_fields[key] != question.row.get(key):
                 message = f"the `{key}` of this row is another than in {name}"
                 raise LoadError(message, place=place, hint="leave it out; the dataset gives it")
         return question
@@ -176,16 +178,16 @@ class Measurement:
             confusion=tally.confusion,
             against=pin_resolved(self.against) if self.against else None,
             read=tally.read,
-            unjudged=tally.unjudged_count,
+            unjudged=tally.unjudged_count_count,
             engines=tuple(sorted(tally.engines)),
             apart=tuple(tally.apart),
             left_out=tuple(tally.left_out),
-            notes=(*self.used.notes, *self.panel.list_notes(), *self._list_notes(tally)),
+            notes=(*self.resolver.notes, *self.session.list_notes(), *self._list_notes(tally)),
         )
 
     def _list_notes(self, tally: LabelTally) -> Iterator[str]:
         found = tally.confusion
-        if self.questions and self.against and (left := self.questions.count - found.rows - tally.unjudged_count):
+        if self.questions and self.against and (left := self.questions.count - found.rows - tally.unjudged_count_count):
             yield f"questions of {format_exact_ref(self.against)} without a label: {left:,} of {self.questions.count:,}"
         for rate, name, word in ((found.tpr, "TPR", Verdict.PASS), (found.tnr, "TNR", Verdict.FAIL)):
             if not rate.of:
@@ -195,17 +197,17 @@ class Measurement:
 @contextmanager
 def open_measurement(request: MeasurementRequest, *, store: ArtifactStore, judges: Judges) -> Iterator[Measurement]:
     """Open a measurement: judge and dataset resolved, questions indexed, cache of replies at hand."""
-    with open_session(judges, store.git.find_common_directory) as panel:
-        used = ArtifactResolver(store, panel.ask, judges.model)
-        judge = _resolve_kind(used, request.judge, Kind.JUDGE)
-        against = _resolve_kind(used, request.against, Kind.DATASET) if request.against else None
+    with open_session(judges, store.git.find_common_directory) as session:
+        resolver = ArtifactResolver(store, session.ask, judges.model)
+        judge = _resolve_kind(resolver, request.judge, Kind.JUDGE)
+        against = _resolve_kind(resolver, request.against, Kind.DATASET) if request.against else None
         with open_question_index(against, store) if against else nullcontext() as questions:
-            yield Measurement(request, judge, against, questions, used, panel)
+            yield Measurement(request, judge, against, questions, resolver, session)
 
 
-def _resolve_kind(used: ArtifactResolver, ref: str, kind: Kind) -> Resolved:
+def _resolve_kind(resolver: ArtifactResolver, ref: str, kind: Kind) -> Resolved:
     parsed = parse_ref(ref)
     if parsed.kind is not kind:
         raise RefusedError(f"{ref} is a {parsed.kind}, not a {kind}", hint=f"{kind}/<id> names one")
     working = kind is Kind.JUDGE and parsed.type is PinType.NONE
-    return used.resolve(f"{parsed.name}@worktree" if working else ref)
+    return resolver.resolve(f"{parsed.name}@worktree" if working else ref)

@@ -77,8 +77,8 @@ def _build_entries(agreement: Agreement, today: date) -> dict[str, Scalar | None
     """Return the entries of the block; None removes an older entry that this measurement does not give."""
     found = agreement.confusion
     return {
-        "tpr": rounded(found.tpr),
-        "tnr": rounded(found.tnr),
+        "tpr": round_rate(found.tpr),
+        "tnr": round_rate(found.tnr),
         "validated_against": agreement.against.ref if agreement.against else None,
         "validated_at": today.isoformat(),
         "sample_size": found.rows,
@@ -90,7 +90,7 @@ def _list_lost_entries(old: object, entries: Mapping[str, Scalar | None]) -> lis
     return [f"the file's `{name}` is of an earlier validation, and goes" for name in gone]
 
 
-def rounded(rate: Rate) -> Decimal | None:
+def round_rate(rate: Rate) -> Decimal | None:
     """Round a rate to as many places as its rows can tell apart, so that the count can be read back from it."""
     if rate.value is None:
         return None

@@ -136,9 +136,9 @@ def _build_side(stored: StoredRun) -> RunSide:
 
 def _make_missing_error(session: JudgeSession) -> RefusedError:
     if session.failures:
-        first = next(iter(session.failures.values()))
+        count, first = len(session.failures), next(iter(session.failures.values()))
         return RefusedError(
-            f"to tell the shares apart, replies of judges are needed, and {len(session.failures):,} calls failed: {first}",
+            f"to tell the shares apart, replies of judges are needed, and {count:,} calls failed: {first}",
             hint="the replies that came are kept, and the same command asks for the rest",
         )
     return RefusedError(

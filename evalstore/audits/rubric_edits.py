@@ -229,7 +229,7 @@ def _list_weights(versions: Sequence[Rubric], names: Sequence[CheckNames]) -> li
 
 
 def _find_common_factor(old: Mapping[RubricPart, Fraction], new: Mapping[RubricPart, Fraction]) -> Fraction:
-    """Return the common factor of the new weights over the old ones, for checks in both versions; 1 if there is none."""
+    """Return the common factor of the new weights over the old ones, of checks in both versions; 1 without one."""
     both = [(old[part], new[part]) for part in old.keys() & new.keys()]
     factors = {after / before for before, after in both if before}
     if len(factors) != 1 or any(bool(before) != bool(after) for before, after in both):

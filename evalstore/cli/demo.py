@@ -19,7 +19,7 @@ from evalstore.report.words import wrapped
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
-    from evalstore.demo import Ran, Step
+    from evalstore.demo import CommandResult, StoryStep
 
 _FAREWELL = """
 The repository is yours to play in:
@@ -39,24 +39,24 @@ def command(settings: Settings, folder: Path) -> ExitCode:
     rubric is tightened, the gate says no, stored outputs are scored under both versions, and an audit says in
     points why the score moved.
     """
-    from evalstore.demo import Told, read_story, replay
+    from evalstore.demo import ReplayedStory, read_story, replay_story
     from evalstore.resources import find_resource_folder as resource
 
     story = read_story(resource("sample_repo"))
     target = settings.path / folder
     told = []
     _tell(settings, f"{story.title}\n")
-    for number, (step, ran) in enumerate(replay(story, target, os.environ), start=1):
+    for number, (step, ran) in enumerate(replay_story(story, target, os.environ), start=1):
         told.append((step, tuple(ran)))
         if step.show:
             _tell_step(settings, number, *told[-1])
     _tell(settings, _FAREWELL.format(folder=shlex.quote(str(target)), program=_program()))
     if settings.format != "text":
-        settings.emit(Told(target, tuple(told)))
+        settings.emit(ReplayedStory(target, tuple(told)))
     return ExitCode.DONE
 
 
-def _tell_step(settings: Settings, number: int, step: Step, ran: Sequence[Ran]) -> None:
+def _tell_step(settings: Settings, number: int, step: StoryStep, ran: Sequence[CommandResult]) -> None:
     _tell(settings, f"\n── {number}. {step.title} ".ljust(PAPER.width, "─"))
     _tell(settings, "\n".join(wrapped(f"{step.say} ({step.author}, {step.date[:10]})")) + "\n")
     for command_ in ran:

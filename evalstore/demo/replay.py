@@ -9,13 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from evalstore.demo.story import Step, Story
+from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.files import read_user_file
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CommandResult:
     """One command of a step and what it printed."""
 
     words: tuple[str, ...]
@@ -25,42 +27,46 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReplayedStory:
     """A story that was replayed: where, and each step with what its commands printed."""
 
     folder: Path
-    steps: tuple[tuple[Step, tuple[Ran, ...]], ...]
+    steps: tuple[tuple[StoryStep, tuple[CommandResult, ...]], ...]
 
 
-def replay(story: Story, target: Path, env: Mapping[str, str]) -> Iterator[tuple[Step, list[Ran]]]:
+def replay_story(story: Story, target: Path, env: Mapping[str, str]) -> Iterator[tuple[StoryStep, list[CommandResult]]]:
     """Yield each step with what its commands printed; `target` must be new or empty."""
     if target.exists() and any(target.iterdir()):
         raise RefusedError(f"{target} is not empty", hint="name a folder that does not exist yet")
     sealed = {key: value for key, value in env.items() if not key.startswith("GIT_")}
     sealed |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
     target.mkdir(parents=True, exist_ok=True)
-    _git(["init", "--quiet", "--initial-branch=main"], target, sealed)  # before anything that a failure leaves behind
+    _run_git(
+        ["init", "--quiet", "--initial-branch=main"], target, sealed
+    )  # before anything that a failure leaves behind
     shutil.copytree(story.folder / "outputs", target / "outputs")
     for step in story.steps:
-        yield step, _play(step, story, target, sealed | _identity(step))
+        yield step, _play_step(step, story, target, sealed | _step_environment(step))
 
 
-def _play(step: Step, story: Story, target: Path, env: Mapping[str, str]) -> list[Ran]:
+def _play_step(step: StoryStep, story: Story, target: Path, env: Mapping[str, str]) -> list[CommandResult]:
     if step.folder:
         shutil.copytree(story.folder / step.folder, target, dirs_exist_ok=True)
     if step.message:
-        _git(["add", "--all"], target, env)
-        _git(["commit", "--quiet", f"--message={step.message}"], target, env)
-    ran = [_run(words, target, env) for words in step.run]
-    for command, expected in zip(ran, [0] * (len(ran) - 1) + [step.expect_exit], strict=True):
+        _run_git(["add", "--all"], target, env)
+        _run_git(["commit", "--quiet", f"--message={step.message}"], target, env)
+    results = [_run_command(words, target, env) for words in step.run]
+    for command, expected in zip(results, [0] * (len(results) - 1) + [step.expect_exit], strict=True):
         if command.code != expected:
-            said = (command.err or command.out).strip()
-            raise EvalstoreError(f"evalstore {' '.join(command.words)} answered {command.code}, not {expected}: {said}")
-    return ran
+            output = (command.err or command.out).strip()
+            raise EvalstoreError(
+                f"evalstore {' '.join(command.words)} answered {command.code}, not {expected}: {output}"
+            )
+    return results
 
 
-def _run(words: tuple[str, ...], target: Path, env: Mapping[str, str]) -> Ran:
-    found = tuple(_one(word, target) if "*" in word else word for word in words)
+def _run_command(words: tuple[str, ...], target: Path, env: Mapping[str, str]) -> CommandResult:
+    found = tuple(_match_single_path(word, target) if "*" in word else word for word in words)
     done = subprocess.run(  # our own command, words from our own story
         [sys.executable, "-m", "evalstore", *found],
         cwd=target,
@@ -69,17 +75,17 @@ def _run(words: tuple[str, ...], target: Path, env: Mapping[str, str]) -> Ran:
         encoding="utf-8",
         check=False,
     )
-    return Ran(found, done.returncode, done.stdout, done.stderr)
+    return CommandResult(found, done.returncode, done.stdout, done.stderr)
 
 
-def _one(pattern: str, target: Path) -> str:
+def _match_single_path(pattern: str, target: Path) -> str:
     paths = sorted(target.glob(pattern))
     if len(paths) != 1:
         raise EvalstoreError(f"{pattern} stands for {len(paths)} files, not for one")
     return str(paths[0].relative_to(target))
 
 
-def _identity(step: Step) -> dict[str, str]:
+def _step_environment(step: StoryStep) -> dict[str, str]:
     # Runs and validations are dated by the story, too: a machine that replays it gets the same commits again.
     return {"SOURCE_DATE_EPOCH": str(int(datetime.fromisoformat(step.date).timestamp()))} | {
         f"GIT_{role}_{key}": value
@@ -88,7 +94,7 @@ def _identity(step: Step) -> dict[str, str]:
     }
 
 
-def _git(words: list[str], target: Path, env: Mapping[str, str]) -> None:
+def _run_git(words: list[str], target: Path, env: Mapping[str, str]) -> None:
     try:
         subprocess.run(["git", *words], cwd=target, env=env, check=True, capture_output=True)
     except FileNotFoundError:
@@ -97,3 +103,53 @@ def _git(words: list[str], target: Path, env: Mapping[str, str]) -> None:
         ) from None
     except subprocess.CalledProcessError as error:
         raise EvalstoreError(f"git {words[0]} failed: {error.stderr.decode('utf-8', 'replace').strip()}") from None
+
+
+_LIMIT = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class StoryStep:
+    """One step: `folder` is laid over the repository, committed if there is a `message`, then the commands run."""
+
+    title: str
+    say: str
+    author: str
+    email: str
+    date: str
+    run: tuple[tuple[str, ...], ...]
+    folder: str | None = None
+    message: str | None = None
+    show: bool = True
+    expect_exit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A title and its steps, and the folder whose paths they name."""
+
+    title: str
+    folder: Path
+    steps: tuple[StoryStep, ...]
+
+
+def read_story(folder: Path) -> Story:
+    """Read `story.yaml` of a sample folder."""
+    path = folder / "story.yaml"
+    value = read_yaml(read_user_file(path, _LIMIT), str(path)).value
+    return Story(value["title"], folder, tuple(_read_step(step) for step in value["steps"]))
+
+
+def _read_step(value: dict[str, Any]) -> StoryStep:
+    return StoryStep(
+        title=value["title"],
+        say=value["say"],
+        author=value["author"]["name"],
+        email=value["author"]["email"],
+        date=value["date"],
+        run=tuple(tuple(words) for words in value["run"]),
+        folder=value.get("folder"),
+        message=value.get("message"),
+        show=value.get("show", True),
+        expect_exit=value.get("expect_exit", 0),
+    )

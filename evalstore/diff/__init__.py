@@ -1,4 +1,4 @@
-"""Two documents into findings: what can move a score, which way, and the bump it needs; sole user of deepdiff."""
+"""Compares two documents: what can move a score, in which direction, and the bump it needs; sole user of deepdiff."""
 
 from evalstore.diff.compare import compare
 from evalstore.diff.findings import (

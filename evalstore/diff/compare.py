@@ -1,4 +1,4 @@
-"""Compares two documents: the facts, judged one by one, and the bump that they need together; knows nothing of git."""
+"""Compares two documents: finds the changes, judges each, and adds up the bump they need; knows nothing of git."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class _Comparison:
             return findings
         replay = Replay(states[0], states[-1], self.load)
         return [
-            replace(finding, witness=replay.find(change)) if change.before and _can_move(finding) else finding
+            replace(finding, witness=replay.find(change)) if change.before and _may_move_output(finding) else finding
             for change, finding in zip(changes, findings, strict=True)
         ]
 
@@ -120,5 +120,5 @@ class _Comparison:
         )
 
 
-def _can_move(finding: DiffFinding) -> bool:
+def _may_move_output(finding: DiffFinding) -> bool:
     return finding.level is Bump.MAJOR and {finding.direction, finding.verdict_direction} != {Direction.NONE}

@@ -122,11 +122,11 @@ def _read_state(value: Mapping[str, Any]) -> RubricState:
     ids = list_check_ids(checks)
     if len(set(ids)) < len(ids) or len(ids) > _CHECK_LIMIT:
         raise UnreadableError("two checks have one id, or there are too many to compare one by one")
-    weights = {id_: _read_number(weight) for id_, weight in scoring.get("weights", {}).items()}
+    weights = {id_: _read_non_negative(weight) for id_, weight in scoring.get("weights", {}).items()}
     gates = read_texts(scoring.get("required", []))
     return RubricState(
         checks=tuple(
-            _read_check(index, id_, check, weight=weights.get(id_, Fraction(1)), is_gate=id_ in gates)
+            _read_check_state(index, id_, check, weight=weights.get(id_, Fraction(1)), is_gate=id_ in gates)
             for index, (id_, check) in enumerate(zip(ids, checks, strict=True))
         ),
         combine=Combine(scoring["combine"]),
@@ -142,7 +142,7 @@ def _read_state(value: Mapping[str, Any]) -> RubricState:
     )
 
 
-def _read_check(index: int, id_: str, value: Mapping[str, Any], *, weight: Fraction, is_gate: bool) -> CheckState:
+def _read_check_state(index: int, id_: str, value: Mapping[str, Any], *, weight: Fraction, is_gate: bool) -> CheckState:
     kind = value["kind"]
     params = read_params(kind, value)
     return CheckState(
@@ -162,12 +162,12 @@ def _read_check(index: int, id_: str, value: Mapping[str, Any], *, weight: Fract
 
 
 def _read_threshold(value: Any) -> Fraction:
-    if (number := _read_number(value)) > 1:
+    if (number := _read_non_negative(value)) > 1:
         raise UnreadableError(f"{value!r} is no bar: no score is above 1")
     return number
 
 
-def _read_number(value: Any) -> Fraction:
+def _read_non_negative(value: Any) -> Fraction:
     if isinstance(value, bool | str) or (number := parse_fraction(value)) < 0:
         raise UnreadableError(f"{value!r} is no number from 0 up")
     return number

@@ -127,9 +127,9 @@ def _prepare_resolved(resolved: Resolved, reach: CheckContext) -> Callable[[Samp
 _NO_RUBRIC = RubricResult(None, Verdict.UNSCORED, reason="the question names no rubric")
 
 
-def grade_output(output: Output, question: Question, ruler: PreparedRubric | None) -> GradedRow:
-    """Grade one output into a row of a run; without a rubric it is unscored. Raises `SchemaError` for a broken rubric."""
-    result = _NO_RUBRIC if ruler is None else _grade_sample(Sample(output, question), ruler)
+def grade_output(output: Output, question: Question, rubric: PreparedRubric | None) -> GradedRow:
+    """Grade one output into a row of a run; without a rubric it is unscored. A broken rubric is a `SchemaError`."""
+    result = _NO_RUBRIC if rubric is None else _grade_sample(Sample(output, question), rubric)
     group = question.row.get("group")
     return GradedRow(
         id=question.id,
@@ -138,8 +138,8 @@ def grade_output(output: Output, question: Question, ruler: PreparedRubric | Non
         output=output,
         score=result.score,
         verdict=result.verdict,
-        rubric=ruler.pin.ref if ruler else "",
-        rubric_digest=ruler.pin.digest if ruler else "",
+        rubric=rubric.pin.ref if rubric else "",
+        rubric_digest=rubric.pin.digest if rubric else "",
         checks=result.checks,
         reason=result.reason,
         input_digest=question.input_digest,
@@ -148,11 +148,11 @@ def grade_output(output: Output, question: Question, ruler: PreparedRubric | Non
     )
 
 
-def _grade_sample(sample: Sample, ruler: PreparedRubric) -> RubricResult:
+def _grade_sample(sample: Sample, rubric: PreparedRubric) -> RubricResult:
     try:
-        return ruler.grade(sample)
+        return rubric.grade(sample)
     except SchemaError as error:
-        raise SchemaError(f"{ruler.pin.ref}: {error.message}", hint=error.hint) from None
+        raise SchemaError(f"{rubric.pin.ref}: {error.message}", hint=error.hint) from None
 
 
 def _list_reference_texts(row: Mapping[str, Any]) -> tuple[str, ...]:

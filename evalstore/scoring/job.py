@@ -83,23 +83,23 @@ class ScoringJob:
     choice: SeriesFilter
     rubric: str | None
     questions: QuestionIndex
-    used: ArtifactResolver
-    panel: JudgeSession
+    resolver: ArtifactResolver
+    session: JudgeSession
 
     def write_run(self, out: Path) -> Run:
         """Grade, ask for missing replies and grade again until none is missing; then publish the run in `out`."""
         while True:
             with write_run(out, _choose_file_name(self.run)) as draft:
                 run = self.grade_outputs(draft.write_row)
-                if not self.panel.can_ask:
+                if not self.session.can_ask:
                     return draft.publish(run)
-            self.panel.ask_missing()
+            self.session.ask_missing()
 
     def plan_calls(self) -> tuple[CallPlan, tuple[str, ...]]:
         """Return the judge calls that scoring would make, and the notes so far; makes no call and writes nothing."""
         run = self.grade_outputs(lambda *_: None)
-        waiting = set(self.panel.list_notes())
-        return self.panel.plan_calls(), tuple(note for note in run.notes if note not in waiting)
+        waiting = set(self.session.list_notes())
+        return self.session.plan_calls(), tuple(note for note in run.notes if note not in waiting)
 
     def grade_outputs(self, keep: Callable[[GradedRow, Run], None]) -> Run:
         """Grade every output once, hand each row to `keep`, and return the run with its sums."""
@@ -112,15 +112,15 @@ class ScoringJob:
 
     def _find_rubric(self, question: Question) -> PreparedRubric | None:
         if self.rubric is not None:
-            return self.used.prepare_rubric(self.rubric)
+            return self.resolver.prepare_rubric(self.rubric)
         if question.rubric_ref is None:
             return None
         try:
-            self.used.resolve(question.rubric_ref)
+            self.resolver.resolve(question.rubric_ref)
         except RefError as error:
             message = f"the question {question.id!r} names {make_excerpt(question.rubric_ref)}: {error.message}"
             raise RefError(message, place=error.place, hint=error.hint) from None
-        return self.used.prepare_rubric(question.rubric_ref)
+        return self.resolver.prepare_rubric(question.rubric_ref)
 
     def _finish_run(self, tally: RunTally, pairs: OutputMatcher) -> Run:
         run, dataset = tally.fill_sums(self.run), f"dataset/{self.run.name}"
@@ -132,17 +132,17 @@ class ScoringJob:
             )
         return replace(
             run,
-            rubrics=self.used.list_pins(Kind.RUBRIC),
-            judges=self.used.list_pins(Kind.JUDGE),
+            rubrics=self.resolver.list_pins(Kind.RUBRIC),
+            judges=self.resolver.list_pins(Kind.JUDGE),
             without_output=pairs.missing_count,
             without_question=pairs.strays,
             notes=(
                 *run.notes,
-                *self.used.notes,
+                *self.resolver.notes,
                 *pairs.list_notes(dataset),
                 *tally.list_notes(),
-                *self.panel.list_notes(),
-                *(() if self.panel.missing else _note_unscored(run)),
+                *self.session.list_notes(),
+                *(() if self.session.missing else _note_unscored(run)),
                 *_note_approximate_engines(run),
             ),
             harness={**run.harness, **self._record_judge_model()},
@@ -150,7 +150,7 @@ class ScoringJob:
 
     def _record_judge_model(self) -> dict[str, str]:
         """Return the judges' model that the run itself named: the only one that no digest holds."""
-        model, asked = self.used.model, self.used.list_pins(Kind.JUDGE)
+        model, asked = self.resolver.model, self.resolver.list_pins(Kind.JUDGE)
         return {"judge_model": write_canonical(dict(model))} if model and asked else {}
 
 
@@ -168,9 +168,9 @@ def open_job(  # noqa: PLR0913  # as `score` has them
     only: Mapping[str, str] | None = None,
 ) -> Iterator[ScoringJob]:
     """Open a scoring job: dataset resolved, questions indexed, cache of replies at hand."""
-    with open_session(judges or Judges(), store.git.find_common_directory) as panel:
-        used = ArtifactResolver(store, panel.ask, panel.judges.model)
-        resolved = used.resolve(dataset)
+    with open_session(judges or Judges(), store.git.find_common_directory) as session:
+        resolver = ArtifactResolver(store, session.ask, session.judges.model)
+        resolved = resolver.resolve(dataset)
         if resolved.kind is not Kind.DATASET:
             hint = "dataset/<id>@<version> does"
             raise RefusedError(f"{dataset} holds no questions: it is a {resolved.kind}", hint=hint)
@@ -179,7 +179,7 @@ def open_job(  # noqa: PLR0913  # as `score` has them
         run = _start_run(resolved, samples, store=store, at=at, model=_escape_name(model or stated or samples.stem))
         run = replace(run, eee_version=eee_version, notes=(*find_label_doubts(outputs), *choice.describe()))
         with open_question_index(resolved, store) as questions:
-            yield ScoringJob(run, samples, choice, rubric, questions, used, panel)
+            yield ScoringJob(run, samples, choice, rubric, questions, resolver, session)
 
 
 def _read_model(samples: Path, choice: SeriesFilter) -> str | None:

@@ -108,15 +108,15 @@ class _ReleaseComparer:
     def list_entries(self, indexes: Sequence[int]) -> Iterator[ReleaseLogEntry]:
         """Yield the entries at `indexes`, with what comparing found."""
         for index in indexes:
-            summary = ReleaseLogEntry(self.releases[index], problem=self.problems.get(index))
+            entry = ReleaseLogEntry(self.releases[index], problem=self.problems.get(index))
             if step := self.steps.get(index):
                 since = self._find_comparable(index)
-                summary = replace(
-                    summary, since=self.releases[since].version, open=self._is_open(since), **_summarize_step(step)
+                entry = replace(
+                    entry, since=self.releases[since].version, open=self._is_open(since), **_summarize_step(step)
                 )
                 if step.before is not None:
-                    summary = replace(summary, before=self.releases[step.before].version)
-            yield summary
+                    entry = replace(entry, before=self.releases[step.before].version)
+            yield entry
 
     def list_floating(self, index: int) -> Iterator[str]:
         """Yield the floating references of a release."""

@@ -31,7 +31,7 @@ def test_a_row_is_what_it_says(tmp_path: Path) -> None:
     )
     assert one == LabelledRow("a", 1, Verdict.PASS, None, "x", {}, {})
     assert two == LabelledRow("b", 3, Verdict.FAIL, Verdict.PASS, "", {}, {})
-    assert (three.verdict, three.asked, three.variables) == (
+    assert (three.verdict, three.question_fields, three.variables) == (
         Verdict.UNSCORED,
         {"input": "?", "expected": {"a": [1]}},
         {"k": "v"},

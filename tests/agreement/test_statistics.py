@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstore.agreement import Confusion, Rate
-from evalstore.agreement.validation_block import rounded
+from evalstore.agreement.validation_block import round_rate
 from evalstore.model import Verdict
 
 Z = NormalDist().inv_cdf(0.975)
@@ -119,12 +119,12 @@ def test_a_judge_that_always_says_the_same_beats_nothing(good: int, bad: int, an
 def test_a_written_rate_still_tells_the_count() -> None:
     for of in [*range(1, 130), 999, 1000, 1001, 54_321]:
         for hits in {*range(min(of, 60) + 1), of - 1, of}:
-            written = rounded(Rate(hits, of))
+            written = round_rate(Rate(hits, of))
             assert written is not None
             assert round(Fraction(written) * of) == hits
             assert (written == 1) is (hits == of)
             assert (written == 0) is (hits == 0)
-    assert [str(rounded(Rate(*counts))) for counts in ((2, 3), (3, 3), (0, 4), (3, 4), (186, 200), (667, 1000))] == [
+    assert [str(round_rate(Rate(*counts))) for counts in ((2, 3), (3, 3), (0, 4), (3, 4), (186, 200), (667, 1000))] == [
         "0.67", "1.0", "0.0", "0.75", "0.93", "0.667",
     ]  # fmt: skip
-    assert rounded(Rate(0, 0)) is None
+    assert round_rate(Rate(0, 0)) is None

@@ -19,7 +19,7 @@ from inspect_ai.solver import TaskState
 from evalstore import Store
 from evalstore.errors import RefError, RefusedError
 from evalstore.integrations.inspect import dataset_samples
-from evalstore.integrations.inspect.samples import output_of, question_of
+from evalstore.integrations.inspect.samples import read_output, read_question
 from evalstore.model import Output, Question
 
 SMALL = "dataset/small@1.0.0"
@@ -32,7 +32,7 @@ def state(sample: Sample, **more: Any) -> TaskState:
 
 
 def asked(sample: Sample) -> Question:
-    return question_of(state(sample), Target(sample.target))
+    return read_question(state(sample), Target(sample.target))
 
 
 def test_a_question_comes_back_as_it_was(repo: Path) -> None:
@@ -76,13 +76,13 @@ def test_the_samples_of_others_are_questions_too() -> None:
 
 def test_an_output_is_what_inspect_grades_else_what_was_said_last() -> None:
     sample = Sample("Why?", id=1)
-    assert output_of(state(sample)) is None
-    assert output_of(state(sample, output=ModelOutput(completion="x"))) == Output("x")
+    assert read_output(state(sample)) is None
+    assert read_output(state(sample, output=ModelOutput(completion="x"))) == Output("x")
     said = state(sample)
     said.messages = [ChatMessageAssistant(content="given", source="input"), ChatMessageAssistant(content="last")]
-    assert output_of(said) == Output("last", ())
+    assert read_output(said) == Output("last", ())
     said.output = ModelOutput.from_content("m", "set")
-    assert output_of(said) == Output("set", ())
+    assert read_output(said) == Output("set", ())
 
 
 def test_what_is_no_dataset_is_refused(repo: Path) -> None:

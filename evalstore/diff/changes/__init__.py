@@ -1,1 +1,1 @@
-"""The facts: how two documents of one kind differ, as edits applied one after another to the old document."""
+"""Finds the changes between two documents of one kind: edits applied one after another to the old document."""

@@ -1,4 +1,4 @@
-"""The way from one rubric to another: every edit starts where the last one ended, so that each is judged alone."""
+"""An edit script leads from one rubric to another: every edit starts at the result of the last, and is judged alone."""
 
 from __future__ import annotations
 

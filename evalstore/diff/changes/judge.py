@@ -39,7 +39,7 @@ def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any], rule_set:
     edits = [*_find_ruled_key_changes(before, after), *_find_judge_model_changes(before["model"], after["model"])]
     yield from edits
     yield from _find_validation_changes(
-        old.get("validation"), new.get("validation"), [edit for edit in edits if _can_move(edit, rule_set)]
+        old.get("validation"), new.get("validation"), [edit for edit in edits if _can_move_score(edit, rule_set)]
     )
     yield from _find_domain_changes(before, after)
     known = {*KEY_RULES, "model", "validation", "applicable_to", "version"}
@@ -88,7 +88,7 @@ def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterat
         yield Change("judge-validation-stale", None, None, at, at, name="validation", words=words, discriminator=moved)
 
 
-def _can_move(edit: Change, rule_set: int) -> bool:
+def _can_move_score(edit: Change, rule_set: int) -> bool:
     return classify(edit, rule_set=rule_set).directions[0] is not Direction.NONE
 
 

@@ -1,4 +1,19 @@
-"""Changes of a rubric, in the order in which each can be judged by itself; what is then left is unclassified."""
+"""Finds the changes between two rubrics, in the order in which each can be judged by itself.
+
+How one edited rubric becomes changes, and the changes findings:
+
+    old: checks a (must_contain_any: yes) and b (regex: x), combine all_pass
+    new: check a (must_contain_any: yes, ok), combine min
+
+1. `pair_checks` finds that `a` is `a`, which keeps its token `c0`; no check of the new rubric is `b`, `c1`.
+2. The script starts at the old rubric. `_remove_checks` takes `c1` out: a change "check-removed" whose `before` is the
+   rubric with both checks and whose `after` is the one with `c0` alone. The script now stands at this `after`.
+3. `_edit_checks` adds the phrase: "contain-phrase-added" on `c0`, from there; `_change_combine` then sets the mode.
+4. The script stands at the new rubric. Had a difference been left, one "unclassified-change" would have named it.
+5. `classify` judges each change by its own `before` and `after`: the first two are major and looser, with the outputs
+   `yes` and `ok` as witnesses. The mode moves nothing: of one check, both modes give the score. So it is proved, a
+   patch, "scoring-combine-equivalent". The rubric needs the highest level of the three: major.
+"""
 
 from __future__ import annotations
 

@@ -12,54 +12,54 @@ from evalstore.judging.client import SAMPLING
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.text import make_excerpt
 
-ROLE = "grader"
+GRADER_ROLE = "grader"
 
 # A model of Inspect, or one for each name that the store's files know a model by; None is the role. What names no model
 # is asked of `ROLE`.
-Judge = str | Model | Mapping[str, str | Model] | None
+InspectJudge = str | Model | Mapping[str, str | Model] | None
 
 _FINISH = MappingProxyType({"max_tokens": "length", "model_length": "length"})
 
 
-async def ask(call: JudgeCall, judge: Judge) -> JudgeReply:
+async def ask_inspect_model(call: JudgeCall, judge: InspectJudge) -> JudgeReply:
     """Ask the model that a call is for; a reply with a `problem` where none answers, but a limit of Inspect stops all.
 
     A store's files never choose the model: an id in them is only compared with the model that the task names.
     """
-    model = _model(str(call.model.get("id", ROLE)), judge)
+    model = _choose_model(str(call.model.get("id", GRADER_ROLE)), judge)
     if isinstance(model, str):
         return JudgeReply(problem=model)
     try:
-        output = await model.generate(call.prompt, config=_config(call))
+        output = await model.generate(call.prompt, config=_make_config(call))
     except LimitExceededError:
         raise
     except Exception as error:  # noqa: BLE001  # each provider fails in its own classes
         return JudgeReply(problem=f"{model}: {type(error).__name__}: {make_excerpt(str(error))}")
-    return _reply(output, str(model))
+    return _read_reply(output, str(model))
 
 
-def _model(named: str, judge: Judge) -> Model | str:
+def _choose_model(named: str, judge: InspectJudge) -> Model | str:
     """Return the model that answers where the store's files name `named`, or why none does."""
     if isinstance(judge, Mapping):
         if named in judge:
             return get_model(judge[named])
         judge = None
-    if judge is None and ROLE not in model_roles():
-        return f"no model answers as the judge: name one with judge=…, or bind the role (--model-role {ROLE}=…)"
-    model = get_model(role=ROLE) if judge is None else get_model(judge)
-    if named not in {ROLE, model.name, str(model)}:
+    if judge is None and GRADER_ROLE not in model_roles():
+        return f"no model answers as the judge: name one with judge=…, or bind the role (--model-role {GRADER_ROLE}=…)"
+    model = get_model(role=GRADER_ROLE) if judge is None else get_model(judge)
+    if named not in {GRADER_ROLE, model.name, str(model)}:
         shown = make_excerpt(named, 60)
         return f"the judge is to be {shown!r}, not {model}: judge={{{shown!r}: …}} says which model of Inspect that is"
     return model
 
 
-def _config(call: JudgeCall) -> GenerateConfig:
-    given = {name: call.model[name] for name in SAMPLING if name in call.model}
+def _make_config(call: JudgeCall) -> GenerateConfig:
+    options = {name: call.model[name] for name in SAMPLING if name in call.model}
     # A further sample is another answer, not the first one again out of a cache.
-    return GenerateConfig.model_validate({**given, "cache": False if call.sample else None})
+    return GenerateConfig.model_validate({**options, "cache": False if call.sample else None})
 
 
-def _reply(output: ModelOutput, model: str) -> JudgeReply:
+def _read_reply(output: ModelOutput, model: str) -> JudgeReply:
     if output.error:
         return JudgeReply(problem=f"{model}: {make_excerpt(output.error)}")
     finish = "" if output.empty else output.stop_reason

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from evalstore.documents import write_canonical
 from evalstore.errors import RefusedError
-from evalstore.integrations.inspect.rulers import opened, place_of
+from evalstore.integrations.inspect.rubrics import locate_store, open_store
 from evalstore.model import Kind, Output, Question
 from evalstore.scoring.grading import format_exact_ref
 from evalstore.store import ArtifactStore
@@ -31,48 +31,48 @@ def dataset_samples(ref: str, store: ArtifactStore | Path | str = ".") -> Memory
     `rubric_scorer` reads the metadata back, so that a sample is graded as its question is. Raises `EvalstoreError` for
     what cannot be resolved or read, and for a number that is no float, because Inspect's numbers are floats.
     """
-    with opened(place_of(store)) as used:
+    with open_store(locate_store(store)) as used:
         resolved = used.resolve(ref)
         if resolved.kind is not Kind.DATASET:
             raise RefusedError(f"{ref} holds no questions: it is a {resolved.kind}")
-        samples = list(_samples(used.store.read_questions(resolved), format_exact_ref(resolved)))
+        samples = list(_make_samples(used.store.read_questions(resolved), format_exact_ref(resolved)))
     return MemoryDataset(samples, name=resolved.id, location=format_exact_ref(resolved))
 
 
-def question_of(state: TaskState, target: Target) -> Question:
+def read_question(state: TaskState, target: Target) -> Question:
     """Return the question of a sample: the row is its metadata, with its id, its input, its target as `expected`."""
-    row: dict[str, Any] = {"input": _text(state.input), **_converted(state.metadata, _exact)}
+    row: dict[str, Any] = {"input": _input_text(state.input), **_convert_numbers(state.metadata, _to_decimal)}
     if not isinstance(row["input"], str):
-        row["input"] = _text(state.input)
+        row["input"] = _input_text(state.input)
     if "expected" not in row and target.text:
         row["expected"] = target.text if len(target) == 1 else list(target)
     row["id"] = str(state.sample_id)
     return Question(row["id"], row["input"], row)
 
 
-def output_of(state: TaskState) -> Output | None:
+def read_output(state: TaskState) -> Output | None:
     """Return what Inspect's own scorers grade, or what was said last where no output is set; None where nothing was.
 
     Inspect's messages hold every call, so where none was made that is a record too, an empty one. Messages that are
     part of the input are not the model's. `evalstore score` reads a log in the same way.
     """
-    told = [message for message in state.messages if isinstance(message, ChatMessageAssistant)]
-    said = [message for message in told if message.source != "input"]
-    text = said[-1].text if said else None
+    replies = [message for message in state.messages if isinstance(message, ChatMessageAssistant)]
+    own_replies = [message for message in replies if message.source != "input"]
+    text = own_replies[-1].text if own_replies else None
     if state.output.completion or not state.output.empty:
         text = state.output.completion
-    return None if text is None else Output(text, tuple(_calls(said)) if state.messages else None)
+    return None if text is None else Output(text, tuple(_read_tool_calls(own_replies)) if state.messages else None)
 
 
-def _calls(said: Sequence[ChatMessageAssistant]) -> Iterator[Mapping[str, Any]]:
-    for call in (call for message in said for call in message.tool_calls or ()):
-        yield {"name": call.function, "args": _converted(call.arguments, _exact)}
+def _read_tool_calls(messages: Sequence[ChatMessageAssistant]) -> Iterator[Mapping[str, Any]]:
+    for call in (call for message in messages for call in message.tool_calls or ()):
+        yield {"name": call.function, "args": _convert_numbers(call.arguments, _to_decimal)}
 
 
-def _samples(questions: Iterator[Question], dataset: str) -> Iterator[Sample]:
+def _make_samples(questions: Iterator[Question], dataset: str) -> Iterator[Sample]:
     try:
         for question in questions:
-            yield _sample(question)
+            yield _make_sample(question)
     except (AttributeError, KeyError, TypeError, ValidationError) as misfit:
         raise RefusedError(
             f"the questions of {dataset} cannot be samples: {type(misfit).__name__}: {make_excerpt(str(misfit))}",
@@ -80,19 +80,19 @@ def _samples(questions: Iterator[Question], dataset: str) -> Iterator[Sample]:
         ) from None
 
 
-def _sample(question: Question) -> Sample:
+def _make_sample(question: Question) -> Sample:
     row = question.row
     messages = row.get("messages")
     seen = {"id"} if messages else {"id", "input"}
     return Sample(
-        input=_MESSAGES.validate_python(_converted(messages, _plain)) if messages else question.input,
-        target=_target(row.get("expected")),
+        input=_MESSAGES.validate_python(_convert_numbers(messages, _to_float)) if messages else question.input,
+        target=_make_target(row.get("expected")),
         id=question.id,
-        metadata=_converted({key: value for key, value in row.items() if key not in seen}, _plain),
+        metadata=_convert_numbers({key: value for key, value in row.items() if key not in seen}, _to_float),
     )
 
 
-def _target(expected: Any) -> str | list[str]:
+def _make_target(expected: Any) -> str | list[str]:
     if expected is None:
         return ""
     several = expected if isinstance(expected, list) and expected else [expected]
@@ -100,29 +100,29 @@ def _target(expected: Any) -> str | list[str]:
     return texts[0] if len(texts) == 1 else texts
 
 
-def _text(given: str | list[ChatMessage]) -> str:
-    if isinstance(given, str):
-        return given
-    return next((message.text for message in reversed(given) if message.role == "user"), "")
+def _input_text(input_: str | list[ChatMessage]) -> str:
+    if isinstance(input_, str):
+        return input_
+    return next((message.text for message in reversed(input_) if message.role == "user"), "")
 
 
-def _converted(value: Any, number: Callable[[Any], Any]) -> Any:
+def _convert_numbers(value: Any, number: Callable[[Any], Any]) -> Any:
     """Return plain data with another kind of numbers."""
     if isinstance(value, Mapping):
-        return {str(key): _converted(item, number) for key, item in value.items()}
+        return {str(key): _convert_numbers(item, number) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_converted(item, number) for item in value]
+        return [_convert_numbers(item, number) for item in value]
     return number(value)
 
 
-def _exact(value: Any) -> Any:
+def _to_decimal(value: Any) -> Any:
     """Return a float as the decimal that it is written as, as evalstore reads numbers; what is no data, as its text."""
     if isinstance(value, float) and isfinite(value):
         return Decimal(repr(value))
     return value if value is None or isinstance(value, str | int | float | Decimal) else str(value)
 
 
-def _plain(value: Any) -> Any:
+def _to_float(value: Any) -> Any:
     if not isinstance(value, Decimal):
         return value
     if Decimal(repr(float(value))) != value:

@@ -13,7 +13,7 @@ from evalstore.runs import UsedArtifact
 from evalstore.text import make_printable
 
 
-def score_of(result: RubricResult, output: Output, *, rubric: UsedArtifact, judges: Sequence[UsedArtifact], asked: bool) -> Score:
+def make_score(result: RubricResult, output: Output, *, rubric: UsedArtifact, judges: Sequence[UsedArtifact], asked: bool) -> Score:
     """Return the nearest float of a score, with everything exact as text in the metadata; never 0 for unscored.
 
     `judges` are those that the rubric refers to; `asked` says whether one had to be asked about this output.
@@ -23,18 +23,18 @@ def score_of(result: RubricResult, output: Output, *, rubric: UsedArtifact, judg
         "rubric_digest": rubric.digest,
         "scoring_digest": rubric.scoring_digest,
         "judges": {judge.ref: judge.digest for judge in judges},
-        "score": _text(result.score),
+        "score": _exact_text(result.score),
         "verdict": str(result.verdict),
         "reason": result.reason,
-        "checks": [_details(check) for check in result.checks],
+        "checks": [_check_details(check) for check in result.checks],
     }
-    explanation = "\n".join(_explained(result))
+    explanation = "\n".join(_explain_result(result))
     if result.score is None:
-        return unscored(_cause(result, asked=asked), explanation, answer=output.text, metadata=details)
+        return make_unscored(_unscored_reason(result, asked=asked), explanation, answer=output.text, metadata=details)
     return Score(value=float(result.score), answer=output.text, explanation=explanation, metadata=details)
 
 
-def unscored(
+def make_unscored(
     reason: str, explanation: str, *, answer: str | None = None, metadata: dict[str, Any] | None = None
 ) -> Score:
     """Return what Inspect keeps but counts in no metric."""
@@ -53,33 +53,33 @@ def pass_rate() -> Metric:
     return share
 
 
-def _details(check: CheckResult) -> dict[str, Any]:
+def _check_details(check: CheckResult) -> dict[str, Any]:
     return {
         **{key: None if value is None else str(value) for key, value in check._asdict().items()},
-        "score": _text(check.score),
+        "score": _exact_text(check.score),
     }
 
 
-def _text(score: Fraction | None) -> str:
+def _exact_text(score: Fraction | None) -> str:
     return "" if score is None else str(score)
 
 
-def _explained(result: RubricResult) -> Iterator[str]:
-    score = "" if result.score is None else f" ({_shown(result.score)})"
+def _explain_result(result: RubricResult) -> Iterator[str]:
+    score = "" if result.score is None else f" ({_short_score(result.score)})"
     yield f"{result.verdict}{score}" + (f": {make_printable(result.reason)}" if result.reason else "")
     for check in result.checks:
         if check.verdict is Verdict.FAIL and check.score is not None:
-            yield f"- {check.id} failed ({_shown(check.score)}): {make_printable(check.reason)}"
+            yield f"- {check.id} failed ({_short_score(check.score)}): {make_printable(check.reason)}"
         elif check.unscored:
             yield f"- {check.id} unscored ({check.unscored}): {make_printable(check.reason)}"
 
 
-def _shown(score: Fraction) -> str:
+def _short_score(score: Fraction) -> str:
     near = format_decimal(score)
     return near if Fraction(near) == score else str(score)
 
 
-def _cause(result: RubricResult, *, asked: bool) -> str:
+def _unscored_reason(result: RubricResult, *, asked: bool) -> str:
     """Return Inspect's word for why there is no score; it has none for an output that holds nothing to grade."""
     if all(check.unscored is not UnscoredReason.ERROR for check in result.checks):
         return "missing"
