@@ -22,7 +22,7 @@ _VERDICTS = {**_LABELS, "unscored": Verdict.UNSCORED}
 
 @dataclass(frozen=True, slots=True)
 class LabelledRow:
-    """One row: `verdict` None is still to be asked for; `question_fields` holds the fields of the question in the row."""
+    """One row: `verdict` None is still to be asked for; `question_fields` are those of the question in the row."""
 
     id: str
     line: int

@@ -39,9 +39,9 @@ class JudgeUnderTest:
 
     def grade_row(self, label: LabelledRow, question: Question, file: str) -> CheckResult:
         """Judge one row; raises `LoadError` at its line when it lacks what the template reads."""
-        given = {**self.variable_values, **label.variables}
-        self._check_row(question, given, Place(file, label.line))
-        return self.prepare(tuple(sorted(given.items())))(Sample(Output(label.output), question))
+        values = {**self.variable_values, **label.variables}
+        self._check_row(question, values, Place(file, label.line))
+        return self.prepare(tuple(sorted(values.items())))(Sample(Output(label.output), question))
 
     def _check_row(self, question: Question, values: Mapping[str, str], place: Place) -> None:
         if unknown := _find_unknown(values, self.variables):
@@ -55,13 +55,13 @@ class JudgeUnderTest:
                 raise LoadError(f"nobody fills {{{{ {name} }}}} of {self.ref}", place=place, hint=hint)
 
 
-def open_judge(ref: str, reach: CheckContext, threshold: Fraction, given: Mapping[str, str]) -> JudgeUnderTest:
-    """Return the judge that `ref` names, with `given` as values of its variables; refuses one that cannot be asked."""
-    declared = reach.load_artifact(ref, Kind.JUDGE).value.get("variables", ())
-    juror = prepare_judge(ref, reach, model={}, given=declared)
+def open_judge(ref: str, context: CheckContext, threshold: Fraction, values: Mapping[str, str]) -> JudgeUnderTest:
+    """Return the judge that `ref` names, with `values` of its variables; refuses one that cannot be asked."""
+    declared = context.load_artifact(ref, Kind.JUDGE).value.get("variables", ())
+    juror = prepare_judge(ref, context, model={}, given=declared)
     if isinstance(juror, str):
         raise RefusedError(juror)
-    if unknown := _find_unknown(given, juror.judge.variables):
+    if unknown := _find_unknown(values, juror.judge.variables):
         near = find_nearest(unknown, juror.judge.variables)
         known = f"did you mean {near}?" if near else f"its variables: {', '.join(juror.judge.variables) or 'none'}"
         raise UsageError(f"{ref} has no variable {make_excerpt(unknown, 60)!r}", hint=known)
@@ -69,13 +69,13 @@ def open_judge(ref: str, reach: CheckContext, threshold: Fraction, given: Mappin
     @lru_cache(_CHECK_CACHE_SIZE)
     def prepare(items: _Items) -> Callable[[Sample], CheckResult]:
         params = {"kind": "llm_judge", "judge_prompt_ref": ref, "variables": dict(items)}
-        return prepare_check(Check("judge", "llm_judge", params, threshold), reach)
+        return prepare_check(Check("judge", "llm_judge", params, threshold), context)
 
     return JudgeUnderTest(ref, juror.template.names, juror.judge.variables, values, prepare)
 
 
-def _find_unknown(given: Mapping[str, str], variables: Sequence[str]) -> str | None:
-    return next((name for name in given if name not in variables), None)
+def _find_unknown(values: Mapping[str, str], variables: Sequence[str]) -> str | None:
+    return next((name for name in values if name not in variables), None)
 
 
 _NO_ENDPOINT_HINT = (
@@ -127,7 +127,7 @@ class Measurement:
         if not tally.confusion.rows:
             first = tally.left_out[0]
             raise RefusedError(
-                f"none of {tally.unjudged_count_count:,} rows could be judged; the first: {first.reason}",
+                f"none of {tally.unjudged_count:,} rows could be judged; the first: {first.reason}",
                 place=Place(self._file, first.line),
             )
         return self._build_agreement(tally)
@@ -138,10 +138,10 @@ class Measurement:
 
     @cached_property
     def _judge_under_test(self) -> JudgeUnderTest:
-        reach = CheckContext(
+        context = CheckContext(
             self.resolver.load, self.session.ask, self.resolver.model, strict=self.resolver.store.strict
         )
-        return open_judge(self.judge.ref, reach, self.request.threshold, self.request.variables)
+        return open_judge(self.judge.ref, context, self.request.threshold, self.request.variables)
 
     def _count_rows(self) -> LabelTally:
         tally = LabelTally()
@@ -178,7 +178,7 @@ class Measurement:
             confusion=tally.confusion,
             against=pin_resolved(self.against) if self.against else None,
             read=tally.read,
-            unjudged=tally.unjudged_count_count,
+            unjudged=tally.unjudged_count,
             engines=tuple(sorted(tally.engines)),
             apart=tuple(tally.apart),
             left_out=tuple(tally.left_out),
@@ -187,7 +187,7 @@ class Measurement:
 
     def _list_notes(self, tally: LabelTally) -> Iterator[str]:
         found = tally.confusion
-        if self.questions and self.against and (left := self.questions.count - found.rows - tally.unjudged_count_count):
+        if self.questions and self.against and (left := self.questions.count - found.rows - tally.unjudged_count):
             yield f"questions of {format_exact_ref(self.against)} without a label: {left:,} of {self.questions.count:,}"
         for rate, name, word in ((found.tpr, "TPR", Verdict.PASS), (found.tnr, "TNR", Verdict.FAIL)):
             if not rate.of:

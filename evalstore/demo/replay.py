@@ -1,4 +1,4 @@
-"""Runs a story in a fresh repository; every command is a process of its own, as a user would start it."""
+"""Reads a story and runs it in a fresh repository; each command is a process of its own, as a user would start it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CommandResult:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedStory:
-    """A story that was replayed: where, and each step with what its commands printed."""
+    """A replayed story: its folder, and each step with the output of its commands."""
 
     folder: Path
     steps: tuple[tuple[StoryStep, tuple[CommandResult, ...]], ...]

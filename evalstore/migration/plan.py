@@ -173,7 +173,7 @@ def _build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[Ar
     unmapped += [_describe_broken_line(broken) for broken in context.legacy.broken_lines]
     value = {
         **{key: item for key, item in head.value.items() if key != "x_source"},
-        "questions": [_build_question(case, rubric, context) for case, rubric in questions],
+        "questions": [_build_row(case, rubric, context) for case, rubric in questions],
         "x_source": remainder,
         **({"x_unmapped": unmapped} if unmapped else {}),
     }
@@ -205,7 +205,7 @@ def _fold_companions(context: SourceContext) -> dict[str, Any]:
     return {"beside": remainders} if remainders else {}
 
 
-def _build_question(case: LegacyCase, rubric: ArtifactDraft | None, context: SourceContext) -> dict[str, Any]:
+def _build_row(case: LegacyCase, rubric: ArtifactDraft | None, context: SourceContext) -> dict[str, Any]:
     fields = {key: item for key, item in case.question.items() if key != "x_source"}
     head = {"id": fields["id"], "input": fields["input"], **({"rubric_ref": rubric.ref} if rubric else {})}
     source = case.question.get("x_source")

@@ -125,7 +125,7 @@ class TextSpool:
 def read_current(root: Path, path: str) -> str | None:
     """Return the text of a file of the store; None where none can be read."""
     with suppress(LoadError, UnicodeDecodeError):
-        data = _read_bytes(root, path)
+        data = _read_current_bytes(root, path)
         return None if data is None else data.decode()
     return None
 
@@ -136,7 +136,7 @@ def plan_file(root: Path, path: str, text: PlannedText, diffs: TextSpool | None)
     Raises `LoadError` where a symbolic link stands in the file's place.
     """
     old = text.current
-    if old is None and (data := _read_bytes(root, path)) is not None:
+    if old is None and (data := _read_current_bytes(root, path)) is not None:
         old = data.decode("utf-8", "surrogateescape")
     state = FileState.NEW if old is None else FileState.UNCHANGED if old == text.new else FileState.CHANGED
     if diffs is None or state is FileState.UNCHANGED:
@@ -162,7 +162,7 @@ def refuse_late_files(files: Iterable[PlannedFile], root: Path) -> None:
         raise ConflictError(f"{path} was made while the sources were read, so nothing is written", hint="try again")
 
 
-def _read_bytes(root: Path, path: str) -> bytes | None:
+def _read_current_bytes(root: Path, path: str) -> bytes | None:
     try:
         return read_below(root, path, _LIMIT)
     except AbsentError:

@@ -33,7 +33,7 @@ from evalstore.scoring.matching import OutputMatcher
 from evalstore.scoring.question_index import QuestionIndex, open_question_index
 from evalstore.scoring.tally import RunTally
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.revisions import resolve_head
+from evalstore.store.revisions import find_head
 from evalstore.text import make_excerpt
 
 
@@ -214,7 +214,7 @@ def _start_run(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: d
         unscored=0,
         checks={},
         harness=_describe_harness(),
-        commit=_find_head(store),
+        commit=find_head(store.git),
     )
 
 
@@ -227,13 +227,6 @@ def _note_approximate_engines(run: Run) -> Iterator[str]:
     for engine in run.harness["engines"].split(", "):
         if engine.endswith(APPROXIMATE):
             yield f"some verdicts only come close: {engine} answered for an engine that is not installed"
-
-
-def _find_head(store: ArtifactStore) -> str | None:
-    try:
-        return resolve_head(store.git)
-    except RefError:
-        return None
 
 
 def _describe_harness() -> dict[str, str]:

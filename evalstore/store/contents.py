@@ -24,7 +24,8 @@ from evalstore.store.tags import Release, TagGrammar, Tags
 class StoreContents:
     """The contents of one store, before references are resolved (`ArtifactStore` adds that).
 
-    Tags, ledgers and the lock are read once and kept; call `forget()` after this process has changed one.
+    `root` is the folder on disk (None for a bare repository), `prefix` its path in the repository ("" or with a slash
+    at the end). Tags, ledgers and the lock are read once; call `forget()` after this process has changed one.
     """
 
     repository: Repository

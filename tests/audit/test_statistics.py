@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 
 import pytest
 
-from evalstore.statistics import NORMAL_FROM, find_detectable_effect, compute_interval, compute_mid_p
+from evalstore.statistics import NORMAL_FROM, compute_interval, compute_mid_p, find_detectable_effect
 
 ALTERNATING = [Fraction(index % 3, 2) for index in range(60)]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.judging import ReplyCache, Endpoint
+from evalstore.judging import Endpoint, ReplyCache
 from evalstore.model import JudgeCall
 
 CALL = JudgeCall("judge/accuracy@1.0.0", "Is it good?", {"id": "small"})

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import EvalstoreError, RefusedError
-from evalstore.judging import ReplyCache, Endpoint, ask_all
+from evalstore.judging import Endpoint, ReplyCache, ask_all
 from evalstore.model import JudgeCall, JudgeReply
 
 Calls = Callable[..., list[JudgeCall]]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import EvalstoreError
-from evalstore.judging import REFUSAL_FINISH, ReplyCache, Endpoint, ask_all
+from evalstore.judging import REFUSAL_FINISH, Endpoint, ReplyCache, ask_all
 from evalstore.model import JudgeReply
 from tests.judging.conftest import CALL
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import EvalstoreError, RefusedError, UsageError
-from evalstore.judging import ReplyCache, Endpoint, ask_all
+from evalstore.judging import Endpoint, ReplyCache, ask_all
 from evalstore.model import JudgeCall
 
 KEY = "sk-a-key-that-must-not-be-shown"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
-from evalstore.judging import CallPlan, CallGroup, CallQueue
+from evalstore.judging import CallGroup, CallPlan, CallQueue
 from evalstore.model import JudgeCall
 
 

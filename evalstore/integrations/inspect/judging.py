@@ -1,4 +1,4 @@
-"""Judges answered by Inspect's models: which model a call goes to, and how its output becomes a reply."""
+"""Asks judges through Inspect's models: chooses the model of a call and turns its output into a reply."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from evalstore.text import make_excerpt
 
 GRADER_ROLE = "grader"
 
-# A model of Inspect, or one for each name that the store's files know a model by; None is the role. What names no model
-# is asked of `ROLE`.
+# A model of Inspect, or one for each model name in the store's files; None means the role, which also answers what
+# names no model.
 InspectJudge = str | Model | Mapping[str, str | Model] | None
 
 _FINISH = MappingProxyType({"max_tokens": "length", "model_length": "length"})
 
 
 async def ask_inspect_model(call: JudgeCall, judge: InspectJudge) -> JudgeReply:
-    """Ask the model that a call is for; a reply with a `problem` where none answers, but a limit of Inspect stops all.
+    """Ask the model of a call; returns a reply with a `problem` when none answers, raises when a limit of Inspect is hit.
 
     A store's files never choose the model: an id in them is only compared with the model that the task names.
     """
@@ -39,7 +39,7 @@ async def ask_inspect_model(call: JudgeCall, judge: InspectJudge) -> JudgeReply:
 
 
 def _choose_model(named: str, judge: InspectJudge) -> Model | str:
-    """Return the model that answers where the store's files name `named`, or why none does."""
+    """Return the model that answers for the name `named` in the store's files, or the reason why none does."""
     if isinstance(judge, Mapping):
         if named in judge:
             return get_model(judge[named])

@@ -1,4 +1,4 @@
-"""A store's rubrics, each loaded once and ready to grade samples that are handed the judges' replies."""
+"""Loads a store's rubrics once each, ready to grade samples with the judges' replies at hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _log = getLogger(__name__)
 
 @dataclass(slots=True)
 class ReplyDesk:
-    """Where the checks of one rubric ask: the replies that there are, and the calls of those that there are not."""
+    """Answers the checks of one rubric from known replies, and notes the calls whose replies are missing."""
 
     replies: Mapping[str, JudgeReply] = field(default_factory=dict)
     missing: dict[str, JudgeCall] = field(default_factory=dict)
@@ -36,16 +36,16 @@ class ReplyDesk:
 
 @dataclass(frozen=True, slots=True)
 class LoadedRubric:
-    """One rubric, prepared; `judges` are those that it and the rubrics within it refer to."""
+    """One prepared rubric; `judges` are those that it and its inner rubrics refer to."""
 
     rubric: PreparedRubric
     judges: tuple[UsedArtifact, ...]
     desk: ReplyDesk
 
     def grade(self, sample: Sample, replies: Mapping[str, JudgeReply]) -> tuple[RubricResult, Mapping[str, JudgeCall]]:
-        """Grade one sample with the replies that there are, by the key of their call; and say which are missing.
+        """Grade one sample with `replies` (by call key); returns the result and the calls whose replies are missing.
 
-        Not for two threads at one time.
+        Not thread-safe.
         """
         self.desk.replies, self.desk.missing = replies, {}
         return self.rubric.grade(sample), self.desk.missing
@@ -53,7 +53,7 @@ class LoadedRubric:
 
 @dataclass(slots=True)
 class RubricCache:
-    """The rubrics of the store at `place`; it is open only while one is loaded. Not for two threads at one time."""
+    """The rubrics of the store at `place`, which is open only while one is loaded. Not thread-safe."""
 
     place: Path
     _loaded: dict[str, LoadedRubric] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class RubricCache:
 
 @contextmanager
 def open_store(place: Path | str, desk: ReplyDesk | None = None) -> Iterator[ArtifactResolver]:
-    """Open a store for as long as something is read from it; afterwards what was odd is a warning of the log."""
+    """Open a store while something is read from it; its notes are logged as warnings at the end."""
     with _add_hints_as_notes(), ArtifactStore.open(place) as store:
         used = ArtifactResolver(store, (desk or ReplyDesk()).answer_or_note, {"id": GRADER_ROLE})
         yield used
@@ -76,7 +76,7 @@ def open_store(place: Path | str, desk: ReplyDesk | None = None) -> Iterator[Art
 
 
 def locate_store(store: ArtifactStore | Path | str) -> str:
-    """Return where a store lies, as a text that a log can keep; a relative path stays one."""
+    """Return a store's path as text for Inspect's log; a relative path stays relative."""
     if isinstance(store, ArtifactStore):
         return str(store.root or store.git.directory)
     return str(store)
@@ -90,7 +90,7 @@ def _load_rubric(place: Path, ref: str) -> LoadedRubric:
 
 @contextmanager
 def _add_hints_as_notes() -> Iterator[None]:
-    """Keep the hint of an error where Inspect shows it: it knows nothing of hints, but it shows notes."""
+    """Add an error's hint as a note of the exception, because Inspect shows notes."""
     try:
         yield
     except EvalstoreError as error:

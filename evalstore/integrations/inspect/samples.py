@@ -1,4 +1,4 @@
-"""Questions and outputs of evalstore as samples and states of Inspect, and back; grades nothing."""
+"""Converts between evalstore's questions and outputs and Inspect's samples and states; grades nothing."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def read_question(state: TaskState, target: Target) -> Question:
 
 
 def read_output(state: TaskState) -> Output | None:
-    """Return what Inspect's own scorers grade, or what was said last where no output is set; None where nothing was.
+    """Return what Inspect's own scorers grade, else the assistant's last message; None when there is neither.
 
-    Inspect's messages hold every call, so where none was made that is a record too, an empty one. Messages that are
-    part of the input are not the model's. `evalstore score` reads a log in the same way.
+    Inspect's messages record every tool call, so no call is an empty record. Messages that are part of the input are
+    not the model's. `evalstore score` reads a log in the same way.
     """
     replies = [message for message in state.messages if isinstance(message, ChatMessageAssistant)]
     own_replies = [message for message in replies if message.source != "input"]
@@ -107,7 +107,7 @@ def _input_text(input_: str | list[ChatMessage]) -> str:
 
 
 def _convert_numbers(value: Any, number: Callable[[Any], Any]) -> Any:
-    """Return plain data with another kind of numbers."""
+    """Return plain data with every number converted by `number`."""
     if isinstance(value, Mapping):
         return {str(key): _convert_numbers(item, number) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""The scorer: a state of Inspect graded by a rubric of a store, its judges asked through Inspect in between."""
+"""The scorer: grades a state of Inspect by a rubric of a store; judges are asked through Inspect in between."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _make_scorer(ref: str | None = None, store: str = ".", *, judge: InspectJudg
 
 
 async def _grade_with_judges(ready: LoadedRubric, sample: Sample, judge: InspectJudge) -> tuple[RubricResult, bool]:
-    """Grade, ask what was missing, grade again; and say whether any judge was asked. Checks never wait."""
+    """Grade, ask the missing calls, grade again; returns whether any judge was asked. Checks themselves never wait."""
     replies: Mapping[str, JudgeReply] = {}
     while True:
         result, missing = await _run_alone(ready.grade, sample, replies)
@@ -74,7 +74,7 @@ async def _ask_missing(missing: Mapping[str, JudgeCall], judge: InspectJudge) ->
 
 
 async def _run_alone(function: Callable[_P, _T], *args: _P.args, **_: _P.kwargs) -> _T:
-    """Run what computes in a thread beside the event loop, one at a time: stores and parsers are for one thread."""
+    """Run a computation in a thread beside the event loop, one at a time: stores and parsers are not thread-safe."""
     limiter = _one_at_a_time.get(None)
     if limiter is None:
         _one_at_a_time.set(limiter := CapacityLimiter(1))

@@ -1,4 +1,4 @@
-"""A rubric's result as a score of Inspect, and the share of passes as a metric."""
+"""Turns a rubric's result into a score of Inspect, and defines the pass rate as a metric."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from evalstore.runs import UsedArtifact
 from evalstore.text import make_printable
 
 
-def make_score(result: RubricResult, output: Output, *, rubric: UsedArtifact, judges: Sequence[UsedArtifact], asked: bool) -> Score:
+def make_score(
+    result: RubricResult, output: Output, *, rubric: UsedArtifact, judges: Sequence[UsedArtifact], asked: bool
+) -> Score:
     """Return the nearest float of a score, with everything exact as text in the metadata; never 0 for unscored.
 
     `judges` are those that the rubric refers to; `asked` says whether one had to be asked about this output.

@@ -167,7 +167,7 @@ def _read_rubric(root: Mapping[str, Any], _: LegacySource, table: FormatTable) -
     leftovers = [(index, check) for index, check in checks_by_index if (index, check) not in graded]
     ids = _make_check_ids(check["id"] for _, check in graded)
     checks = [
-        {**_build_check(check, executed=bool(executed)), "id": id_} for id_, (_, check) in zip(ids, graded, strict=True)
+        {**_convert_check(check, executed=bool(executed)), "id": id_} for id_, (_, check) in zip(ids, graded, strict=True)
     ]
     lost_kinds = sorted({check["kind"] for _, check in leftovers}.intersection(table.form["unsaid"]))
     notes = [
@@ -218,7 +218,7 @@ def _find_rubric_problem(root: Mapping[str, Any], version: str | None) -> tuple[
     return None
 
 
-def _build_check(check: Mapping[str, Any], *, executed: bool) -> dict[str, Any]:
+def _convert_check(check: Mapping[str, Any], *, executed: bool) -> dict[str, Any]:
     """Return a check; of an `executed` one only the keys that the program reads: others would have a meaning here."""
     folds = check.get("case_sensitive") is None
     case = {"case_sensitive": False if folds else check["case_sensitive"]} if "values" in check else {}

@@ -40,11 +40,11 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     dataset = ArtifactDraft(Kind.DATASET, make_dataset_id(legacy.file, {}, table), {}, at)
     judges = {judge["id"]: make_judge_draft(judge) for judge in table.judges}
     cases = tuple(_read_rows(rows, at, table, judges))
-    used = {ref for case in cases if case.rubric for ref in _list_judge_refs(case.rubric)}
+    used = {ref for case in cases if case.rubric for ref in _list_pinned_judges(case.rubric)}
     return Extraction("v1", dataset, cases, tuple(judge for judge in judges.values() if judge.ref in used))
 
 
-def _list_judge_refs(rubric: ArtifactDraft) -> set[str]:
+def _list_pinned_judges(rubric: ArtifactDraft) -> set[str]:
     return {check["judge_prompt_ref"] for check in rubric.value["checks"] if "judge_prompt_ref" in check}
 
 

@@ -100,8 +100,8 @@ def _read_suite(scoring: Any, at: Pointer, table: FormatTable) -> _Suite:
     """Return how the cases are scored: with the file's own threshold and weights where they are valid."""
     settings: Mapping[str, Any] = scoring if isinstance(scoring, dict) else {}
     threshold, weights = settings.get("pass_threshold"), settings.get("weights")
-    own_threshold = {"threshold": threshold} if _is_number(threshold, 1) else {}
-    own_weights = {key: item for key, item in weights.items() if _is_number(item)} if isinstance(weights, dict) else {}
+    own_threshold = {"threshold": threshold} if _is_number_up_to(threshold, 1) else {}
+    own_weights = {key: item for key, item in weights.items() if _is_number_up_to(item)} if isinstance(weights, dict) else {}
     note = _OWN if own_threshold or own_weights else _SHARE
     return _Suite(at, table, {**table.scoring, **own_threshold}, own_weights, note)
 
@@ -119,7 +119,7 @@ def _find_unreadable_parts(
         yield from [(("scoring",), _ODD.format(describe_type(scoring)))] if scoring else []
         return
     threshold, weights = scoring.get("pass_threshold"), scoring.get("weights")
-    if threshold is not None and not _is_number(threshold, 1):
+    if threshold is not None and not _is_number_up_to(threshold, 1):
         yield ("scoring", "pass_threshold"), _ODD.format("no share from 0 to 1")
     if weights and not isinstance(weights, dict):
         yield ("scoring", "weights"), _ODD.format(describe_type(weights))
@@ -134,7 +134,7 @@ def _select_objects(items: Sequence[Any]) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)]
 
 
-def _is_number(value: Any, most: float = math.inf) -> bool:
+def _is_number_up_to(value: Any, most: float = math.inf) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool) and 0 <= value <= most
 
 
@@ -266,7 +266,7 @@ def _add_statement(value: Any, at: Pointer, checks: _CaseChecks, form: Mapping[s
         id_ = _claim_check_id(
             next((word for word in candidates if isinstance(word, str) and make_slug(word)), ""), checks
         )
-        checks.by_id[id_] = _build_check("skill_creator_statement", {"statement": f"{name}: {text}" if name else text})
+        checks.by_id[id_] = _build_judge_check("skill_creator_statement", {"statement": f"{name}: {text}" if name else text})
         return id_
     return ""
 
@@ -276,10 +276,10 @@ def _add_prose(value: Any, at: Pointer, checks: _CaseChecks) -> None:
         checks.set_aside(value, at, f"llm_rubric is {describe_type(value)} where a text belongs")
         return
     checks.reasons.append(_PROSE)
-    checks.by_id[_claim_check_id("rubric", checks)] = _build_check("skill_creator_prose", {"rubric": value})
+    checks.by_id[_claim_check_id("rubric", checks)] = _build_judge_check("skill_creator_prose", {"rubric": value})
 
 
-def _build_check(judge: str, variables: dict[str, str]) -> dict[str, Any]:
+def _build_judge_check(judge: str, variables: dict[str, str]) -> dict[str, Any]:
     ref = ArtifactDraft(Kind.JUDGE, judge, {}).ref
     return {"kind": "llm_judge", "judge_prompt_ref": ref, "variables": variables}
 

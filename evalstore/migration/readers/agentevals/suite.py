@@ -85,7 +85,7 @@ def _find_places(items_or_path: Any, at: Pointer, legacy: LegacySource) -> tuple
     items = (
         [(at, items_or_path)]
         if isinstance(items_or_path, str)
-        else [((*at, index), raw) for index, raw in enumerate(_list_items(items_or_path))]
+        else [((*at, index), raw) for index, raw in enumerate(_list_or_empty(items_or_path))]
     )
     for pointer, raw in items:
         path = _find_included_path(raw)
@@ -109,7 +109,7 @@ def _find_included_path(raw: Any) -> str | None:
     return path if isinstance(path, str) else None
 
 
-def _list_items(value: Any) -> list[Any]:
+def _list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
@@ -201,7 +201,7 @@ def _read_case(place: _CasePlace, suite: SuiteContext, *, label: str, notes_befo
         *([_PARTIAL] if partial and grading.terms else []),
         *([_NO_INPUT] if input_ is None else []),
         *([_TURNS] if "turns" in raw else []),
-        *([_PROMPTS] if len(_list_items(suite.root.get("prompts"))) > 1 else []),
+        *([_PROMPTS] if len(_list_or_empty(suite.root.get("prompts"))) > 1 else []),
         *([] if grading.terms else [_UNSCORED if grading.unmapped else _NOTHING]),
     ]
     notes = [*grading.notes, *result.notes]

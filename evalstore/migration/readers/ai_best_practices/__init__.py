@@ -46,7 +46,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     if not isinstance(root[key], list):
         problem = f"{key} is {describe_type(root[key])} where the list of cases belongs"
         return Extraction(table.lists[key], notes=(MigrationNote((key,), MigrationOutcome.REFUSED, problem),))
-    return Extraction(table.lists[key], dataset, tuple(_read_cases(root[key], key, table)))
+    return Extraction(table.lists[key], dataset, tuple(_extract_cases(root[key], key, table)))
 
 
 def restore(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> Any:
@@ -76,7 +76,7 @@ def _list_checks(rubric: Mapping[str, Any], table: FormatTable) -> Any:
     return rubric["checks"]
 
 
-def _read_cases(raws: list[Any], key: str, table: FormatTable) -> Iterator[LegacyCase]:
+def _extract_cases(raws: list[Any], key: str, table: FormatTable) -> Iterator[LegacyCase]:
     problems = [_find_case_problem(raw, table) for raw in raws]
     labels = [
         None if problem else make_label(raw[table.id], table) for raw, problem in zip(raws, problems, strict=True)
@@ -88,10 +88,10 @@ def _read_cases(raws: list[Any], key: str, table: FormatTable) -> Iterator[Legac
             yield LegacyCase(pointer, raw, MigrationOutcome.REFUSED, (problem,))
             continue
         name, note = names.claim_for_case(label, pointer)
-        yield _read_case(raw, pointer, table, label=name, notes=note)
+        yield _extract_case(raw, pointer, table, label=name, notes=note)
 
 
-def _read_case(raw: Any, pointer: Pointer, table: FormatTable, *, label: str, notes: tuple[str, ...]) -> LegacyCase:
+def _extract_case(raw: Any, pointer: Pointer, table: FormatTable, *, label: str, notes: tuple[str, ...]) -> LegacyCase:
     script = _find_script_rule(raw, table)
     if script and raw.get(script["key"]):
         return LegacyCase(pointer, raw, MigrationOutcome.UNMAPPED, (script["decides"],))

@@ -108,7 +108,7 @@ def _draft_judge(
     reply = form["replies"][answer["score_type"]].format(names=names, **answer.get("scale", {}))
     template = form["judge"].format(prompt=escape_braces(prompt).rstrip("\n"), reply=reply)
     variables = [*find_template_variables(template)]
-    model = _read_model(member)
+    model = _read_judge_model(member)
     value = {
         "template": template,
         **({"variables": variables} if variables else {}),
@@ -119,7 +119,7 @@ def _draft_judge(
     return ArtifactDraft(Kind.JUDGE, _make_digest_id(word, value), value)
 
 
-def _read_model(member: Mapping[str, Any]) -> dict[str, Any]:
+def _read_judge_model(member: Mapping[str, Any]) -> dict[str, Any]:
     info, temperature = get_mapping(member, "model_info"), member.get("temperature")
     names = [info[key] for key in ("id", "name") if isinstance(info.get(key), str) and info[key]]
     heat = {"temperature": temperature} if is_number(temperature) and temperature >= 0 else {}
@@ -168,7 +168,7 @@ def _list_judge_losses(metric: Mapping[str, Any], scoring: Mapping[str, Any]) ->
     reasons = []
     if metric.get("has_unknown_level") is True:
         reasons.append("a judge could answer unknown (-1); here such a reply is unscored")
-    models = [(member, _read_model(member)) for member in scoring["judges"]]
+    models = [(member, _read_judge_model(member)) for member in scoring["judges"]]
     if not all("id" in model for _, model in models):
         reasons.append("a judge names no model; here the model of the run that scores is asked")
     if any(member.get("temperature") is not None and "temperature" not in model for member, model in models):

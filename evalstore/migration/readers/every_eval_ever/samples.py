@@ -32,12 +32,12 @@ def extract_questions(
 
     Rows of the same evaluation and sample with the same content are one question.
     """
-    items = list(_read_rows(rows, at, document))
+    items = list(_read_samples(rows, at, document))
     cases = tuple(item for item in items if isinstance(item, LegacyCase))
     return cases, tuple(item for item in items if isinstance(item, MigrationNote))
 
 
-def _read_rows(rows: Sequence[Any], at: Pointer, document: Document) -> Iterator[LegacyCase | MigrationNote]:
+def _read_samples(rows: Sequence[Any], at: Pointer, document: Document) -> Iterator[LegacyCase | MigrationNote]:
     first: dict[str, Pointer] = {}
     ids: dict[str, str] = {}
     names = UniqueLabels({str(row["sample_id"]) for row in rows if not _find_row_problem(row)})
