@@ -1,4 +1,4 @@
-"""Builds the findings of a diff: a change with its classification, its fingerprint, and those that belong together.
+"""Builds the findings of a diff from its changes: classification, fingerprints, and which finding is part of another.
 
 A fingerprint names an edit by what it is, not by where it stands: it stays while the file around the edit changes.
 """
@@ -28,7 +28,7 @@ Sides = tuple[ComparedDocument, ComparedDocument]
 
 
 def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) -> DiffFinding:
-    """Return the finding that the change's rule makes of it, at the level of the rule and without a witness."""
+    """Return the finding of a change by its rule, at the rule's level and without a witness."""
     known = classify(change, settings.profile, settings.rule_set)
     places = [side.cut_to_written(at) for side, at in zip(sides, (change.old_pointer, change.new_pointer), strict=True)]
     pointer = json_pointer(next((place for place in reversed(places) if place is not None), ()))
@@ -102,7 +102,7 @@ def _cover_children(finding: DiffFinding) -> DiffFinding:
 
 
 def _fingerprint_edit(rule: str, change: Change, sides: Sides) -> str:
-    """Return the print of one edit: rule, artifact, place on both sides by names, and all that it changes."""
+    """Return the fingerprint of one edit: its rule, artifact, place on both sides by names, and values."""
     pointers = (change.old_pointer, change.new_pointer)
     places = [_name_steps(side.value, at, change.words) for side, at in zip(sides, pointers, strict=True)]
     values = map(write_canonical, (change.old, change.new, change.discriminator))
@@ -136,5 +136,5 @@ def _name_item(items: Any, index: int, key: str | int) -> str:
         if key == "checks":
             return list_check_ids(items)[index]
         return next((write_canonical([name, item[name]]) for name in _NAME_KEYS if name in item), str(index))
-    # An item that is no mapping is its own name: where in the list it stands is another edit.
+    # An item that is no mapping goes by its value, so that a shifted list keeps the fingerprints of its edits.
     return str(index) if item is None or isinstance(item, list) else write_canonical(item)

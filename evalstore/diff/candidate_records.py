@@ -1,4 +1,4 @@
-"""Builds records of tool calls that may tell one list of demands from another; plays none of them."""
+"""Builds records of tool calls on which two versions of a tool_usage check may differ; runs none of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def build_records(change: Change) -> list[Record]:
 
 
 def _build_variants(check: CheckState, calls: list[Call]) -> Iterator[Record]:
-    """Yield what meets all demands, without a call, with one more, and turned round; then all of one call or two."""
+    """Yield the record that meets all demands, then it with a call less, a call more and reversed, then short ones."""
     complete = tuple(
         _make_call(entry) for entry in check.params["tools"] or () for _ in range(min(entry["min"], _LENGTH_LIMIT))
     )

@@ -1,4 +1,4 @@
-"""A change is a fact, one edit on the way from the old document to the new one; a rule makes a finding of it."""
+"""The values of a comparison: changes (facts), and the rules, proofs and decisions that judge them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNCLASSIFIED = "unclassified-change"
 
 
 class Scope(StrEnum):
-    """What a rule's direction speaks of; the rubric's own directions are computed from it."""
+    """What a rule's direction is about; the directions of the rubric follow from it."""
 
     NOTHING = "nothing"
     CHECK = "the check's score"
@@ -28,7 +28,7 @@ class Scope(StrEnum):
     VERDICT = "the verdict"
 
 
-# What rises from one check to its rubric.
+# Scopes whose directions are lifted from one check to its rubric.
 CHECK_SCOPES = frozenset({Scope.CHECK, Scope.CHECK_VERDICT})
 
 
@@ -36,9 +36,10 @@ CHECK_SCOPES = frozenset({Scope.CHECK, Scope.CHECK_VERDICT})
 class Change:
     """One edit: its values and places on both sides; a rubric's edit also has the rubric just before and just after.
 
-    `proof` is there where the fact itself moves nothing, whatever its rule's deciders know; `decided` where a decider
-    chose the rule; `more` is what else tells the edit from another one, where `old` and `new` do not say it all. An
-    edit of a judge has both judges as `sides`, one of a question's reference the `question` just before and after it.
+    `token` names the check that changes, `name` the key. A `proof` says that the change moves nothing, a `decision`
+    what a prover knows of one that may; `discriminator` is part of the fingerprint, where `old` and `new` do not tell
+    one edit from another. `words` fill the rule's message. An edit of a judge has both `judges`, one of a question's
+    reference the `question` just before and after it, one of a reference the `imported_diff` of what it names.
     """
 
     rule: str
@@ -60,12 +61,12 @@ class Change:
 
     @property
     def is_addition(self) -> bool:
-        """Whether there is something new: it was nothing, or off, or another value."""
+        """Whether there is a new value: not None, which is absent, and not off."""
         return self.new is not None and self.new is not False
 
     @property
     def item(self) -> Any:
-        """What comes; what goes where nothing comes."""
+        """The new value; the old one where the new one is absent or off."""
         return self.new if self.is_addition else self.old
 
     def with_words(self, **words: str) -> Change:
@@ -73,7 +74,7 @@ class Change:
         return replace(self, words={**self.words, **words})
 
     def with_reason(self, why: str) -> Change:
-        """Return the change of a reference with the reason why what it does is not known."""
+        """Return the change with the reason why its effect is unknown."""
         return self.with_words(why=f"; {why}")
 
     @property
@@ -91,7 +92,7 @@ class Change:
 
 
 class Proof(NamedTuple):
-    """Why a change moves nothing; `rule` names the rule that it then belongs to, an assumption keeps its direction.
+    """Why a change moves nothing; `rule` is the rule that it then belongs to; an assumed proof keeps the direction.
 
     `since` is the first rule set that uses it, where the facts state it themselves.
     """
@@ -129,7 +130,7 @@ class LaterDecider:
 
 
 class Decision(NamedTuple):
-    """What a decider knows of an edit that may move a score: how surely, why, and outputs that it expects to move.
+    """What a prover knows of an edit that may move a score: how surely, why, and outputs that it expects to move.
 
     `direction` is there where it is not the rule's; `since` is the first rule set that uses it.
     """

@@ -1,4 +1,4 @@
-"""Judges one change: its rule's row, the proofs that lower it, and the directions that rise to the rubric."""
+"""Judges one change by its rule: level, proofs that lower it, directions for the rubric, message; within a rule set."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evalstore.versions import Bump
 
 
 class Classification(NamedTuple):
-    """What a rule says of a change."""
+    """What a rule says of a change; `directions` are those of the rubric's score and verdict."""
 
     rule: ChangeRule
     level: Bump
@@ -80,6 +80,7 @@ def _classify_by_rule(change: Change, rule: ChangeRule) -> Classification:
 
 
 def _classify_by_proof(change: Change, rule: ChangeRule, proof: Proof) -> Classification:
+    # What is assumed to move nothing may move after all, and in the direction of its rule.
     sure = proof.certainty is not Certainty.ASSUMED
     directions = (NONE, NONE) if sure else _find_directions(change, rule)
     shift = Fraction(0) if sure else None
@@ -110,7 +111,7 @@ def _find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direc
 
 
 def _get_deciding_diff(change: Change) -> Diff | None:
-    """Return the diff that says where a change moves; what was decided of it says more."""
+    """Return the imported diff that gives the directions, unless a decision, which is more exact, does."""
     return None if change.decision else change.imported_diff
 
 
@@ -121,6 +122,7 @@ def _bound_shift(change: Change, rule: ChangeRule, score: Direction) -> Fraction
     shift = bound_imported_shift(imported) if imported else None
     if rule.shift:
         shift = rule.shift(change)
+    # A check moves the rubric by its share of the weights at most.
     if rule.scope in CHECK_SCOPES:
         shares = [bound_share(check, rubric) for check, rubric in zip(change.checks, change.states, strict=True)]
         part = None if None in shares else max(known for known in shares if known is not None)

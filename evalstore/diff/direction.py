@@ -1,4 +1,4 @@
-"""The algebra of directions: how they join, turn round, and rise from a check to its rubric; and shares of a score."""
+"""Calculates with directions (join, flip, lift from a check to its rubric) and with shares of a score."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
 
 NONE, STRICTER, LOOSER, EITHER = Direction.NONE, Direction.STRICTER, Direction.LOOSER, Direction.EITHER
-# The modes that read the verdicts of checks, and not their scores; that take the lowest answer; that take the highest.
+# Combine modes: those that read verdicts instead of scores, those that take the lowest answer, and the highest.
 VERDICT_MODES = frozenset({Combine.ALL_PASS, Combine.ANY_PASS})
 LOWEST = frozenset({Combine.ALL_PASS, Combine.MIN})
 HIGHEST = frozenset({Combine.ANY_PASS, Combine.MAX})
 _ZERO = Fraction(0)
-# What may be left out, in all ways, times the checks: well under a second.
+# Sets of checks that can be left out, times the checks: 2^15 take well under a second.
 _WORK_LIMIT = 1 << 15
 
-# What one more check does; one check less does the opposite.
+# The direction of one more check; one check less has the opposite one.
 ADDED_CHECK_DIRECTIONS = {
     Combine.ALL_PASS: STRICTER,
     Combine.ANY_PASS: LOOSER,
@@ -31,18 +31,18 @@ ADDED_CHECK_DIRECTIONS = {
 
 
 def flip_direction(direction: Direction) -> Direction:
-    """Turn a direction round."""
+    """Return the opposite direction."""
     return {STRICTER: LOOSER, LOOSER: STRICTER}.get(direction, direction)
 
 
 def join_directions(*directions: Direction) -> Direction:
-    """Return the direction of some changes together."""
+    """Return the direction of several changes made together."""
     moved = {*directions} - {NONE}
     return moved.pop() if len(moved) == 1 else EITHER if moved else NONE
 
 
 def bound_direction(*, below: bool, above: bool) -> Direction:
-    """Return the direction of what is proved never to go below what it was, or never above; both, or neither."""
+    """Return the direction of a score that is proved never to fall (`below`) or never to rise (`above`)."""
     if below and above:
         return NONE
     return LOOSER if below else STRICTER if above else EITHER
@@ -51,14 +51,14 @@ def bound_direction(*, below: bool, above: bool) -> Direction:
 def lift_directions(
     check: CheckState, rubric: RubricState, score: Direction, verdict: Direction
 ) -> tuple[Direction, Direction]:
-    """Return the rubric's directions (score, verdict) from those of one check: every mode is monotone, gates too."""
+    """Return the rubric's directions (score, verdict) from those of one check: modes and gates are monotone."""
     read = verdict if rubric.combine in VERDICT_MODES else score
     total = join_directions(read, verdict if check.is_gate else NONE)
     return total, verdict if total is NONE else total
 
 
 def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Direction:
-    """Return what an unscored check does to the score, by the policy for it; no score is compared with none."""
+    """Return the direction of a check that becomes unscored, by the policy for it; a missing score has no direction."""
     if policy != "skip":
         return STRICTER
     if len(rubric.checks) == 1:

@@ -1,4 +1,4 @@
-"""The directions that rules have, as values: the words of the catalogue with the function that decides."""
+"""The direction rules of the catalogue: each in words, with the function that finds the direction of a change."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ UNKNOWN = DirectionRule("either", lambda _: EITHER)
 
 
 def fix_direction(direction: Direction) -> DirectionRule:
-    """Return the law of a rule that knows one direction."""
+    """Return the direction rule that always gives one direction."""
     return DirectionRule(str(direction), lambda _: direction)
 
 
 def compare_numbers(direction: Direction) -> DirectionRule:
-    """Return the law of a number: `direction` when it rises."""
+    """Return the direction rule of a number: `direction` when it rises, the opposite when it falls."""
 
     def decide(change: Change) -> Direction:
         return direction if change.new > change.old else flip_direction(direction)
@@ -42,7 +42,7 @@ def compare_numbers(direction: Direction) -> DirectionRule:
 
 
 def rank_words(*words: str) -> DirectionRule:
-    """Return the law of a choice whose words go from loose to strict; any other word is either."""
+    """Return the direction rule of a choice whose words go from loose to strict; any other word gives either."""
 
     def decide(change: Change) -> Direction:
         if change.old not in words or change.new not in words:
@@ -53,7 +53,7 @@ def rank_words(*words: str) -> DirectionRule:
 
 
 def direct_json_demand(direction: Direction) -> DirectionRule:
-    """Return the law of a demand on JSON; one more field, or one less, is one that a question need not know."""
+    """Return the direction rule of a demand on JSON; a question may say nothing of a field that is added or removed."""
 
     def decide(change: Change) -> Direction:
         if change.name != "expected_fields":

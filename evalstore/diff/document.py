@@ -1,4 +1,4 @@
-"""One side of a comparison as plain data: of which kind it is, and what stands where in it."""
+"""One side of a comparison as plain data, with its kind and what is written at a pointer."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class ComparedDocument:
 
     @property
     def side(self) -> Side:
-        """What the answer says of it."""
+        """Its reference and digest, for the diff."""
         ref = f"{self.artifact.kind}/{self.artifact.id}@{self.artifact.version}" if self.artifact else None
         return Side(ref, compute_digest(self.content))
 
     @property
     def content(self) -> dict[str, Any]:
-        """All but its version: what a release names."""
+        """Everything except the version."""
         return {key: item for key, item in self.value.items() if key != "version"}
 
     @property
@@ -40,15 +40,15 @@ class ComparedDocument:
         return f"{self.kind or 'mapping'}/{self.value.get('id', '')}"
 
     def find_place(self, pointer: Pointer | None) -> Place | None:
-        """Return the line of a pointer, where there is a file."""
+        """Return file and line of a pointer; None where there is no file."""
         return None if pointer is None or self.artifact is None else self.artifact.document.locate(pointer)
 
     def cut_to_written(self, pointer: Pointer | None) -> Pointer | None:
-        """Return a pointer cut to what is written: a default is written nowhere."""
+        """Return the longest part of a pointer that exists in the document: a default is written nowhere."""
         return None if pointer is None else self._descend(pointer)[0]
 
     def get_written_value(self, pointer: Pointer | None, fact: Any) -> Any:
-        """Return what is written at a pointer; the fact itself where that is a default, or a row of another file."""
+        """Return the value at a pointer; `fact` where nothing is written there: a default, or a row of another file."""
         if not pointer:
             return None
         written_part, value = self._descend(pointer)

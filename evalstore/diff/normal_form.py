@@ -1,4 +1,4 @@
-"""An artifact in its one spelling: every default written out, names in place of positions, sets in one order."""
+"""Normalises an artifact: every default written out, names in place of positions, sets in one order."""
 
 from __future__ import annotations
 

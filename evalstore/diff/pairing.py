@@ -1,4 +1,4 @@
-"""Finds which part of one side is which of the other: checks by id or equal content, items of lists by likeness."""
+"""Pairs the parts of two sides: checks by id or equal content, items of lists by one criterion after another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PairingStage = Callable[[list[CheckState], list[CheckState]], CheckPairs]
 
 
 def pair_checks(old: RubricState, new: RubricState) -> RubricState:
-    """Return `new` with the tokens of `old` on the checks that are the same."""
+    """Return `new` with the tokens of `old` on the checks that pair; others get a token of their own."""
     left, right = list(old.checks), list(new.checks)
     tokens: dict[int, str] = {}
     for stage in _STAGES:
@@ -32,7 +32,7 @@ def pair_checks(old: RubricState, new: RubricState) -> RubricState:
 
 
 def pair_items(old: Sequence[Item], new: Sequence[Item], *stages: Callable[[Item, Item], bool]) -> dict[int, int]:
-    """Return new places of items by old ones; each stage pairs what is alike in its way, the surest first."""
+    """Return new indices of items by old ones; each stage is a criterion for two items to pair, the surest first."""
     pairs: dict[int, int] = {}
     for is_match in stages:
         for place in (place for place in range(len(old)) if place not in pairs):
@@ -43,7 +43,7 @@ def pair_items(old: Sequence[Item], new: Sequence[Item], *stages: Callable[[Item
 
 
 def canonicalise_demand(check: CheckState) -> str:
-    """Return what a check demands, as one text."""
+    """Return what a check demands as canonical JSON."""
     return write_canonical(list_demand(check))
 
 
@@ -53,7 +53,7 @@ def list_demand(check: CheckState) -> list[Any]:
 
 
 def _match_unchanged(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
-    # Most checks are these, so nothing of theirs is written out.
+    # Most checks are unchanged: comparing values is cheaper than writing them as canonical JSON.
     by_id = {check.id: check for check in right}
     for check in left:
         if (other := by_id.get(check.id)) and is_same(list_demand(check), list_demand(other)):
@@ -71,7 +71,7 @@ def _match_by_key(key: CheckKey, left: list[CheckState], right: list[CheckState]
 
 
 def _key_by_content(check: CheckState) -> str | None:
-    # Ids that come from the order shift when a check is put in between; then the content says who is who.
+    # Ids that are made from the order shift when a check is inserted; content does not.
     return None if check.has_id else canonicalise_demand(check)
 
 
@@ -80,7 +80,7 @@ def _key_by_index(check: CheckState) -> str | None:
     return None if check.has_id else str(check.index)
 
 
-# The surest first; a check that only its content identifies was renamed.
+# The surest first; a check that pairs by content alone was renamed.
 _STAGES: tuple[PairingStage, ...] = (
     _match_unchanged,
     *(partial(_match_by_key, key) for key in (_key_by_content, attrgetter("id"), canonicalise_demand, _key_by_index)),

@@ -1,4 +1,4 @@
-"""Plain data for comparing: exact numbers, one spelling a value; lists what differs within two trees."""
+"""Turns values into plain data with exact numbers, compares such data, and lists what differs within two trees."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make_plain(value: Any, depth: int = 0) -> Any:
 
 
 def is_same(old: Any, new: Any) -> bool:
-    """Whether two plain values are one: 1.0 is 1, but True is not; it ends where they part, and writes nothing."""
+    """Whether two plain values are equal: 1.0 is 1, but True is not; stops at the first difference."""
     if old is new:
         return True
     if isinstance(old, dict) and isinstance(new, dict):
@@ -59,7 +59,7 @@ def is_same(old: Any, new: Any) -> bool:
 
 
 def is_short(value: Any, limit: int) -> bool:
-    """Whether a plain value has at most so many characters and parts; what is too long is not read to its end."""
+    """Whether a plain value has at most `limit` characters and parts; a longer one is not read to its end."""
     parts = [value]
     while parts and limit >= 0:
         part = parts.pop()
@@ -70,7 +70,7 @@ def is_short(value: Any, limit: int) -> bool:
 
 
 def describe_value(value: Any) -> str:
-    """Write a value within a sentence: short, and safe to show."""
+    """Return a value as text for a sentence: shortened, and safe to print."""
     if value is None:
         return "unset"
     if isinstance(value, dict):
@@ -84,10 +84,10 @@ def describe_value(value: Any) -> str:
 
 
 def list_differences(old: Any, new: Any) -> str:
-    """List in words what differs within two plain values; for changes that no rule understands."""
+    """Return the pointers that differ within two plain values, as text; for changes that no rule classifies."""
     if not is_short([old, new], _DEEPDIFF_LIMIT):
         return "too much to list"
-    # In the order of the document: deepdiff finds them in sets, which have another order in every process.
+    # Sorted, because deepdiff finds them in sets, whose order differs from process to process.
     found = [json_pointer(path) or "the whole value" for path in sorted(set(_find_differences(old, new)))]
     more = f" and {len(found) - _LISTED_PATHS} more" if len(found) > _LISTED_PATHS else ""
     return ", ".join(found[:_LISTED_PATHS]) + more
@@ -102,7 +102,7 @@ def _find_differences(old: Any, new: Any) -> Iterator[Pointer]:
 
 
 def _canonicalise_leaves(value: Any) -> Any:
-    # deepdiff takes 1 for True and 1 for another type than 1.0; the canonical text of a leaf knows better.
+    # deepdiff takes 1 for True, and 1.0 for another type than 1; their canonical texts differ as they should.
     if isinstance(value, dict):
         return {key: _canonicalise_leaves(item) for key, item in value.items()}
     if isinstance(value, list):

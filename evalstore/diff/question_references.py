@@ -1,4 +1,4 @@
-"""Follows a changed reference of a question to the checks that read it: what none of them reads moves no score."""
+"""Follows a changed reference answer of a question to the checks that read it: what no check reads moves no score."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from evalstore.model import Kind, is_cosmetic, parse_ref
 from evalstore.versions import Bump
 
 RULE = "question-reference-changed"
-# So many edits are compared check by check, and for the first ones an output is looked for that moves.
+# Edits that are compared check by check, and those of them for which a witness is looked for.
 _COMPARISON_LIMIT, _WITNESS_LIMIT = 300, 20
 
 
 @dataclass(frozen=True, slots=True)
 class RubricReads:
-    """One rubric as it reads questions: the parts that its own checks read, and those that others read, and who."""
+    """The parts of a question that a rubric's own checks read, and those that others read, with their reference."""
 
     ref: str
     value: Mapping[str, Any]
@@ -37,7 +37,10 @@ class RubricReads:
 
 @dataclass(slots=True)
 class ReferenceReaders:
-    """The rubrics of a dataset's questions, each read once; `compare` compares two, showing an output or not."""
+    """The rubrics of a dataset's questions, each read once.
+
+    `compare` compares two rubrics; its third argument says whether to look for witnesses.
+    """
 
     load: ArtifactLoader | None
     compare: Callable[[Params, Params, bool], Diff]
@@ -45,7 +48,7 @@ class ReferenceReaders:
     _comparisons: int = 0
 
     def trace_change(self, change: Change) -> Change:
-        """Return the change of a reference with what it does to the checks that read it, or with why it is open."""
+        """Return the change with the diff of the checks that read the reference, or the reason why it is unknown."""
         if change.rule != RULE or change.question is None:
             return change
         before, after = change.question
@@ -112,12 +115,12 @@ class ReferenceReaders:
         return RubricReads(ref, value, own, others)
 
     def _list_rubric_parts(self, ref: str) -> Iterable[Pointer] | str:
-        """Return what a rubric within a rubric reads of a question, or why that cannot be known."""
+        """Return the parts of a question that a nested rubric reads, or the reason why they are unknown."""
         reader = self._read_rubric_reads(ref, deep=True)
         return reader if isinstance(reader, str) else (*reader.own_parts, *reader.other_parts)
 
     def _list_template_parts(self, ref: str) -> Iterable[Pointer] | str:
-        """Return what a judge's template reads of a question, or why that cannot be known."""
+        """Return the parts of a question that a judge's template reads, or the reason why they are unknown."""
         found = self.load(ref) if self.load and is_pinned(parse_ref(ref)) else None
         names = find_template_names(found.value.get("template")) if found and found.kind is Kind.JUDGE else None
         return (
@@ -154,7 +157,7 @@ def _find_moved_parts(reader: RubricReads, before: Row, after: Row) -> list[Poin
 
 
 def _view_part(row: Row, part: Pointer) -> Any:
-    """Return what there is at a part; what is no mapping is seen as a whole, and none has nothing in it."""
+    """Return the value at a part of a question; a value that is no mapping as a whole."""
     value = row.get(str(part[0]))
     if len(part) == 1:
         return value

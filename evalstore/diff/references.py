@@ -1,4 +1,4 @@
-"""Follows a changed reference to both artifacts that it names, so that the change imports exactly theirs."""
+"""Follows a changed reference to the two artifacts it names: the change takes over what changed between them."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def bound_imported_shift(diff: Diff) -> Fraction | None:
 
 
 def join_imported_directions(diff: Diff) -> tuple[Direction, Direction]:
-    """Return where all findings of a diff together can move the score and the verdict."""
+    """Return the directions (score, verdict) of all findings of a diff together."""
     found = diff.findings
     return join_directions(*(one.direction for one in found)), join_directions(
         *(one.verdict_direction for one in found)
@@ -133,14 +133,17 @@ def is_pinned(ref: Ref) -> bool:
 
 
 def _has_composite(artifact: Artifact) -> bool:
-    """Whether a rubric holds a composite: within one it is unscored, which its own diff does not see."""
+    """Whether a rubric holds a composite: nested in another one it is unscored, which its own diff does not show."""
     checks = artifact.value.get("checks")
     listed = checks if isinstance(checks, list) else []
     return any(isinstance(check, dict) and check.get("kind") == "composite" for check in listed)
 
 
 def _has_turned_threshold(change: Change, imported: Diff) -> bool:
-    """Whether a negated composite passes by its rubric's bar, which moves: that rubric's diff knows its own score."""
+    """Whether a composite is negated and passes by its rubric's threshold, which changes.
+
+    That rubric's diff has directions for its own score, not for the negated one.
+    """
     if change.rule != _COMPOSITE or change.checks[1].threshold is not None:
         return False
     moves = any(finding.rule == "scoring-threshold-changed" for finding in imported.findings)
@@ -148,7 +151,7 @@ def _has_turned_threshold(change: Change, imported: Diff) -> bool:
 
 
 def _may_lose_score(change: Change, imported: Diff, sides: tuple[Artifact, Artifact]) -> bool:
-    """Whether the composite may get a score that it had not, or lose it: its rubric's diff compares no score with none.
+    """Whether a composite may gain or lose its score: its rubric's diff compares no output with a score to one without.
 
     That is so where no check of the rubric is always scored, and an edit decides which outputs have a score.
     """

@@ -1,4 +1,4 @@
-"""A rubric with every default written out, so that two spellings of one rubric are one value; edits are new values."""
+"""A rubric as a value with every default written out: two spellings of one are equal, an edit is a new value."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ class CheckState:
         return KINDS[self.kind].reads_threshold(self.params)
 
     def to_check(self) -> Check:
-        """Return the check that scoring runs; it goes by its token."""
+        """Return the check that scoring runs; its id is its token."""
         params = {name: value for name, value in self.params.items() if value is not None}
         return Check(self.token, self.kind, params, self.threshold, self.negate)
 
 
 @dataclass(frozen=True, slots=True)
 class RubricState:
-    """A rubric as scoring sees it; `gates` are the ids of `required` in its order, `rest` is what scoring ignores."""
+    """A rubric as scoring reads it; `gates` are the ids of `required`, `extras` the keys that scoring ignores."""
 
     checks: tuple[CheckState, ...]
     combine: Combine
@@ -99,7 +99,7 @@ class RubricState:
         return self.may_skip(check) or (check.may_err and self.errors == "skip")
 
     def to_rubric(self) -> Rubric:
-        """Return the rubric that scoring runs; checks go by their tokens."""
+        """Return the rubric that scoring runs; the ids of checks are their tokens."""
         return Rubric("", "", tuple(check.to_check() for check in self.checks), self.to_scoring())
 
     def to_scoring(self) -> Scoring:
@@ -152,7 +152,7 @@ def _read_check_state(index: int, id_: str, value: Mapping[str, Any], *, weight:
         has_id="id" in value,
         kind=kind,
         params=params,
-        # A composite's own bar is its rubric's, which no written one can be compared with.
+        # None for a composite: it passes by the threshold of its rubric, which is not at hand here.
         threshold=_read_threshold(value["threshold"]) if "threshold" in value else find_default_threshold(kind),
         negate=read_switch(value.get("negate", False)),
         weight=weight,

@@ -1,4 +1,4 @@
-"""What a store says of changes beside the rules: profile, declarations, overrides, what was accepted; pure."""
+"""The settings of a comparison: profile, declarations, overrides, acceptances and the rule set; reads no file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evalstore.validation import VALIDATION_RULES as FILES
 from evalstore.validation.settings import RULE_SETTING, lint_rule_levels
 from evalstore.versions import Bump
 
-# What an override may say: an edit changes the digest, so it never needs less than a patch.
+# The levels of an override: an edit changes the digest, so it needs a patch at least.
 LEVELS: Mapping[str, Bump] = {str(level): level for level in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
 _SETTINGS_FILE = "evalstore.yaml"
 _FILE_RULE_LEVELS = frozenset({"off", "info", "warning", "error"})  # these are for the rules of `validate`
@@ -28,7 +28,7 @@ _DECLARED_RENAME = Proof(f"{_SETTINGS_FILE} lists it under renames", Bump.MINOR,
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSettings:
-    """What holds for one comparison.
+    """The settings of one comparison.
 
     `renames` are by dataset (`dataset/<id>`), `overrides` by `rule[:direction]`, `accepted` by fingerprint;
     `locked` are the references that evalstore.lock holds, as they are written.
@@ -44,12 +44,12 @@ class ComparisonSettings:
 
     @property
     def without_opinions(self) -> ComparisonSettings:
-        """What holds for the change of a pinned artifact: what people think of it proves nothing to who pins it."""
+        """The same without overrides and acceptances: they prove nothing to a rubric that pins the artifact."""
         return replace(self, overrides={}, accepted={})
 
 
 def read_comparison_settings(settings: Mapping[str, Any], profile: Profile | None = None) -> ComparisonSettings:
-    """Read the terms that evalstore.yaml states; `profile` wins over its own.
+    """Read the settings that evalstore.yaml states; `profile` wins over its own.
 
     Raises `LoadError` for a word that means nothing: ignored in silence, it could be the one that raises a level.
     """
@@ -75,10 +75,10 @@ def apply_declarations(change: Change, terms: ComparisonSettings, renames: Mappi
 
 
 def adjust_level(finding: DiffFinding, terms: ComparisonSettings) -> DiffFinding:
-    """Return the finding at the level that counts: the rule's, as the settings override it, as people accepted it."""
+    """Return the finding at its level: the rule's, then the settings' override, then what people accepted."""
     finding = _override_level(finding, terms.overrides)
     accepted = terms.accepted.get(finding.fingerprint)
-    # What was accepted as minor from major says nothing of the same edit at a level that nobody looked at.
+    # An acceptance of major as minor covers no level above the one that was looked at.
     if accepted is None or not accepted.level < finding.level <= accepted.was:
         return finding
     return replace(finding, level=accepted.level, accepted=accepted)

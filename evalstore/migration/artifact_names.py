@@ -25,6 +25,7 @@ REF_KEYS = frozenset({"rubric_ref", "judge_prompt_ref"})
 
 def make_slug(text: str) -> str:
     """Return the lower-case ASCII letters and digits of a text, joined by `_`; empty when it has none."""
+    # NFKD splits letters from their accents, which ASCII then drops: `Über` becomes `uber`.
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii").lower()
     return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:SLUG_LIMIT].strip("_")
 
@@ -33,6 +34,7 @@ def make_dataset_id(file: str, root: Any, table: FormatTable) -> str:
     """Return the id of a suite's dataset: by its folder where the table says so, else by its name, else by its file."""
     path = PurePosixPath(file)
     name = root.get(table.name) if table.name else None
+    # A folder that repeats the file's own name says no more than the file.
     by_folder = path.parent.name if path.name == table.named_by_folder and path.parent.name != path.stem else ""
     candidates = [by_folder, name if isinstance(name, str) else "", path.stem]
     return make_id(next(filter(None, map(make_slug, candidates)), "suite"))
@@ -92,6 +94,7 @@ class ArtifactNames:
 
     def start_trial(self) -> ArtifactNames:
         """Return names whose additions stay apart until `merge_trial`, for a source that may still be refused."""
+        # Lookups see the parent, additions go to the child: dropping the trial undoes them.
         return ArtifactNames(self.records.new_child())
 
     def claim_run_path(self, file: str, sha256: str) -> str:
@@ -109,6 +112,7 @@ class ArtifactNames:
         path = RUNS_FOLDER
         for part in PurePosixPath(file).parts:
             stem = strip_run_ending(part)
+            # The record's `file` holds the first spelling of this path; another spelling is escaped.
             first = self.records.setdefault(f"{path}/{stem.casefold()}", _ArtifactRecord("", stem)).file
             path += f"/{encode_name(part) if first == stem else encode_whole_name(part)}"
         return path
@@ -132,6 +136,7 @@ class ArtifactBatch:
         """Return a draft under its final id; an `unshared` one gets an id of its own. Add its references first."""
         renamed = replace(draft, value=_rename_refs(draft.value, self.new_refs))
         identity = [draft.version, select_scoring_part(draft.kind, renamed.value), renamed.value.get("x_unmapped")]
+        # Equal scoring content shares one artifact across sources; titles and other cosmetic keys do not count.
         content = "" if unshared else compute_digest(identity)
         final = replace(renamed, id=self._choose_id(draft, content))
         if final.id != draft.id:

@@ -55,6 +55,7 @@ class ArtifactSource:
                 resolved = self.store.resolve(ref)
                 return resolved.artifact, list(self.store.read_questions(resolved))
             except RefError:
+                # Only a bare reference falls back to the disk: a pinned version must exist as a release.
                 if ref.type is not PinType.NONE:
                     raise
         artifact = self._read_on_disk(ref)

@@ -40,6 +40,7 @@ def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
     # The first sign that a document shows gives a table's confidence, so tables list their signs from the surest down.
     matches = sorted((_match_table(value, table) for table in tables), key=lambda match: -match.confidence)
     best, *others = matches or [NO_MATCH]
+    # Alternatives must be sure enough to be taken with --from, and about as sure as the best.
     least = max(SURE, best.confidence - _MARGIN)
     return replace(
         best, also=tuple(_make_guess(match) for match in others if match.table and match.confidence >= least)
@@ -85,6 +86,7 @@ def _is_sign_of(holder: dict[str, Any], sign: FormatSign) -> bool:
 
 
 def _has_shape(value: Any, shape: ForeignShape, table: FormatTable) -> bool:
+    # A shape that describes a list applies only where the file has none of the format's own lists.
     if shape.holder not in {None, *table.lists} and any(_has_list(value, key) for key in table.lists):
         return False  # the file has cases of this format: the foreign list only stands beside them
     root = value if isinstance(value, dict) else {}
@@ -94,6 +96,7 @@ def _has_shape(value: Any, shape: ForeignShape, table: FormatTable) -> bool:
         return False
     if not shape.camel_case and not shape.unless:
         return True
+    # Evidence for the format outweighs the shape, whichever of its lists it stands in.
     cases = [case for key in table.lists for case in _list_items(value, key)]
     is_format = any(_has_sign(value, cases, sign) for sign in shape.unless)
     return not is_format and (not shape.camel_case or _has_camel_case(root, cases))

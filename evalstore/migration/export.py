@@ -98,6 +98,7 @@ def _export_ref(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list
     rubrics = {text: artifacts.load_artifact(parse_ref(text)).value for text in refs}
     main = dataset.value | {"questions": [question.row for question in questions]}
     text = render_legacy(restore_source(main, rubrics, table), ".json")
+    # Keys that the dataset gained since, and that the format has no place for, are named in the result.
     left_out = [f"{ref.name}: {key}" for key in _list_lost_keys(dataset.value)]
     left_out += [f"{ref.name} {question.id}: {key}" for question in questions for key in _list_lost_keys(question.row)]
     ungraded = [question.id for question in questions if not question.rubric_ref]
@@ -116,6 +117,7 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
         raise RefusedError(f"{new_ids[0]}: it was added since {ref.name} was migrated", hint=_ORIGIN_HINT)
     whole = main.value | ({"questions": [question.row for question in questions]} if questions else {})
     text = render_legacy(restore_source(whole, {}, table), source["file"])
+    # The rendered text is parsed and extracted again: what counts is what a migration of it would give.
     document = parse_whole(text.encode(), source["file"])
     companions = {path: Document(path, "", value, {}, {}) for path, value in restore_companions(whole, table).items()}
     legacy = LegacySource(document, source["file"], source["sha256"], companions.get, source["dialect"])
@@ -143,6 +145,7 @@ def _refuse_twins(files: Sequence[ExportedFile]) -> None:
 
 
 def _write_files(out: Path, files: Sequence[ExportedFile]) -> None:
+    # All files are compared before the first is written: an export is all or nothing as well.
     different = [file.file for file in files if _is_different(out, file)]
     if different:
         raise RefusedError(f"not overwritten, because they differ: {', '.join(different)}", hint="name another folder")
@@ -156,6 +159,7 @@ def _write_files(out: Path, files: Sequence[ExportedFile]) -> None:
 
 def _is_different(out: Path, file: ExportedFile) -> bool:
     try:
+        # lstat: a broken link counts as a file in the way.
         (out / file.file).lstat()
         return read_below(out, file.file, _LIMIT) != file.text.encode()
     except FileNotFoundError:
@@ -193,6 +197,7 @@ def _find_run_path(text: str, table: FormatTable, artifacts: ArtifactSource) -> 
 
 def _export_run(root: Path, path: str) -> ExportedFile:
     file = decode_path(path)
+    # The path comes from a file name of the repository, which may be crafted to leave the output folder.
     if "\0" in file or ".." in PurePosixPath(file).parts or file.startswith("/"):
         raise RefusedError(f"{path} is no name that a migration gives", hint="rename it, or name what to export")
     try:

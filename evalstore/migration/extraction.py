@@ -138,6 +138,7 @@ def find_companion_files(extraction: Extraction, companions: Mapping[str, Docume
     Paths that begin with / are left out: they start at the folder that the user named, which is known only while
     sources are read.
     """
+    # Compared by identity: two companion files may have equal contents.
     holders = {id(case.document) for case in extraction.cases if case.document}
     paths = [path for path, document in companions.items() if id(document) in holders and not path.startswith("/")]
     folder = PurePosixPath(file).parent

@@ -67,6 +67,7 @@ def render_legacy(value: Any, file: str) -> str:
 
 def mentions_key(data: bytes, file: str, key: str) -> bool:
     """Whether the bytes of an unparsable file mention a key where its format puts keys."""
+    # A byte pattern, as a file that does not parse may not decode either.
     name = re.escape(key.encode())
     pattern = rb"(?m)^%s\s*:" % name if _get_suffix(file) in _YAML else rb'"%s"' % name
     return re.search(pattern, data.replace(b"\0", b"")) is not None  # NUL bytes: UTF-16
@@ -76,6 +77,7 @@ def _parse_rows(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...
     rows: list[Any] = []
     broken: list[BrokenLine] = []
     marks: dict[Pointer, Span] = {}
+    # Split at LF only: other line separators may stand inside of JSON texts.
     for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -86,6 +88,7 @@ def _parse_rows(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...
         else:
             marks[len(rows),] = Span(number, 1, 0, 0)
             rows.append(row)
+    # More broken lines than whole ones: the file is not JSON Lines at all.
     if len(broken) > len(rows):
         raise broken[0].problem
     if not rows:

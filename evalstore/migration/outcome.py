@@ -103,6 +103,7 @@ class MigrationReport:
     @property
     def format(self) -> str | None:
         """The format of all sources; None without a format or with several."""
+        # A mixed migration has no single format.
         formats = {source.format for source in self.sources if source.format}
         return formats.pop() if len(formats) == 1 else None
 
@@ -147,4 +148,5 @@ def rate_losses(losses: Collection[object]) -> MigrationOutcome:
 
 def find_worst_outcome(outcomes: Iterable[MigrationOutcome]) -> MigrationOutcome:
     """Return the worst of several outcomes; `migrated` for none."""
+    # The members are declared from best to worst.
     return max(outcomes, key=list(MigrationOutcome).index, default=MigrationOutcome.MIGRATED)

@@ -59,6 +59,7 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
     `companions` are the documents that were read with it, by the path by which it names them. `read_current` returns
     the text that the store has at a path: a file with the same meaning stays byte for byte.
     """
+    # A source without a usable case is written only as a dataset that keeps what was set aside, and never if refused.
     if not extraction.is_run and not extraction.usable_cases:
         entries = tuple(_list_set_aside(extraction, legacy))
         if extraction.dataset is None or any(entry.outcome is MigrationOutcome.REFUSED for entry in entries):
@@ -75,6 +76,7 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
         if main and not run:
             pinned = {draft.ref: draft.value for draft in filter(None, rubrics)}
             check_restorable(values[main.ref], pinned, table, {"": legacy.document, **companions})
+        # The size of the source decides whether rows get a file of their own: it is stable when artifacts are edited.
         size = sum(len(document.text) for document in (legacy.document, *companions.values()))
         parts = {
             path: part for draft in batch.new_drafts for path, part in split_artifact(draft, values[draft.ref], size)
@@ -85,6 +87,7 @@ def plan_source(  # noqa: PLR0913  # what a source is, and what it meets
         return SourcePlan(
             {}, (make_entry(legacy.document, (), MigrationOutcome.REFUSED, f"cannot be kept: {error.message}"),)
         )
+    # From here on the source is planned for good, and its ids are used.
     names.merge_trial(batch.names)
     target = build_path(main) if main and (extraction.dataset or not run) else run
     pairs = zip(extraction.usable_cases, rubrics, strict=True)
@@ -144,6 +147,7 @@ def _name_drafts(context: SourceContext, batch: ArtifactBatch) -> list[ArtifactD
 
     Without a dataset or run, the first rubric stores the remainder of the file.
     """
+    # Drafts come in dependency order, so every reference is final before it is copied into a rubric.
     for draft in context.extraction.drafts:
         batch.add(draft)
     rubrics = [_place_rubric(case) for case in context.extraction.usable_cases]
@@ -159,6 +163,7 @@ def _name_drafts(context: SourceContext, batch: ArtifactBatch) -> list[ArtifactD
 def _build_dataset(context: SourceContext, head: ArtifactDraft, rubrics: list[ArtifactDraft | None]) -> ArtifactDraft:
     """Return the dataset: its head, its questions with their rubrics, and the remainder of the file."""
     cases, document = context.extraction.cases, context.legacy.document
+    # Cases leave the remainder: their questions and `x_unmapped` hold them.
     own_pointers = [case.pointer for case in cases if not case.document]
     remainder = (
         {}

@@ -46,6 +46,7 @@ def split_artifact(draft: ArtifactDraft, value: dict[str, Any], size: int) -> It
     if draft.kind is not Kind.DATASET or size < _ROWS_FROM:
         yield build_path(draft), value
         return
+    # The YAML file keeps the order of its keys; `rows` takes the place of the questions.
     head = {("rows" if key == "questions" else key): item for key, item in value.items()}
     yield f"datasets/{draft.id}.jsonl", value["questions"]
     yield build_path(draft), head | {"rows": f"{draft.id}.jsonl"}
@@ -56,6 +57,7 @@ def render_text(path: str, value: Any, current: str | None) -> PlannedText:
     if path.endswith(".jsonl"):
         return _keep_line_ends(_render_rows(value), current)
     kind = Kind(path.partition("s/")[0])
+    # Comments and layout that people added survive where the meaning is unchanged.
     if current and _has_same_meaning(current, value, kind):
         return PlannedText(current, current)
     return PlannedText(write_yaml(value, header=_SCHEMA.format(kind)), current)
@@ -136,6 +138,7 @@ def plan_file(root: Path, path: str, text: PlannedText, diffs: TextSpool | None)
     Raises `LoadError` where a symbolic link stands in the file's place.
     """
     old = text.current
+    # A file that is no UTF-8 has no current text, and still must not be overwritten silently.
     if old is None and (data := _read_current_bytes(root, path)) is not None:
         old = data.decode("utf-8", "surrogateescape")
     state = FileState.NEW if old is None else FileState.UNCHANGED if old == text.new else FileState.CHANGED

@@ -22,6 +22,7 @@ def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors)
         return {"kept": encode_keys(raw)}
     dropped: list[str] = []
     mirrored = _mirror_question(question, mirrors)
+    # A field that mirrors a key which the case lacks is dropped, which may expose the next key for that field.
     while absent := [key for key in mirrored if key not in raw]:
         dropped += absent
         mirrored = _mirror_question(question, mirrors, dropped)
@@ -29,6 +30,7 @@ def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors)
         {key: value for key, value in raw.items() if not (key in mirrored and is_same_data(mirrored[key], value))}
     )
     source = {**({"kept": remainder} if remainder else {}), **({"dropped": dropped} if dropped else {})}
+    # The order of keys is stored only where restoring would change it.
     usual = list(restore_case({**question, "x_source": source}, mirrors)) == list(raw)
     return source if usual else source | {"keys": list(map(str, raw))}
 
@@ -41,6 +43,7 @@ def restore_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
         return remainder
     mirrored = _mirror_question(question, mirrors, source.get("dropped", ()))
     values = {**remainder, **{key: value for key, value in mirrored.items() if key not in remainder}}
+    # Keys with a stored place come first, then the usual order of the format.
     places = {name: place for place, name in enumerate(source.get("keys", ()))}
     usual = {key: len(places) + place for place, key in enumerate(dict.fromkeys([*mirrors, *mirrored, *remainder]))}
     rank = {key: places.get(str(key), usual[key]) for key in values}
@@ -56,6 +59,7 @@ def find_root_remainder(root: Any, pointers: Sequence[Pointer]) -> Any:
 def restore_root(remainder: Any, items: Iterable[tuple[str, Any]]) -> Any:
     """Return a file's value from its remainder and its list items, each with its JSON pointer."""
     root = decode_keys(remainder)
+    # Items are inserted in document order, so each index is valid at its turn.
     for pointer, value in sorted(items, key=lambda item: _pointer_order(item[0])):
         *parents, index = pointer.split("/")[1:]
         holder = root
@@ -71,6 +75,7 @@ def encode_keys(value: Any) -> Any:
         return [encode_keys(item) for item in value]
     if not isinstance(value, dict):
         return value
+    # A mapping that has the marker itself is encoded too, so that decoding stays unambiguous.
     if _PAIRS in value or not all(isinstance(key, str) for key in value):
         return {_PAIRS: [[key, encode_keys(item)] for key, item in value.items()]}
     return {key: encode_keys(item) for key, item in value.items()}
@@ -116,6 +121,7 @@ def _pointer_order(pointer: str) -> tuple[tuple[int, str], ...]:
 
 
 def _find_key(step: str, holder: Mapping[Any, Any]) -> Any:
+    # RFC 6901 escapes; a YAML key may be no text, and is found by its spelling.
     text = step.replace("~1", "/").replace("~0", "~")
     return text if text in holder else next(key for key in holder if str(key) == text)
 
@@ -134,4 +140,5 @@ def is_same_data(left: Any, right: Any) -> bool:
         )
     if isinstance(left, list):
         return len(left) == len(right) and all(map(is_same_data, left, right))
+    # As text, 1.0 and 1.00 differ: numbers keep the digits that the file has.
     return str(left) == str(right)

@@ -32,6 +32,7 @@ def check_unchanged(extraction: Extraction, main: Artifact, questions: Sequence[
             for question, case in zip(_pair_questions(questions, cases), cases, strict=True)
             if case.rubric
         ]
+    # References are expanded on both sides: artifacts may have been renamed by the plan.
     for name, value, draft in rubrics:
         if draft and not is_same_data(
             _expand_scoring(Kind.RUBRIC, value, expand_stored),

@@ -1,4 +1,4 @@
-"""Turns each source into a result: detects its format, runs its reader, plans its files; pairs companions and suites."""
+"""Turns each source into a result: detects the format, runs the reader, plans the files, pairs companions."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ def read_sources(sources: Iterable[LegacyFile], options: MigrationOptions) -> It
         if result.waits:
             waiting.append((file, result.source))
             continue
+        # The first suite that includes a file owns it.
         suites = dict.fromkeys(result.companions, result.source) | suites
         yield result
     for file, source in waiting:
@@ -80,6 +81,7 @@ def _read_source(file: LegacyFile, options: MigrationOptions, *, may_wait: bool 
     try:
         data = file.read()
     except LoadError as error:
+        # A file that the user named must be readable; one in a folder becomes an entry.
         if not file.in_folder:
             raise
         return _refuse_broken(file, "", error)
@@ -94,6 +96,7 @@ def _read_source(file: LegacyFile, options: MigrationOptions, *, may_wait: bool 
     source = MigrationSource(file.name, sha256, None, None, match.confidence, match.reason, also=match.also)
     if match.table is None or (match.confidence < SURE and not options.is_forced):
         return _pass_over(source, document, match, in_folder=file.in_folder)
+    # A list of raw cases may be included by a suite that is read later.
     if may_wait and may_have_companions(match.table) and isinstance(document.value, list):
         return SourceResult(source, _NO_PLAN, waits=True)
     companions: dict[str, Document] = {}
@@ -133,6 +136,7 @@ def _refuse_broken(file: LegacyFile, sha256: str, error: LoadError, *, skipped: 
 
 
 def _pass_over(source: MigrationSource, document: Document, match: FormatMatch, *, in_folder: bool) -> SourceResult:
+    # A known foreign shape is reported even in a folder; an unknown file only where it was named.
     if match.shape:
         return SourceResult(source, SourcePlan({}, (make_entry(document, (), match.shape.outcome, match.reason),)))
     if match.table:

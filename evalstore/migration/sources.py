@@ -67,8 +67,10 @@ def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
     files = sorted(
         (file for path in paths for file in _list_files(path, store)), key=lambda file: file.in_folder, reverse=True
     )
+    # Named files come last and replace the same file found in a folder.
     by_path = {_make_absolute(file.path): file for file in files}
     names = {file.name for file in by_path.values()}
+    # A run below `runs/` whose original is among the sources, too, is a copy of it.
     copies = {name for name in names if decode_path(name) in names - {name}}
     marked = (
         replace(file, skip_reason=_COPY) if file.in_folder and file.name in copies else file
@@ -89,6 +91,7 @@ def _list_files(path: Path, store: Path) -> Iterator[LegacyFile]:
 
 def _walk_folder(root: Path) -> Iterator[str]:
     """Yield candidate paths below a folder; a folder that cannot be listed is yielded itself."""
+    # An explicit stack: folders may be nested deeper than Python's recursion limit.
     waiting = [""]
     while waiting:
         folder = waiting.pop()
@@ -121,10 +124,12 @@ def _make_name(path: Path, store: Path, *, folder: bool) -> PurePosixPath:
         return PurePosixPath(absolute.relative_to(home).as_posix())
     if not path.is_absolute() and ".." not in path.parts:
         return PurePosixPath(path.as_posix())
+    # Outside of the store, the last one or two parts: an absolute path would differ between machines.
     return PurePosixPath(*absolute.parts[1:][-1 if folder else -2 :])
 
 
 def _resolve_below(folder: PurePosixPath, path: str) -> str | None:
+    # Normalised before the check, so that `a/../../b` cannot leave the folder.
     below = os.path.normpath(path.lstrip("/") if path.startswith("/") else folder / path)
     is_foreign = "://" in path or "\0" in path or not path.strip("/")
     return None if is_foreign or below == ".." or below.startswith("../") else below
@@ -135,4 +140,5 @@ def _make_absolute(path: Path) -> Path:
 
 
 def _to_text(name: PurePosixPath) -> str:
+    # A file name that is no UTF-8 is spelled with escapes, as reports and artifacts are UTF-8.
     return str(name).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

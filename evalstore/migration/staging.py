@@ -46,6 +46,7 @@ class StagedWrites:
         """Stage the bytes of the file at `path`."""
         if not self.paths:
             (self.root / STAGE).mkdir()
+        # A file is staged before its note: the journal never names a missing file.
         (self.root / _new_path(len(self.paths))).write_bytes(data)
         _append_note(self.root, {"file": path, "sha256": hashlib.sha256(data).hexdigest()})
         self.paths.append(path)
@@ -54,6 +55,7 @@ class StagedWrites:
         """Move every file into place, or put everything back and raise."""
         if not self.paths:
             return
+        # Folders are noted before they exist, so that undoing removes them again.
         folders = {str(folder) for path in self.paths for folder in PurePosixPath(path).parents[:-1]}
         for folder in sorted(name for name in folders if not (self.root / name).exists()):
             _append_note(self.root, {"made": folder})
@@ -108,6 +110,7 @@ def _recover_store(root: Path) -> bool:
 def _lock_store(root: Path) -> Iterator[None]:
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        # The lock is on the store's folder itself: no lock file is left behind, and a killed process releases it.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
@@ -125,6 +128,7 @@ def _move_into_place(root: Path, number: int, path: str) -> None:
 def _undo_moves(root: Path) -> None:
     files, folders = _read_journal(root)
     for number, (path, digest) in enumerate(files):
+        # A staged file that is gone has reached its place.
         was_placed = not (root / _new_path(number)).exists()
         if was_placed and _digest_file(root, path) == digest:  # else it was edited since, and stays
             remove_below(root, path)

@@ -142,7 +142,9 @@ def _load_table(name: str) -> FormatTable:
 
 def _parse_table(value: Mapping[str, Any]) -> FormatTable:
     root, case = value.get("root", {}), value.get("case", {})
+    # A variant is the whole table with some keys replaced; variants do not nest.
     variants = tuple(_parse_table({**value, "variants": [], **dialect}) for dialect in value.get("variants", ()))
+    # Without `dialects`, the dialects are those of all lists, in the order of the table.
     lists = [*value.get("lists", ()), *(item for dialect in value.get("variants", ()) for item in dialect["lists"])]
     return FormatTable(
         format=value["format"],

@@ -19,6 +19,7 @@ _HIDDEN = "{} hides it: nothing in it is asked"
 
 def find_unknown_keys(value: Any, table: FormatTable) -> Iterator[MigrationNote]:
     """Yield a note on each key of the root, or of its parts, that the table does not know, and on each hidden list."""
+    # A grader reads the first list of the table that a file has; later ones are hidden.
     first, *hidden_lists = [key for key in table.lists if isinstance(value, dict) and key in value] or [""]
     yield from (MigrationNote((key,), MigrationOutcome.UNMAPPED, _HIDDEN.format(first)) for key in hidden_lists)
     for path, known in {"": (*table.root_data, *table.lists), **table.root_parts}.items():

@@ -1,4 +1,4 @@
-"""Accept: one change of the working tree at a lower level, written into the file that people review."""
+"""Accepts one change of the working tree at a lower level, written into .evalstore/accepted.yaml for review."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evalstore.documents import encode_document, write_yaml
 from evalstore.documents.edit import put_item
 from evalstore.errors import RefError, RefusedError, UsageError
 from evalstore.files import sweep_below, write_below
-from evalstore.release.git_state import complete_signature as complete
+from evalstore.release.git_state import complete_signature
 from evalstore.status.acceptances import Acceptance, read_accepted_file, read_change_policy
 from evalstore.status.status import survey_store
 from evalstore.status.values import ArtifactState, ArtifactStatus
@@ -23,10 +23,13 @@ from evalstore.versions import Bump, Version, parse_version
 
 _LOWER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH}
 _REASON = 1000  # characters
+_HEADER = (
+    "# yaml-language-server: $schema=schema/accepted.schema.json\n# Written by evalstore accept; review it like code.\n"
+)
 
 
 class AcceptOptions(NamedTuple):
-    """What is asked for: why, down to which level (None: one lower), and until which day (None: the next release)."""
+    """Why a change is accepted, at which level (None: one lower), and until which day (None: the next release)."""
 
     reason: str
     level: Bump | None = None
@@ -35,11 +38,11 @@ class AcceptOptions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WrittenAcceptance:
-    """An acceptance that was written, in which file, and where its artifact stands with it."""
+    """An acceptance that was written, its file, and the status of its artifact with it."""
 
     acceptance: Acceptance
     file: str
-    standing: ArtifactStatus
+    status: ArtifactStatus
 
 
 def accept(
@@ -56,32 +59,33 @@ def accept(
     if store.root is None:
         raise RefusedError("a bare repository has no changes to accept", hint="run it in a clone")
     with lock_repository(store, signature) as repository:
-        # What was accepted before does not count here: whoever looks again looks at the rule's level.
+        # Without earlier acceptances: whoever accepts a change again starts from the rule's level.
         policy = replace(read_change_policy(store, today), acceptances=())
-        standing, finding = _find_change(survey_store(store, policy).artifacts, fingerprint)
-        signed = complete(repository.git, signature)
-        by = f"{signed['GIT_AUTHOR_NAME']} <{signed['GIT_AUTHOR_EMAIL']}>"
-        told = AcceptedLevel(
+        status, finding = _find_change(survey_store(store, policy).artifacts, fingerprint)
+        identity = complete_signature(repository.git, signature)
+        by = f"{identity['GIT_AUTHOR_NAME']} <{identity['GIT_AUTHOR_EMAIL']}>"
+        accepted = AcceptedLevel(
             _choose_level(finding, options.level), finding.level, options.reason, by, today, options.until
         )
-        since = parse_version(standing.released or "")
-        acceptance = Acceptance(standing.ref, since, finding.fingerprint, finding.rule, finding.message, told)
-        sweep_below(store.root, ACCEPTED)  # what a killed one left; the lock keeps the living out
+        since = parse_version(status.released or "")
+        acceptance = Acceptance(status.ref, since, finding.fingerprint, finding.rule, finding.message, accepted)
+        # Only a killed process can have left a temporary file: nobody else writes while the repository is locked.
+        sweep_below(store.root, ACCEPTED)
         write_below(store.root, ACCEPTED, insert_acceptance(store, acceptance))
     after = survey_store(store, read_change_policy(store, today)).artifacts
-    return WrittenAcceptance(acceptance, ACCEPTED, next(one for one in after if one.ref == standing.ref))
+    return WrittenAcceptance(acceptance, ACCEPTED, next(other for other in after if other.ref == status.ref))
 
 
-def _find_change(standings: Sequence[ArtifactStatus], fingerprint: str) -> tuple[ArtifactStatus, DiffFinding]:
-    found = [(standing, finding) for standing in standings for finding in standing.findings]
-    for standing, finding in found:
+def _find_change(statuses: Sequence[ArtifactStatus], fingerprint: str) -> tuple[ArtifactStatus, DiffFinding]:
+    pairs = [(status, finding) for status in statuses for finding in status.findings]
+    for status, finding in pairs:
         if finding.fingerprint == fingerprint:
-            return standing, finding
-    for standing, finding in found:
+            return status, finding
+    for status, finding in pairs:
         if any(child.fingerprint == fingerprint for child in _list_descendants(finding)):
-            message = f"{fingerprint} is a part of {finding.rule} of {standing.ref}, which is accepted as a whole"
+            message = f"{fingerprint} is a part of {finding.rule} of {status.ref}, which is accepted as a whole"
             raise RefError(message, hint=f"evalstore accept {finding.fingerprint}")
-    broken = next((standing.ref for standing in standings if standing.state is ArtifactState.BROKEN), None)
+    broken = next((status.ref for status in statuses if status.state is ArtifactState.BROKEN), None)
     hint = f"{broken} cannot be compared: evalstore status" if broken else "evalstore diff REF shows those there are"
     raise RefError(f"no change since a last release has the fingerprint {fingerprint}", hint=hint)
 
@@ -109,26 +113,19 @@ def _check_reason(text: str) -> str:
     return words
 
 
-_HEADER = (
-    "# yaml-language-server: $schema=schema/accepted.schema.json\n# Written by evalstore accept; review it like code.\n"
-)
-
-
 def insert_acceptance(store: ArtifactStore, acceptance: Acceptance) -> bytes:
-    """Return the bytes of the file with one more entry, or with this one in place of an older one of its change.
+    """Return the bytes of the file with one more entry, which replaces an older one of the same change.
 
-    Entries take several lines each, in order, so that two branches seldom touch the same ones; what else people have
-    written there stays as it is.
+    Entries take several lines each, in order, so that two branches seldom touch the same lines; comments and layout
+    stay.
     """
     document, entry = read_accepted_file(store), _format_entry(acceptance)
     if document is None:
         return write_yaml({"accepted": [entry]}, header=_HEADER).encode()
-    orders = [_acceptance_key(one) for one in document.value["accepted"]]
-    index = sum(one < _acceptance_key(entry) for one in orders)
-    same = _acceptance_key(entry) in orders
-    return encode_document(
-        put_item(document, "accepted", orders.index(_acceptance_key(entry)) if same else index, entry, replace=same)
-    )
+    key, keys = _acceptance_key(entry), [_acceptance_key(other) for other in document.value["accepted"]]
+    is_replaced = key in keys
+    index = keys.index(key) if is_replaced else sum(other < key for other in keys)
+    return encode_document(put_item(document, "accepted", index, entry, replace=is_replaced))
 
 
 def _acceptance_key(entry: Mapping[str, Any]) -> tuple[str, Version, str]:
@@ -136,17 +133,17 @@ def _acceptance_key(entry: Mapping[str, Any]) -> tuple[str, Version, str]:
 
 
 def _format_entry(acceptance: Acceptance) -> dict[str, str]:
-    told = acceptance.accepted
+    accepted = acceptance.accepted
     return {
         "artifact": acceptance.artifact,
         "since": str(acceptance.since),
         "fingerprint": acceptance.fingerprint,
         "rule": acceptance.rule,
         "change": acceptance.change,
-        "was": str(told.was),
-        "level": str(told.level),
-        "reason": told.reason,
-        **({"until": str(told.until)} if told.until else {}),
-        "by": told.by,
-        "day": str(told.day),
+        "was": str(accepted.was),
+        "level": str(accepted.level),
+        "reason": accepted.reason,
+        **({"until": str(accepted.until)} if accepted.until else {}),
+        "by": accepted.by,
+        "day": str(accepted.day),
     }

@@ -11,8 +11,7 @@ from evalstore.files import open_below, write_below
 from evalstore.model import Ref
 from evalstore.references.reading import find_rows_path
 from evalstore.release.commit_files import list_commit_files
-from evalstore.release.git_state import complete_signature as complete
-from evalstore.release.git_state import find_bypassed_hooks, find_checkout
+from evalstore.release.git_state import complete_signature, find_bypassed_hooks, find_checkout
 from evalstore.release.pins import move_pins_in_rows
 from evalstore.release.plan import BumpPlan, choose_working_files, make_plan
 from evalstore.release.publish import (
@@ -38,7 +37,7 @@ _AGAIN = "make room, or look at the permissions; the same bump again finishes wh
 
 @dataclass(frozen=True, slots=True)
 class BumpRequest:
-    """What a bump is asked for: which working files, how versions are chosen, in which words, and a tag or not."""
+    """What a bump is to do: which working files, how versions are chosen, the message, and whether it tags and pushes."""
 
     refs: Sequence[Ref]
     options: BumpOptions
@@ -87,13 +86,13 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     route = find_push_route(store.git, asked=push) if commit else None
     request = BumpRequest(chosen, BumpOptions(level, pre, dependents), message, tag and commit, sign, bool(push), today)
     if dry_run or not commit:
-        foreseen = _release_without_commit(store, request, commit=commit, dry_run=dry_run)
-        return replace(foreseen, push=plan_push(store, route, foreseen) if push else None)
-    done, push_refs = _release_under_lock(store, request, route, signature or {})
-    # The lock is free by now: a slow line keeps nobody from releasing, and what is pushed is what was there.
-    return (
-        replace(done, push=push_release(store, route, done.push, push_refs)) if route and done.push and push else done
-    )
+        preview = _release_without_commit(store, request, commit=commit, dry_run=dry_run)
+        return replace(preview, push=plan_push(store, route, preview) if push else None)
+    released, push_refs = _release_under_lock(store, request, route, signature or {})
+    # The push runs without the lock: a slow remote keeps nobody from releasing. `push_refs` were read under it.
+    if not (route and released.push and push):
+        return released
+    return replace(released, push=push_release(store, route, released.push, push_refs))
 
 
 def _release_under_lock(
@@ -102,13 +101,13 @@ def _release_under_lock(
     try:
         with lock_repository(store, signature) as repository:
             recovered, hooks = recover_interrupted(repository), find_bypassed_hooks(repository, push=request.push)
-            store.forget()
-            done = replace(_commit_release(store, repository, request), recovered=recovered)
-            push = plan_push(store, route, done) if done.done or request.push else None
+            store.forget()  # what was read before the lock may have been released or recovered since
+            released = replace(_commit_release(store, repository, request), recovered=recovered)
+            push = plan_push(store, route, released) if released.done or request.push else None
             push_refs = find_push_refs(repository.git, push) if push and request.push else {}
             if request.push and not push_refs:
                 push = None  # a branch without a commit
-            return replace(done, bypassed=hooks if done.done else (), push=push), push_refs
+            return replace(released, bypassed=hooks if released.done else (), push=push), push_refs
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise RefusedError(f"the release cannot be written: {reason}", hint=_AGAIN) from None
@@ -141,7 +140,7 @@ def _write_step_files(store: ArtifactStore, step: ReleaseStep) -> None:
     if root and rows and step.moves:
         with open_below(root, rows) as file:
             write_below(root, rows, move_pins_in_rows(file, step.moves))
-    if root and step.edited:
+    if root and step.is_edited:
         write_below(root, step.path, step.content)
 
 
@@ -150,12 +149,12 @@ def _commit_release(store: ArtifactStore, repository: LockedRepository, request:
     if not plan.steps:
         return Released((), plan.unchanged)
     checkout = find_checkout(repository.git)
-    parts = list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag))
-    repository = replace(repository, signature=complete(repository.git, repository.signature))
+    files = list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag))
+    repository = replace(repository, signature=complete_signature(repository.git, repository.signature))
     message = format_commit_message(plan.steps, request.message, tagged=request.tag)
     tags = {f"{store.tag_prefix}{step.ref}": format_tag_message(step, request.message) for step in plan.steps}
     journal = write_release_objects(
-        repository, store, checkout, parts, ReleaseMessages(message, tags if request.tag else {}, request.sign)
+        repository, store, checkout, files, ReleaseMessages(message, tags if request.tag else {}, request.sign)
     )
     released = _list_released_versions(store, plan.steps, journal.commit, tagged=request.tag)
     unreviewed = _list_unreviewed(store, plan, checkout.tip)

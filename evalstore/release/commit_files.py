@@ -24,10 +24,10 @@ from evalstore.versions import Version
 
 @dataclass(frozen=True, slots=True)
 class CommitFile:
-    """One file to commit, relative to the store; `content` None is the file on disk, which may be large, `moves` made.
+    """One file to commit, its path relative to the store.
 
-    `before` is the blob of the file on disk, None where there is none. What is `cleaned` git keeps with LF, where the
-    working tree has CRLF.
+    `content` None is the file on disk, which may be large, with its pins moved (`moves`). `before` is the blob of the
+    file on disk, None where there is none. `to_lf`: git keeps it with LF, where the working tree has CRLF.
     """
 
     path: str
@@ -40,11 +40,14 @@ class CommitFile:
 def list_commit_files(
     store: ArtifactStore, steps: Sequence[ReleaseStep], tip: str | None, *, tagged: bool
 ) -> Iterator[CommitFile]:
-    """Yield what steps commit; refuses what git holds as a link, and a ledger that somebody else has edited."""
+    """Yield the files that steps commit, in the order of steps: the artifact, its rows, its ledger (with a tag only).
+
+    Raises `RefusedError` for a path that git holds as a link, and for a ledger that somebody has edited.
+    """
     to_lf = _find_crlf_files(store, steps)
     for step in steps:
         _find_committed_blob(store, tip, step.path)
-        file = CommitFile(step.path, step.content, step.found.blob, to_lf=step.path in to_lf)
+        file = CommitFile(step.path, step.content, step.resolved.blob, to_lf=step.path in to_lf)
         yield file
         if (rows := find_rows_path(step.artifact)) and store.root:
             _find_committed_blob(store, tip, rows)
@@ -57,12 +60,12 @@ def list_commit_files(
 
 
 def _find_crlf_files(store: ArtifactStore, steps: Sequence[ReleaseStep]) -> frozenset[str]:
-    """Return the files of steps that git keeps with other line ends; most have no CR, and no attribute is asked for."""
-    odd = [step.path for step in steps if b"\r\n" in step.content]
+    """Return the files that git keeps with LF though they have CRLF; only those with a CR need git's attributes."""
+    paths = [step.path for step in steps if b"\r\n" in step.content]
     rows = [path for step in steps if (path := find_rows_path(step.artifact))]
-    odd += [path for path in rows if store.root and _file_has_cr(store.root, path)]
-    found = find_normalized(store, [store.prefix + path for path in odd])
-    return frozenset(path for path in odd if store.prefix + path in found)
+    paths += [path for path in rows if store.root and _file_has_cr(store.root, path)]
+    normalized = find_normalized(store, [store.prefix + path for path in paths])
+    return frozenset(path for path in paths if store.prefix + path in normalized)
 
 
 def _file_has_cr(root: Path, path: str) -> bool:
@@ -74,8 +77,9 @@ def _extend_ledger_file(store: ArtifactStore, step: ReleaseStep, tip: str | None
     path = locate_ledger(step.name)
     blob = _find_committed_blob(store, tip, path)
     ledger = store.objects.read(blob).data if blob else b""
-    versions = [release.version for release in store.list_releases(step.found.kind, step.found.id)]
+    versions = [release.version for release in store.list_releases(step.resolved.kind, step.resolved.id)]
     check_ledger_complete(step.name, ledger, versions)
+    # The committed ledger goes on; one that was edited by hand, or left by a torn checkout, is not overwritten.
     on_disk, name = _read_working_file(store, path), shlex.quote(store.prefix + path)
     if on_disk is not None and ledger not in {on_disk, normalize_line_ends(on_disk)}:
         raise RefusedError(

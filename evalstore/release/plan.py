@@ -1,4 +1,4 @@
-"""What a bump would release: which files, at which versions, and why not; reads only."""
+"""Plans a bump: which files it would release, at which versions, with which pins moved; reads only."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from evalstore.text import find_nearest
 from evalstore.versions import Version
 
 _ORDER = (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)  # what is pinned comes before what pins it
+_NAME_LIMIT = 200  # bytes of a tag's name: files of that name, with .lock, must fit any file system
 
 
 @dataclass(frozen=True, slots=True)
 class BumpPlan:
-    """The steps of a bump, the names of what stays as it was released, and who still pins what was there before."""
+    """The steps of a bump, the names of what stays unchanged, and the versions that somebody still pins."""
 
     steps: tuple[ReleaseStep, ...]
     unchanged: tuple[str, ...]
@@ -35,7 +36,7 @@ class BumpPlan:
 
 @dataclass(frozen=True, slots=True)
 class _PlanDraft:
-    """A plan while it is made: steps by name, the versions that pins move to, and the pins that stay."""
+    """A plan while it is made: steps by name, the versions that pins move to, drafts by ref, and the pins that stay."""
 
     steps: dict[str, ReleaseStep] = field(default_factory=dict)
     targets: dict[str, Version] = field(default_factory=dict)
@@ -44,48 +45,49 @@ class _PlanDraft:
 
 
 def choose_working_files(store: ArtifactStore, refs: Sequence[str], *, all_: bool) -> list[Ref]:
-    """Return the working files that a bump is asked for; raises `RefError` for a name that is not among them."""
+    """Return the working files that `refs` name, or all; `RefError` for a name that is not among them."""
     working = {ref.name: ref for ref in store.list_working_refs()}
     return list(working.values()) if all_ else [_find_working_file(working, name) for name in dict.fromkeys(refs)]
 
 
 def make_plan(store: ArtifactStore, refs: Sequence[Ref], options: BumpOptions, today: date | None) -> BumpPlan:
-    """Decide every version; raises `RefusedError`, `LoadError` or `RefError` for the first that cannot be released."""
+    """Choose every version; raises `RefusedError`, `LoadError` or `RefError` for the first that cannot be released."""
     draft, releases = _PlanDraft(), group_releases(store)
     context = BumpContext(
         store, releases, make_draft_loader(store, draft.artifacts), options, read_change_policy(store, today)
     )
     last = {name: release for name, all_ in releases.items() if (release := find_last_release(all_))}
     changed = {ref.name for ref in find_changed_files(store, refs, last)}
-    asked = {ref.name: ref.name in changed for ref in refs}
-    for found in _sort_by_dependency(_resolve_readable(store, changed)):
-        _add_to_plan(draft, context, found, asked)
+    requested = {ref.name: ref.name in changed for ref in refs}  # and whether its file changed
+    # In the order of dependence: an artifact is planned once the versions of everything it pins are known.
+    for resolved in _sort_by_dependency(_resolve_readable(store, changed)):
+        _add_to_plan(draft, context, resolved, requested)
     _check_steps(store, draft.steps, releases)
-    names = [*asked, *(name for name in draft.steps if name not in asked)]
+    names = [*requested, *(name for name in draft.steps if name not in requested)]
     return BumpPlan(
         tuple(draft.steps[name] for name in names if name in draft.steps),
-        tuple(name for name in asked if name not in draft.steps),
+        tuple(name for name in requested if name not in draft.steps),
         tuple(PinnedVersion(ref, tuple(sorted(by))) for ref, by in sorted(draft.pinned.items())),
     )
 
 
-def _add_to_plan(draft: _PlanDraft, context: BumpContext, found: Resolved, asked: Mapping[str, bool]) -> None:
-    name, named = found.name, found.name in asked
-    moves = _find_moves_if_readable(context, found, draft.targets, strict=asked.get(name, False))
-    # A draft that nobody released and nobody named is left alone, and said to be.
+def _add_to_plan(draft: _PlanDraft, context: BumpContext, resolved: Resolved, requested: Mapping[str, bool]) -> None:
+    name, named = resolved.name, resolved.name in requested
+    moves = _find_moves_if_readable(context, resolved, draft.targets, strict=requested.get(name, False))
+    # What was never released and is not named keeps its pins, and is reported.
     follows = moves if context.options.dependents and (named or context.list_releases(name)) else {}
     for old in moves.keys() - follows.keys():
         draft.pinned[old].add(name)
     if follows and not named:
-        check_no_other_changes(context, found, follows)
-    step = plan_step(context, found, follows, named=named) if follows or asked.get(name) else None
+        check_no_other_changes(context, resolved, follows)
+    step = plan_step(context, resolved, follows, named=named) if follows or requested.get(name) else None
     if step is not None:
         draft.steps[name], draft.artifacts[step.ref] = step, step.artifact
     draft.targets.update(_choose_pin_target(context, name, step, named=named))
 
 
 def _choose_pin_target(context: BumpContext, name: str, step: ReleaseStep | None, *, named: bool) -> dict[str, Version]:
-    """Return the version that pins of this artifact move to: never a pre-release that was not asked for as one."""
+    """Return the version that pins of this artifact move to (by name): a pre-release only under --pre."""
     if step is not None:
         return {name: step.version} if context.options.pre or not step.version.prerelease else {}
     if not named or not context.options.dependents:
@@ -96,10 +98,10 @@ def _choose_pin_target(context: BumpContext, name: str, step: ReleaseStep | None
 
 
 def _find_moves_if_readable(
-    context: BumpContext, found: Resolved, targets: Mapping[str, Version], *, strict: bool
+    context: BumpContext, resolved: Resolved, targets: Mapping[str, Version], *, strict: bool
 ) -> dict[str, str]:
     try:
-        return find_pin_moves(context.store, found, targets)
+        return find_pin_moves(context.store, resolved, targets)
     except EvalstoreError:
         if strict:
             raise
@@ -110,7 +112,7 @@ def _resolve_readable(store: ArtifactStore, wanted: Collection[str]) -> Iterator
     for ref in store.list_working_refs():
         try:
             yield store.resolve(ref)
-        except EvalstoreError:  # what is not asked for may be broken, and refers to nothing
+        except EvalstoreError:  # a broken file stops only the bump of itself
             if ref.name in wanted:
                 raise
 
@@ -126,12 +128,13 @@ def _find_working_file(working: Mapping[str, Ref], text: str) -> Ref:
     return working[ref.name]
 
 
-def _sort_by_dependency(found: Iterable[Resolved]) -> list[Resolved]:
-    def place(resolved: Resolved) -> tuple[int, bool]:
+def _sort_by_dependency(artifacts: Iterable[Resolved]) -> list[Resolved]:
+    # Composites pin rubrics, and cannot be nested: after all others of their kind.
+    def sort_key(resolved: Resolved) -> tuple[int, bool]:
         composite = any(pointer[-1] == "rubric_ref" for pointer, _ in find_pins(resolved.kind, resolved.artifact.value))
         return _ORDER.index(resolved.kind), composite
 
-    return sorted(found, key=place)
+    return sorted(artifacts, key=sort_key)
 
 
 def _check_steps(
@@ -143,7 +146,7 @@ def _check_steps(
         _check_version_free(step, known.get(name, []))
     planned = {name: [*known.get(name, ()), step.version] for name, step in steps.items()}
     for step in steps.values():
-        check_pins_released(list_references(store, step.found, step.moves), known | planned)
+        check_pins_released(list_references(store, step.resolved, step.moves), known | planned)
 
 
 def _check_version_free(step: ReleaseStep, known: Iterable[Version]) -> None:
@@ -165,7 +168,7 @@ def _check_version_free(step: ReleaseStep, known: Iterable[Version]) -> None:
 
 
 def make_draft_loader(store: ArtifactStore, drafts: Mapping[str, Artifact]) -> Callable[[str], Artifact]:
-    """Return how references are loaded while `drafts`, by `<kind>/<id>@<version>`, are about to be released."""
+    """Return a function that loads references when `drafts` (by `<kind>/<id>@<version>`) are about to be released."""
 
     def load(text: str) -> Artifact:
         ref = parse_ref(text)
@@ -179,11 +182,8 @@ def make_draft_loader(store: ArtifactStore, drafts: Mapping[str, Artifact]) -> C
     return load
 
 
-_NAME_LIMIT = 200
-
-
 def check_tag_name(tag: str) -> None:
-    """Refuse the name of a tag that is a version to SemVer, and none to git."""
+    """Refuse the name of a tag that SemVer allows and git does not."""
     if tag.endswith(".lock") or len(tag) > _NAME_LIMIT:
         why = (
             "git makes no tag that ends in .lock" if tag.endswith(".lock") else f"a tag has at most {_NAME_LIMIT} bytes"

@@ -1,4 +1,12 @@
-"""One release, all or nothing: objects first, then the journal, then every ref in one transaction."""
+"""What a bump writes, in order; a kill after any step leaves either no release, or one that the next bump finishes.
+
+1. Objects: blobs, trees, the commit, the tags (`write_release_objects`). Nothing refers to them yet.
+2. The journal: what is to be done (`publish_release`).
+3. The refs: tags and branch, in one transaction of git (`publish_release`).
+4. Working files, the index, and the journal's removal (`transactions.recovery.finish_or_undo`).
+
+All of it happens under the lock of the repository.
+"""
 
 from __future__ import annotations
 
@@ -40,22 +48,42 @@ from evalstore.transactions.journal import FileChange, Journal, ReleasedVersion,
 from evalstore.transactions.locking import REFLOG_REASON, LockedRepository
 from evalstore.transactions.recovery import finish_or_undo, remove_stale_locks
 
-# What git says of a ref that is not as it was -> what has happened.
+# What git says of a ref that is not as it was -> what happened.
 _CONFLICTS = {
     "reference already exists": "one of the tags is there already",
     "but expected": "the branch moved while it was bumped",
     "unable to resolve reference": "the branch is gone",
 }
-# To git a tag is a file: below it there can be no other.
+# To git a tag is a file: below it there can be no other tag.
 _CROSSED = re.compile(r"'refs/tags/([^']+)' exists; cannot create 'refs/tags/([^']+)'")
 
 
 class ReleaseMessages(NamedTuple):
-    """The messages of a commit, and of its tags by name; and whether they are signed."""
+    """The message of the commit, those of its tags by name, and whether all are signed."""
 
     commit: str
     tags: Mapping[str, str]
     sign: bool
+
+
+def format_commit_message(steps: Sequence[ReleaseStep], text: str | None, *, tagged: bool) -> str:
+    """Return the commit's message: the user's text or a summary, and a line for each artifact where there are several."""
+    verb = "Release" if tagged else "Set the version of"
+    summary = f"{verb} {steps[0].ref}" if len(steps) == 1 else f"{verb} {len(steps)} artifacts"
+    lines = "".join(f"\n- {step.summary}" for step in steps) if len(steps) > 1 else ""
+    return (text or summary) + (f"\n{lines}" if lines else "") + "\n"
+
+
+def format_tag_message(step: ReleaseStep, text: str | None) -> str:
+    """Return a tag's message: one line, then the trailers that `log` and `verify` read."""
+    summary = text.partition("\n")[0] if text else step.summary
+    trailers = {
+        "Evalstore-Digest": step.artifact.digest,
+        "Evalstore-Bump": str(step.bump),
+        "Evalstore-Previous": step.previous or "none",
+    }
+    lines = "".join(f"{key}: {value}\n" for key, value in trailers.items())
+    return f"{summary}\n\n{lines}"
 
 
 def write_release_objects(
@@ -65,21 +93,26 @@ def write_release_objects(
     files: Sequence[CommitFile],
     messages: ReleaseMessages,
 ) -> Journal:
-    """Write the objects of a release, which nothing refers to yet, and return what remains to be done."""
+    """Write the objects of a release and return its journal, not yet written: what remains to be done.
+
+    Killed here: objects that nothing refers to, which `git gc` removes one day; nobody has to finish anything.
+    """
     paths = [store.prefix + file.path for file in files]
+    # Blobs as the working tree gets them, then as git keeps them: these differ where line ends are converted.
     modes = find_file_modes(repository.git, checkout.tip, paths)
-    worked = _write_blobs(repository, store, files)
-    blobs = _write_lf_blobs(repository, worked, files)
+    working_blobs = _write_blobs(repository, store, files)
+    blobs = _write_lf_blobs(repository, working_blobs, files)
     entries = {path: IndexEntry(modes.get(path, REGULAR_MODE), blob) for path, blob in zip(paths, blobs, strict=True)}
+    # The tree is that of the branch with these files replaced: nothing else that is edited or staged gets in.
     tree = write_tree(repository.git, checkout.tip, entries)
-    commit, made = _write_commit_and_tags(repository, tree, [checkout.tip] if checkout.tip else [], messages)
-    held = find_staged_blobs(repository.git, paths)
+    commit, tags = _write_commit_and_tags(repository, tree, [checkout.tip] if checkout.tip else [], messages)
+    staged = find_staged_blobs(repository.git, paths)
     changes = tuple(
-        FileChange(path, entries[path].mode, entries[path].blob, file.before, held.get(path), on_disk)
-        for path, file, on_disk in zip(paths, files, worked, strict=True)
+        FileChange(path, entries[path].mode, entries[path].blob, file.before, staged.get(path), on_disk)
+        for path, file, on_disk in zip(paths, files, working_blobs, strict=True)
     )
     return Journal(
-        checkout.branch, checkout.tip, commit, {TAG_REFS + name: oid for name, oid in made.items()}, changes, ()
+        checkout.branch, checkout.tip, commit, {TAG_REFS + name: oid for name, oid in tags.items()}, changes, ()
     )
 
 
@@ -89,39 +122,45 @@ def _write_commit_and_tags(
     if not messages.sign:
         commit = write_commit(repository.git, tree, parents, message=messages.commit, signature=repository.signature)
         return commit, write_tags(repository.git, commit, messages.tags) if messages.tags else {}
-    with open_scratch_repository(repository.git, repository.hex_digits) as own:
-        commit = sign_commit(own, tree, parents, message=messages.commit, signature=repository.signature)
-        return commit, sign_tags(own, commit, messages.tags)
+    with open_scratch_repository(repository.git, repository.hex_digits) as scratch:
+        commit = sign_commit(scratch, tree, parents, message=messages.commit, signature=repository.signature)
+        return commit, sign_tags(scratch, commit, messages.tags)
 
 
 def publish_release(repository: LockedRepository, journal: Journal, released: Sequence[ReleasedVersion]) -> None:
-    """Move the branch and make the tags, together; `ConflictError` when one of them is not as it was."""
+    """Make the tags and move the branch, together; `ConflictError` when one of them is not as it was."""
     journal = replace(journal, released=tuple(released))
+    # Killed while this is written: a temporary file, which the next bump removes. Killed after it: a journal none of
+    # whose refs has moved, which the next bump removes; nothing was released.
     write_journal(repository.common, repository.journal_name, journal)
     tags = [RefUpdate(name, oid, None) for name, oid in journal.tags.items()]
-    # Tags first: should the transaction be torn, a tag without its branch is what `finish_or_undo` recognises and mends.
+    # Tags first: loose refs are renamed one by one. Killed between them: some tags, and a branch that has not moved.
+    # The next bump adds the missing tags and moves the branch; if the branch has moved elsewhere by then, it removes
+    # the tags again. Killed after them: released; the next bump brings working files and index up to date.
     updates = [*tags, RefUpdate(journal.branch, journal.commit, journal.old)]
     failure = None
     try:
         update_refs(repository.git, updates, reason=REFLOG_REASON, signature=repository.signature)
     except CommandError as error:
         failure = error
-        if error.status < 0:  # git was killed, and could not remove its locks
+        # git itself was killed, while this process lives: it could not remove its locks, and they would stop us.
+        if error.status < 0:
             remove_stale_locks(repository, journal, repository.common / repository.journal_name)
+    # Whatever git answered, the refs say what happened. From here on a kill loses nothing: see `finish_or_undo`.
     if not finish_or_undo(repository, journal):
         raise _explain_failure(failure) from None
 
 
 def _explain_failure(failure: CommandError | None) -> Exception:
-    said = failure.stderr if failure else "but expected"
-    if crossed := _CROSSED.search(said):
+    stderr = failure.stderr if failure else "but expected"
+    if crossed := _CROSSED.search(stderr):
         there, wanted = crossed.groups()
         hint = f"give that one another name (git tag <new> {there}; git tag -d {there}), then run the same bump again"
         return RefusedError(f"git keeps no tag {wanted} beside the tag {there}", hint=hint)
-    what = next((what for messages, what in _CONFLICTS.items() if messages in said), None)
-    if what is None and failure:
+    cause = next((cause for words, cause in _CONFLICTS.items() if words in stderr), None)
+    if cause is None and failure:
         return failure
-    return ConflictError(f"nothing was released: {what}", hint="run the same bump again")
+    return ConflictError(f"nothing was released: {cause}", hint="run the same bump again")
 
 
 def _write_blobs(repository: LockedRepository, store: ArtifactStore, files: Sequence[CommitFile]) -> list[str]:
@@ -135,18 +174,20 @@ def _write_blobs(repository: LockedRepository, store: ArtifactStore, files: Sequ
         return write_objects(repository.git, "blob", contents)
 
 
-def _write_lf_blobs(repository: LockedRepository, worked: Sequence[str], files: Sequence[CommitFile]) -> list[str]:
-    """Write what git keeps with LF where the working tree has CRLF; return the blobs that are committed."""
-    odd = [number for number, file in enumerate(files) if file.to_lf]
+def _write_lf_blobs(
+    repository: LockedRepository, working_blobs: Sequence[str], files: Sequence[CommitFile]
+) -> list[str]:
+    """Write files with LF where git keeps them so and the working tree has CRLF; return the blobs to commit."""
+    indexes = [index for index, file in enumerate(files) if file.to_lf]
     with ExitStack() as stack:
         contents = [
             normalize_line_ends(content)
-            if (content := files[number].content) is not None
-            else stack.enter_context(_open_lf_rows(repository, worked[number]))
-            for number in odd
+            if (content := files[index].content) is not None
+            else stack.enter_context(_open_lf_rows(repository, working_blobs[index]))
+            for index in indexes
         ]
-        made = dict(zip(odd, write_objects(repository.git, "blob", contents), strict=True))
-    return [made.get(number, blob) for number, blob in enumerate(worked)]
+        converted = dict(zip(indexes, write_objects(repository.git, "blob", contents), strict=True))
+    return [converted.get(index, blob) for index, blob in enumerate(working_blobs)]
 
 
 @contextmanager
@@ -164,23 +205,3 @@ def _open_file(root: Path, file: CommitFile) -> Iterator[BinaryIO]:
             moved.writelines(move_pins_in_rows(source, file.moves))
             moved.seek(0)
         yield moved if file.moves else source
-
-
-def format_commit_message(steps: Sequence[ReleaseStep], text: str | None, *, tagged: bool) -> str:
-    """Return the commit's message: what the user said or a summary, and a line an artifact where there are several."""
-    verb = "Release" if tagged else "Set the version of"
-    summary = f"{verb} {steps[0].ref}" if len(steps) == 1 else f"{verb} {len(steps)} artifacts"
-    lines = "".join(f"\n- {step.words}" for step in steps) if len(steps) > 1 else ""
-    return (text or summary) + (f"\n{lines}" if lines else "") + "\n"
-
-
-def format_tag_message(step: ReleaseStep, text: str | None) -> str:
-    """Return a tag's message: one line, then the trailers that `log` and `verify` read."""
-    summary = text.partition("\n")[0] if text else step.words
-    trailers = {
-        "Evalstore-Digest": step.artifact.digest,
-        "Evalstore-Bump": str(step.bump),
-        "Evalstore-Previous": step.previous or "none",
-    }
-    lines = "".join(f"{key}: {value}\n" for key, value in trailers.items())
-    return f"{summary}\n\n{lines}"

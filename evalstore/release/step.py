@@ -1,4 +1,4 @@
-"""One artifact of a bump: at which version it is released, with which pins moved; reads only."""
+"""Plans one artifact of a bump: at which version it is released, with which pins moved; reads only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evalstore.versions import Bump, Version
 
 
 class BumpOptions(NamedTuple):
-    """What a bump is asked for: at least this bump, as a pre-release of this label, with the dependents."""
+    """How versions are chosen: at least this bump, as a pre-release of this label, with the dependents."""
 
     level: Bump | None = None
     pre: str | None = None
@@ -28,7 +28,7 @@ class BumpOptions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BumpContext:
-    """Where steps are decided: the store, its releases by name, how references load, what is wished, who rules."""
+    """What planning a step needs: the store, its releases by name, how references load, options, accepted changes."""
 
     store: ArtifactStore
     releases: Mapping[str, Sequence[Release]]
@@ -43,9 +43,9 @@ class BumpContext:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseStep:
-    """One artifact to release: as it stands in the working tree, and as it will be released."""
+    """One artifact to release: as it is in the working tree (`resolved`), and as it will be released (`artifact`)."""
 
-    found: Resolved
+    resolved: Resolved
     artifact: Artifact
     version: Version
     previous: str | None
@@ -55,7 +55,7 @@ class ReleaseStep:
     @property
     def name(self) -> str:
         """`<kind>/<id>`."""
-        return self.found.name
+        return self.resolved.name
 
     @property
     def ref(self) -> str:
@@ -65,7 +65,7 @@ class ReleaseStep:
     @property
     def path(self) -> str:
         """The artifact's file, relative to the store."""
-        return self.found.path
+        return self.resolved.path
 
     @property
     def content(self) -> bytes:
@@ -73,73 +73,76 @@ class ReleaseStep:
         return encode_document(self.artifact.document)
 
     @property
-    def edited(self) -> bool:
+    def is_edited(self) -> bool:
         """Whether the file changes."""
-        return self.artifact is not self.found.artifact
+        return self.artifact is not self.resolved.artifact
 
     @property
-    def words(self) -> str:
-        """The step in one line, with what it followed."""
+    def summary(self) -> str:
+        """The step in one line, with the versions that its pins moved to."""
         step = f"{self.name} {self.previous} -> {self.version} ({self.bump})"
         followed = ", ".join(sorted(set(self.moves.values())))
         return (step if self.previous else f"{self.ref} (first release)") + (f", with {followed}" if followed else "")
 
 
-def plan_step(context: BumpContext, found: Resolved, moves: PinMoves, *, named: bool) -> ReleaseStep | None:
-    """Return the step of a working file once `moves` are made in it; None when that is as it was released."""
-    check_shape(found)
-    options, working = context.options, require_version(found)
-    asked = options.level if named else None
-    if not moves and not (asked and working.prerelease) and is_released_prerelease(context, found, working):
+def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, named: bool) -> ReleaseStep | None:
+    """Return the step of a working file with `moves` made in it; None when that needs no release.
+
+    `named`: the user named this artifact, and did not only name what it pins.
+    """
+    check_shape(resolved)
+    options, working = context.options, require_version(resolved)
+    level = options.level if named else None
+    if not moves and not (level and working.prerelease) and is_released_prerelease(context, resolved, working):
         return None
-    moved = replace(found, artifact=move_artifact_pins(found.artifact, moves))
-    last = find_base_release(context.store, context.list_releases(found.name), working)
-    # A pre-release in the file is taken as it is written, unless the version is asked for in another way.
-    written = replace(working, prerelease="") if options.pre or asked or not named else working
+    moved = replace(resolved, artifact=move_artifact_pins(resolved.artifact, moves))
+    last = find_base_release(context.store, context.list_releases(resolved.name), working)
+    # A pre-release version in the file is released as it is written, unless an option asks for another one.
+    written = replace(working, prerelease="") if options.pre or level or not named else working
     version, bump = written, Bump.NONE
     if last is not None:
-        rows = (move_row_pin(row, moves) for row in context.store.read_rows(found)) if moves else None
-        required = compute_required_bump(
-            context.store, last, moved, context.load, rows=rows, policy=context.policy
-        )
+        rows = (move_row_pin(row, moves) for row in context.store.read_rows(resolved)) if moves else None
+        required = compute_required_bump(context.store, last, moved, context.load, rows=rows, policy=context.policy)
         if required is Bump.NONE and working <= last.version:
-            _check_not_lower(found, working, last.version)
+            _check_not_lower(resolved, working, last.version)
             return None
-        version, bump = choose_version(last.version, written, required, asked if required else None)
+        version, bump = choose_version(last.version, written, required, level if required else None)
     if options.pre:
         version = choose_prerelease(
-            version, options.pre, [one.version for one in context.list_releases(found.name)], working
+            version, options.pre, [release.version for release in context.list_releases(resolved.name)], working
         )
     return ReleaseStep(
-        found, _set_version(moved.artifact, version), version, str(last.version) if last else None, bump, moves
+        resolved, _set_version(moved.artifact, version), version, str(last.version) if last else None, bump, moves
     )
 
 
-def check_no_other_changes(context: BumpContext, found: Resolved, moves: PinMoves) -> None:
-    """Refuse to move the pins of a file that nobody named and that has other changes, which would be released too."""
-    working = require_version(found)
-    if is_released_prerelease(context, found, working):
+def check_no_other_changes(context: BumpContext, resolved: Resolved, moves: PinMoves) -> None:
+    """Refuse a file that was not named and has changes of its own: moving its pins would release those, too."""
+    working = require_version(resolved)
+    if is_released_prerelease(context, resolved, working):
         return
-    last = find_base_release(context.store, context.list_releases(found.name), working)
-    if last is None or working.prerelease or compute_required_bump(context.store, last, found, context.load):
+    last = find_base_release(context.store, context.list_releases(resolved.name), working)
+    if last is None or working.prerelease or compute_required_bump(context.store, last, resolved, context.load):
         raise RefusedError(
-            f"{found.name} pins {' and '.join(sorted(moves))}, and has changes of its own that are not released",
-            place=found.artifact.document.locate(),
-            hint=f"name {found.name} too, and they are released with it; or leave --dependents out",
+            f"{resolved.name} pins {' and '.join(sorted(moves))}, and has changes of its own that are not released",
+            place=resolved.artifact.document.locate(),
+            hint=f"name {resolved.name} too, and they are released with it; or leave --dependents out",
         )
 
 
-def is_released_prerelease(context: BumpContext, found: Resolved, working: Version) -> bool:
-    """Whether a working file is the pre-release that its version says."""
-    same = [one for one in context.list_releases(found.name) if one.version == working and working.prerelease]
-    return bool(same) and not compute_required_bump(context.store, same[0], found, context.load)
+def is_released_prerelease(context: BumpContext, resolved: Resolved, working: Version) -> bool:
+    """Whether a working file is the same as the released pre-release of its version."""
+    same = [
+        release for release in context.list_releases(resolved.name) if release.version == working and working.prerelease
+    ]
+    return bool(same) and not compute_required_bump(context.store, same[0], resolved, context.load)
 
 
-def _check_not_lower(found: Resolved, working: Version, released: Version) -> None:
+def _check_not_lower(resolved: Resolved, working: Version, released: Version) -> None:
     if working < released:
         raise RefusedError(
             f"the version {working} is below the released {released}, and nothing else changed",
-            place=found.artifact.document.locate(("version",)),
+            place=resolved.artifact.document.locate(("version",)),
             hint=f"write {released} there again",
         )
 

@@ -1,4 +1,4 @@
-"""Which version a change needs, and whether a file's version says enough (RULES, part J); pure."""
+"""Chooses the version of a release, final or pre-release, from the bump that its change needs; pure."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _LABEL = re.compile(r"(?![0-9]+\Z)[0-9A-Za-z][0-9A-Za-z-]{0,31}")  # an option i
 
 
 def choose_version(released: Version, working: Version, required: Bump, level: Bump | None) -> tuple[Version, Bump]:
-    """Return the version to release and the bump it says: the file's where that is enough, else the least that is."""
+    """Return the version to release, and its bump: the file's where it says enough, else the least that does."""
     if level is not None and bump_version(released, level) < (needed := bump_version(released, required)):
         raise RefusedError(f"--level {level} is too small: the change needs {needed}", hint=f"say --level {required}")
-    wanted = max(required, level or Bump.NONE)
-    least = bump_version(released, wanted)
-    if wanted and (working == least or not _is_enough(released, working, wanted)):
-        return least, wanted
+    bump = max(required, level or Bump.NONE)
+    least = bump_version(released, bump)
+    if bump and (working == least or not _is_enough(released, working, bump)):
+        return least, bump
     return working, compute_bump(without_build(released), Version(*working.final))
 
 
 def check_prerelease_label(label: str | None) -> None:
-    """Refuse a word that cannot name pre-releases."""
+    """Refuse a label that cannot name pre-releases (`UsageError`)."""
     if label is not None and not _LABEL.fullmatch(label):
         raise UsageError(
             f"'{make_excerpt(label)}' cannot name a pre-release", hint="say rc, beta or the like, as in --pre rc"
@@ -52,7 +52,7 @@ def _prerelease_number(version: Version, label: str) -> int:
     return int(number) if head == label and number.isdigit() else 0
 
 
-def _is_enough(released: Version, version: Version, wanted: Bump) -> bool:
-    # A pre-release is let through as what it prepares; only the gate of `status` does not count it.
+def _is_enough(released: Version, version: Version, bump: Bump) -> bool:
+    # A pre-release counts as the final version that it prepares; the gate of `status` alone does not accept it.
     old, final = without_build(released), Version(*version.final)
-    return final > old and compute_bump(old, final) >= wanted
+    return final > old and compute_bump(old, final) >= bump

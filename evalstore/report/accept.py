@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 def text(taken: WrittenAcceptance) -> str:
     """Return what was accepted, where that is written, and what its artifact needs with it."""
-    one, standing = taken.acceptance, taken.standing
+    one, status = taken.acceptance, taken.status
     until = f" until {one.accepted.until}" if one.accepted.until else ""
     said = [
         f"accepted as {one.accepted.level} (was {one.accepted.was}){until}: {one.change}",
-        f"{standing.ref} now needs a {standing.required_bump} bump: {standing.next_version}",
+        f"{status.ref} now needs a {status.required_bump} bump: {status.next_version}",
         f"review and commit {taken.file}",
     ]
     return "\n".join(wrapped(*said, inner="  "))
@@ -38,6 +38,6 @@ def document(taken: WrittenAcceptance) -> Any:
         "until": str(one.accepted.until) if one.accepted.until else None,
         "by": one.accepted.by,
         "day": str(one.accepted.day),
-        "required_bump": str(taken.standing.required_bump),
-        "next_version": taken.standing.next_version,
+        "required_bump": str(taken.status.required_bump),
+        "next_version": taken.status.next_version,
     }

@@ -1,4 +1,4 @@
-"""Changes between two documents, by their kind; key by key where the kinds differ, or one side cannot be read."""
+"""Finds the changes between two documents by their kind; key by key where the kinds differ or a side is unreadable."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _find_plain_edits(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Chan
 
 
 def find_spelling_change(sides: tuple[ComparedDocument, ComparedDocument]) -> Iterator[Change]:
-    """Yield the edit that is left where no other is: another digest under one version would be a second ruler."""
+    """Yield the edit of a document whose spelling alone differs: its digest does, too, so it needs a version."""
     old, new = (side.content for side in sides)
     if not is_same(old, new):
         yield Change("spelling-changed", old, new, (), ())
@@ -98,7 +98,7 @@ def find_spelling_change(sides: tuple[ComparedDocument, ComparedDocument]) -> It
 def _find_spelling_changes(
     old: Mapping[str, Any], new: Mapping[str, Any], states: tuple[RubricState, RubricState]
 ) -> Iterator[Change]:
-    """Yield the parameters of checks that differ as written only; the digest differs, so each is a patch."""
+    """Yield the edits of parameters that are written otherwise and mean the same: a patch, as the digest differs."""
     before = {check.token: check for check in states[0].checks}
     for goal in pair_checks(*states).checks:
         check = before.get(goal.token)

@@ -1,4 +1,4 @@
-"""Changes of who judges a check: one judge or several, their weights, and how their scores become one."""
+"""Finds the changes of how a check is judged: its judges, their weights, aggregate, variables and model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Member = Mapping[str, Any]
 
 
 class _PlacedMember(NamedTuple):
-    """One member as it is now, with its place in the old jury and in the new one."""
+    """A member of the current jury, with its index in the old jury and in the new one."""
 
     entry: Member
     old: int | None
@@ -62,7 +62,7 @@ def find_jury_changes(script: EditScript, token: str) -> Edits:
 
 @dataclass(slots=True)
 class _JuryEdits:
-    """The members on the way from one jury to another."""
+    """The edits that lead from one jury to another; `members` and `aggregate` are those of the current one."""
 
     script: EditScript
     start: CheckState
@@ -76,7 +76,7 @@ class _JuryEdits:
         self.members = tuple(_PlacedMember(member, at, pairs.get(at)) for at, member in enumerate(old["members"]))
         self.aggregate = old["aggregate"]
         edits = [*self._move_references(new["members"]), *self._edit_notes(old, new), *self._change_members(new)]
-        # The same said otherwise: one judge is written as a jury of one, or back.
+        # No edit is left where one judge becomes a jury of one, or back: that is one change of spelling.
         yield from edits or [self._edit_aggregate(new["aggregate"])]
         self.script.adopt_check(_replace_judges(self.script.current[self.goal.token], self.goal.params))
 
@@ -105,7 +105,7 @@ class _JuryEdits:
                 "jury-member-changed", final, new["aggregate"], old=mine, new=theirs, words=_SAME_JUDGES
             )
             return
-        # One judge says the same however it is joined, so the way changes where there are fewer.
+        # The aggregate changes while there are fewer members: one judge gives the same score under each.
         if len(mine) < len(theirs):
             yield from self._change_aggregation(new)
         known = [member.new for member in self.members]
@@ -115,7 +115,7 @@ class _JuryEdits:
         yield from self._reorder_members()
 
     def _change_aggregation(self, new: Member) -> Edits:
-        # Weights change where they are not read, if there is such a place.
+        # Weights change under the aggregate that does not read them, if there is one.
         if self.aggregate not in WEIGHTED_AGGREGATES:
             yield from self._edit_weights(new["members"])
         if self.aggregate != new["aggregate"] and not self._adopt_if_equivalent(self.members, new["aggregate"]):
@@ -145,7 +145,7 @@ class _JuryEdits:
             yield self._edit_jury("jury-weight-changed", after, old=old, new=new, at=at)
 
     def _add_members(self, members: list[_PlacedMember]) -> Edits:
-        # What comes is there before what goes, so that there is always somebody to ask.
+        # Members are added before others are removed: a jury is never empty.
         for member in members:
             at = (None, self._locate_member(member)[1])
             yield self._edit_jury(
@@ -187,7 +187,7 @@ class _JuryEdits:
         return bool(before and after and (said := find_aggregation_key(before)) and said == find_aggregation_key(after))
 
     def _adopt_if_equivalent(self, members: tuple[_PlacedMember, ...], aggregate: str) -> bool:
-        """Settle what makes no difference to one judge, where one side has no jury to write it in."""
+        """Adopt without a change what makes no difference to one judge, where one side has no jury to write it in."""
         written = self.start.params[_JURY] is not None and self.goal.params[_JURY] is not None
         if written or not self._is_equivalent(members, aggregate):
             return False
@@ -234,7 +234,7 @@ def _describe_member(member: _PlacedMember) -> dict[str, str]:
 
 
 def _pair_members(old: list[str], new: list[str]) -> dict[int, int]:
-    """Return which member is which: by reference, by judge, and the one that takes the place of another."""
+    """Return new indices of members by old ones: by reference, by judge, and the only one left on each side."""
     found = pair_items(old, new, eq, _has_same_judge)
     gone, come = (sorted({*range(len(side))} - {*known}) for side, known in ((old, found), (new, found.values())))
     return {**found, gone[0]: come[0]} if len(gone) == len(come) == 1 else found
@@ -249,7 +249,7 @@ _UNREAD = Proof("no template of its judges reads it, so no text changes")
 
 
 def list_model_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, Any]]:
-    """Yield (rule, key, old, new) for every key that two models differ in; a key with nothing under it says nothing."""
+    """Yield (rule, key, old, new) for every key that differs between two models; a null is an absent key."""
     set_keys = ({key: value for key, value in model.items() if value is not None} for model in (old, new))
     for key, mine, theirs in find_key_changes(*set_keys):
         rule = "judge-sampling-changed" if key in _SAMPLING_KEYS else "judge-model-changed"

@@ -1,4 +1,4 @@
-"""Changes within one check, parameter by parameter; one whose kind names no rule for it is unclassified."""
+"""Finds the changes within one check, parameter by parameter; a parameter without a rule is unclassified."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ITEM_LIMIT = 100
 
 
 def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
-    """Yield the edits that give one check the kind, parameters and notes of its goal; not its bar, weight and gate."""
+    """Yield the edits of a check's kind, parameters and extra keys; not those of its threshold, weight and gate."""
     check, goal = script.current[token], script.goal[token]
     if check.kind != goal.kind:
         edited = replace(goal, weight=check.weight, is_gate=check.is_gate)
@@ -87,7 +87,7 @@ def _find_list_changes(script: EditScript, token: str, name: str) -> Iterator[Ch
 
 
 def _add_items(script: EditScript, token: str, of: tuple[str, str], items: list[str]) -> Iterator[Change]:
-    # What is added comes before what is removed: then lists that are equal are proved equal, whatever was exchanged.
+    # Added before removed: so a list that means the same after both is proved equal, whatever was exchanged.
     goal, (name, rule) = script.goal[token], of
     for item in items:
         check = script.current[token]

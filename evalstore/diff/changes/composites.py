@@ -1,4 +1,4 @@
-"""A composite taken apart: the checks of its rubric stand where it stood; the one edit that another file explains."""
+"""Finds composites that were inlined: the checks of their rubric stand in their place, and score the same."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from evalstore.model import Combine, is_cosmetic, parse_ref
 
 _KIND = "composite"
 _ROOT_KEYS = frozenset({"id", "version", "checks", "scoring"})
-# Checks that stand in no file have an index beyond every file's.
+# The index of a check that is written in no file: beyond that of any check in one.
 _NO_FILE_INDEX = 1_000_000
-# More composites that went at once are not looked into.
+# More removed composites than this are not compared.
 _COMPOSITE_LIMIT = 4
 
 
 def inline_composites(rubric: RubricState, other: RubricState, load: ArtifactLoader | None) -> Iterator[Change]:
-    """Yield, as one edit each, the composites of `rubric` whose checks `other` has in their place; each is proved."""
+    """Yield one edit for each composite of `rubric` whose checks `other` has in its place, where that is proved."""
     current = rubric
     removed = [
         check
@@ -42,7 +42,7 @@ def inline_composites(rubric: RubricState, other: RubricState, load: ArtifactLoa
 
 
 def reverse_edits(changes: list[Change]) -> Iterator[Change]:
-    """Yield the edits of `taken_apart` the other way round, the last one first."""
+    """Yield the edits of `inline_composites` reversed: each undone, the last one first."""
     for change in reversed(changes):
         yield replace(
             change,
@@ -61,7 +61,7 @@ def _is_kept(check: CheckState, other: CheckState) -> bool:
 
 
 def _load_inner_rubric(ref: str, load: ArtifactLoader | None) -> RubricState | None:
-    """Return the rubric that a pin names, if it has no key that somebody may read."""
+    """Return the rubric that a pin names; None where it has extra keys, which something may read."""
     try:
         value = make_plain(load(ref).value) if load and is_pinned(parse_ref(ref)) else {}
     except EvalstoreError:
@@ -73,7 +73,7 @@ def _load_inner_rubric(ref: str, load: ArtifactLoader | None) -> RubricState | N
 def _match_inner_checks(
     check: CheckState, inner: RubricState, current: RubricState, other: RubricState
 ) -> list[CheckState]:
-    """Return the inner checks as `other` names them, with their share of the composite's weight; [] if one lacks."""
+    """Return the inner checks as `other` names them, each with its share of the weight; [] if one is missing."""
     free: dict[str, list[CheckState]] = {}
     for one in other.checks:
         free.setdefault(canonicalise_demand(one), []).append(one)

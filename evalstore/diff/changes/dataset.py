@@ -1,4 +1,4 @@
-"""Changes of a dataset: its defaults, and its questions paired by id."""
+"""Finds the changes of a dataset: its defaults, and its questions paired by id."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evalstore.diff.changes.keys import find_extra_key_changes, find_key_changes
 from evalstore.documents import Pointer, write_canonical
 
 Row = Mapping[str, Any]
-# What is asked and what grades it, in the order in which a question changes.
+# The keys of a question that ask and that grade, in the order in which they are edited.
 _OWN_RULES = {
     "input": "question-input-changed",
     "messages": "question-input-changed",
@@ -23,13 +23,13 @@ _OWN_RULES = {
     "also_valid": "question-reference-changed",
     "format": "question-reference-changed",
 }
-# What a question has from the defaults where it says nothing.
+# The keys that a question inherits from the defaults.
 _INHERITED_RULES = {"rubric_ref": "question-rubric-ref-changed", "bundle": "question-bundle-changed"}
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """The questions of one side by id, with their places; `own` are the rows as written, `rows` have the defaults."""
+    """The questions of one side by id, with their pointers; `own` are the rows as written, `rows` have the defaults."""
 
     own: Mapping[str, Row]
     rows: Mapping[str, Row]
@@ -58,7 +58,7 @@ def read_question_set(value: Row) -> QuestionSet | None:
 
 
 def find_question_changes(old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]) -> Iterator[Change]:
-    """Yield the edits between two sides' questions; `renames` are the names that are declared to be one question's."""
+    """Yield the edits between two sides' questions; `renames` are the declared new ids by old ones."""
     renamed = _match_declared_renames(old, new, renames)
     yield from _find_default_changes(old, new, {**{id_: id_ for id_ in _list_common_ids(old, new)}, **renamed})
     for before, after in renamed.items():
@@ -79,7 +79,7 @@ def find_question_changes(old: QuestionSet, new: QuestionSet, renames: Mapping[s
 
 
 def follow_renames(renames: Mapping[str, str], id_: str) -> list[str]:
-    """Return what a question is called after `id_`, one declared name after the other; names in a circle end it."""
+    """Return the declared later ids of a question, one rename after the other; a circle ends them."""
     names = [id_]
     while (after := renames.get(names[-1])) is not None and after not in names:
         names.append(after)
@@ -135,7 +135,7 @@ def _find_row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
 
 
 def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
-    """Yield the edits of what a question itself says, each with the question just before and just after it."""
+    """Yield the edits of a question's own keys, each with the question just before and just after it."""
     at = (old.places[ids[0]], new.places[ids[1]])
     mine, theirs = old.own[ids[0]], new.own[ids[1]]
     differ = {key: (before, after) for key, before, after in find_key_changes(mine, theirs)}
@@ -157,7 +157,7 @@ def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
 
 
 def _add_graders(side: QuestionSet, id_: str, row: Row) -> Row:
-    """Return a row on the way from old to new with what grades it on this side."""
+    """Return a row with the rubric and bundle that grade it on this side."""
     return {**row, **{key: item for key, item in side.rows[id_].items() if key in _INHERITED_RULES}}
 
 

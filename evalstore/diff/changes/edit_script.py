@@ -14,17 +14,17 @@ from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
 
-# Ways from a check to a part of it, old and new; None where that is absent.
+# Paths from a check to a part of it, old and new; None where that is absent.
 Paths = tuple[Pointer, Pointer]
 Ends = tuple[Pointer | None, Pointer | None]
 
 
 @dataclass(slots=True)
 class EditScript:
-    """Where the walk stands (`here`) and where it leads (`goal`, whose checks have the tokens of the old ones).
+    """The rubric as edited so far (`current`) and the one it leads to (`goal`); paired checks have the same token.
 
-    All patterns that are compared on the way spend steps of one budget, and all schemas of another; what a
-    check refers to is read by `load`.
+    All patterns that are compared on the way spend steps of one budget, and all schemas of another; `load` reads what
+    a check refers to.
     """
 
     current: RubricState
@@ -34,7 +34,7 @@ class EditScript:
     load: ArtifactLoader | None = None
 
     def edit_rubric(self, rule: str, after: RubricState, **facts: Any) -> Change:
-        """Make one edit of the rubric."""
+        """Make one edit of the rubric: return the change to `after`, which becomes the current one."""
         before, self.current = self.current, after
         return Change(rule, before=before, after=after, **facts)
 
@@ -62,19 +62,19 @@ class EditScript:
         at: Paths = ((), ()),
         known: Container[str] = (),
     ) -> Iterator[Change]:
-        """Yield the edits of what a part of a check says beside the `known` keys, old and new: scoring reads none."""
+        """Yield the edits of a check's keys beside the `known` ones, which scoring ignores; `sides` are old and new."""
         places = point_into_check(self.current[token], *at[0]), point_into_check(self.goal[token], *at[1])
         for change in find_extra_key_changes(*sides, at=places, known=known):
             words = {"check": self.goal[token].id}
             yield replace(change, before=self.current, after=self.current, token=token, words=words)
 
     def adopt_check(self, check: CheckState) -> None:
-        """Take a check as it is now, where the difference is none: the order of what was added to a set."""
+        """Replace a check without a change: what still differs means nothing, as the order of a set."""
         self.current = self.current.replace_check(check)
 
 
 def point_into_check(check: CheckState, *path: str | int) -> Pointer:
-    """Return where a part of a check stands in its file."""
+    """Return the pointer to a part of a check in its file."""
     return ("checks", check.index, *path)
 
 

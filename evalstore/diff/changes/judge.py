@@ -1,4 +1,4 @@
-"""Changes of a judge, key by key; a key that no row names is an extension."""
+"""Finds the changes of a judge, key by key; a key without a rule is an extension."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any], rule_set:
 def _find_ruled_key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     differ = {key: (mine, theirs) for key, mine, theirs in find_key_changes(old, new) if key in KEY_RULES}
     if differ.keys() >= set(_LEVEL_KEYS):
-        # Names and values are one edit.
+        # Names and scores of levels are one edit where both change.
         mine, theirs = ({key: side.get(key) for key in _LEVEL_KEYS} for side in (old, new))
         differ = {key: values for key, values in differ.items() if key not in _LEVEL_KEYS} | {
             "level_names": (mine, theirs)

@@ -1,4 +1,4 @@
-"""Changes of plain keys: which differ, and those that no rule names, which are notes for people or extensions."""
+"""Finds the keys that differ between two mappings; those without a rule are metadata or extensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of checks that look for text, decided by the outputs that they pass before and after."""
+"""Finds the changes of checks that look for text, by comparing the sets of outputs that pass before and after."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REASONS = {
     LanguageRelation.WIDER: "all outputs that passed before pass now, and some that did not do",
     LanguageRelation.INCOMPARABLE: "some outputs passed before only, and others pass only now",
 }
-# A pattern that outruns its second says nothing of an output, before or after; no text of a rubric says where that is.
+# A pattern that runs out of time leaves an output unscored, before as after; where that is depends on the machine.
 _EQUAL_LANGUAGES = Proof(
     "the two languages are equal: the same outputs pass before and after, all that the engine gets through"
 )
@@ -63,7 +63,7 @@ def _choose_rule(change: Change) -> str:
 
 
 def compare_kinds(script: EditScript, change: Change) -> Change:
-    """Return a change of kind with what is known of the outputs that both kinds pass."""
+    """Return a change of kind with the comparison of the outputs that pass under each, where that is possible."""
     before, after = change.checks
     if not (before.binary and after.binary):
         return change
@@ -72,15 +72,15 @@ def compare_kinds(script: EditScript, change: Change) -> Change:
 
 
 def apply_comparison(change: Change, comparison: LanguageComparison) -> Change:
-    """Return a change with what a comparison says of it."""
+    """Return a change with what a comparison of its two sets of outputs decides."""
     if comparison.relation is LanguageRelation.EQUAL:
         return replace(change, proof=_EQUAL_LANGUAGES)
     outputs = tuple(text for text in (comparison.only_old, comparison.only_new) if text is not None)
     if comparison.relation is LanguageRelation.UNDECIDED:
-        # Where a match may lie has an order of its own.
+        # Modes are ordered by where a match may lie, so the direction is known without a comparison.
         by = Certainty.BY_DEFINITION if change.rule == _SINGLE_PARAM_RULES["mode"] else Certainty.ASSUMED
         return replace(change, decision=Decision(by, f"undecided: {comparison.why}", outputs))
     direction = _DIRECTIONS[comparison.relation]
-    # A rule's direction is that of what is found; `negate` is taken into account with it.
+    # The direction of a rule is that of the match: `classify` flips it for a negated check.
     found = flip_direction(direction) if change.checks[1].negate else direction
     return replace(change, decision=Decision(Certainty.PROVED, _REASONS[comparison.relation], outputs, found))

@@ -1,4 +1,4 @@
-"""Changes of what a json_schema check asks for: a schema, compared by what it lets through, or fields."""
+"""Finds the changes of what a json_schema check demands: a schema, compared by what it accepts, or fields."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _RELATION_RULES = {
 
 
 def find_schema_changes(script: EditScript, token: str) -> Iterator[Change]:
-    """Yield the edit of what a check asks of JSON; its schema and its fields change together, as one takes turns."""
+    """Yield the edit of what a check demands of JSON: its schema or its fields, as it has only one of them."""
     check, goal = script.current[token], script.goal[token]
     if all(is_same(check.params[name], goal.params[name]) for name in (_SCHEMA, _FIELDS)):
         return
@@ -59,7 +59,7 @@ def find_schema_changes(script: EditScript, token: str) -> Iterator[Change]:
 
 
 def _find_demand_param(check: CheckState) -> str:
-    # The check's own schema refuses both together, and neither.
+    # Validation refuses a check with both, and one with neither.
     if check.params[_FIELDS] is None:
         return _SCHEMA
     return _FIELDS if check.params[_SCHEMA] is None else ""

@@ -1,4 +1,4 @@
-"""Changes of the tools that a tool_usage check lists: entries paired, then edited one demand at a time."""
+"""Finds the changes of the tools of a tool_usage check: pairs the entries, then edits one demand at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evalstore.diff.rubric_state import CheckState
 from evalstore.documents import write_canonical
 
 Entry = dict[str, Any]
-# Where an entry stood, and where it goes to.
+# The index of an entry in the old list and in the new one; None where it is not in it.
 EntryPlace = tuple[int | None, int | None]
 
 _NAME = "tools"
@@ -69,7 +69,7 @@ def _edit_entry(script: EditScript, token: str, places: tuple[int, int]) -> Iter
 
 
 def _describe_demand(entry: Entry, keys: tuple[str, ...]) -> Any:
-    # Arguments and how they match are one demand, and are told in full where both are written.
+    # Arguments and how they match are one demand: the message gives both where both are written.
     if len(keys) == 1 or "args" not in entry:
         return entry.get(keys[0])
     return entry["args"] if entry["args_match"] == "subset" else {"exactly": entry["args"]}
@@ -85,7 +85,7 @@ def _replace_entry(check: CheckState, place: int, entry: Entry) -> CheckState:
 
 
 def _add_entries(script: EditScript, token: str, places: list[EntryPlace]) -> Iterator[Change]:
-    # What is added comes before what is removed: then lists that are equal are proved equal, whatever was exchanged.
+    # Added before removed: so a list that means the same after both is proved equal, whatever was exchanged.
     goal: list[Entry] = script.goal[token].params[_NAME]
     for at, entry in enumerate(goal):
         seated = {after: place for place, (_, after) in enumerate(places)}

@@ -23,6 +23,7 @@ from evalstore.migration.unknown_keys import find_unknown_keys
 def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return what the reader of a format extracts from a file, with a note on each key that no grader reads."""
     extraction: Extraction = _load_reader(table).read(legacy, table)
+    # A reader's own note on a key says more than the general one.
     noted = {note.pointer for note in extraction.notes}
     notes = find_unknown_keys(legacy.document.value, table.of_dialect(extraction.dialect))
     return replace(extraction, notes=(*extraction.notes, *(note for note in notes if note.pointer not in noted)))
@@ -73,4 +74,5 @@ def _is_in_file(path: str, source: Mapping[str, Any]) -> bool:
 
 
 def _load_reader(table: FormatTable) -> ModuleType:
+    # Imported on demand: a run with one format loads one reader.
     return import_module(f"evalstore.migration.readers.{table.format}")

@@ -108,6 +108,7 @@ def _find_label(raw: Any) -> str | None:
 def _read_field(raw: Mapping[str, Any], key: str) -> Any:
     """Return the single value of a field; None for an empty field. Raises `LoadError` for several values."""
     items = raw.get(key)
+    # Drupal exports a field as a list of its values; all fields read here hold one.
     if isinstance(items, list) and len(items) > 1:
         raise LoadError(f"{key} has {len(items)} values where the field holds one")
     first = items[0] if isinstance(items, list) and items else items
@@ -148,6 +149,7 @@ def _read_rules(value: Any, at: Pointer, form: Mapping[str, Any]) -> tuple[_Rule
         raise LoadError(f"rules is {describe_type(value)} where a mapping of rules belongs")
     rules, notes = _Rules(), []
     for key, rule in (value or {}).items():
+        # One key of the rules is an instruction for a judge; every other key is a rule about a tool.
         if key == form["text"] and isinstance(rule, str):
             rules.instruction = rule
         elif isinstance(rule, dict) and isinstance(rule.get("tool"), str) and rule["tool"]:
@@ -193,6 +195,7 @@ def _build_rubric(rules: _Rules, table: FormatTable, judge: ArtifactDraft) -> Ar
     leftovers = {"x_unmapped": encode_keys(rules.leftovers)} if rules.leftovers else {}
     title = {} if checks else {"title": table.no_check["title"]}
     value = title | {"checks": checks or table.no_check["checks"], "scoring": dict(table.scoring), **leftovers}
+    # The digest makes equal rubrics of several tests one artifact.
     id_ = f"agent_tools_{compute_digest(value)[:8]}" if checks or leftovers else table.no_check["id"]
     return ArtifactDraft(Kind.RUBRIC, id_, value)
 

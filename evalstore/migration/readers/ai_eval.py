@@ -48,6 +48,7 @@ _NO_GRADERS = "graders is {} where the names of a target's graders belong"
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the extraction of a dataset, a rubric or a target, which its root keys tell apart."""
     root: Mapping[str, Any] = legacy.document.value
+    # Detection has seen one of the lists, so one of them is there.
     key = next(key for key in table.lists if key in root)
     return _READERS[key](root, legacy, table)
 
@@ -62,6 +63,7 @@ def _read_dataset(root: Mapping[str, Any], legacy: LegacySource, table: FormatTa
 
 
 def _read_rows(rows: list[Any], table: FormatTable) -> Iterator[LegacyCase]:
+    # Ids of rows that are refused stay free.
     names = UniqueLabels({row["id"] for row in rows if not _find_row_problem(row)})
     known = [key for keys in table.form["known"] for key in keys]
     for index, row in enumerate(rows):
@@ -167,7 +169,8 @@ def _read_rubric(root: Mapping[str, Any], _: LegacySource, table: FormatTable) -
     leftovers = [(index, check) for index, check in checks_by_index if (index, check) not in graded]
     ids = _make_check_ids(check["id"] for _, check in graded)
     checks = [
-        {**_convert_check(check, executed=bool(executed)), "id": id_} for id_, (_, check) in zip(ids, graded, strict=True)
+        {**_convert_check(check, executed=bool(executed)), "id": id_}
+        for id_, (_, check) in zip(ids, graded, strict=True)
     ]
     lost_kinds = sorted({check["kind"] for _, check in leftovers}.intersection(table.form["unsaid"]))
     notes = [
@@ -220,6 +223,7 @@ def _find_rubric_problem(root: Mapping[str, Any], version: str | None) -> tuple[
 
 def _convert_check(check: Mapping[str, Any], *, executed: bool) -> dict[str, Any]:
     """Return a check; of an `executed` one only the keys that the program reads: others would have a meaning here."""
+    # The program ignores case unless told otherwise; checks here are explicit about it.
     folds = check.get("case_sensitive") is None
     case = {"case_sensitive": False if folds else check["case_sensitive"]} if "values" in check else {}
     return {key: item for key, item in check.items() if not executed or key in _CHECK_KEYS} | case
@@ -233,6 +237,7 @@ def _make_check_ids(names: Iterable[str]) -> list[str]:
 
 def _find_misfit(value: Mapping[str, Any], places: list[int]) -> tuple[Pointer, str] | None:
     """Return the pointer and message of a shape error, for which the program may grade differently; else None."""
+    # The rubric is written and validated like any other, which keeps the rules of shape in one place.
     text = write_yaml({"id": "rubric", "version": VERSION, **value})
     findings = validate([make_text_source(text.encode())], load=None, today=date.min).findings
     problem = next((finding for finding in findings if finding.rule.startswith(_SHAPE)), None)
@@ -355,6 +360,7 @@ def _build_judge(value: Mapping[str, Any], *, alpha: bool) -> ArtifactDraft:
     judge = make_judge_draft(value)
     if not alpha or value.get("scale") is None or judge.id == "ai_eval_accuracy":
         return judge
+    # The alpha judges differ from the later ones in the start of their scale alone.
     template = value["template"].replace("from 0 (", "from 1 (")
     content = judge.value | {"template": template, "scale": {"min": 1, "max": 5}}
     return replace(judge, id=f"{judge.id}_alpha", value=content)

@@ -101,6 +101,7 @@ def _find_problems(row: Any) -> Iterator[str]:
     for key, kind in _TYPES.items():
         if row.get(key) is not None and not isinstance(row[key], kind):
             yield f"{key} is {describe_type(row[key])}: the program does not take the row"
+    # A tuple, as the task may be a value that is not hashable.
     if row.get("task_type") not in tuple(_FORBIDDEN):
         yield f"the task {make_excerpt(str(row.get('task_type')))!r} is none that the program knows"
         return
@@ -166,6 +167,7 @@ def _is_choice(choice: Any) -> bool:
 
 
 def _read_weight(criterion: Mapping[str, Any]) -> Any:
+    # Python: true counts as the weight 1, false as 0.
     weight = criterion.get("weight")
     return 1 if weight is None else int(weight) if isinstance(weight, bool) else weight
 
@@ -207,6 +209,7 @@ def _grade_by_reference(
 
 
 def _grade_by_choice(row: Mapping[str, Any], form: Mapping[str, Any], _: Mapping[str, ArtifactDraft]) -> RubricParts:
+    # The program strips non-word characters around an id, then compares without case.
     ids = "|".join(_match_letters(bare) for bare in sorted(map(_trim_id, row["correct_choice_ids"])) if bare)
     pattern = rf'"answer"\s*:\s*(?:\[\s*)?"[^A-Za-z0-9_"\\]*(?:{ids})[^A-Za-z0-9_"\\]*"'
     return _build_rubric([{"id": "choice", "kind": "regex", "pattern": pattern}], form), (_LENIENT,)
@@ -218,7 +221,7 @@ def _trim_id(id_: str) -> str:
 
 
 def _match_letters(text: str) -> str:
-    """Return a case-insensitive pattern for an id, of ASCII letters only: the flag i would match others."""
+    """Return a case-insensitive pattern for an id, of ASCII letters only: the flag i matches others."""
     return "".join(f"[{c.upper()}{c.lower()}]" if c.isascii() and c.isalpha() else re.escape(c) for c in text)
 
 

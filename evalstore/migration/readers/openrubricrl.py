@@ -45,6 +45,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     dialect = legacy.dialect or _WHOLE
     if problem := next(_find_problems(root, table.form), None):
         return Extraction(dialect, notes=(MigrationNote(problem[0], MigrationOutcome.REFUSED, problem[1]),))
+    # Custom metrics cannot be measured by the program either, so only the others change its score.
     metrics = root.get("hybrid_metrics") or []
     blends = not all(metric["type"] == "custom" for metric in metrics)
     judge, value = (_build_whole if dialect == _WHOLE else _build_per_criterion)(root, table.form)
@@ -160,6 +161,7 @@ def _select_mappings(value: Any, keys: frozenset[str]) -> list[dict[str, Any]]:
 
 def _find_problems(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
     """Yield the problems, each with its pointer, for which the program does not load a rubric."""
+    # Nothing further is checked where one of these is missing: the other checks read them.
     for key, kind in (("name", str), ("version", str), ("scale", dict), ("criteria", list)):
         if not isinstance(root.get(key), kind):
             problem = f"{key} is {describe_type(root[key])}" if key in root else f"{key} is missing"

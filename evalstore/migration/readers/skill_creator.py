@@ -101,7 +101,9 @@ def _read_suite(scoring: Any, at: Pointer, table: FormatTable) -> _Suite:
     settings: Mapping[str, Any] = scoring if isinstance(scoring, dict) else {}
     threshold, weights = settings.get("pass_threshold"), settings.get("weights")
     own_threshold = {"threshold": threshold} if _is_number_up_to(threshold, 1) else {}
-    own_weights = {key: item for key, item in weights.items() if _is_number_up_to(item)} if isinstance(weights, dict) else {}
+    own_weights = (
+        {key: item for key, item in weights.items() if _is_number_up_to(item)} if isinstance(weights, dict) else {}
+    )
     note = _OWN if own_threshold or own_weights else _SHARE
     return _Suite(at, table, {**table.scoring, **own_threshold}, own_weights, note)
 
@@ -171,6 +173,7 @@ def _read_case(row: Any, at: Pointer, name: str, suite: _Suite) -> LegacyCase:
     known = [*table.mirrors, *form["graded"], *form["told"], form["prose"], form["starts"], *table.data]
     extra = describe_unknown_keys((key for key in row if key not in known), known)
     scoring_note = suite.scoring_note if checks.by_id else _NOTHING
+    # A dict keeps the order and drops repeated sentences.
     losses = dict.fromkeys([*checks.reasons, *(note.reason for note in checks.notes)])
     question = _build_question(row, name, prompt, table)
     reasons = (
@@ -180,6 +183,7 @@ def _read_case(row: Any, at: Pointer, name: str, suite: _Suite) -> LegacyCase:
         *describe_misfits(row, question, table.mirrors),
         *extra,
     )
+    # Only a plain share of statements gives what the grader gives.
     is_exact = scoring_note == _SHARE and not losses
     outcome = MigrationOutcome.MIGRATED if is_exact else MigrationOutcome.LOSSY
     return LegacyCase(at, row, outcome, reasons, question, _build_rubric(checks, suite), tuple(checks.notes))
@@ -205,6 +209,7 @@ def _build_question(row: Mapping[str, Any], name: str, prompt: str, table: Forma
 def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> _CaseChecks:
     checks, form = _CaseChecks(), suite.table.form
     graded_keys = [key for key in form["graded"] if row.get(key)]
+    # Suites write the same list under both keys for graders that read only one of them.
     same_twice = len(graded_keys) > 1 and is_same_data(row[graded_keys[0]], row[graded_keys[1]])
     for key in graded_keys[:1] if same_twice else graded_keys:
         for pointer, _, value in _list_statements(row[key], (*at, key), checks):
@@ -221,6 +226,7 @@ def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> _Case
         checks.notes.append(
             MigrationNote((*at, form["starts"]), MigrationOutcome.UNMAPPED, _STARTS.format(form["starts"]))
         )
+    # With a total weight of 0 there would be no score at all.
     if checks.weights and not any(checks.weights.get(id_, 1) for id_ in checks.by_id):
         checks.weights.clear()
         checks.reasons.append(_NO_WEIGHT)
@@ -244,6 +250,7 @@ def _list_statements(value: Any, at: Pointer, checks: _CaseChecks | None) -> Ite
 def _add_statement(value: Any, at: Pointer, checks: _CaseChecks, form: Mapping[str, Any], *, name: str = "") -> str:
     """Add the check of one statement and return its id; without words, or about files, it becomes a leftover."""
     source: Mapping[str, Any] = value if isinstance(value, dict) else {}
+    # A statement is a text, or an object with its text under one of several keys.
     words = (value, *map(source.get, form["texts"]))
     text = next((word for word in words if isinstance(word, str) and word), None)
     type_ = source.get("type")
@@ -266,7 +273,9 @@ def _add_statement(value: Any, at: Pointer, checks: _CaseChecks, form: Mapping[s
         id_ = _claim_check_id(
             next((word for word in candidates if isinstance(word, str) and make_slug(word)), ""), checks
         )
-        checks.by_id[id_] = _build_judge_check("skill_creator_statement", {"statement": f"{name}: {text}" if name else text})
+        checks.by_id[id_] = _build_judge_check(
+            "skill_creator_statement", {"statement": f"{name}: {text}" if name else text}
+        )
         return id_
     return ""
 

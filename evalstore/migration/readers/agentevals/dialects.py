@@ -53,6 +53,7 @@ def find_dialects(root: Mapping[str, Any], cases: list[Any], table: FormatTable)
     keys = {key for case in cases if isinstance(case, dict) for key in case}
     types = {type_ for holder in (root, *cases) for type_ in _find_check_types(holder)}
     evidence: dict[str, DialectEvidence] = {}
+    # The table lists its evidence from the surest down; the first row of a dialect names it.
     for row in table.form["told_by"]:
         if because := _find_evidence(row, root, keys, types):
             evidence.setdefault(row["dialect"], DialectEvidence(row["dialect"], because, tuple(row.get("also", ()))))
@@ -61,6 +62,7 @@ def find_dialects(root: Mapping[str, Any], cases: list[Any], table: FormatTable)
 
 def is_in_dialect(name: str, row: Mapping[str, Any]) -> bool:
     """Whether a row of the table applies to a dialect, by its `since` and `until`."""
+    # Dialects are ordered by age.
     place = ORDER.index(name)
     return ORDER.index(row.get("since", ORDER[0])) <= place <= ORDER.index(row.get("until", ORDER[-1]))
 
@@ -96,6 +98,7 @@ def _is_mapping(value: Any) -> bool:
 def check_keys(raw: Any, pointer: Pointer, scope: CaseScope, *places: str) -> Grading:
     """Return losses and notes for the keys of an object, checked against the table's keys for these `places`."""
     known = {key: row or {} for place in places for key, row in scope.table.form["keys"].get(place, {}).items()}
+    # A key with null counts as absent, as in the runner.
     keys = [] if not isinstance(raw, dict) else [key for key, value in raw.items() if value is not None]
     unknown = [key for key in keys if key not in known]
     too_early = [key for key in keys if key in known and not is_in_dialect(scope.dialect.name, known[key])]

@@ -71,6 +71,7 @@ def _read_evaluator(raw: Any, pointer: Pointer, scope: CaseScope, *, inner: bool
     if not isinstance(raw, dict) or not isinstance(type_, str):
         return note_skipped(pointer, "it has no type")
     gate = _read_gate(raw, pointer, scope) if scope.dialect.gates and not inner else None
+    # Types were spelled with underscores before 2.14; the table has hyphens.
     name = type_.replace("_", "-")
     row = scope.table.form["types"].get(name)
     if row is None or not is_in_dialect(scope.dialect.name, row):
@@ -80,8 +81,10 @@ def _read_evaluator(raw: Any, pointer: Pointer, scope: CaseScope, *, inner: bool
     else:
         grading = _READERS[row["reads"]](raw, pointer, scope, row)
     if row["reads"] != "unmapped":
+        # Losses of keys count only where something is graded.
         key_notes = check_keys(raw, pointer, scope, "check", row["reads"])
         grading = join_gradings([grading, key_notes if grading.terms else replace(key_notes, lossy=())])
+    # Types with `not-` are the negation of the type without.
     if row.get("negate"):
         grading = replace(grading, terms=tuple(replace(term, negate=not term.negate) for term in grading.terms))
     if inner:
@@ -124,6 +127,7 @@ def _grade_weighted(
     grading: Grading, raw: Raw, pointer: Pointer, scope: CaseScope, *, gate: Fraction | None
 ) -> Grading:
     weight, gates = read_weight(raw, pointer), scope.dialect.gates
+    # Dialects without gates do not read `negate` either.
     is_negated = gates and raw.get("negate") is True
     terms = tuple(
         replace(term, weight=weight, gate=gate, negate=term.negate is not is_negated) for term in grading.terms
@@ -135,6 +139,7 @@ def _grade_weighted(
 def _read_gate(raw: Raw, pointer: Pointer, scope: CaseScope) -> Fraction | None:
     """Return the score that a required evaluator must reach; None where it is not required."""
     required, least = raw.get("required"), parse_share(raw.get("min_score")) if scope.dialect.limits else None
+    # `min_score` of an evaluator wins over the threshold of the test.
     if required is True:
         return least or scope.passes
     if parse_number(required) is not None and scope.dialect.name == "D4":

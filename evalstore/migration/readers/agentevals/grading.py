@@ -130,6 +130,7 @@ def find_name(raw: Mapping[str, Any]) -> str:
 
 def parse_number(raw: Any) -> Fraction | None:
     """Return a number as an exact fraction; None for anything else."""
+    # bool is an int in Python; the runner takes neither it nor texts for numbers.
     if isinstance(raw, bool | str | list | dict) or raw is None:
         return None
     return Fraction(raw)

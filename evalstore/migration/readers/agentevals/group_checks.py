@@ -125,6 +125,7 @@ def _make_binary(member: Term) -> Term | None:
     check = member.check
     if check is None or (check["kind"] == "tool_usage" and not 0 < member.steps < 1 / (1 - PASSES)):
         return None
+    # A jury of one with a majority turns a continuous judge score into pass or fail at the threshold.
     if check["kind"] == "llm_judge" and member.steps == 0:
         rest = {key: item for key, item in check.items() if key not in {"kind", "judge_prompt_ref"}}
         jury = {"members": [{"judge_prompt_ref": check["judge_prompt_ref"]}], "aggregate": "majority"}
@@ -143,6 +144,7 @@ def _apply_specification(group: Term, aggregator: Raw, scope: CaseScope) -> Grad
     if not 0 <= bar <= 1:
         return "its threshold is no number from 0 to 1"
     required = aggregator.get("required")
+    # Without a list of names, every member of a safety gate is required.
     names = set(map(str, required)) if isinstance(required, list) and kind == "safety_gate" else None
     grading = _average_members(group, aggregator, scope)
     members = grading.terms[0].members

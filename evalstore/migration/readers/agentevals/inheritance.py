@@ -57,6 +57,7 @@ def build_scope(raw: Raw, suite: SuiteContext) -> CaseScope:
 def _find_threshold(raw: Raw, suite: SuiteContext) -> Fraction:
     """Return the score from which a test passes: its own, else that of its suite, else 0.8."""
     default = suite.root.get("default_test")
+    # The nearest threshold counts: case, default_test, suite.
     for holder in (raw, default, suite.root) if suite.dialect.limits else ():
         for inner in (holder, holder.get("execution")) if isinstance(holder, dict) else ():
             value = inner.get("threshold") if isinstance(inner, dict) else None
@@ -77,6 +78,7 @@ def grade_case(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope
         skips = isinstance(execution, dict) and execution.get("skip_defaults") is True
         lists = [*own, *([] if skips else [*_list_defaults(suite), *shared])]
     else:
+        # Older dialects replace the suite's list instead of appending it.
         lists = own or shared
     parts = [read_list(evaluators, place, scope) for place, evaluators in lists]
     if suite.dialect.name != "D4" and isinstance(raw.get("rubrics"), list):
@@ -112,6 +114,7 @@ def _find_list(holder: Raw, pointer: Pointer, suite: SuiteContext) -> tuple[list
             value = value.get(step) if isinstance(value, dict) else None
         if value is not None:
             lists.append(((*pointer, *path.split(".")), value))
+    # D4's runner stops at a key of the dialect before it.
     if suite.dialect.name == "D4" and "assertions" in holder:
         raise CrashError("assertions is a key that its runner rejects; --dialect D3 reads it")
     notes = [note_ignored(place, f"{json_pointer(lists[0][0])} comes first") for place, _ in lists[1:]]

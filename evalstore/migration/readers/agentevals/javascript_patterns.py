@@ -35,6 +35,7 @@ _FOREIGN = re.compile(r"\\(?:x[89A-Fa-f]|u(?!00[0-7]))")
 
 def translate_pattern(pattern: str, flags: str) -> tuple[str, str] | None:
     """Return an equivalent pattern and its flags for `regex` checks; None where equivalence is not certain."""
+    # Case folding of letters beyond ASCII differs between the two languages.
     if "i" in flags and (not pattern.isascii() or _FOREIGN.search(pattern)):
         return None
     if _RARE.search(pattern):
@@ -53,6 +54,7 @@ def _translate_tokens(pattern: str, flags: str) -> Iterator[str | None]:
     if not _is_well_formed(tokens):
         yield None
         return
+    # Each token is judged by the quantifier behind it.
     following = [*(text for _, text in tokens), ""][1:]
     if not _needs_no_half_characters(tokens, following):
         yield None
@@ -119,6 +121,7 @@ def _translate_plain(text: str, flags: str, *, many: bool) -> str | None:
     if text == ".":
         return ("(?s:.)" if "s" in flags else f"[^{_ENDS}]") if many else None
     if text == "^":
+        # In mode m, lines end at four characters in JavaScript, at LF alone in Python.
         return f"(?<![^{_ENDS}])" if "m" in flags else "\\A"
     if text == "$":
         return f"(?![^{_ENDS}])" if "m" in flags else "\\Z"

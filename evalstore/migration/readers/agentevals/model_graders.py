@@ -170,6 +170,7 @@ def _read_prompt(prompt: str, raw: Raw, pointer: Pointer, scope: CaseScope) -> G
             raw, pointer, f"its prompt {make_excerpt(path)} is not there, or lies outside of what was named"
         )
     grading = _draft_judge(document.value, raw, pointer, scope, name=PurePosixPath(path).stem)
+    # Releases of D3 differ: older ones read the file, later ones take the path for the prompt.
     is_bare = scope.dialect.name == "D3" and not prompt.startswith(FILE_PREFIX)
     return join_gradings([grading, Grading(lossy=(_BARE,) if is_bare else ())])
 
@@ -212,9 +213,11 @@ def _split_prompt(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, 
     for match in _PLACEHOLDER.finditer(text):
         yield _escape_words(text[position : match.start()], scope)
         position, name = match.end(), match[2]
+        # `${{` is an environment variable of the runner, no placeholder.
         if not match[1] and name in placeholders:
             yield f"{{{{ {placeholders[name]} }}}}", {}, ""
         elif not match[1] and "." not in name and isinstance(value := scope.variables.get(name), str):
+            # A variable of a test must not hide one that every template has.
             variable = f"own_{name}" if name in _TEMPLATE_NAMES else name
             yield f"{{{{ {variable} }}}}", {variable: value}, ""
         else:
@@ -260,6 +263,7 @@ def render_bands(raw: Any, pointer: Pointer) -> str:
 def _read_bands(raw: Any, pointer: Pointer) -> Iterator[tuple[int, int, str]]:
     if isinstance(raw, Mapping):
         lows = sorted((_read_whole_number(key, pointer), str(text)) for key, text in raw.items())
+        # The short form names the lower end of each band; the next band ends it.
         for (low, text), high in zip(lows, [*(low - 1 for low, _ in lows[1:]), _TOP], strict=True):
             yield low, high, text
         return

@@ -83,6 +83,7 @@ def read_pattern(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, A
         return set_aside(raw, pointer, open_)
     known_flags = "".join(flag for flag in _FLAGS if flag in flags)
     unknown_flags = "".join(sorted({flag for flag in flags if flag not in known_flags or flags.count(flag) > 1}))
+    # Other flags are not translated, and JavaScript rejects repeated ones: no translation is exact.
     exact = None if unknown_flags else translate_pattern(value, known_flags)
     pattern, own_flags = exact or (value, known_flags)
     if isinstance(problem := compile_pattern(pattern, own_flags), str):
@@ -149,8 +150,10 @@ def _read_field(raw: Any, pointer: Pointer, scope: CaseScope) -> Grading:
     if value is None:
         return set_aside(raw, pointer, "the expected value is no number, or its tolerance is none")
     required = raw.get("required") is not False and expected is not _MISSING
+    # One schema a field; its path becomes nested properties and items.
     check: Check = {"kind": "json_schema", "schema": _build_path_schema(steps, value, required=required)}
     if expected is _MISSING:
+        # A field without an expected value always counts as right, with its weight.
         check = {"kind": "regex", "pattern": "\\A", "description": "the test expects nothing of this field"}
     grading = Grading((Term(path, pointer, check, weight=read_weight(raw, pointer)),))
     return join_gradings([grading, check_keys(raw, pointer, scope, "field")])
@@ -162,6 +165,7 @@ def _build_value_schema(expected: Any, raw: Raw) -> dict[str, Any] | None:
     middle, width = parse_number(expected), parse_number(raw.get("tolerance", 0))
     if middle is None or width is None or width < 0:
         return None
+    # A relative tolerance is a share of the expected value.
     width *= abs(middle) if raw.get("relative") is True else 1
     low, high = _to_decimal(middle - width), _to_decimal(middle + width)
     return None if low is None or high is None else {"type": "number", "minimum": low, "maximum": high}

@@ -21,10 +21,12 @@ def find_input(raw: Raw, root: Raw) -> Any:
     text = next((raw[key] for key in ("input", "input_messages") if raw.get(key) is not None), None)
     if text is not None:
         return text
+    # Only the first prompt of a suite is asked; the caller reports further ones.
     prompts = root.get("prompts")
     prompt = prompts[0] if isinstance(prompts, list) and prompts else prompts
     if isinstance(prompt, dict):
         prompt = prompt.get("raw", prompt.get("content"))
+    # A prompt that is one variable alone passes its value on unchanged, messages included.
     if isinstance(prompt, str) and (variable := VARIABLE.fullmatch(prompt.strip())):
         return variables.get(variable[1])
     if isinstance(prompt, str):
@@ -51,6 +53,7 @@ def find_criteria(raw: Raw) -> str | None:
 def collect_variables(raw: Raw, root: Raw) -> dict[str, Any]:
     """Return the variables of a test, with the defaults of its suite."""
     default = root.get("default_test")
+    # Variables of the test override those of the suite.
     holders = [default if isinstance(default, dict) else {}, raw]
     mappings = [holder["vars"] for holder in holders if isinstance(holder.get("vars"), dict)]
     return {str(key): value for variables in mappings for key, value in variables.items()}
@@ -112,6 +115,7 @@ def _render_content(content: Any) -> str:
 def _render_blocks(blocks: list[Any]) -> Iterator[str]:
     for block in blocks:
         value = block.get("value", block.get("text")) if isinstance(block, dict) else block
+        # Files and images are named in the text, as a judge here sees text only.
         if isinstance(block, dict) and block.get("type") != "text":
             yield f"[{block.get('type')}: {value if isinstance(value, str) else write_canonical(encode_keys(value))}]"
         else:

@@ -45,6 +45,7 @@ def compile_rubric(
 ) -> CompiledRubric:
     """Return the rubric of the weighted mean of these terms, with the threshold `passes`."""
     set_aside = list(unmapped)
+    # Rubrics nest one level: plain averages are folded into their parents, which is exact, before groups are counted.
     top = list(_spread_groups(_unwrap_single_group(terms, set_aside), set_aside))
     too_deep = [term for term in top if term.check is None and _is_deep(term)]
     set_aside += [{"reason": _DEEP, "raw": term.name} for term in too_deep]
@@ -93,6 +94,7 @@ def _list_unmapped(group: Term) -> list[Mapping[str, Any]]:
 
 
 def _scale_members(group: Term) -> Iterator[Term]:
+    # A member of an average has the group's weight in proportion to its own: w * w_i / sum(w).
     total = sum((member.weight for member in group.members), Fraction(0))
     if not total:
         yield Term(group.name, group.pointer, dict(_NEVER), weight=group.weight)
@@ -119,6 +121,7 @@ def _refer_to_inner(group: Term, inner: list[ArtifactDraft]) -> Term:
 
 
 def _build_value(leaves: Sequence[Term], combine: str, passes: Fraction) -> dict[str, Any]:
+    # Minimum and maximum read no weights.
     weighs = combine == AVERAGE
     if weighs and not any(term.weight for term in leaves):
         return {
@@ -143,9 +146,11 @@ def _build_value(leaves: Sequence[Term], combine: str, passes: Fraction) -> dict
 def _build_check(id_: str, term: Term) -> Check:
     check = dict(term.check or {})
     negate = term.negate
+    # The negation of one substring check is a kind of its own, which reads better.
     if negate and check["kind"] == "must_contain_any" and "min_matches" not in check:
         check, negate = {**check, "kind": "must_not_contain"}, False
     bar = term.gate if term.gate is not None else check.get("threshold")
+    # A check that is 0 or 1 passes any bar above 0 exactly when it is 1: no threshold is needed.
     binary = term.steps == 1 and "jury" not in check and (bar is None or 0 < bar <= 1)
     check.pop("threshold", None)
     return {
@@ -170,6 +175,7 @@ def _make_draft(value: dict[str, Any], pointer: Pointer) -> ArtifactDraft:
 
 def _make_exact_weights(weights: Sequence[Fraction]) -> list[int | Decimal]:
     """Return weights as exact decimals; if one has none, all are scaled to whole numbers, which keeps every score."""
+    # lcm with 10^12 tells whether a fraction ends within 12 decimals.
     if any(lcm(10**12, weight.denominator) != 10**12 for weight in weights):
         unit = lcm(*[weight.denominator for weight in weights])
         weights = [weight * unit for weight in weights]

@@ -54,6 +54,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     key = next((key for key in table.lists if isinstance(value, dict) and key in value), "")
     at: Pointer = (key,) if key else ()
     sidecar = None if isinstance(value, dict) else _find_sidecar(legacy)
+    # Rows inherit from their sidecar what cases inherit from their suite.
     root = value if isinstance(value, dict) else sidecar.value if sidecar else {}
     items = value if not isinstance(value, dict) else None if key == _SCENARIOS else value.get(key)
     places, place_notes = _find_places(items, at, legacy)
@@ -93,6 +94,7 @@ def _find_places(items_or_path: Any, at: Pointer, legacy: LegacySource) -> tuple
             places.append(_CasePlace(raw, pointer))
             continue
         document = legacy.read_companion(path)
+        # Each file is included once, so that no two questions come from one case.
         if document is None or not isinstance(document.value, list) or document in documents:
             problem = "is named before" if document in documents else "is no list of cases that can be read from here"
             notes.append(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"{make_excerpt(path)} {problem}"))
@@ -166,6 +168,7 @@ def _read_cases(places: list[_CasePlace], suite: SuiteContext) -> Iterator[_Case
         if label in first:
             name = names.claim(label)
             notes = (f"{label} is also the case at {json_pointer(first[label])}; here it is {name}",)
+        # Every label is used once, so that a numbered one never repeats it.
         names.used.add(name)
         first.setdefault(name, pointer)
         try:

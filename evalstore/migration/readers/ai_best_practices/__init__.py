@@ -38,6 +38,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     table = dialect_table if key in dialect_table.lists else table
     metadata = {name: value for name, value in root.items() if name != key}
     value = {**({"metadata": metadata} if metadata else {}), "x_source": {"pointer": f"/{key}"}}
+    # The order of the root's keys is stored only where it is unusual.
     usual = list(restore_suite(value, [], table)) == list(root)
     source = value["x_source"] | ({} if usual else {"keys": list(root)})
     dataset = ArtifactDraft(
@@ -92,6 +93,7 @@ def _extract_cases(raws: list[Any], key: str, table: FormatTable) -> Iterator[Le
 
 
 def _extract_case(raw: Any, pointer: Pointer, table: FormatTable, *, label: str, notes: tuple[str, ...]) -> LegacyCase:
+    # A script may decide such a case alone: nothing of it can be graded here.
     script = _find_script_rule(raw, table)
     if script and raw.get(script["key"]):
         return LegacyCase(pointer, raw, MigrationOutcome.UNMAPPED, (script["decides"],))
@@ -105,6 +107,7 @@ def _extract_case(raw: Any, pointer: Pointer, table: FormatTable, *, label: str,
     known = list_key_order(table)
     extra = describe_unknown_keys((key for key in raw if key not in known), known)
     question = _build_question(raw, label, readings, table)
+    # The proof of order: restoring the case from its question and checks gives the same keys.
     keys = {} if list(raw) == list(restore_legacy_case(question, checks, table)) else {"keys": list(raw)}
     source = {"pointer": json_pointer(pointer), **question["x_source"], **keys}
     apart = (script["absent"],) if script else ()

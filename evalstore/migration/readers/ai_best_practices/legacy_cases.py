@@ -82,6 +82,7 @@ def _restore_graded_keys(checks: Checks, remainder: Mapping[str, Any], table: Fo
 def _group_by_key(checks: list[dict[str, Any]], table: FormatTable) -> dict[str, dict[str, Any]]:
     if checks == table.no_check["checks"]:
         return {}
+    # Each key of a case becomes one check, so a second check of a kind has no key.
     rows = {row.kind: row for row in table.checks}
     checks_by_key: dict[str, dict[str, Any]] = {}
     for check in checks:

@@ -47,6 +47,7 @@ def _read_texts(raw: Any, row: CheckRow) -> ValueReading:
         reasons.append(
             f"{row.key} is {describe_type(raw)} where a list belongs: the legacy grader took each {part} by itself"
         )
+    # The empty text is in every output: where any item suffices, the check is always passed.
     if "" in items and row.empty_passes:
         return _make_reading(
             None, [*reasons, f"{row.key} has an empty text, which is in every answer: it always passes"]
@@ -70,6 +71,7 @@ def _read_truth(raw: Any, row: CheckRow) -> ValueReading:
 def _read_minimum(raw: Any, row: CheckRow) -> ValueReading:
     if not isinstance(raw, int | Decimal):
         return _refuse_crash(row.key, describe_type(raw)) if raw else ValueReading()
+    # A count is whole, so a bound between two counts is the next one.
     return _make_bound(raw, row, max(0, raw if isinstance(raw, int) else math.ceil(min(float(raw), _UNREACHABLE))))
 
 

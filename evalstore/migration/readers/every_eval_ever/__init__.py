@@ -66,6 +66,7 @@ def _select_cases(cases: tuple[LegacyCase, ...], *, has_questions: bool) -> tupl
 
 
 def _draft_dataset(legacy: LegacySource, table: FormatTable, at: Pointer = ()) -> ArtifactDraft:
+    # A detail file and its aggregate share one stem, and so one dataset id.
     path = PurePosixPath(legacy.file)
     name = str(path.with_name(f"{strip_run_ending(path.name)}.json"))
     return ArtifactDraft(Kind.DATASET, make_dataset_id(name, {}, table), {}, at)

@@ -121,6 +121,7 @@ def _draft_judge(
 
 def _read_judge_model(member: Mapping[str, Any]) -> dict[str, Any]:
     info, temperature = get_mapping(member, "model_info"), member.get("temperature")
+    # The id of a model is exact; its name is the fallback.
     names = [info[key] for key in ("id", "name") if isinstance(info.get(key), str) and info[key]]
     heat = {"temperature": temperature} if is_number(temperature) and temperature >= 0 else {}
     return {**({"id": names[0]} if names else {}), **heat}
@@ -129,6 +130,7 @@ def _read_judge_model(member: Mapping[str, Any]) -> dict[str, Any]:
 def _build_jury(
     scoring: Mapping[str, Any], judges: Sequence[ArtifactDraft], form: Mapping[str, Any]
 ) -> dict[str, Any] | str:
+    # Equal judges have equal ids, as the id is made of the content.
     if len({judge.ref for judge in judges}) < len(judges):
         return "two of its judges are the same model with the same settings, which a jury asks once"
     method = scoring.get("aggregation_method")
@@ -227,6 +229,7 @@ def list_rubrics(results: Iterable[Result]) -> tuple[tuple[LegacyCase, ...], tup
         )
         for pointer, result, ruler in with_rubric
     )
+    # Reversed twice: the first of equal judges stays, in the order of the results.
     judges = {judge.ref: judge for _, _, ruler in reversed(with_rubric) for judge in reversed(ruler.judges)}
     return cases, tuple(reversed(judges.values()))
 
@@ -253,6 +256,7 @@ def _describe_odd_score(result: Any) -> Iterator[str]:
     score, low, high = details.get("score"), metric.get("min_score"), metric.get("max_score")
     if not is_number(score):
         return
+    # Records spell infinite bounds as texts.
     below = low == "Infinity" or (is_number(low) and score < low)
     above = high == "-Infinity" or (is_number(high) and score > high)
     if score == _UNKNOWN and (below or metric.get("has_unknown_level") is True):

@@ -48,6 +48,7 @@ def _read_samples(rows: Sequence[Any], at: Pointer, document: Document) -> Itera
             continue
         id_, question_fields = str(row["sample_id"]), _map_question(row)
         outcome, reasons = _rate_row(row, document.locate(pointer))
+        # A sample is the same question only with the same evaluation and the same content.
         key = compute_digest([row.get("evaluation_name"), id_, question_fields])
         if key in ids:
             repeat = f"another row of the question {ids[key]}"
@@ -80,6 +81,7 @@ def _find_row_problem(row: Any) -> str:
 
 def _read_input(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the input of a row as a mapping; the samples in early aggregates are flat."""
+    # Samples within early aggregates: flat, with names of their own.
     if isinstance(row.get("input"), str):
         flat = {"raw": "input", "reference": "ground_truth", "formatted": "prompt", "choices": "choices"}
         return {name: row.get(key) for name, key in flat.items()}
@@ -119,6 +121,7 @@ def _find_hash_recipe(sample_hash: Any, question_fields: Mapping[str, Any]) -> s
     if not all(isinstance(text, str) for text in several):
         return "unknown"
     raw = question_fields["input"]
+    # How each program hashes a sample, as read in its source.
     texts = {
         "helm": [raw + text for text in several[:1]],
         "inspect": [raw + "".join(several)],
