@@ -22,8 +22,8 @@ from evalstore.model import (
     RubricResult,
     Sample,
     Verdict,
-    read_call_name,
     find_check_pins,
+    read_call_name,
     read_rubric,
 )
 from evalstore.model.outcome import grade_error
@@ -138,7 +138,9 @@ def _read_output(output: str | Output | Mapping[str, Any]) -> Output:
         raise SchemaError("an output is a text, or a mapping {output, tool_calls?} whose output is a text")
     if calls is None:
         return Output(text)
-    if not isinstance(calls, list | tuple) or not all(isinstance(call, Mapping) and read_call_name(call) for call in calls):
+    if not isinstance(calls, list | tuple) or not all(
+        isinstance(call, Mapping) and read_call_name(call) for call in calls
+    ):
         raise SchemaError("`tool_calls` is no list of calls", hint='a call is {"name": "…", "args": {…}}')
     return Output(text, tuple(calls))
 

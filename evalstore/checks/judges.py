@@ -11,7 +11,7 @@ from typing import Any
 from evalstore.checks.context import CheckContext
 from evalstore.checks.reply import ParsedReply, read_reply
 from evalstore.checks.template import Template, compile_template, fill_template
-from evalstore.documents import write_canonical, compute_digest
+from evalstore.documents import compute_digest, write_canonical
 from evalstore.errors import LimitError, SchemaError
 from evalstore.model import (
     MALFORMED_ERRORS,
@@ -173,6 +173,8 @@ def _name_models(heard: Sequence[JudgeAnswer]) -> str:
 
 
 def _describe_scores(heard: Sequence[JudgeAnswer]) -> str:
-    scores = ", ".join(f"{one.juror.name} {format_decimal(one.answer.score)}" for one in heard if one.answer.score is not None)
+    scores = ", ".join(
+        f"{one.juror.name} {format_decimal(one.answer.score)}" for one in heard if one.answer.score is not None
+    )
     said = next((one.answer.words for one in heard if one.answer.words), "")
     return make_excerpt(scores, _LISTED) + (f": {said}" if said else "")

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.checks.patterns import SECONDS, compile_pattern, find_captures
-from evalstore.documents import write_canonical, read_json
+from evalstore.documents import read_json, write_canonical
 from evalstore.errors import LoadError
 from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
 from evalstore.text import make_excerpt

@@ -77,7 +77,9 @@ def _ask_about_facts(ref: str, reach: CheckContext) -> Callable[[Sample, list[_S
         if isinstance(juror, str):
             return grade_error(juror)
         if FACT_VARIABLE not in juror.template.names:
-            return grade_error(f"the template of {juror.name} does not read {{{{ {FACT_VARIABLE} }}}}, so no fact reaches it")
+            return grade_error(
+                f"the template of {juror.name} does not read {{{{ {FACT_VARIABLE} }}}}, so no fact reaches it"
+            )
         if len(facts) > CALL_LIMIT:
             return grade_error(f"it asks {len(facts):,} times about one output, and {CALL_LIMIT:,} is the limit")
         heard = [one for written, _ in facts for one in ask_judge(juror, sample, {FACT_VARIABLE: written}, reach)]

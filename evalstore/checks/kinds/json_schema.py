@@ -9,7 +9,7 @@ from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.checks.markdown import find_fenced_blocks
 from evalstore.checks.output_json import grade_json
 from evalstore.checks.untrusted_schemas import compile_untrusted, find_untrusted_flaws
-from evalstore.documents import Pointer, write_canonical, json_pointer
+from evalstore.documents import Pointer, json_pointer, write_canonical
 from evalstore.errors import LimitError, SchemaError
 from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
@@ -61,7 +61,9 @@ def _grade_by_schema(wanted: Any, extract: str) -> GradeFunction:
 
     def grade_value(value: Any) -> Grade:
         violation = schema.find_first_violation(value)
-        return grade_binary(violation is None, "valid" if violation is None else _word_violation(violation), describe_engine())
+        return grade_binary(
+            violation is None, "valid" if violation is None else _word_violation(violation), describe_engine()
+        )
 
     return lambda sample: _grade_json_part(sample.text, extract, grade_value)
 

@@ -48,7 +48,9 @@ def prepare(params: Params, _: CheckContext) -> GradeFunction:
         if isinstance(wanted, str):
             return grade_error(wanted)
         if wanted is None and not forbidden:
-            return grade_missing("no tools are asked for, by the check or the question's expected_tools, and none forbidden")
+            return grade_missing(
+                "no tools are asked for, by the check or the question's expected_tools, and none forbidden"
+            )
         if sample.tool_calls is None:
             return grade_missing("no record of tool calls")
         return grade_calls(ToolDemands(wanted or (), forbidden, mode, params.get("partial", False)), sample.tool_calls)
