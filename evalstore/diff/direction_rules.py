@@ -63,8 +63,8 @@ def direct_json_demand(direction: Direction) -> DirectionRule:
         unsaid = join_directions(
             direct_unscored(check, rubric, rubric.missing), direct_unscored(check, rubric, rubric.errors)
         )
-        asked = flip_direction(direction) if check.negate else direction
-        total = join_directions(asked, unsaid if direction is STRICTER else flip_direction(unsaid))
+        demanded = flip_direction(direction) if check.negate else direction
+        total = join_directions(demanded, unsaid if direction is STRICTER else flip_direction(unsaid))
         return flip_direction(total) if check.negate else total
 
     return DirectionRule(f"{direction}; for a field either, where what is not scored can raise the score", decide)

@@ -55,8 +55,8 @@ class ReferenceReaders:
         if before.get("bundle") is not None or after.get("bundle") is not None:
             return change.with_reason("its bundle may read it")
         readers = [self._find_reader(row.get("rubric_ref")) for row in (before, after)]
-        if why := next((reader for reader in readers if isinstance(reader, str)), ""):
-            return change.with_reason(why)
+        if reason := next((reader for reader in readers if isinstance(reader, str)), ""):
+            return change.with_reason(reason)
         return self._compare_readers(change, [reader for reader in readers if isinstance(reader, RubricReads)])
 
     def _compare_readers(self, change: Change, readers: list[RubricReads]) -> Change:
@@ -68,8 +68,8 @@ class ReferenceReaders:
             return replace(change, proof=proof)
         if readers[0].ref != readers[1].ref:
             return change.with_reason("another rubric grades it, too")
-        if who := next((readers[0].other_parts[part] for part in moved[0] if part in readers[0].other_parts), ""):
-            return change.with_reason(f"{who} reads it")
+        if ref := next((readers[0].other_parts[part] for part in moved[0] if part in readers[0].other_parts), ""):
+            return change.with_reason(f"{ref} reads it")
         try:
             old, new = (fill_from_question(readers[0].value, row) for row in (before, after))
         except UnreadableError:
@@ -107,11 +107,11 @@ class ReferenceReaders:
         for check in rubric.checks:
             if check.kind == "composite" and deep:
                 return f"{ref} nests too deep"
-            for who in _list_references(check):
-                parts = self._list_rubric_parts(who) if check.kind == "composite" else self._list_template_parts(who)
+            for ref in _list_references(check):
+                parts = self._list_rubric_parts(ref) if check.kind == "composite" else self._list_template_parts(ref)
                 if isinstance(parts, str):
                     return parts
-                others.update(dict.fromkeys(parts, who))
+                others.update(dict.fromkeys(parts, ref))
         return RubricReads(ref, value, own, others)
 
     def _list_rubric_parts(self, ref: str) -> Iterable[Pointer] | str:

@@ -25,7 +25,7 @@ ROOMS = {
     "StoreListing": "list",
     "LockResult": "lock",
     "MigrationReport": "migrate",
-    "Plan": "plan",
+    "CallPlan": "plan",
     "Released": "bump",
     "Resolution": "resolve",
     "Run": "score",

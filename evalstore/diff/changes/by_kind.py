@@ -69,9 +69,9 @@ def _find_dataset_edits(
         yield from _find_plain_edits(old, new)
         return
     undivided = {"id"} if rows else {"id", "rows"}
-    for key, mine, theirs in find_key_changes(old, new):
+    for key, old_value, new_value in find_key_changes(old, new):
         if key in undivided:
-            yield Change("unclassified-change", mine, theirs, (key,), (key,), name=key)
+            yield Change("unclassified-change", old_value, new_value, (key,), (key,), name=key)
     yield from find_extra_key_changes(old, new, known=_DATASET_KEYS)
     yield from find_question_changes(before, after, renames)
 
@@ -111,15 +111,15 @@ def _find_spelling_changes(
 def _find_check_spelling(
     check: CheckState, goal: CheckState, *, written: tuple[Mapping[str, Any], Mapping[str, Any]]
 ) -> Iterator[Change]:
-    mine, theirs = written
+    old_value, new_value = written
     for name, value in check.params.items():
         rule = KINDS[goal.kind].params[name].rule
-        alike = (name in mine) is (name in theirs) and is_same(mine.get(name), theirs.get(name))
+        alike = (name in old_value) is (name in new_value) and is_same(old_value.get(name), new_value.get(name))
         if rule and not alike and is_same(value, goal.params[name]):
             yield Change(
                 rule,
-                mine.get(name),
-                theirs.get(name),
+                old_value.get(name),
+                new_value.get(name),
                 ("checks", check.index, name),
                 ("checks", goal.index, name),
                 name=name,

@@ -98,15 +98,15 @@ class _JuryEdits:
                 yield from self.script.edit_extra_keys(token, sides, at=self._locate_member(member), known=_MEMBER_KEYS)
 
     def _change_members(self, new: Member) -> Edits:
-        mine, theirs = sorted(member.ref for member in self.members), sorted(_list_refs(new["members"]))
+        old_value, new_value = sorted(member.ref for member in self.members), sorted(_list_refs(new["members"]))
         final = tuple(_PlacedMember(member, None, at) for at, member in enumerate(new["members"]))
-        if mine != theirs and self._is_equivalent(final, new["aggregate"]):
+        if old_value != new_value and self._is_equivalent(final, new["aggregate"]):
             yield self._edit_jury(
-                "jury-member-changed", final, new["aggregate"], old=mine, new=theirs, words=_SAME_JUDGES
+                "jury-member-changed", final, new["aggregate"], old=old_value, new=new_value, words=_SAME_JUDGES
             )
             return
         # The aggregate changes while there are fewer members: one judge gives the same score under each.
-        if len(mine) < len(theirs):
+        if len(old_value) < len(new_value):
             yield from self._change_aggregation(new)
         known = [member.new for member in self.members]
         yield from self._add_members([member for member in final if member.new not in known])
@@ -179,12 +179,12 @@ class _JuryEdits:
         return self.script.edit_check(rule, _JURY, edited, **{"at": self._locate_key("members"), **facts})
 
     def _is_equivalent(self, members: tuple[_PlacedMember, ...], aggregate: str) -> bool:
-        here = self.script.current[self.goal.token].params
+        params = self.script.current[self.goal.token].params
         before, after = (
-            read_jury({**here, **_build_params(*side)})
+            read_jury({**params, **_build_params(*side)})
             for side in ((self.members, self.aggregate), (members, aggregate))
         )
-        return bool(before and after and (said := find_aggregation_key(before)) and said == find_aggregation_key(after))
+        return bool(before and after and (key := find_aggregation_key(before)) and key == find_aggregation_key(after))
 
     def _adopt_if_equivalent(self, members: tuple[_PlacedMember, ...], aggregate: str) -> bool:
         """Adopt without a change what makes no difference to one judge, where one side has no jury to write it in."""
@@ -236,8 +236,8 @@ def _describe_member(member: _PlacedMember) -> dict[str, str]:
 def _pair_members(old: list[str], new: list[str]) -> dict[int, int]:
     """Return new indices of members by old ones: by reference, by judge, and the only one left on each side."""
     found = pair_items(old, new, eq, _has_same_judge)
-    gone, come = (sorted({*range(len(side))} - {*known}) for side, known in ((old, found), (new, found.values())))
-    return {**found, gone[0]: come[0]} if len(gone) == len(come) == 1 else found
+    removed, added = (sorted({*range(len(side))} - {*known}) for side, known in ((old, found), (new, found.values())))
+    return {**found, removed[0]: added[0]} if len(removed) == len(added) == 1 else found
 
 
 def _has_same_judge(one: str, other: str) -> bool:
@@ -251,16 +251,16 @@ _UNREAD = Proof("no template of its judges reads it, so no text changes")
 def list_model_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, Any]]:
     """Yield (rule, key, old, new) for every key that differs between two models; a null is an absent key."""
     set_keys = ({key: value for key, value in model.items() if value is not None} for model in (old, new))
-    for key, mine, theirs in find_key_changes(*set_keys):
+    for key, old_value, new_value in find_key_changes(*set_keys):
         rule = "judge-sampling-changed" if key in _SAMPLING_KEYS else "judge-model-changed"
-        yield "metadata-changed" if is_cosmetic(key) else rule, key, mine, theirs
+        yield "metadata-changed" if is_cosmetic(key) else rule, key, old_value, new_value
 
 
 def find_model_changes(script: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits of what a check says of its judges' model, key by key."""
     goal = script.goal[token].params["model"]
-    for rule, key, mine, theirs in list_model_edits(script.current[token].params["model"], goal):
-        yield _edit_entry(script, token, "model", (rule, key, mine, theirs))
+    for rule, key, old_value, new_value in list_model_edits(script.current[token].params["model"], goal):
+        yield _edit_entry(script, token, "model", (rule, key, old_value, new_value))
     script.adopt_check(set_param(script.current[token], "model", goal))
 
 
@@ -269,18 +269,18 @@ def find_variable_changes(script: EditScript, token: str) -> Iterator[Change]:
     check, goal = script.current[token], script.goal[token]
     panel = read_jury(check.params)
     read = [_read_template_names(ref, script.load) for ref in panel.weight_by_judge] if panel else [None]
-    for name, mine, theirs in find_key_changes(check.params["variables"], goal.params["variables"]):
-        change = _edit_entry(script, token, "variables", ("check-variables-changed", name, mine, theirs))
+    for name, old_value, new_value in find_key_changes(check.params["variables"], goal.params["variables"]):
+        change = _edit_entry(script, token, "variables", ("check-variables-changed", name, old_value, new_value))
         yield replace(change, proof=_UNREAD) if all(is_variable_unread(name, names) for names in read) else change
 
 
 def _edit_entry(script: EditScript, token: str, param: str, facts: tuple[str, str, Any, Any]) -> Change:
-    rule, key, mine, theirs = facts
+    rule, key, old_value, new_value = facts
     check = script.current[token]
     others = {name: item for name, item in check.params[param].items() if name != key}
-    edited = set_param(check, param, others if theirs is None else {**others, key: theirs})
-    at = (None if mine is None else (param, key), None if theirs is None else (param, key))
-    return script.edit_check(rule, f"{param}/{key}", edited, old=mine, new=theirs, at=at, words={"variable": key})
+    edited = set_param(check, param, others if new_value is None else {**others, key: new_value})
+    at = (None if old_value is None else (param, key), None if new_value is None else (param, key))
+    return script.edit_check(rule, f"{param}/{key}", edited, old=old_value, new=new_value, at=at, words={"variable": key})
 
 
 def _read_template_names(ref: str, load: ArtifactLoader | None) -> tuple[str, ...] | None:

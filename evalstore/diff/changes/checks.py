@@ -107,9 +107,9 @@ def _remove_items(script: EditScript, token: str, of: tuple[str, str], items: li
         yield script.edit_check(rule, name, set_param(check, name, left), old=item, at=at)
 
 
-def _list_common(mine: list[str], theirs: list[str]) -> list[str]:
-    common = set(theirs)
-    return [item for item in dict.fromkeys(mine) if item in common]
+def _list_common(items: list[str], others: list[str]) -> list[str]:
+    common = set(others)
+    return [item for item in dict.fromkeys(items) if item in common]
 
 
 def _find_last_index(items: list[str], item: str) -> int:

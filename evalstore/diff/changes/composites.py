@@ -34,9 +34,9 @@ def inline_composites(rubric: RubricState, other: RubricState, load: ArtifactLoa
     ]
     for check in removed if load and len(removed) <= _COMPOSITE_LIMIT else ():
         inner = _load_inner_rubric(str(check.params["rubric_ref"]), load)
-        why = explain_same_score(current, check, inner) if inner else None
-        if inner and why and (parts := _match_inner_checks(check, inner, current, other)):
-            change = _build_inlining(current, check, parts, why)
+        reason = explain_same_score(current, check, inner) if inner else None
+        if inner and reason and (parts := _match_inner_checks(check, inner, current, other)):
+            change = _build_inlining(current, check, parts, reason)
             yield change
             current = change.states[1]
 
@@ -95,11 +95,11 @@ def _match_inner_checks(
 
 
 def _has_same_extras(one: CheckState, other: CheckState) -> bool:
-    mine, theirs = ({key: item for key, item in side.extras.items() if not is_cosmetic(key)} for side in (one, other))
-    return is_same(mine, theirs)
+    old_extras, new_extras = ({key: item for key, item in side.extras.items() if not is_cosmetic(key)} for side in (one, other))
+    return is_same(old_extras, new_extras)
 
 
-def _build_inlining(current: RubricState, check: CheckState, parts: list[CheckState], why: str) -> Change:
+def _build_inlining(current: RubricState, check: CheckState, parts: list[CheckState], reason: str) -> Change:
     at = current.checks.index(check)
     ref = str(check.params["rubric_ref"])
     return Change(
@@ -111,6 +111,6 @@ def _build_inlining(current: RubricState, check: CheckState, parts: list[CheckSt
         before=current,
         after=replace(current, checks=(*current.checks[:at], *parts, *current.checks[at + 1 :])),
         words={"check": check.id, "ref": ref, "stands": "stands here check by check"},
-        proof=Proof(why),
+        proof=Proof(reason),
         discriminator=write_canonical([canonicalise_demand(check), *map(canonicalise_demand, parts)]),
     )

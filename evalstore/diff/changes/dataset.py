@@ -123,26 +123,26 @@ def _find_default_changes(old: QuestionSet, new: QuestionSet, pairs: Mapping[str
 
 def _find_row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
     at = (old.places[ids[0]], new.places[ids[1]])
-    mine, theirs = old.own[ids[0]], new.own[ids[1]]
+    old_row, new_row = old.own[ids[0]], new.own[ids[1]]
     yield from _find_own_changes(old, new, ids)
     differ = {key: (before, after) for key, before, after in find_key_changes(old.rows[ids[0]], new.rows[ids[1]])}
     for key, rule in _INHERITED_RULES.items():
-        if key in differ and (key in mine or key in theirs):
+        if key in differ and (key in old_row or key in new_row):
             words = {"question": ids[1], "key": key}
             yield Change(rule, *differ[key], (*at[0], key), (*at[1], key), name=key, words=words)
-    for change in find_extra_key_changes(mine, theirs, at=at, known={*_OWN_RULES, *_INHERITED_RULES, "id"}):
+    for change in find_extra_key_changes(old_row, new_row, at=at, known={*_OWN_RULES, *_INHERITED_RULES, "id"}):
         yield replace(change, words={"question": ids[1]})
 
 
 def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
     """Yield the edits of a question's own keys, each with the question just before and just after it."""
     at = (old.places[ids[0]], new.places[ids[1]])
-    mine, theirs = old.own[ids[0]], new.own[ids[1]]
-    differ = {key: (before, after) for key, before, after in find_key_changes(mine, theirs)}
-    current = {key: item for key, item in mine.items() if key not in _INHERITED_RULES}
+    old_row, new_row = old.own[ids[0]], new.own[ids[1]]
+    differ = {key: (before, after) for key, before, after in find_key_changes(old_row, new_row)}
+    current = {key: item for key, item in old_row.items() if key not in _INHERITED_RULES}
     for key in filter(differ.__contains__, _OWN_RULES):
         edited = {
-            name: item for name, item in {**current, key: theirs.get(key)}.items() if name != key or key in theirs
+            name: item for name, item in {**current, key: new_row.get(key)}.items() if name != key or key in new_row
         }
         yield Change(
             _OWN_RULES[key],

@@ -47,17 +47,17 @@ def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any], rule_set:
 
 
 def _find_ruled_key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    differ = {key: (mine, theirs) for key, mine, theirs in find_key_changes(old, new) if key in KEY_RULES}
+    differ = {key: (old_value, new_value) for key, old_value, new_value in find_key_changes(old, new) if key in KEY_RULES}
     if differ.keys() >= set(_LEVEL_KEYS):
         # Names and scores of levels are one edit where both change.
-        mine, theirs = ({key: side.get(key) for key in _LEVEL_KEYS} for side in (old, new))
+        old_value, new_value = ({key: side.get(key) for key in _LEVEL_KEYS} for side in (old, new))
         differ = {key: values for key, values in differ.items() if key not in _LEVEL_KEYS} | {
-            "level_names": (mine, theirs)
+            "level_names": (old_value, new_value)
         }
-    for key, (mine, theirs) in differ.items():
-        set_of_names = key == "variables" and _sort_names(mine) == _sort_names(theirs)
+    for key, (old_value, new_value) in differ.items():
+        set_of_names = key == "variables" and _sort_names(old_value) == _sort_names(new_value)
         rule = "list-reordered" if set_of_names else KEY_RULES[key]
-        yield Change(rule, mine, theirs, (key,), (key,), name=key, judges=(old, new))
+        yield Change(rule, old_value, new_value, (key,), (key,), name=key, judges=(old, new))
 
 
 def _sort_names(names: Any) -> Any:
@@ -67,21 +67,21 @@ def _sort_names(names: Any) -> Any:
 def _find_judge_model_changes(old: Any, new: Any) -> Iterator[Change]:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         old, new = {"id": old}, {"id": new}
-    for rule, key, mine, theirs in list_model_edits(old, new):
-        yield Change(rule, mine, theirs, ("model", key), ("model", key), name=f"model/{key}")
+    for rule, key, old_value, new_value in list_model_edits(old, new):
+        yield Change(rule, old_value, new_value, ("model", key), ("model", key), name=f"model/{key}")
 
 
 def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterator[Change]:
     at = ("validation",)
-    mine, theirs = (side if isinstance(side, dict) else {} for side in (old, new))
+    old_value, new_value = (side if isinstance(side, dict) else {} for side in (old, new))
     if not is_same(old, new):
-        texts = [
+        edits_text = [
             f"{key} {describe_value(one)} to {describe_value(other)}"
-            for key, one, other in find_key_changes(mine, theirs)
+            for key, one, other in find_key_changes(old_value, new_value)
         ]
-        words = {"changes": ", ".join(texts)} if mine and theirs else {"changes": "it is gone" if mine else "it is new"}
+        words = {"changes": ", ".join(edits_text)} if old_value and new_value else {"changes": "it is gone" if old_value else "it is new"}
         yield Change("judge-validation-changed", old, new, at, at, name="validation", words=words)
-    measured = [{key: side[key] for key in _MEASURED_KEYS if key in side} for side in (mine, theirs)]
+    measured = [{key: side[key] for key in _MEASURED_KEYS if key in side} for side in (old_value, new_value)]
     moved = [edit.name.partition("/")[0] for edit in moving]
     if measured[1] and is_same(*measured) and moved:
         words = {"moved": " and ".join(dict.fromkeys(moved))}

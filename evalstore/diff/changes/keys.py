@@ -29,5 +29,5 @@ def find_extra_key_changes(
     for key, before, after in find_key_changes(old, new):
         if key not in known:
             rule = "metadata-changed" if is_cosmetic(key) else "extension-field-changed"
-            there, here = (*at[0], key) if key in old else None, (*at[1], key) if key in new else None
-            yield Change(rule, before, after, there, here, name=key)
+            old_pointer, new_pointer = (*at[0], key) if key in old else None, (*at[1], key) if key in new else None
+            yield Change(rule, before, after, old_pointer, new_pointer, name=key)
