@@ -28,6 +28,7 @@ def build_records(change: Change) -> list[Record]:
         return []
     if not all(is_short(check.params["tools"], _TOOLS_LIMIT) for check in checks):
         return []  # nobody would read it, and each record is written many times over
+    # One record may be built in many ways; its canonical JSON tells them apart.
     built = (record for check in checks for record in _build_variants(check, _list_calls(checks)))
     found = {write_canonical(list(record)): record for record in built if len(record) <= _LENGTH_LIMIT}
     return sorted(found.values(), key=len)[:_RECORD_LIMIT]

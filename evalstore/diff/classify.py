@@ -60,6 +60,7 @@ def restrict_to_rule_set(change: Change, rule_set: int) -> Change:
 def _find_rule(id_: str, rule_set: int) -> ChangeRule:
     """Return the rule, or what stands for it in a set that does not have it yet."""
     rule = RULES[id_]
+    # A rule may replace one that came after the set as well.
     while rule.since > rule_set:
         rule = RULES[rule.replaces]
     return rule
@@ -105,6 +106,7 @@ def _find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direc
         return lift_directions(check, rubric, NONE, direction)
     if rule.scope is Scope.CHECK_VERDICT:
         return lift_directions(check, rubric, EITHER, EITHER)
+    # A negated check turns its directions round, before they are lifted through combine mode and gates.
     if check.negate:
         score, verdict = flip_direction(score), flip_direction(verdict)
     return lift_directions(check, rubric, score, verdict)

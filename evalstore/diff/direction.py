@@ -103,7 +103,13 @@ def bound_weight_variation(old: RubricState, new: RubricState) -> Fraction | Non
 def measure_weight_distance(old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> Fraction:
     """Return the total variation between two weightings by name, each brought to a sum of 1."""
     old_shares, new_shares = normalise_weights(old), normalise_weights(new)
-    return sum((abs(old_shares.get(name, _ZERO) - new_shares.get(name, _ZERO)) for name in {*old_shares, *new_shares}), _ZERO) / 2
+    return (
+        sum(
+            (abs(old_shares.get(name, _ZERO) - new_shares.get(name, _ZERO)) for name in {*old_shares, *new_shares}),
+            _ZERO,
+        )
+        / 2
+    )
 
 
 def normalise_weights(weights: Mapping[str, Fraction]) -> dict[str, Fraction]:

@@ -54,6 +54,7 @@ class ComparedDocument:
         written_part, value = self._descend(pointer)
         return value if written_part == pointer else fact
 
+    # Follows a pointer as far as the value goes: the part that exists, and what stands there.
     def _descend(self, pointer: Pointer) -> tuple[Pointer, Any]:
         value: Any = self.value
         for length, step in enumerate(pointer):

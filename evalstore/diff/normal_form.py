@@ -26,6 +26,7 @@ def normalise_artifact(value: Mapping[str, Any]) -> dict[str, Any] | None:
     What two spellings of one ruler share is the same: key order, the order of checks, questions and sets, defaults.
     """
     data = make_plain(value)
+    # The kind shows in the keys, as in `ComparedDocument`.
     if "checks" in data:
         state = read_rubric(data)
         return None if state is None else _order_keys(_drop_keys(data, "checks", "scoring")) | _normalise_rubric(state)

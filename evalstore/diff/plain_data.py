@@ -39,6 +39,7 @@ def make_plain(value: Any, depth: int = 0) -> Any:
         return {make_plain(key): make_plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [make_plain(item, depth + 1) for item in value]
+    # A float is read as its shortest decimal, the one that somebody wrote.
     if isinstance(value, float | Decimal):
         number = Decimal(str(value))
         if not number.is_finite() or abs(number.adjusted()) > DIGIT_LIMIT:

@@ -62,6 +62,7 @@ class ReferenceReaders:
     def _compare_readers(self, change: Change, readers: list[RubricReads]) -> Change:
         before, after = change.question or ({}, {})
         moved = [_find_moved_parts(reader, before, after) for reader in readers]
+        # What no check reads cannot move a score, whatever the value is.
         if not any(moved):
             refs = " or ".join(dict.fromkeys(reader.ref for reader in readers))
             proof = Proof(f"no check and no judge of {refs} reads what changes", rule="question-reference-unread")
@@ -70,6 +71,7 @@ class ReferenceReaders:
             return change.with_reason("another rubric grades it, too")
         if ref := next((readers[0].other_parts[part] for part in moved[0] if part in readers[0].other_parts), ""):
             return change.with_reason(f"{ref} reads it")
+        # The change of the reference becomes one of a rubric: its checks, filled from the question, before and after.
         try:
             old, new = (fill_from_question(readers[0].value, row) for row in (before, after))
         except UnreadableError:
@@ -107,11 +109,13 @@ class ReferenceReaders:
         for check in rubric.checks:
             if check.kind == "composite" and deep:
                 return f"{ref} nests too deep"
-            for ref in _list_references(check):
-                parts = self._list_rubric_parts(ref) if check.kind == "composite" else self._list_template_parts(ref)
+            for inner in _list_references(check):
+                # Judges and nested rubrics are read one level deep, as scoring runs them.
+                nests = check.kind == "composite"
+                parts = self._list_rubric_parts(inner) if nests else self._list_template_parts(inner)
                 if isinstance(parts, str):
                     return parts
-                others.update(dict.fromkeys(parts, ref))
+                others.update(dict.fromkeys(parts, inner))
         return RubricReads(ref, value, own, others)
 
     def _list_rubric_parts(self, ref: str) -> Iterable[Pointer] | str:

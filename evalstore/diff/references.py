@@ -45,10 +45,12 @@ def import_reference(
     """
     if change.rule not in REFERENCES:
         return change
+    # Every way out below keeps the rule's own level, major, with the reason in the message: it fails closed.
     try:
         old, new = (parse_ref(ref if isinstance(ref, str) else "") for ref in (change.old, change.new))
     except EvalstoreError:
         return change.with_reason("one side has no reference that can be read")
+    # A floating reference may name another artifact tomorrow; only the lock file holds it.
     if not is_pinned(new):
         if str(new) not in locked:
             return replace(change, rule="ref-unpinned")

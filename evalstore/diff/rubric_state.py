@@ -111,6 +111,7 @@ class RubricState:
 
 def read_rubric(value: Mapping[str, Any]) -> RubricState | None:
     """Read a rubric's mapping; None when its schema would refuse it."""
+    # Every error of the readers below means one thing: the schema refuses the document.
     try:
         return _read_state(value)
     except (UnreadableError, AttributeError, KeyError, TypeError, ValueError, ArithmeticError):
@@ -134,6 +135,7 @@ def _read_state(value: Mapping[str, Any]) -> RubricState:
         missing=_read_missing_policy(scoring.get("missing", "skip")),
         errors=_read_errors_policy(scoring.get("errors", "skip")),
         gates=tuple(gates),
+        # A weight or a gate of no check is read by nobody, but written: it belongs to what scoring ignores.
         extras={
             **{f"weights/{id_}": str(weight) for id_, weight in weights.items() if id_ not in ids},
             **{f"required/{id_}": True for id_ in gates if id_ not in ids},

@@ -85,6 +85,7 @@ def adjust_level(finding: DiffFinding, terms: ComparisonSettings) -> DiffFinding
 
 
 def _override_level(finding: DiffFinding, overrides: Mapping[str, Bump]) -> DiffFinding:
+    # `<rule>:<direction>` wins over `<rule>`; where the score stays, the direction is that of the verdict.
     moves = finding.verdict_direction if finding.direction is Direction.NONE else finding.direction
     name = next((name for name in (f"{finding.rule}:{moves}", finding.rule) if name in overrides), None)
     if name is None or overrides[name] is finding.level:

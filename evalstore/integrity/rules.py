@@ -36,7 +36,9 @@ _ROWS = (
     ValidationRule(
         "object-missing", _ERROR, "{ref} cannot be looked at: {message}", "{hint}", "What is not here is never guessed."
     ),
-    ValidationRule("object-damaged", _ERROR, "{ref} cannot be read: {message}", "{hint}", "Other bytes stand under its id."),
+    ValidationRule(
+        "object-damaged", _ERROR, "{ref} cannot be read: {message}", "{hint}", "Other bytes stand under its id."
+    ),
     # Tags against the ledgers.
     ValidationRule(
         "tag-moved",

@@ -36,7 +36,7 @@ def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors)
 
 
 def restore_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
-    """Return the case of a question and its remainder; where both have a key, the question's current value wins."""
+    """Return the case of a question and its remainder; a key of the remainder wins, as no field mirrors its value."""
     source = question.get("x_source", {})
     remainder = decode_keys(source.get("kept", {}))
     if not isinstance(remainder, dict):
@@ -52,8 +52,7 @@ def restore_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
 
 def find_root_remainder(root: Any, pointers: Sequence[Pointer]) -> Any:
     """Return a file's value without the list items at `pointers`."""
-    gone = set(pointers)
-    return encode_keys(_remove_pointers(root, (), gone))
+    return encode_keys(_remove_pointers(root, (), set(pointers)))
 
 
 def restore_root(remainder: Any, items: Iterable[tuple[str, Any]]) -> Any:
@@ -82,7 +81,7 @@ def encode_keys(value: Any) -> Any:
 
 
 def decode_keys(value: Any) -> Any:
-    """Undo `encode_keys`."""
+    """Return the value of which `encode_keys` made this one."""
     if isinstance(value, list):
         return [decode_keys(item) for item in value]
     if not isinstance(value, dict):
@@ -105,13 +104,15 @@ def _mirror_question(question: Mapping[str, Any], mirrors: Mirrors, dropped: Seq
     return mirrored | {key: value for key, value in question.get("metadata", {}).items() if key not in dropped}
 
 
-def _remove_pointers(value: Any, pointer: Pointer, gone: set[Pointer]) -> Any:
+def _remove_pointers(value: Any, pointer: Pointer, removed: set[Pointer]) -> Any:
     if isinstance(value, dict):
-        return {key: _remove_pointers(item, (*pointer, key), gone) for key, item in value.items()}
+        return {key: _remove_pointers(item, (*pointer, key), removed) for key, item in value.items()}
     if isinstance(value, list):
         places = ((*pointer, index) for index in range(len(value)))
         return [
-            _remove_pointers(item, place, gone) for place, item in zip(places, value, strict=True) if place not in gone
+            _remove_pointers(item, place, removed)
+            for place, item in zip(places, value, strict=True)
+            if place not in removed
         ]
     return value
 
@@ -127,6 +128,7 @@ def _find_key(step: str, holder: Mapping[Any, Any]) -> Any:
 
 
 def _make_exact_key(key: Any) -> Any:
+    # Python takes 1, 1.0 and True for the same key; YAML does not.
     return key if isinstance(key, str) else (type(key), str(key))
 
 

@@ -35,9 +35,9 @@ class LegacyFile:
 
     def read(self) -> bytes:
         """Return its bytes; a file that the user named may be a link, one in a folder may not."""
-        return (
-            read_below(self.root, self.relative_path, _LIMIT) if self.in_folder else read_user_file(self.path, _LIMIT)
-        )
+        if self.in_folder:
+            return read_below(self.root, self.relative_path, _LIMIT)
+        return read_user_file(self.path, _LIMIT)
 
     @property
     def path(self) -> Path:
@@ -64,9 +64,8 @@ class LegacyFile:
 
 def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
     """Return the files of `paths`, each once, sorted by name; a file that is also named itself counts as named."""
-    files = sorted(
-        (file for path in paths for file in _list_files(path, store)), key=lambda file: file.in_folder, reverse=True
-    )
+    found = (file for path in paths for file in _list_files(path, store))
+    files = sorted(found, key=lambda file: file.in_folder, reverse=True)
     # Named files come last and replace the same file found in a folder.
     by_path = {_make_absolute(file.path): file for file in files}
     names = {file.name for file in by_path.values()}

@@ -37,7 +37,7 @@ _AGAIN = "make room, or look at the permissions; the same bump again finishes wh
 
 @dataclass(frozen=True, slots=True)
 class BumpRequest:
-    """What a bump is to do: which working files, how versions are chosen, the message, and whether it tags and pushes."""
+    """What a bump is to do: which working files, how versions are chosen, the message, whether it tags and pushes."""
 
     refs: Sequence[Ref]
     options: BumpOptions

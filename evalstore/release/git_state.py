@@ -1,4 +1,4 @@
-"""The branch that a release goes onto, and the states of a working tree in which there is none; reads only."""
+"""What a release reads of the user's own git: the branch, who signs, and the hooks that will not run; reads only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from evalstore.store.index import find_unmerged, wait_for_index
 from evalstore.store.revisions import BRANCH_REFS, find_head_ref, find_refs
 from evalstore.transactions.locking import LockedRepository
 
-# A file of the git directory -> what is going on while it is there.
+_ROLES = ("AUTHOR", "COMMITTER")
+VARIABLES = tuple(f"GIT_{role}_{part}" for role in _ROLES for part in ("NAME", "EMAIL", "DATE"))
+_COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction")
+_PUSH_HOOKS = ("pre-push",)
+# A file of the git directory -> what is going on while it exists.
 _UNFINISHED = {
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
@@ -27,7 +31,7 @@ _UNFINISHED = {
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The branch's full ref name and its commit, None before the first one."""
+    """The branch that is checked out: its full ref name, and its commit (None before the first one)."""
 
     branch: str
     tip: str | None
@@ -39,7 +43,7 @@ class Checkout:
 
 
 def find_checkout(git: Git) -> Checkout:
-    """Return the branch that is checked out; refuses while git is at work on something, and on a detached HEAD."""
+    """Return the branch that is checked out; `RefusedError` during a merge or the like, and on a detached HEAD."""
     wait_for_index(git.directory)
     for file, what in _UNFINISHED.items():
         if (git.directory / file).exists():
@@ -61,42 +65,37 @@ def find_branch(git: Git) -> str | None:
     return ref.removeprefix(BRANCH_REFS) if ref and ref.startswith(BRANCH_REFS) else None
 
 
-_COMMIT = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction")
-_PUSH = ("pre-push",)
-
-
 def find_bypassed_hooks(repository: LockedRepository, *, push: bool) -> tuple[str, ...]:
-    """Return the names of the hooks that are there and can run."""
+    """Return the names of the user's hooks that git would have run: evalstore runs none."""
     configured = find_hooks_path(repository.git)
     folder = repository.top / configured if configured else repository.common / "hooks"
-    return tuple(name for name in (*_COMMIT, *(_PUSH if push else ())) if _is_executable(folder / name))
+    return tuple(name for name in (*_COMMIT_HOOKS, *(_PUSH_HOOKS if push else ())) if _is_executable(folder / name))
 
 
 def _is_executable(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-ROLES = ("AUTHOR", "COMMITTER")
-VARIABLES = tuple(f"GIT_{role}_{part}" for role in ROLES for part in ("NAME", "EMAIL", "DATE"))
+def complete_signature(git: Git, source: Mapping[str, str]) -> dict[str, str]:
+    """Return git's GIT_AUTHOR_* and GIT_COMMITTER_* variables, from `source` or the settings; dates may be missing.
 
-
-def complete_signature(git: Git, given: Mapping[str, str]) -> dict[str, str]:
-    """Return git's GIT_AUTHOR_* and GIT_COMMITTER_* variables, complete but for the dates; refuses to guess a name."""
-    # git reads nobody's settings behind our door, so the one thing needed of them is asked for by itself.
+    Raises `RefusedError` where a name or an email is set nowhere: git would guess one.
+    """
+    # evalstore's git reads no settings of the user, so the identity is asked for by itself.
     settings = find_identity(git)
-    signed = {name: given[name] for name in VARIABLES if given.get(name)}
-    for role in ROLES:
+    signature = {name: source[name] for name in VARIABLES if source.get(name)}
+    for role in _ROLES:
         for part in ("name", "email"):
             value = settings.get(f"{role.lower()}.{part}") or settings.get(f"user.{part}")
-            _fill_variable(signed, f"GIT_{role}_{part.upper()}", value)
-    return signed
+            _fill_variable(signature, f"GIT_{role}_{part.upper()}", value)
+    return signature
 
 
-def _fill_variable(signed: dict[str, str], variable: str, value: str | None) -> None:
-    if variable not in signed and not value:
+def _fill_variable(signature: dict[str, str], variable: str, value: str | None) -> None:
+    if variable not in signature and not value:
         part = variable.rpartition("_")[2].lower()
         raise RefusedError(
             f"there is nobody to sign the release: git knows no user.{part}",
             hint=f'git config --global user.{part} "…", or set {variable}',
         )
-    signed.setdefault(variable, value or "")
+    signature.setdefault(variable, value or "")

@@ -1,4 +1,4 @@
-"""Pins that follow a release: which move, to what, and the bytes of files and of rows after it; reads only."""
+"""Pins that follow a release: which move, to what, and the bytes of files and rows with them moved; reads only."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from evalstore.references.reading import find_rows_path
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.versions import Version
 
-PinMoves = Mapping[str, str]
+PinMoves = Mapping[str, str]  # a pin as it is written -> as it will be
 
 _KEY = "rubric_ref"
 _ESCAPES = (b"\\/", b"\\u00")  # how JSON may write the letters of a reference otherwise
 
 
 def find_pin_moves(store: ArtifactStore, resolved: Resolved, targets: Mapping[str, Version]) -> dict[str, str]:
-    """Return the exact pins of a working file and its rows that are below `targets` (by name), and what they become."""
+    """Return the exact pins of a working file and its rows that are below `targets` (by name), and their new text."""
     moves = ((text, _move_ref(text, targets)) for text in _list_pins(store, resolved, targets))
     return {text: new for text, new in moves if new}
 
@@ -42,7 +42,10 @@ def move_row_pin(row: Mapping[str, Any], moves: PinMoves) -> Mapping[str, Any]:
 
 
 def move_pins_in_rows(file: BinaryIO, moves: PinMoves) -> Iterator[bytes]:
-    """Yield the lines of a file of rows with their pins moved; every other byte stays."""
+    """Yield the lines of a file of rows with their pins moved; every other byte stays.
+
+    Only lines that contain the name of a pin, or an escape that could hide one, are parsed.
+    """
     needles = _make_needles(parse_ref(text).name for text in moves)
     for number, line in enumerate(_read_lines(file), start=1):
         yield _move_pin_in_line(line, number, moves) if _contains_any(line, needles) else line
@@ -53,6 +56,7 @@ def _move_pin_in_line(line: bytes, number: int, moves: PinMoves) -> bytes:
     text = row.get(_KEY) if isinstance(row, dict) else None
     if not isinstance(text, str) or text not in moves:
         return line
+    # The value is replaced at its position in the line, so that spacing, escapes and key order stay.
     document = read_json(line, "rows")
     mark, shift = document.spans[_KEY,], len("\ufeff") if document.bom else 0
     decoded = line.decode("utf-8")
@@ -105,7 +109,7 @@ def _move_ref(text: str, targets: Mapping[str, Version]) -> str | None:
 
 
 def check_pins_released(pins: Iterable[tuple[Place, Ref]], versions: Mapping[str, Iterable[Version]]) -> None:
-    """Refuse a pin that no version of `versions` (by name) meets."""
+    """Refuse a pin (with its place) that no version of `versions` (by name) matches."""
     for place, ref in pins:
         known = sorted(versions.get(ref.name, ()))
         if ref.names_release and not any(_matches_version(ref, version) for version in known):

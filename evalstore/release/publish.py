@@ -67,7 +67,7 @@ class ReleaseMessages(NamedTuple):
 
 
 def format_commit_message(steps: Sequence[ReleaseStep], text: str | None, *, tagged: bool) -> str:
-    """Return the commit's message: the user's text or a summary, and a line for each artifact where there are several."""
+    """Return the commit's message: the user's text or a summary, and a line for each of several artifacts."""
     verb = "Release" if tagged else "Set the version of"
     summary = f"{verb} {steps[0].ref}" if len(steps) == 1 else f"{verb} {len(steps)} artifacts"
     lines = "".join(f"\n- {step.summary}" for step in steps) if len(steps) > 1 else ""

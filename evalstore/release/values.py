@@ -11,14 +11,14 @@ from evalstore.transactions.journal import ReleasedVersion
 
 
 class PinnedVersion(NamedTuple):
-    """A version that is no longer the last one, and who pins it still."""
+    """A version that is not the last one any more, and the artifacts that still pin it."""
 
     ref: str
     by: tuple[str, ...]
 
 
 class PushOutcome(StrEnum):
-    """What became of a push; ready: nobody asked for it, and the command is there to be run."""
+    """What became of a push; `ready`: it was not asked for, and the command is shown."""
 
     READY = "ready"
     PUSHED = "pushed"
@@ -29,7 +29,10 @@ class PushOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """A branch and tags on their way to a remote; `message` says why they did not arrive, `hint` what to do."""
+    """A branch and tags to push to a remote, all or nothing; `message` says why they did not arrive, `hint` what to do.
+
+    `atomic` is False where the remote cannot take all at once.
+    """
 
     remote: str
     branch: str
@@ -41,7 +44,7 @@ class Push:
 
     @property
     def command(self) -> str:
-        """What git is told to do the same; without `atomic`, what it is told where a remote cannot take all at once."""
+        """The same push as a command of git, quoted for a shell."""
         how = ["--atomic"] if self.atomic else []
         tags = (f"refs/tags/{tag}" for tag in self.tags)
         return shlex.join(["git", "push", *how, self.remote, self.branch, *tags])
@@ -49,11 +52,11 @@ class Push:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What one bump did: `recovered` first, what an earlier bump had begun, then `released`.
+    """What one bump did: `recovered` is what a killed bump had begun, `released` what this one was asked for.
 
-    `pinned` are the versions before them that somebody still pins, `followed` says that the others have moved;
-    `unreviewed` are the versions that rest on acceptances which no commit has; `bypassed` are the hooks of the
-    repository that git would have run; `push` is None where there is nothing to push.
+    `pinned` are earlier versions that somebody still pins; `followed` says that all other pins have moved. `unreviewed`
+    are the versions that rest on acceptances which are not committed. `bypassed` are the hooks of the repository that
+    git would have run. `push` is None where there is nothing to push.
     """
 
     released: tuple[ReleasedVersion, ...]

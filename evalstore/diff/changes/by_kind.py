@@ -50,12 +50,14 @@ def find_changes(
 
 def _find_rubric_edits(old: dict[str, Any], new: dict[str, Any], load: ArtifactLoader | None) -> Iterator[Change]:
     before, after = read_rubric(old), read_rubric(new)
+    # A side that its schema refuses has no meaning to compare: every key that differs is then unclassified, so major.
     if before is None or after is None:
         yield from _find_plain_edits(old, new)
         return
     if not is_same(old.get("id"), new.get("id")):
         yield Change("rubric-id-changed", old.get("id"), new.get("id"), ("id",), ("id",))
     yield from find_extra_key_changes(old, new, known=_RUBRIC_KEYS)
+    # Two spellings of one rubric are equal there; what is written otherwise is found in the mappings.
     yield from find_rubric_changes(before, after, load)
     yield from _find_spelling_changes(old, new, (before, after))
 
@@ -111,15 +113,17 @@ def _find_spelling_changes(
 def _find_check_spelling(
     check: CheckState, goal: CheckState, *, written: tuple[Mapping[str, Any], Mapping[str, Any]]
 ) -> Iterator[Change]:
-    old_value, new_value = written
+    old_written, new_written = written
     for name, value in check.params.items():
         rule = KINDS[goal.kind].params[name].rule
-        alike = (name in old_value) is (name in new_value) and is_same(old_value.get(name), new_value.get(name))
-        if rule and not alike and is_same(value, goal.params[name]):
+        is_written_alike = (name in old_written) is (name in new_written) and is_same(
+            old_written.get(name), new_written.get(name)
+        )
+        if rule and not is_written_alike and is_same(value, goal.params[name]):
             yield Change(
                 rule,
-                old_value.get(name),
-                new_value.get(name),
+                old_written.get(name),
+                new_written.get(name),
                 ("checks", check.index, name),
                 ("checks", goal.index, name),
                 name=name,

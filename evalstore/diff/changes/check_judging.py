@@ -48,6 +48,7 @@ def find_jury_changes(script: EditScript, token: str) -> Edits:
     if all(is_same(check.params[name], goal.params[name]) for name in (_SINGLE, _JURY)):
         return
     panels = [read_jury(side.params) for side in (check, goal)]
+    # A jury that scoring would refuse, or one too large, is not taken apart.
     if any(panel is None or len(panel.members) > _MEMBER_LIMIT for panel in panels):
         old, new = ({name: side.params[name] for name in (_SINGLE, _JURY)} for side in (check, goal))
         yield script.edit_check("unclassified-change", _JURY, _replace_judges(check, goal.params), old=old, new=new)
@@ -98,15 +99,15 @@ class _JuryEdits:
                 yield from self.script.edit_extra_keys(token, sides, at=self._locate_member(member), known=_MEMBER_KEYS)
 
     def _change_members(self, new: Member) -> Edits:
-        old_value, new_value = sorted(member.ref for member in self.members), sorted(_list_refs(new["members"]))
+        old_refs, new_refs = sorted(member.ref for member in self.members), sorted(_list_refs(new["members"]))
         final = tuple(_PlacedMember(member, None, at) for at, member in enumerate(new["members"]))
-        if old_value != new_value and self._is_equivalent(final, new["aggregate"]):
+        if old_refs != new_refs and self._is_equivalent(final, new["aggregate"]):
             yield self._edit_jury(
-                "jury-member-changed", final, new["aggregate"], old=old_value, new=new_value, words=_SAME_JUDGES
+                "jury-member-changed", final, new["aggregate"], old=old_refs, new=new_refs, words=_SAME_JUDGES
             )
             return
         # The aggregate changes while there are fewer members: one judge gives the same score under each.
-        if len(old_value) < len(new_value):
+        if len(old_refs) < len(new_refs):
             yield from self._change_aggregation(new)
         known = [member.new for member in self.members]
         yield from self._add_members([member for member in final if member.new not in known])
@@ -280,7 +281,9 @@ def _edit_entry(script: EditScript, token: str, param: str, facts: tuple[str, st
     others = {name: item for name, item in check.params[param].items() if name != key}
     edited = set_param(check, param, others if new_value is None else {**others, key: new_value})
     at = (None if old_value is None else (param, key), None if new_value is None else (param, key))
-    return script.edit_check(rule, f"{param}/{key}", edited, old=old_value, new=new_value, at=at, words={"variable": key})
+    return script.edit_check(
+        rule, f"{param}/{key}", edited, old=old_value, new=new_value, at=at, words={"variable": key}
+    )
 
 
 def _read_template_names(ref: str, load: ArtifactLoader | None) -> tuple[str, ...] | None:

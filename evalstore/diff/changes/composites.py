@@ -80,6 +80,7 @@ def _match_inner_checks(
     for one in current.checks:
         if one.token != check.token and (twins := free.get(canonicalise_demand(one))):
             twins.remove(min(twins, key=lambda twin: twin.id != one.id))
+    # The checks of an inlined composite share its weight in proportion to their own weights.
     total = sum((one.weight for one in inner.checks), Fraction(0))
     found: list[CheckState] = []
     for place, one in enumerate(inner.checks):
@@ -95,7 +96,9 @@ def _match_inner_checks(
 
 
 def _has_same_extras(one: CheckState, other: CheckState) -> bool:
-    old_extras, new_extras = ({key: item for key, item in side.extras.items() if not is_cosmetic(key)} for side in (one, other))
+    old_extras, new_extras = (
+        {key: item for key, item in side.extras.items() if not is_cosmetic(key)} for side in (one, other)
+    )
     return is_same(old_extras, new_extras)
 
 

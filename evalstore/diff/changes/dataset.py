@@ -59,6 +59,7 @@ def read_question_set(value: Row) -> QuestionSet | None:
 
 def find_question_changes(old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]) -> Iterator[Change]:
     """Yield the edits between two sides' questions; `renames` are the declared new ids by old ones."""
+    # Declared renames are followed first: such a question may have other content as well. The others pair by content.
     renamed = _match_declared_renames(old, new, renames)
     yield from _find_default_changes(old, new, {**{id_: id_ for id_ in _list_common_ids(old, new)}, **renamed})
     for before, after in renamed.items():

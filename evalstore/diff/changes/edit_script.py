@@ -35,6 +35,7 @@ class EditScript:
 
     def edit_rubric(self, rule: str, after: RubricState, **facts: Any) -> Change:
         """Make one edit of the rubric: return the change to `after`, which becomes the current one."""
+        # The invariant of the script: the `after` of one edit is the `before` of the next.
         before, self.current = self.current, after
         return Change(rule, before=before, after=after, **facts)
 

@@ -47,7 +47,9 @@ def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any], rule_set:
 
 
 def _find_ruled_key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    differ = {key: (old_value, new_value) for key, old_value, new_value in find_key_changes(old, new) if key in KEY_RULES}
+    differ = {
+        key: (old_value, new_value) for key, old_value, new_value in find_key_changes(old, new) if key in KEY_RULES
+    }
     if differ.keys() >= set(_LEVEL_KEYS):
         # Names and scores of levels are one edit where both change.
         old_value, new_value = ({key: side.get(key) for key in _LEVEL_KEYS} for side in (old, new))
@@ -79,9 +81,14 @@ def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterat
             f"{key} {describe_value(one)} to {describe_value(other)}"
             for key, one, other in find_key_changes(old_value, new_value)
         ]
-        words = {"changes": ", ".join(edits_text)} if old_value and new_value else {"changes": "it is gone" if old_value else "it is new"}
+        words = (
+            {"changes": ", ".join(edits_text)}
+            if old_value and new_value
+            else {"changes": "it is gone" if old_value else "it is new"}
+        )
         yield Change("judge-validation-changed", old, new, at, at, name="validation", words=words)
     measured = [{key: side[key] for key in _MEASURED_KEYS if key in side} for side in (old_value, new_value)]
+    # Rates that were measured before an edit which may move scores say nothing of the judge as it is now.
     moved = [edit.name.partition("/")[0] for edit in moving]
     if measured[1] and is_same(*measured) and moved:
         words = {"moved": " and ".join(dict.fromkeys(moved))}

@@ -40,6 +40,7 @@ _NO_SUCH_CHECK = Proof("no check has this id, so nothing reads it")
 
 def find_rubric_changes(old: RubricState, new: RubricState, load: ArtifactLoader | None = None) -> Edits:
     """Yield the edits that lead from `old` to `new`, checks and scoring; `load` reads what they refer to."""
+    # Inlined composites come first and last: between them both sides have the same level of nesting.
     apart, together = list(inline_composites(old, new, load)), list(inline_composites(new, old, load))
     yield from apart
     start, end = (changes[-1].states[1] if changes else side for changes, side in ((apart, old), (together, new)))
@@ -50,6 +51,7 @@ def find_rubric_changes(old: RubricState, new: RubricState, load: ArtifactLoader
 def _apply_stages(script: EditScript) -> Edits:
     for stage in _STAGES:
         yield from stage(script)
+    # Fails closed: a difference that no stage found is one more change, and major.
     if not is_same(_list_facts(script.current), _list_facts(script.goal)):
         yield script.edit_rubric(
             "unclassified-change", script.goal, old=_list_facts(script.current), new=_list_facts(script.goal)
@@ -214,6 +216,8 @@ def _change_extras(script: EditScript) -> Edits:
     script.current = replace(script.current, extras=script.goal.extras)
 
 
+# Removed before added, so that an added check is judged in the new rubric; the combine mode in between, with the weights,
+# thresholds and gates that one of its two modes ignores changed under that mode.
 _STAGES: tuple[Callable[[EditScript], Edits], ...] = (
     _remove_checks,
     _rename_checks,

@@ -78,6 +78,7 @@ def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Cha
         return _edit_demand(script, goal, "check-engine-changed", _SCHEMA, **facts)
     comparison = compare_schemas(old, new, script.schema_budget)
     known = _RELATION_RULES[comparison.relation]
+    # The finding stands at the first edited keyword; its message names the others.
     pointers = find_schema_edits(old, new)
     at = (_SCHEMA, *pointers[0])
     ways = dict.fromkeys((check.params["extract"], goal.params["extract"]))

@@ -130,7 +130,8 @@ def _check_criteria(row: Mapping[str, Any]) -> Iterator[str]:
         if not isinstance(criterion, dict) or not all(isinstance(criterion.get(key), str) for key in ("id", "title")):
             yield "a criterion has no id and title"
         elif not isinstance(criterion.get("description") or "", str):
-            yield f"the description of {make_excerpt(criterion['title'])!r} is {describe_type(criterion['description'])}"
+            kind = describe_type(criterion["description"])
+            yield f"the description of {make_excerpt(criterion['title'])!r} is {kind}"
         elif not isinstance(_read_weight(criterion), int | Decimal):
             yield f"the weight of {make_excerpt(criterion['title'])!r} is {describe_type(criterion['weight'])}"
     answers = row.get("reference_answers")

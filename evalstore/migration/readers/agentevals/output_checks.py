@@ -33,6 +33,15 @@ from evalstore.text import make_excerpt
 
 _ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}
 _FLAGS = "ims"
+# Paths of JSON fields: names behind dots, indexes in brackets.
+_STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
+_PATH = re.compile(r"(?:[^.\[\]]+(?:\[[0-9]{1,4}\])*)(?:\.[^.\[\]]+(?:\[[0-9]{1,4}\])*)*")
+_MISSING = object()
+_KNOWN = ("exact", "numeric_tolerance", "date")  # a tuple: raw values may not be hashable
+_LOSSY = (
+    "the runner leaves out optional fields that the answer lacks; here they count as right",
+    "the runner reads the numbers in texts as numbers, and compares what it finds in its own way",
+)
 
 
 def read_substrings(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
@@ -104,16 +113,6 @@ def read_pattern(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, A
 def read_fixed_check(raw: Raw, pointer: Pointer, _: CaseScope, row: Mapping[str, Any]) -> Grading:
     """Read a check that has no parameters."""
     return grade_by_check(raw, pointer, dict(row["check"]), *([row["lossy"]] if "lossy" in row else ()))
-
-
-_STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
-_PATH = re.compile(r"(?:[^.\[\]]+(?:\[[0-9]{1,4}\])*)(?:\.[^.\[\]]+(?:\[[0-9]{1,4}\])*)*")
-_MISSING = object()
-_KNOWN = ("exact", "numeric_tolerance", "date")  # a tuple: raw values may not be hashable
-_LOSSY = (
-    "the runner leaves out optional fields that the answer lacks; here they count as right",
-    "the runner reads the numbers in texts as numbers, and compares what it finds in its own way",
-)
 
 
 def read_fields(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:

@@ -23,7 +23,10 @@ from evalstore.runs.eee_versions import find_aggregate_doubt
 from evalstore.runs.record_fields import get_mapping
 from evalstore.text import make_excerpt
 
-_WORDS = 40
+SAMPLES = "detailed_evaluation_results_per_samples"
+_ALONE = "a score without the rows behind it: it is kept in the run, and nothing can grade it again"
+_UNKNOWN = -1
+_WORDS = 40  # characters of an id, before its digest
 _FEWEST = 2  # levels
 _SENTENCE = (
     "the prompt is kept letter by letter; it marks its places in a way of its own, so what belongs there follows it in "
@@ -41,7 +44,72 @@ class ResultRubric:
     reasons: tuple[str, ...]
 
 
-def build_result_rubric(
+Result = tuple[Pointer, Any, ResultRubric | str | None]
+
+
+def pair_results(root: Mapping[str, Any], form: Mapping[str, Any]) -> list[Result]:
+    """Return each result with its rubric, or why it can have none."""
+    pairs: list[Result] = []
+    for index, result in enumerate(root["evaluation_results"]):
+        pointer = ("evaluation_results", index)
+        problem = f"the result is {describe_type(result)} where an object belongs; it is kept in the run"
+        pairs.append(
+            (pointer, result, _build_result_rubric(result, pointer, form) if isinstance(result, dict) else problem)
+        )
+    return pairs
+
+
+def list_rubrics(results: Iterable[Result]) -> tuple[tuple[LegacyCase, ...], tuple[ArtifactDraft, ...]]:
+    """Return a rubric case for each result that models scored, and their judges, each once."""
+    with_rubric = [(pointer, result, rubric) for pointer, result, rubric in results if isinstance(rubric, ResultRubric)]
+    cases = tuple(
+        LegacyCase(
+            pointer,
+            result,
+            MigrationOutcome.LOSSY,
+            (*rubric.reasons, *_describe_odd_score(result)),
+            rubric=rubric.rubric,
+        )
+        for pointer, result, rubric in with_rubric
+    )
+    # Reversed twice: the first of equal judges stays, in the order of the results.
+    judges = {judge.ref: judge for _, _, rubric in reversed(with_rubric) for judge in reversed(rubric.judges)}
+    return cases, tuple(reversed(judges.values()))
+
+
+def find_result_notes(root: Mapping[str, Any], results: Iterable[Result]) -> Iterator[MigrationNote]:
+    """Yield a note on every result without a rubric, and on a schema version that the aggregate does not fit."""
+    if doubt := find_aggregate_doubt(root):
+        yield MigrationNote(("schema_version",), MigrationOutcome.MIGRATED, doubt, in_run=True)
+    if not root["evaluation_results"]:
+        yield MigrationNote(("evaluation_results",), MigrationOutcome.UNMAPPED, "it has no result; it is kept as a run")
+    with_rows = isinstance(root.get(SAMPLES), list) or bool(get_mapping(root, "detailed_evaluation_results"))
+    for pointer, result, rubric in results:
+        if isinstance(rubric, ResultRubric):
+            continue
+        has_rows = with_rows and not rubric
+        reasons = [rubric or ("" if with_rows else _ALONE), *_describe_odd_score(result)]
+        outcome = MigrationOutcome.MIGRATED if has_rows else MigrationOutcome.UNMAPPED
+        yield MigrationNote(pointer, outcome, "; ".join(filter(None, reasons)), in_run=has_rows)
+
+
+def _describe_odd_score(result: Any) -> Iterator[str]:
+    """Yield a sentence on a score that its metric cannot give."""
+    metric, details = get_mapping(result, "metric_config"), get_mapping(result, "score_details")
+    score, low, high = details.get("score"), metric.get("min_score"), metric.get("max_score")
+    if not is_number(score):
+        return
+    # Records spell infinite bounds as texts.
+    below = low == "Infinity" or (is_number(low) and score < low)
+    above = high == "-Infinity" or (is_number(high) and score > high)
+    if score == _UNKNOWN and (below or metric.get("has_unknown_level") is True):
+        yield "its score is -1, which says unknown"
+    elif below or above:
+        score_text, low, high = (make_excerpt(str(number), 40) for number in (score, low, high))
+        yield f"its score {score_text} lies outside of its bounds, {low} to {high}"
+
+
+def _build_result_rubric(
     result: Mapping[str, Any], pointer: Pointer, form: Mapping[str, Any]
 ) -> ResultRubric | str | None:
     """Return the rubric of the result at `pointer`, or why it can have none; None where no model scored it."""
@@ -57,11 +125,11 @@ def build_result_rubric(
     at = (*pointer, "metric_config", "llm_scoring", "judges")
     drafts = (_draft_judge(scoring["input_prompt"], member, answer, form) for member in scoring["judges"])
     judges = tuple(replace(draft, pointer=(*at, index)) for index, draft in enumerate(drafts))
-    asked = {"judge_prompt_ref": judges[0].ref} if len(judges) == 1 else _build_jury(scoring, judges, form)
-    if isinstance(asked, str):
-        return f"{asked}; {_KEPT}"
+    graders = {"judge_prompt_ref": judges[0].ref} if len(judges) == 1 else _build_jury(scoring, judges, form)
+    if isinstance(graders, str):
+        return f"{graders}; {_KEPT}"
     variables = find_template_variables(judges[0].value["template"])
-    check = asked | ({"variables": variables} if variables else {}) | _read_direction(metric)
+    check = graders | ({"variables": variables} if variables else {}) | _read_direction(metric)
     return ResultRubric(
         judges,
         _draft_rubric(result, check),
@@ -123,8 +191,8 @@ def _read_judge_model(member: Mapping[str, Any]) -> dict[str, Any]:
     info, temperature = get_mapping(member, "model_info"), member.get("temperature")
     # The id of a model is exact; its name is the fallback.
     names = [info[key] for key in ("id", "name") if isinstance(info.get(key), str) and info[key]]
-    heat = {"temperature": temperature} if is_number(temperature) and temperature >= 0 else {}
-    return {**({"id": names[0]} if names else {}), **heat}
+    settings = {"temperature": temperature} if is_number(temperature) and temperature >= 0 else {}
+    return {**({"id": names[0]} if names else {}), **settings}
 
 
 def _build_jury(
@@ -199,68 +267,3 @@ def _make_digest_id(word: str, value: Any) -> str:
 def is_number(value: Any) -> TypeGuard[int | Decimal]:
     """Whether a value is a number; true and false are not."""
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
-
-
-SAMPLES = "detailed_evaluation_results_per_samples"
-_ALONE = "a score without the rows behind it: it is kept in the run, and nothing can grade it again"
-_UNKNOWN = -1
-
-Result = tuple[Pointer, Any, ResultRubric | str | None]
-
-
-def pair_results(root: Mapping[str, Any], form: Mapping[str, Any]) -> list[Result]:
-    """Return each result with its rubric, or why it can have none."""
-    pairs: list[Result] = []
-    for index, result in enumerate(root["evaluation_results"]):
-        pointer = ("evaluation_results", index)
-        problem = f"the result is {describe_type(result)} where an object belongs; it is kept in the run"
-        pairs.append(
-            (pointer, result, build_result_rubric(result, pointer, form) if isinstance(result, dict) else problem)
-        )
-    return pairs
-
-
-def list_rubrics(results: Iterable[Result]) -> tuple[tuple[LegacyCase, ...], tuple[ArtifactDraft, ...]]:
-    """Return a rubric case for each result that models scored, and their judges, each once."""
-    with_rubric = [(pointer, result, ruler) for pointer, result, ruler in results if isinstance(ruler, ResultRubric)]
-    cases = tuple(
-        LegacyCase(
-            pointer, result, MigrationOutcome.LOSSY, (*ruler.reasons, *_describe_odd_score(result)), rubric=ruler.rubric
-        )
-        for pointer, result, ruler in with_rubric
-    )
-    # Reversed twice: the first of equal judges stays, in the order of the results.
-    judges = {judge.ref: judge for _, _, ruler in reversed(with_rubric) for judge in reversed(ruler.judges)}
-    return cases, tuple(reversed(judges.values()))
-
-
-def find_result_notes(root: Mapping[str, Any], results: Iterable[Result]) -> Iterator[MigrationNote]:
-    """Yield a note on every result without a rubric, and on a schema version that the aggregate does not fit."""
-    if doubt := find_aggregate_doubt(root):
-        yield MigrationNote(("schema_version",), MigrationOutcome.MIGRATED, doubt, in_run=True)
-    if not root["evaluation_results"]:
-        yield MigrationNote(("evaluation_results",), MigrationOutcome.UNMAPPED, "it has no result; it is kept as a run")
-    with_rows = isinstance(root.get(SAMPLES), list) or bool(get_mapping(root, "detailed_evaluation_results"))
-    for pointer, result, ruler in results:
-        if isinstance(ruler, ResultRubric):
-            continue
-        has_rows = with_rows and not ruler
-        reasons = [ruler or ("" if with_rows else _ALONE), *_describe_odd_score(result)]
-        outcome = MigrationOutcome.MIGRATED if has_rows else MigrationOutcome.UNMAPPED
-        yield MigrationNote(pointer, outcome, "; ".join(filter(None, reasons)), in_run=has_rows)
-
-
-def _describe_odd_score(result: Any) -> Iterator[str]:
-    """Yield a sentence on a score that its metric cannot give."""
-    metric, details = get_mapping(result, "metric_config"), get_mapping(result, "score_details")
-    score, low, high = details.get("score"), metric.get("min_score"), metric.get("max_score")
-    if not is_number(score):
-        return
-    # Records spell infinite bounds as texts.
-    below = low == "Infinity" or (is_number(low) and score < low)
-    above = high == "-Infinity" or (is_number(high) and score > high)
-    if score == _UNKNOWN and (below or metric.get("has_unknown_level") is True):
-        yield "its score is -1, which says unknown"
-    elif below or above:
-        score_text, low, high = (make_excerpt(str(number), 40) for number in (score, low, high))
-        yield f"its score {score_text} lies outside of its bounds, {low} to {high}"
