@@ -32,7 +32,7 @@ class Scope(StrEnum):
 CHECK_SCOPES = frozenset({Scope.CHECK, Scope.CHECK_VERDICT})
 
 
-# `before` and `after` differ by this edit alone, whatever else the two documents differ in: so each is judged by itself.
+# `before` and `after` differ by this edit alone, whatever else changed between the documents: each is judged by itself.
 @dataclass(frozen=True, slots=True)
 class Change:
     """One edit: its values and places on both sides; a rubric's edit also has the rubric just before and just after.

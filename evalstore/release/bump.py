@@ -83,7 +83,7 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     if store.root is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
     chosen = choose_working_files(store, refs, all_=all_)
-    route = find_push_route(store.git, asked=push) if commit else None
+    route = find_push_route(store.git, remote_name=push) if commit else None
     request = BumpRequest(chosen, BumpOptions(level, pre, dependents), message, tag and commit, sign, bool(push), today)
     if dry_run or not commit:
         preview = _release_without_commit(store, request, commit=commit, dry_run=dry_run)

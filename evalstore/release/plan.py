@@ -75,7 +75,7 @@ def _add_to_plan(draft: _PlanDraft, context: BumpContext, resolved: Resolved, re
     name, named = resolved.name, resolved.name in requested
     moves = _find_moves_if_readable(context, resolved, draft.targets, strict=requested.get(name, False))
     # What was never released and is not named keeps its pins, and is reported.
-    follows = moves if context.options.dependents and (named or context.list_releases(name)) else {}
+    follows = moves if context.options.dependents and (named or context.find_known_releases(name)) else {}
     for old in moves.keys() - follows.keys():
         draft.pinned[old].add(name)
     if follows and not named:
@@ -92,7 +92,7 @@ def _choose_pin_target(context: BumpContext, name: str, step: ReleaseStep | None
         return {name: step.version} if context.options.pre or not step.version.prerelease else {}
     if not named or not context.options.dependents:
         return {}
-    known = context.list_releases(name)
+    known = context.find_known_releases(name)
     last = next(reversed(known), None) if context.options.pre else find_last_release(known)
     return {name: last.version} if last else {}
 

@@ -1,4 +1,4 @@
-"""Pushes of a release: the branch and the tags made, all or nothing, and what to do when they do not arrive."""
+"""Pushes a release, its branch and its tags, all or nothing; and says what to do when they do not arrive."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
 _THEN_PUSH = "when that is settled:"
 
 _AS_ANOTHER_VERSION = (
-    "to release it as another version: git tag -d {taken}; take its line out of .evalstore/sums and commit; "
+    "to release it as another version: git tag -d {tags}; take its line out of .evalstore/sums and commit; "
     "git pull --no-rebase --tags {remote} {branch}; bump again; or, when that one is gone:"
 )
 _JOIN_BOTH = "git pull --no-rebase {remote} {branch} joins both (a rebase would leave the tags behind); then:"
@@ -42,11 +42,11 @@ _REJECTIONS = (
     ("already exists", "{ref} is there already, and it is another one", _AS_ANOTHER_VERSION),
     ("fetch first", "{branch} has moved on there", _JOIN_BOTH),
     ("non-fast-forward", "{branch} has moved on there", _JOIN_BOTH),
-    ("hook declined", "a hook there refuses {ref}{said}", _THEN_PUSH),
+    ("hook declined", "a hook there refuses {ref}{reason}", _THEN_PUSH),
     ("checked out", "{branch} is checked out there", "push to a bare repository, or there: git switch --detach; then:"),
-    ("", "{ref} is refused there: {words}{said}", _THEN_PUSH),
+    ("", "{ref} is refused there: {words}{reason}", _THEN_PUSH),
 )
-# What git says when nothing was asked of any ref -> what has happened, and what to do.
+# What git says when no ref got an answer -> what has happened, and what to do.
 _FAILURES = (
     ("support --atomic", "it cannot take a branch and tags at once", "the branch may arrive without its tags, with:"),
     ("' not allowed", "evalstore pushes over https and ssh and to folders, and nothing else", "git itself may do it:"),
@@ -54,28 +54,31 @@ _FAILURES = (
     ("Authentication failed", "it does not let you in", _LET_GIT_ASK),
     ("could not read", "it asks for a name or a password", _LET_GIT_ASK),
     ("Timeout:", "it did not answer", "git ls-remote {remote} shows what arrived; then:"),
-    ("", "it cannot be reached: {said}", "git remote -v says where it should be; then:"),
+    ("", "it cannot be reached: {reason}", "git remote -v says where it should be; then:"),
 )
 
 
 class PushRoute(NamedTuple):
-    """From which branch to which remote."""
+    """The branch to push, and the remote to push to."""
 
     branch: str
     to: Remote
 
 
-def find_push_route(git: Git, *, asked: bool | str) -> PushRoute | None:
-    """Return the way to the remote that was asked for, else to the branch's own; refuses what cannot be pushed to."""
+def find_push_route(git: Git, *, remote_name: bool | str) -> PushRoute | None:
+    """Return the route to the remote of this name, or to the branch's own (True; False: only if there is one).
+
+    Raises `RefusedError` for a remote that does not exist or has several addresses, and on a detached HEAD.
+    """
     remotes, branch = remote.list_remotes(git), find_branch(git)
-    to = remotes.by_name.get(asked) if isinstance(asked, str) else remotes.find_for_branch(branch or "")
-    if not asked:
+    to = remotes.by_name.get(remote_name) if isinstance(remote_name, str) else remotes.find_for_branch(branch or "")
+    if not remote_name:
         return PushRoute(branch, to) if branch and to else None
     if branch is None:
         raise RefusedError("HEAD is detached, so there is no branch to push", hint="git switch to a branch, then bump")
     if to is None:
         known = f"there is {', '.join(sorted(remotes.by_name))}" if remotes.by_name else "git remote add origin <url>"
-        name = f"remote named {asked!r}" if isinstance(asked, str) else "remote to push to"
+        name = f"remote named {remote_name!r}" if isinstance(remote_name, str) else "remote to push to"
         raise RefusedError(f"there is no {name}", hint=known)
     if len(to.urls) > 1:
         message = f"{to.name} has {len(to.urls)} addresses, and a push to several is never one"
@@ -84,19 +87,19 @@ def find_push_route(git: Git, *, asked: bool | str) -> PushRoute | None:
 
 
 def plan_push(store: ArtifactStore, route: PushRoute | None, released: Released) -> Push | None:
-    """Return the push of what was made, and of what the branch brings along.
+    """Return the push of the tags made, and of all other releases that the branch brings along.
 
-    A release arrives whole and with its branch: without its tag, its line in the ledger would stop whoever fetches it.
+    A line of a ledger that arrives without its tag would stop everybody who fetches it.
     """
     if route is None:
         return None
-    made = [one.tag for one in released.done if one.tag]
-    named = () if released.done else released.unchanged
-    commits = {one.commit for name in named if (one := _find_current_release(store, name))} | _find_unpushed_commits(
-        store.git, route
-    )
-    others = (one.tag for one in store.list_releases() if one.commit in commits)
-    return Push(route.to.name, route.branch, tuple(dict.fromkeys([*made, *others])), PushOutcome.READY)
+    new_tags = [version.tag for version in released.done if version.tag]
+    # Nothing released: the bump is repeated for its push, and the current releases of what it names are pushed again.
+    unchanged = () if released.done else released.unchanged
+    current = (_find_current_release(store, name) for name in unchanged)
+    commits = {release.commit for release in current if release} | _find_unpushed_commits(store.git, route)
+    others = (release.tag for release in store.list_releases() if release.commit in commits)
+    return Push(route.to.name, route.branch, tuple(dict.fromkeys([*new_tags, *others])), PushOutcome.READY)
 
 
 def _find_unpushed_commits(git: Git, route: PushRoute) -> set[str]:
@@ -108,85 +111,89 @@ def _find_unpushed_commits(git: Git, route: PushRoute) -> set[str]:
     return find_new_commits(git, refs[branch], refs.get(seen))
 
 
-def find_push_refs(git: Git, ready: Push) -> Mapping[str, str]:
-    """Return the refs of a push and the objects that they are now."""
-    return find_refs(git, [BRANCH_REFS + ready.branch, *(TAG_REFS + tag for tag in ready.tags)])
+def find_push_refs(git: Git, push: Push) -> Mapping[str, str]:
+    """Return the refs of a push, by full name, and the objects that they point at now."""
+    return find_refs(git, [BRANCH_REFS + push.branch, *(TAG_REFS + tag for tag in push.tags)])
 
 
-def push_release(store: ArtifactStore, route: PushRoute, ready: Push, refs: Mapping[str, str]) -> Push:
-    """Push, and say what became of it; nothing that happens there undoes what was released here."""
-    for left in reversed(range(_TRIES)):
+def push_release(store: ArtifactStore, route: PushRoute, push: Push, refs: Mapping[str, str]) -> Push:
+    """Push `refs`, again while another push to the same remote is under way; return the push with its outcome.
+
+    Never raises for a push that fails: what was released here stands.
+    """
+    for tries_left in reversed(range(_TRIES)):
         try:
             answers = remote.push_refs(store.git, store.repository, route.to, refs)
         except CommandError as failure:
-            now = find_push_refs(store.git, ready)
-            if not left or not _is_worth_retry(failure, moved=now != refs):
-                return _explain_push_failure(ready, failure)
+            now = find_push_refs(store.git, push)
+            if not tries_left or not _is_worth_retry(failure, moved=now != refs):
+                return _explain_push_failure(push, failure)
             refs = now
             time.sleep(_PAUSE)
             continue
         except (GitError, OSError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             message = f"the push cannot be made: {make_excerpt(reason.lower())}"
-            return replace(ready, outcome=PushOutcome.FAILED, message=message, hint=_THEN_PUSH)
+            return replace(push, outcome=PushOutcome.FAILED, message=message, hint=_THEN_PUSH)
         remote.record_push(store.git, route.to, refs)
         same = all(answer.flag == "=" for answer in answers)
-        return replace(ready, outcome=PushOutcome.UP_TO_DATE if same else PushOutcome.PUSHED)
-    return ready
+        return replace(push, outcome=PushOutcome.UP_TO_DATE if same else PushOutcome.PUSHED)
+    return push
 
 
 def _is_worth_retry(failure: CommandError, *, moved: bool) -> bool:
-    # Another bump of this repository pushed the branch with a commit on top of ours, or is about to: both can be true.
-    said = " ".join(answer.message for answer in remote.parse_push_answers(failure.stdout) if answer.flag == "!")
-    return ("non-fast-forward" in said and moved) or any(word in said for word in _BUSY)
+    # Another bump of this repository has pushed a commit on top of ours, or is pushing right now.
+    messages = " ".join(answer.message for answer in remote.parse_push_answers(failure.stdout) if answer.flag == "!")
+    return ("non-fast-forward" in messages and moved) or any(word in messages for word in _BUSY)
 
 
 def _find_current_release(store: ArtifactStore, name: str) -> Release | None:
     ref = parse_ref(name)
     releases = store.list_releases(ref.kind, ref.id)
     version = store.load(ref.with_pin("worktree")).version
-    return next((one for one in releases if str(one.version) == version), None) or find_last_release(releases)
+    same = (release for release in releases if str(release.version) == version)
+    return next(same, None) or find_last_release(releases)
 
 
-def _explain_push_failure(ready: Push, failure: CommandError) -> Push:
+def _explain_push_failure(push: Push, failure: CommandError) -> Push:
     answers = remote.parse_push_answers(failure.stdout)
     refused = [answer for answer in answers if answer.flag == "!"]
-    facts = {"remote": ready.remote, "branch": ready.branch, "said": _find_remote_words(failure.stderr, refused)}
+    facts = {"remote": push.remote, "branch": push.branch, "reason": _find_remote_words(failure.stderr, refused)}
     if refused:
-        return _explain_rejection(ready, refused, facts)
+        return _explain_rejection(push, refused, facts)
     _, message, hint = next(row for row in _FAILURES if row[0] in failure.stderr)
-    return _fill_message(ready, PushOutcome.FAILED, (message, hint), facts)
+    return _fill_message(push, PushOutcome.FAILED, (message, hint), facts)
 
 
-def _explain_rejection(ready: Push, refused: Sequence[PushAnswer], facts: Mapping[str, str]) -> Push:
-    # Of all that one push brings, the others are refused because one is.
-    own = [answer for answer in refused if "atomic" not in answer.message] or refused
-    (said, message, hint), first = next(
-        (row, answer) for row, answer in product(_REJECTIONS, own) if row[0] in answer.message
+def _explain_rejection(push: Push, refused: Sequence[PushAnswer], facts: Mapping[str, str]) -> Push:
+    # An atomic push is refused as a whole: the refs with another reason than that are the cause.
+    causes = [answer for answer in refused if "atomic" not in answer.message] or refused
+    (words, message, hint), first = next(
+        (row, answer) for row, answer in product(_REJECTIONS, causes) if row[0] in answer.message
     )
-    taken = " ".join(_shorten_ref(answer.ref) for answer in own if said in answer.message)
-    more = {"ref": _shorten_ref(first.ref), "words": make_excerpt(first.message), "taken": taken}
-    return _fill_message(ready, PushOutcome.REJECTED, (message, hint), {**facts, **more})
+    tags = " ".join(_shorten_ref(answer.ref) for answer in causes if words in answer.message)
+    more = {"ref": _shorten_ref(first.ref), "words": make_excerpt(first.message), "tags": tags}
+    return _fill_message(push, PushOutcome.REJECTED, (message, hint), {**facts, **more})
 
 
 def _shorten_ref(ref: str) -> str:
     return ref.removeprefix(BRANCH_REFS).removeprefix(TAG_REFS)
 
 
-def _fill_message(ready: Push, outcome: PushOutcome, words: tuple[str, str], facts: Mapping[str, str]) -> Push:
+def _fill_message(push: Push, outcome: PushOutcome, words: tuple[str, str], facts: Mapping[str, str]) -> Push:
     message = words[0].format(**facts)
     quoted = {**facts, "remote": shlex.quote(facts["remote"]), "branch": shlex.quote(facts["branch"])}
     hint = words[1].format(**quoted)
     atomic = "at once" not in message
-    return replace(ready, outcome=outcome, message=message, hint=hint, atomic=atomic)
+    return replace(push, outcome=outcome, message=message, hint=hint, atomic=atomic)
 
 
 def _find_remote_words(stderr: str, refused: Sequence[PushAnswer]) -> str:
-    """Return what a hook there said last, or git's own last sentence."""
+    """Return the last line of a hook of the remote, or git's own last sentence; passwords in addresses are cut out."""
     lines = [_CREDENTIALS.sub("", line.strip()) for line in stderr.splitlines() if line.strip()]
-    told = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
-    told = [line for line in told if line and not line.startswith("error: hook")]
+    remote_lines = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
+    remote_lines = [line for line in remote_lines if line and not line.startswith("error: hook")]
     if refused:
-        return f": {make_excerpt(told[-1])}" if told else ""
-    fatal = [line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")]
-    return make_excerpt((fatal or told or lines or ["git gives no reason"])[0])
+        return f": {make_excerpt(remote_lines[-1])}" if remote_lines else ""
+    git_lines = [line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")]
+    return make_excerpt((git_lines or remote_lines or lines or ["git gives no reason"])[0])

@@ -36,7 +36,7 @@ class BumpContext:
     options: BumpOptions
     policy: ChangePolicy
 
-    def list_releases(self, name: str) -> Sequence[Release]:
+    def find_known_releases(self, name: str) -> Sequence[Release]:
         """Return the releases of an artifact, ascending."""
         return self.releases.get(name, ())
 
@@ -96,7 +96,7 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, name
     if not moves and not (level and working.prerelease) and is_released_prerelease(context, resolved, working):
         return None
     moved = replace(resolved, artifact=move_artifact_pins(resolved.artifact, moves))
-    last = find_base_release(context.store, context.list_releases(resolved.name), working)
+    last = find_base_release(context.store, context.find_known_releases(resolved.name), working)
     # A pre-release version in the file is released as it is written, unless an option asks for another one.
     written = replace(working, prerelease="") if options.pre or level or not named else working
     version, bump = written, Bump.NONE
@@ -109,7 +109,7 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, name
         version, bump = choose_version(last.version, written, required, level if required else None)
     if options.pre:
         version = choose_prerelease(
-            version, options.pre, [release.version for release in context.list_releases(resolved.name)], working
+            version, options.pre, [release.version for release in context.find_known_releases(resolved.name)], working
         )
     return ReleaseStep(
         resolved, _set_version(moved.artifact, version), version, str(last.version) if last else None, bump, moves
@@ -121,7 +121,7 @@ def check_no_other_changes(context: BumpContext, resolved: Resolved, moves: PinM
     working = require_version(resolved)
     if is_released_prerelease(context, resolved, working):
         return
-    last = find_base_release(context.store, context.list_releases(resolved.name), working)
+    last = find_base_release(context.store, context.find_known_releases(resolved.name), working)
     if last is None or working.prerelease or compute_required_bump(context.store, last, resolved, context.load):
         raise RefusedError(
             f"{resolved.name} pins {' and '.join(sorted(moves))}, and has changes of its own that are not released",
@@ -133,7 +133,9 @@ def check_no_other_changes(context: BumpContext, resolved: Resolved, moves: PinM
 def is_released_prerelease(context: BumpContext, resolved: Resolved, working: Version) -> bool:
     """Whether a working file is the same as the released pre-release of its version."""
     same = [
-        release for release in context.list_releases(resolved.name) if release.version == working and working.prerelease
+        release
+        for release in context.find_known_releases(resolved.name)
+        if release.version == working and working.prerelease
     ]
     return bool(same) and not compute_required_bump(context.store, same[0], resolved, context.load)
 

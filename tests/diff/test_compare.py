@@ -265,3 +265,23 @@ def test_a_pattern_that_runs_out_of_time_ends_the_search_and_nothing_else() -> N
 
     (finding,) = compare(bomb("b"), bomb("c")).findings
     assert (finding.rule, finding.certainty) == ("regex-pattern-changed", Certainty.ASSUMED)
+
+
+def test_the_worked_example_at_the_top_of_the_changes_of_a_rubric() -> None:
+    asks, bans = (
+        {"id": "a", "kind": "must_contain_any", "values": ["yes"]},
+        {"id": "b", "kind": "regex", "pattern": "x"},
+    )
+    old = {"id": "r", "version": "1.0.0", "checks": [asks, bans], "scoring": {"combine": "all_pass"}}
+    new = {**old, "checks": [{**asks, "values": ["yes", "ok"]}], "scoring": {"combine": "min"}}
+    diff = compare(old, new)
+    found = [
+        (finding.rule, finding.level, finding.direction, finding.witness and finding.witness.output)
+        for finding in diff.findings
+    ]
+    assert found == [
+        ("check-removed", Bump.MAJOR, Direction.LOOSER, "yes"),
+        ("contain-phrase-added", Bump.MAJOR, Direction.LOOSER, "ok"),
+        ("scoring-combine-equivalent", Bump.PATCH, Direction.NONE, None),
+    ]
+    assert (diff.findings[-1].certainty, diff.required_bump) == (Certainty.PROVED, Bump.MAJOR)

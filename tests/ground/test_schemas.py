@@ -14,8 +14,8 @@ import pytest
 from evalstore.errors import SchemaError
 from evalstore.schemas import DEPTH_LIMIT, TRUSTED, Guard, compile_schema, find_flaws
 
-STRICT = Guard(20_000, TRUSTED.patterns)
-OPEN = Guard(math.inf, TRUSTED.patterns)
+STRICT = Guard(20_000, TRUSTED.read_patterns)
+OPEN = Guard(math.inf, TRUSTED.read_patterns)
 
 
 def test_every_violation_with_its_pointer() -> None:
@@ -237,7 +237,7 @@ BOMBS: dict[str, tuple[Any, Any]] = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_ends_after_so_many_steps(name: str) -> None:
     schema, value = BOMBS[name]
-    compiled = compile_schema(schema, Guard(15_000, TRUSTED.patterns))
+    compiled = compile_schema(schema, Guard(15_000, TRUSTED.read_patterns))
     with pytest.raises(SchemaError, match="too many steps"):
         list(compiled.find_violations(value))
 

@@ -216,8 +216,8 @@ def _change_extras(script: EditScript) -> Edits:
     script.current = replace(script.current, extras=script.goal.extras)
 
 
-# Removed before added, so that an added check is judged in the new rubric; the combine mode in between, with the weights,
-# thresholds and gates that one of its two modes ignores changed under that mode.
+# Checks are removed first and added last. The combine mode changes in between: weights, thresholds and gates that one
+# of its two modes ignores change under that mode.
 _STAGES: tuple[Callable[[EditScript], Edits], ...] = (
     _remove_checks,
     _rename_checks,
