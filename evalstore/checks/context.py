@@ -21,8 +21,8 @@ def _no_reply(call: JudgeCall) -> JudgeReply:  # noqa: ARG001  # every asker's d
 class CheckContext:
     """How to load an artifact and to ask a judge; neither may change its answer while outputs are graded.
 
-    `load` raises `RefError` for what is not there (None: there is no store), `ask` answers a `JudgeReply` with a `problem`
-    where there is none, `model` is what the run says of a judge's model where neither check nor judge does, and
+    `load` raises `RefError` for what is not there (None: there is no store). `ask` answers a `JudgeReply`, with a
+    `problem` where there is none. `model` is what the run says of a judge's model where neither check nor judge does.
     `strict` takes no answer of an approximate engine.
     """
 
