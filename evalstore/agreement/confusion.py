@@ -10,16 +10,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import sqrt
 
 from evalstore.agreement.labels import LabelledRow
 from evalstore.documents.edit_entries import Scalar
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs import UsedArtifact
-
-Interval = tuple[float, float]
-
-_Z = 1.959963984540054  # leaves 2.5 % of a normal distribution on either side
+from evalstore.statistics import Interval, compute_wilson_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +32,8 @@ class Rate:
 
     @property
     def interval(self) -> Interval | None:
-        """Wilson's 95 % interval of the share, which holds for few rows and for shares near 0 and 1, too."""
-        if not self.of:
-            return None
-        n, square = self.of, _Z**2
-        middle = (self.hits + square / 2) / (n + square)
-        reach = _Z / (n + square) * sqrt(self.hits * (n - self.hits) / n + square / 4)
-        # At both ends one bound is exact, and rounding would put it a little beside.
-        return (middle - reach if self.hits else 0.0), (middle + reach if self.hits < n else 1.0)
+        """Wilson's 95 % interval of the share; None without rows."""
+        return compute_wilson_interval(self.hits, self.of)
 
 
 @dataclass(frozen=True, slots=True)

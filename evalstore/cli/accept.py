@@ -7,11 +7,11 @@ from datetime import UTC, date, datetime
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import CommandSettings, format_examples, add_output_options
 from evalstore.cli.prose import PROSE
 
 
-def _day(_: click.Context, __: click.Parameter, value: str | None) -> date | None:
+def _parse_day(_: click.Context, __: click.Parameter, value: str | None) -> date | None:
     try:
         return date.fromisoformat(value) if value else None
     except ValueError:
@@ -19,7 +19,7 @@ def _day(_: click.Context, __: click.Parameter, value: str | None) -> date | Non
 
 
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         'evalstore accept 0f3a9c51d2b47e68 --reason "a typing error in the prompt; 200 replies are the same"',
         'evalstore accept 0f3a9c51d2b47e68 --reason "nobody pins it yet" --level patch --until 2026-12-31',
     )
@@ -28,10 +28,10 @@ def _day(_: click.Context, __: click.Parameter, value: str | None) -> date | Non
 @click.option("--reason", required=True, metavar="TEXT", type=PROSE, help="Why it may be released at a lower level.")
 @click.option("--level", type=click.Choice(["minor", "patch"]), help="The level; by default one lower than it is.")
 @click.option(
-    "--until", metavar="DATE", callback=_day, help="The last day; by default it holds until the next release."
+    "--until", metavar="DATE", callback=_parse_day, help="The last day; by default it holds until the next release."
 )
-@options()
-def command(settings: Settings, fingerprint: str, *, reason: str, level: str | None, until: date | None) -> None:
+@add_output_options()
+def command(settings: CommandSettings, fingerprint: str, *, reason: str, level: str | None, until: date | None) -> None:
     """Accept one change of the working tree since a last release, by the FINGERPRINT that `evalstore diff` shows.
 
     The entry is written to .evalstore/accepted.yaml, with your name and the day, to be reviewed and committed like
@@ -42,8 +42,8 @@ def command(settings: Settings, fingerprint: str, *, reason: str, level: str | N
     from evalstore.release.accept import AcceptOptions, accept
     from evalstore.versions import Bump
 
-    wish = AcceptOptions(reason, Bump(level) if level else None, until)
+    acceptance = AcceptOptions(reason, Bump(level) if level else None, until)
     signature = {name: os.environ[name] for name in VARIABLES if name in os.environ}
-    with settings.store() as store:
-        taken = accept(store, fingerprint, wish, today=datetime.now(UTC).date(), signature=signature)
-    settings.emit(taken)
+    with settings.open_store() as store:
+        accepted = accept(store, fingerprint, acceptance, today=datetime.now(UTC).date(), signature=signature)
+    settings.print_result(accepted)

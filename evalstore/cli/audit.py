@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
-from evalstore.cli.judging import JudgedCommand, judge_options
+from evalstore.cli.context import CommandSettings, format_examples, add_output_options
+from evalstore.cli.judging import JudgedCommand, add_judge_options
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=JudgedCommand,
-    epilog=examples(
+    epilog=format_examples(
         "evalstore audit runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_b.json",
         "evalstore audit OLD.json NEW.json --format json",
         "evalstore audit OLD.json NEW.json --allow-drift   # an engine is another version now",
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 @click.argument("run_a", type=click.Path(path_type=Path))
 @click.argument("run_b", type=click.Path(path_type=Path))
 @click.option("--allow-drift", is_flag=True, help="Count what grading again does not reproduce, instead of refusing.")
-@options()
-@judge_options
-def command(settings: Settings, run_a: Path, run_b: Path, *, allow_drift: bool, judges: Judges) -> ExitCode:
+@add_output_options()
+@add_judge_options
+def command(settings: CommandSettings, run_a: Path, run_b: Path, *, allow_drift: bool, judges: Judges) -> ExitCode:
     """Explain why RUN_B scores otherwise than RUN_A, in points that add up.
 
     A run is named by the path of its aggregate JSON. Both are graded again from their stored outputs, under every mix
@@ -39,8 +39,8 @@ def command(settings: Settings, run_a: Path, run_b: Path, *, allow_drift: bool, 
     """
     from evalstore.audits import audit
 
-    with settings.store() as store:
+    with settings.open_store() as store:
         found = audit(settings.path / run_a, settings.path / run_b, store, allow_drift=allow_drift, judges=judges)
     # A run goes by the name that the user gave it, whatever -C says.
-    settings.emit(replace(found, a=replace(found.a, run=str(run_a)), b=replace(found.b, run=str(run_b))))
+    settings.print_result(replace(found, a=replace(found.a, run=str(run_a)), b=replace(found.b, run=str(run_b))))
     return ExitCode.DONE

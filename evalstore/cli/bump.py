@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import CommandSettings, format_examples, add_output_options
 from evalstore.cli.prose import PROSE
 from evalstore.cli.refs import REF, read_ref
 from evalstore.errors import ExitCode, UsageError
@@ -17,7 +17,7 @@ _KINDS = ("rubric/", "judge/", "dataset/")
 
 
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         "evalstore bump rubric/answer_style",
         "evalstore bump --all --dry-run",
         'evalstore bump judge/tone --level minor -m "Ask for a rationale"',
@@ -45,9 +45,9 @@ _KINDS = ("rubric/", "judge/", "dataset/")
     help="Push the branch and the tags of what is released on it, all or nothing; to the branch's remote, or another.",
 )
 @click.option("-m", "--message", metavar="TEXT", type=PROSE, help="What the commit and the tags say.")
-@options()
+@add_output_options()
 def command(  # noqa: PLR0913  # one a word of the command line
-    settings: Settings,
+    settings: CommandSettings,
     refs: tuple[str, ...],
     *,
     all_: bool,
@@ -74,7 +74,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
         raise UsageError("the message is empty", hint="leave -m out, and the release is described for you")
     if push and push.startswith(_KINDS):  # the word after --push is its own, though it was meant as the first REF
         refs, push = (str(read_ref(push)), *refs), ""
-    with settings.store() as store:
+    with settings.open_store() as store:
         result = bump(
             store,
             refs,
@@ -91,5 +91,5 @@ def command(  # noqa: PLR0913  # one a word of the command line
             signature={name: os.environ[name] for name in VARIABLES if name in os.environ},
             today=datetime.now(UTC).date(),
         )
-    settings.emit(result)
+    settings.print_result(result)
     return _CODES.get(result.push.outcome, ExitCode.DONE) if result.push else ExitCode.DONE

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 _SECONDS = 10  # digits: a moment before the year 2287
 
 
-def moment() -> datetime:
+def read_clock() -> datetime:
     """Return the moment that a run or a validation is dated with; not for what expires, which asks the clock itself."""
-    said = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if said.isascii() and said.isdigit() and len(said) <= _SECONDS:
-        return datetime.fromtimestamp(int(said), UTC)
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if epoch.isascii() and epoch.isdigit() and len(epoch) <= _SECONDS:
+        return datetime.fromtimestamp(int(epoch), UTC)
     return datetime.now(UTC)

@@ -6,7 +6,7 @@ from click.shell_completion import BashComplete, add_completion_class
 
 
 @add_completion_class
-class Bash(BashComplete):
+class BashReferenceComplete(BashComplete):
     """Bash as it is set up ends a word at an @, so it would ask for the version of nothing."""
 
     source_template = BashComplete.source_template + "COMP_WORDBREAKS=${COMP_WORDBREAKS//@}\n"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from evalstore.cli.streams import put, screen
+from evalstore.cli.streams import write_safely, find_screen
 from evalstore.report.formats import FORMATS
 from evalstore.report.formats.failure import annotation
 from evalstore.report.json_text import dump
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from evalstore.errors import EvalstoreError, ExitCode
     from evalstore.store import ArtifactStore
 
-PLAIN = ("text", "json")
-REPORTS = (*PLAIN, *FORMATS)  # of a command that finds problems
+PLAIN_FORMATS = ("text", "json")
+PROBLEM_FORMATS = (*PLAIN_FORMATS, *FORMATS)  # of a command that finds problems
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 @dataclass(slots=True)
-class Settings:
+class CommandSettings:
     """The options of this process, filled in as click reads them."""
 
     directory: str = "."
@@ -37,46 +37,46 @@ class Settings:
     verbose: bool = False
 
     @classmethod
-    def seen(cls, argv: list[str]) -> Settings:
+    def guess_from_arguments(cls, argv: list[str]) -> CommandSettings:
         """Guess format and verbosity from raw arguments, for errors that come before click has read them."""
         words = [word for arg in argv for word in arg.split("=", 1)]
-        asked = next((word for flag, word in pairwise(words) if flag == "--format" and word in REPORTS), "text")
-        return cls(format=asked, verbose=bool({"-v", "--verbose"} & set(argv)))
+        format_ = next((word for flag, word in pairwise(words) if flag == "--format" and word in PROBLEM_FORMATS), "text")
+        return cls(format=format_, verbose=bool({"-v", "--verbose"} & set(argv)))
 
     @property
     def path(self) -> Path:
         """The directory that `-C` names."""
         return Path(self.directory)
 
-    def store(self) -> ArtifactStore:
+    def open_store(self) -> ArtifactStore:
         """Open the store of the directory."""
         from evalstore.store import ArtifactStore
 
         return ArtifactStore.open(self.path)
 
-    def emit(self, result: Any) -> None:
+    def print_result(self, result: Any) -> None:
         """Print a result on stdout in the format asked for."""
-        from evalstore.cli.places import locator
+        from evalstore.cli.places import make_locator
         from evalstore.report import render
 
-        locate = locator(self.path) if self.format in FORMATS else str
-        shown = replace(screen(sys.stdout), whole=self.verbose)
-        text = render(result, self.format, screen=shown, locate=locate)
+        locate = make_locator(self.path) if self.format in FORMATS else str
+        result_screen = replace(find_screen(sys.stdout), whole=self.verbose)
+        text = render(result, self.format, screen=result_screen, locate=locate)
         text = text if self.format == "github" else escape_ci_commands(text)
         if not (self.quiet and self.format == "text"):
             sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
 
-    def say(self, line: str) -> None:
+    def print_message(self, line: str) -> None:
         """Tell the user something that is not the result, on stderr."""
         if not self.quiet:
-            put(sys.stderr, escape_ci_commands(make_printable(line)) + "\n")
+            write_safely(sys.stderr, escape_ci_commands(make_printable(line)) + "\n")
 
-    def warn(self, notes: Iterable[str]) -> None:
+    def print_warnings(self, notes: Iterable[str]) -> None:
         """Tell the user what is odd about a result."""
         for note in notes:
-            self.say(f"warning: {note}")
+            self.print_message(f"warning: {note}")
 
-    def fail(self, error: EvalstoreError, code: ExitCode | None = None) -> ExitCode:
+    def print_error(self, error: EvalstoreError, code: ExitCode | None = None) -> ExitCode:
         """Print an error: a line and a hint on stderr, and on stdout what the format has for it; return its code.
 
         JSON has a document and GitHub an annotation. An empty list of problems would say that there are none, so the
@@ -84,15 +84,15 @@ class Settings:
         """
         code = error.exit_code if code is None else code
         if self.format == "json":
-            put(sys.stdout, dump(_document(error, code)) + "\n")
+            write_safely(sys.stdout, dump(_error_document(error, code)) + "\n")
         if self.format == "github":
-            put(sys.stdout, annotation(error) + "\n")
+            write_safely(sys.stdout, annotation(error) + "\n")
         hint = f"\nhint: {make_printable(error.hint)}" if error.hint else ""
-        put(sys.stderr, escape_ci_commands(f"error: {make_printable(str(error))}{hint}\n"))
+        write_safely(sys.stderr, escape_ci_commands(f"error: {make_printable(str(error))}{hint}\n"))
         return code
 
 
-def _document(error: EvalstoreError, code: ExitCode) -> dict[str, Any]:
+def _error_document(error: EvalstoreError, code: ExitCode) -> dict[str, Any]:
     place = error.place
     return {
         "error": {
@@ -106,13 +106,13 @@ def _document(error: EvalstoreError, code: ExitCode) -> dict[str, Any]:
     }
 
 
-def options(formats: Iterable[str] = PLAIN) -> Callable[[_F], _F]:
+def add_output_options(formats: Iterable[str] = PLAIN_FORMATS) -> Callable[[_F], _F]:
     """Add --format, --quiet and --verbose to a command; they land in the `Settings` it is given."""
 
     def set_(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         if ctx.resilient_parsing:
             return value
-        setattr(ctx.find_object(Settings), str(param.name), value)
+        setattr(ctx.find_object(CommandSettings), str(param.name), value)
         return value
 
     def decorate(function: _F) -> _F:
@@ -149,6 +149,6 @@ def options(formats: Iterable[str] = PLAIN) -> Callable[[_F], _F]:
     return decorate
 
 
-def examples(*lines: str) -> str:
+def format_examples(*lines: str) -> str:
     """Return an epilog of examples that click keeps as written."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

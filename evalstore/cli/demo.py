@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import CommandSettings, format_examples, add_output_options
 from evalstore.errors import ExitCode
 from evalstore.report.screen import PAPER
 from evalstore.report.words import wrapped
@@ -29,10 +29,10 @@ The repository is yours to play in:
   git log --oneline --graph"""
 
 
-@click.command(epilog=examples("evalstore demo playground", "evalstore -C playground status"))
+@click.command(epilog=format_examples("evalstore demo playground", "evalstore -C playground status"))
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@options()
-def command(settings: Settings, folder: Path) -> ExitCode:
+@add_output_options()
+def command(settings: CommandSettings, folder: Path) -> ExitCode:
     """Replay the sample store and its history into DIR, a new folder to play in.
 
     Every step runs the real commands in a real git repository: a legacy suite is migrated and released, a
@@ -44,38 +44,38 @@ def command(settings: Settings, folder: Path) -> ExitCode:
 
     story = read_story(resource("sample_repo"))
     target = settings.path / folder
-    told = []
-    _tell(settings, f"{story.title}\n")
-    for number, (step, ran) in enumerate(replay_story(story, target, os.environ), start=1):
-        told.append((step, tuple(ran)))
+    steps = []
+    _print_text(settings, f"{story.title}\n")
+    for number, (step, results) in enumerate(replay_story(story, target, os.environ), start=1):
+        steps.append((step, tuple(results)))
         if step.show:
-            _tell_step(settings, number, *told[-1])
-    _tell(settings, _FAREWELL.format(folder=shlex.quote(str(target)), program=_program()))
+            _print_step(settings, number, *steps[-1])
+    _print_text(settings, _FAREWELL.format(folder=shlex.quote(str(target)), program=_own_command_line()))
     if settings.format != "text":
-        settings.emit(ReplayedStory(target, tuple(told)))
+        settings.print_result(ReplayedStory(target, tuple(steps)))
     return ExitCode.DONE
 
 
-def _tell_step(settings: Settings, number: int, step: StoryStep, ran: Sequence[CommandResult]) -> None:
-    _tell(settings, f"\n── {number}. {step.title} ".ljust(PAPER.width, "─"))
-    _tell(settings, "\n".join(wrapped(f"{step.say} ({step.author}, {step.date[:10]})")) + "\n")
-    for command_ in ran:
-        _tell(settings, f"$ evalstore {shlex.join(command_.words)}")
-        _tell(settings, _shown(command_.out, command_.err))
+def _print_step(settings: CommandSettings, number: int, step: StoryStep, results: Sequence[CommandResult]) -> None:
+    _print_text(settings, f"\n── {number}. {step.title} ".ljust(PAPER.width, "─"))
+    _print_text(settings, "\n".join(wrapped(f"{step.say} ({step.author}, {step.date[:10]})")) + "\n")
+    for command_ in results:
+        _print_text(settings, f"$ evalstore {shlex.join(command_.words)}")
+        _print_text(settings, _join_streams(command_.out, command_.err))
         if command_.code:
-            _tell(settings, f"(exit code {command_.code})")
+            _print_text(settings, f"(exit code {command_.code})")
 
 
-def _shown(*streams: str) -> str:
+def _join_streams(*streams: str) -> str:
     return "\n".join(make_printable(line) for stream in streams for line in stream.rstrip().split("\n") if stream.strip())
 
 
-def _program() -> str:
+def _own_command_line() -> str:
     """Return how to start evalstore: from a checkout's own environment it is not on the path."""
     return "evalstore" if shutil.which("evalstore") else f"{shlex.quote(sys.executable)} -m evalstore"
 
 
-def _tell(settings: Settings, text: str) -> None:
+def _print_text(settings: CommandSettings, text: str) -> None:
     if settings.format == "text" and not settings.quiet:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalstore.cli.context import REPORTS, Settings, examples, options
+from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, format_examples, add_output_options
 from evalstore.cli.refs import REF, read_ref
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, UsageError
 from evalstore.model import Artifact, Kind, PinType
@@ -27,7 +27,7 @@ _SHAPES = {"checks": Kind.RUBRIC, "template": Kind.JUDGE, "questions": Kind.DATA
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class DiffSide:
     """One side: its name, its artifact, and what it is: a release, the working tree, or neither."""
 
     name: str
@@ -38,7 +38,7 @@ class Side:
 
 
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         "evalstore diff rubric/answer_style",
         "evalstore diff rubric/answer_style@1.0.0 rubric/answer_style@2.0.0",
         "evalstore diff judge/accuracy@1.0.0 judge/accuracy@git:main --format json",
@@ -58,9 +58,9 @@ class Side:
 )
 @click.option("--textconv", "mode", flag_value="textconv", help="For git: print the file A in its one spelling.")
 @click.option("--git-driver", "mode", flag_value="driver", help="For git: take the arguments of an external diff.")
-@options(REPORTS)
+@add_output_options(PROBLEM_FORMATS)
 def command(  # noqa: PLR0913  # the options of the command line
-    settings: Settings,
+    settings: CommandSettings,
     sides: tuple[str, ...],
     *,
     exit_code: bool,
@@ -85,17 +85,17 @@ def command(  # noqa: PLR0913  # the options of the command line
         return MODES[mode](settings, sides)
     if len(sides) > len(("A", "B")):
         raise UsageError(f"two sides are compared, not {len(sides)}", hint="see evalstore diff --help")
-    a, b = sides if sides[1:] else (sides[0], _other(sides[0]))
+    a, b = sides if sides[1:] else (sides[0], _default_other_side(sides[0]))
     with ExitStack() as stack:
-        store = opened(settings, stack, needed=not (_is_file(a) and _is_file(b)))
-        pair = (_side(a, settings, store), _side(b, settings, store))
-        diff = compared(pair, store, profile)
-        diff = replace(diff, measured=tuple(_measured(run, pair, settings, store) for run in runs))
-    settings.emit(diff)
+        store = open_optional_store(settings, stack, needed=not (_names_file(a) and _names_file(b)))
+        pair = (_read_side(a, settings, store), _read_side(b, settings, store))
+        diff = compare_sides(pair, store, profile)
+        diff = replace(diff, measured=tuple(_measure_run(run, pair, settings, store) for run in runs))
+    settings.print_result(diff)
     return ExitCode.NO if exit_code and diff.required_bump else ExitCode.DONE
 
 
-def compared(sides: tuple[Side, Side], store: ArtifactStore | None, profile: str | None) -> Diff:
+def compare_sides(sides: tuple[DiffSide, DiffSide], store: ArtifactStore | None, profile: str | None) -> Diff:
     """Compare two sides by the terms of a store, where there is one; raises `UsageError` for two kinds."""
     from evalstore.diff import compare
 
@@ -103,13 +103,13 @@ def compared(sides: tuple[Side, Side], store: ArtifactStore | None, profile: str
     if old.artifact.kind is not new.artifact.kind:
         raise UsageError(f"{old.name} is a {old.artifact.kind} and {new.name} a {new.artifact.kind}")
     rows = None if old.rows is None or new.rows is None else (old.rows, new.rows)
-    load = _load(store, working=new.working) if store else None
-    diff = compare(old.artifact, new.artifact, load=load, rows=rows, settings=_terms(old, new, store, profile))
-    notes = _notes(old, new, store) if store else ()
+    load = _make_loader(store, working=new.working) if store else None
+    diff = compare(old.artifact, new.artifact, load=load, rows=rows, settings=_read_comparison_settings(old, new, store, profile))
+    notes = _describe_moved_references(old, new, store) if store else ()
     return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name), notes=notes)
 
 
-def _notes(old: Side, new: Side, store: ArtifactStore) -> tuple[str, ...]:
+def _describe_moved_references(old: DiffSide, new: DiffSide, store: ArtifactStore) -> tuple[str, ...]:
     """Say which references, as they stood and stand, mean another version than they did at the release."""
     from evalstore.status.acceptances import read_base_settings
     from evalstore.status.drift import describe_moved_references
@@ -120,78 +120,78 @@ def _notes(old: Side, new: Side, store: ArtifactStore) -> tuple[str, ...]:
     return describe_moved_references(store, name, old.release, read_base_settings(store).without_opinions)
 
 
-def _measured(run: str, sides: tuple[Side, Side], settings: Settings, store: ArtifactStore | None) -> RunMeasurement:
+def _measure_run(run: str, sides: tuple[DiffSide, DiffSide], settings: CommandSettings, store: ArtifactStore | None) -> RunMeasurement:
     from evalstore.audits import measure_change
 
     if store is None:
         raise UsageError("--run needs the store that its rulers are in", hint="run it within the store, or name it: -C")
-    old, new = (_subject(side, store) for side in sides)
+    old, new = (_make_change_side(side, store) for side in sides)
     return replace(measure_change(settings.path / run, old, new, store), run=run)
 
 
-def _subject(side: Side, store: ArtifactStore) -> ChangeSide:
+def _make_change_side(side: DiffSide, store: ArtifactStore) -> ChangeSide:
     from evalstore.audits import ChangeSide
     from evalstore.model import iterate_questions
 
-    load = _load(store, working=side.working)
-    if _is_file(side.name):
+    load = _make_loader(store, working=side.working)
+    if _names_file(side.name):
         return ChangeSide(side.artifact, load, lambda: iterate_questions(side.artifact.value))
     return ChangeSide(side.artifact, load, lambda: store.read_questions(side.name))
 
 
-def _load(store: ArtifactStore, *, working: bool) -> Callable[[str], Artifact]:
+def _make_loader(store: ArtifactStore, *, working: bool) -> Callable[[str], Artifact]:
     from evalstore.status.comparison import make_working_loader
 
     return make_working_loader(store) if working else store.load
 
 
-def _terms(old: Side, new: Side, store: ArtifactStore | None, profile: str | None) -> ComparisonSettings:
+def _read_comparison_settings(old: DiffSide, new: DiffSide, store: ArtifactStore | None, profile: str | None) -> ComparisonSettings:
     from evalstore.diff import ComparisonSettings, Profile
 
-    asked = Profile(profile) if profile else None
+    requested = Profile(profile) if profile else None
     if store is None:
-        return ComparisonSettings(asked or Profile.SCORE)
+        return ComparisonSettings(requested or Profile.SCORE)
     from evalstore.status.acceptances import read_change_policy
 
-    ruling = read_change_policy(store, datetime.now(UTC).date(), asked)
+    ruling = read_change_policy(store, datetime.now(UTC).date(), requested)
     same = old.artifact.name == new.artifact.name
     return ruling.for_change(old.artifact.name, old.release) if old.release and same else ruling.settings
 
 
-def opened(settings: Settings, stack: ExitStack, *, needed: bool) -> ArtifactStore | None:
+def open_optional_store(settings: CommandSettings, stack: ExitStack, *, needed: bool) -> ArtifactStore | None:
     """Open the store around the directory; None where there is none, and none is needed."""
     try:
-        return stack.enter_context(settings.store())
+        return stack.enter_context(settings.open_store())
     except EvalstoreError:
         if needed:
             raise
         return None  # two files are compared anywhere; their references are then not at hand
 
 
-def _other(a: str) -> str:
-    if _is_file(a):
+def _default_other_side(a: str) -> str:
+    if _names_file(a):
         raise UsageError(f"{a} is compared with what?", hint="name a second file, or a reference")
     return f"{read_ref(a).name}@worktree"
 
 
-def _side(word: str, settings: Settings, store: ArtifactStore | None) -> Side:
-    if _is_file(word) or store is None:
-        return _file(word, settings)
+def _read_side(word: str, settings: CommandSettings, store: ArtifactStore | None) -> DiffSide:
+    if _names_file(word) or store is None:
+        return _read_file_side(word, settings)
     ref = read_ref(word)
     resolved = (store if ref.pin else store.without_lock()).resolve(ref)  # no pin means the last release, held or not
     pin = resolved.version if ref.names_release else ref.pin
     release = find_version(resolved.version) if resolved.tag else None
     working = ref.type is PinType.WORKTREE
-    return Side(f"{ref.name}@{pin}", resolved.artifact, store.read_rows(resolved), release, working)
+    return DiffSide(f"{ref.name}@{pin}", resolved.artifact, store.read_rows(resolved), release, working)
 
 
-def _file(word: str, settings: Settings) -> Side:
+def _read_file_side(word: str, settings: CommandSettings) -> DiffSide:
     from evalstore.files import read_user_file
 
-    return read_side(read_user_file(settings.path / word, _LIMIT), word)
+    return parse_file_side(read_user_file(settings.path / word, _LIMIT), word)
 
 
-def read_side(data: bytes, word: str) -> Side:
+def parse_file_side(data: bytes, word: str) -> DiffSide:
     """Read a file as one side of a comparison; raises `LoadError` for what is no artifact."""
     from evalstore.documents import read_yaml
 
@@ -200,8 +200,8 @@ def read_side(data: bytes, word: str) -> Side:
     kind = next((kind for key, kind in _SHAPES.items() if key in value), None)
     if kind is None:
         raise LoadError("this is no rubric, judge or dataset", place=document.locate())
-    return Side(word, Artifact(kind, str(value.get("id", "")), str(value.get("version", "")), document))
+    return DiffSide(word, Artifact(kind, str(value.get("id", "")), str(value.get("version", "")), document))
 
 
-def _is_file(word: str) -> bool:
+def _names_file(word: str) -> bool:
     return word.endswith(_FILES)

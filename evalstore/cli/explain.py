@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import CommandSettings, format_examples, add_output_options
 
 
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         "evalstore explain contain-phrase-added",
         "evalstore explain judge-unvalidated",
         "evalstore explain version-bump-too-small --format json",
     )
 )
 @click.argument("rule")
-@options()
-def command(settings: Settings, rule: str) -> None:
+@add_output_options()
+def command(settings: CommandSettings, rule: str) -> None:
     """Say what RULE means, why that matters, an edit that it finds, what needs less, and how to accept or override it.
 
     RULE is the id of any finding: of diff, validate, verify or status.
     """
     from evalstore.catalogue import explain_rule
 
-    settings.emit(explain_rule(rule))
+    settings.print_result(explain_rule(rule))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import CommandSettings, format_examples, add_output_options
 from evalstore.cli.refs import REF
 from evalstore.errors import UsageError
 from evalstore.migration.table import list_formats
 
 
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         "evalstore export --to ai_best_practices --out legacy",
         "evalstore export --to ai_best_practices dataset/drupal_forms > evals.json",
         "evalstore export --to ai_best_practices --out old dataset/drupal_forms@1.0.0",
@@ -22,8 +22,8 @@ from evalstore.migration.table import list_formats
 @click.option(
     "--out", metavar="DIR", type=click.Path(), help="Write the files below DIR, under the names they came with."
 )
-@options()
-def command(settings: Settings, refs: tuple[str, ...], format_: str, out: str | None) -> None:
+@add_output_options()
+def command(settings: CommandSettings, refs: tuple[str, ...], format_: str, out: str | None) -> None:
     """Give datasets and their rubrics back as files of a legacy format, equal as data to what was migrated.
 
     Without REF: all datasets on disk that came from the format. A dataset that has no release is read from disk. Runs
@@ -37,7 +37,7 @@ def command(settings: Settings, refs: tuple[str, ...], format_: str, out: str | 
         raise UsageError(
             f"{len(done.files)} files do not fit on stdout", hint="name one dataset, or a folder with --out"
         )
-    settings.emit(done)
+    settings.print_result(done)
     for file in done.files if out is None else ():
         for key in file.left_out:
-            settings.say(f"left out, {format_} has no words for it: {key}")
+            settings.print_message(f"left out, {format_} has no words for it: {key}")

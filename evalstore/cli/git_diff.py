@@ -9,9 +9,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evalstore.cli.context import Settings
-from evalstore.cli.diff import compared, opened, read_side
-from evalstore.cli.streams import git_screen
+from evalstore.cli.context import CommandSettings
+from evalstore.cli.diff import compare_sides, open_optional_store, parse_file_side
+from evalstore.cli.streams import find_git_screen
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, Place, UsageError
 from evalstore.files import open_user_file
 from evalstore.report import render
@@ -25,7 +25,7 @@ _UNMERGED, _CHANGED, _RENAMED = 1, 7, 9  # how many words git gives
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
+class _FilePair:
     """The two files of one change as git hands them over: their bytes, None for one that is not there."""
 
     path: str
@@ -35,82 +35,82 @@ class _Pair:
     note: str = ""
 
 
-def _convert(settings: Settings, words: tuple[str, ...]) -> ExitCode:
+def _run_textconv(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
     """Print one file in its one spelling; as it is, where it is no artifact."""
     if len(words) != 1:
         raise UsageError("--textconv takes one file", hint="git gives it; see README, In git")
-    data = _read(settings.path / words[0])
+    data = _read_bytes(settings.path / words[0])
     if data is None:
         raise LoadError("cannot be read", place=Place(words[0]))
     try:
-        text = _spelled(data)
+        text = _normal_text(data)
     except Exception:  # noqa: BLE001  # git stops at the first failure, so a bug of ours would hide every other file
         text = readable(data)
     sys.stdout.write(text + "\n" if text else "")
     return ExitCode.DONE
 
 
-def _drive(settings: Settings, words: tuple[str, ...]) -> ExitCode:
+def _run_driver(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
     """Print what changed between two files; line by line, where they are no two artifacts."""
     if len(words) == _UNMERGED:
         sys.stdout.write(f"* Unmerged path {make_printable(words[0])}\n")
         return ExitCode.DONE
     if len(words) not in {_CHANGED, _RENAMED}:
         raise UsageError(f"git gives 7 words to an external diff, not {len(words)}", hint="see README, In git")
-    pair = _pair(settings.path, words)
-    sys.stdout.write(escape_ci_commands(f"{_told(settings, pair)}\n"))
+    pair = _read_file_pair(settings.path, words)
+    sys.stdout.write(escape_ci_commands(f"{_describe_change(settings, pair)}\n"))
     return ExitCode.DONE
 
 
-MODES: Mapping[str, Callable[[Settings, tuple[str, ...]], ExitCode]] = {"textconv": _convert, "driver": _drive}
+MODES: Mapping[str, Callable[[CommandSettings, tuple[str, ...]], ExitCode]] = {"textconv": _run_textconv, "driver": _run_driver}
 
 
-def _spelled(data: bytes) -> str:
+def _normal_text(data: bytes) -> str:
     from evalstore.diff.normal_form import normalise_artifact
 
-    value = normalise_artifact(read_side(data, "").artifact.value)
+    value = normalise_artifact(parse_file_side(data, "").artifact.value)
     return readable(data) if value is None else "\n".join(outline(value, 0))
 
 
-def _pair(folder: Path, words: tuple[str, ...]) -> _Pair:
+def _read_file_pair(folder: Path, words: tuple[str, ...]) -> _FilePair:
     path, old, _, old_mode, new, _, new_mode = words[:_CHANGED]
     to, note = words[_CHANGED:] or (path, "")
-    return _Pair(to, _read(folder / old), _read(folder / new), (old_mode, new_mode), note)
+    return _FilePair(to, _read_bytes(folder / old), _read_bytes(folder / new), (old_mode, new_mode), note)
 
 
-def _told(settings: Settings, pair: _Pair) -> str:
-    head = [git_screen().paint(Part.HEAD, make_printable(f"evalstore diff {pair.path}"))]
+def _describe_change(settings: CommandSettings, pair: _FilePair) -> str:
+    head = [find_git_screen().paint(Part.HEAD, make_printable(f"evalstore diff {pair.path}"))]
     before, after = pair.modes
     if before != after and _ABSENT not in pair.modes:
         head.append(make_printable(f"mode {before} \u2192 {after}"))
     head += [make_printable(line) for line in pair.note.splitlines() if not line.startswith("index ")]
-    return "\n".join([*head, *_body(settings, pair), ""])  # git puts nothing between two files
+    return "\n".join([*head, *_change_lines(settings, pair), ""])  # git puts nothing between two files
 
 
-def _body(settings: Settings, pair: _Pair) -> list[str]:
+def _change_lines(settings: CommandSettings, pair: _FilePair) -> list[str]:
     if pair.old == pair.new:
         return []
     if pair.old is None or pair.new is None or {_LINK, _MODULE} & set(pair.modes):
         return [plain_diff(pair.old, pair.new, pair.path)]
     try:
-        return [_compared(settings, pair.old, pair.new, pair.path)]
+        return [_compare_files(settings, pair.old, pair.new, pair.path)]
     except EvalstoreError as error:
         return [make_printable(f"not compared: {error}"), plain_diff(pair.old, pair.new, pair.path)]
     except Exception:  # noqa: BLE001  # git stops at the first failure, so a bug of ours would hide every other file
         return [plain_diff(pair.old, pair.new, pair.path)]
 
 
-def _compared(settings: Settings, old: bytes, new: bytes, path: str) -> str:
-    sides = (read_side(old, path), read_side(new, path))
+def _compare_files(settings: CommandSettings, old: bytes, new: bytes, path: str) -> str:
+    sides = (parse_file_side(old, path), parse_file_side(new, path))
     with ExitStack() as stack:
-        store = opened(settings, stack, needed=False)
-        diff = compared(sides, store, None)
+        store = open_optional_store(settings, stack, needed=False)
+        diff = compare_sides(sides, store, None)
     names = (f"{side.artifact.name} {side.artifact.version}".strip() for side in sides)
     before, after = (replace(side, ref=name) for side, name in zip((diff.old, diff.new), names, strict=True))
-    return render(replace(diff, old=before, new=after), "text", screen=git_screen())
+    return render(replace(diff, old=before, new=after), "text", screen=find_git_screen())
 
 
-def _read(path: Path) -> bytes | None:
+def _read_bytes(path: Path) -> bytes | None:
     """Return what git wrote down, or the file of the working tree; None for one that is not there."""
     if os.fspath(path) == os.devnull:
         return None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import CommandSettings, format_examples, add_output_options
 from evalstore.cli.refs import REF
 
 
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         "evalstore impact judge/accuracy",
         "evalstore impact rubric/answer_style@1.0.0        # what holds this release, releases included",
         "evalstore impact judge/accuracy --format mermaid  # a graph to paste into a pull request",
@@ -17,8 +17,8 @@ from evalstore.cli.refs import REF
     )
 )
 @click.argument("ref", type=REF)
-@options(("text", "json", "dot", "mermaid"))
-def command(settings: Settings, ref: str) -> None:
+@add_output_options(("text", "json", "dot", "mermaid"))
+def command(settings: CommandSettings, ref: str) -> None:
     """Say what depends on REF, near and far: rubrics that pin a judge, composites of them, questions that they grade.
 
     Without a pin, whatever working files refer to it; with one, the working files and the releases that mean exactly
@@ -26,5 +26,5 @@ def command(settings: Settings, ref: str) -> None:
     """
     from evalstore.references import find_impact
 
-    with settings.store() as store:
-        settings.emit(find_impact(store, ref))
+    with settings.open_store() as store:
+        settings.print_result(find_impact(store, ref))

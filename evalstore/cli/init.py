@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import CommandSettings, format_examples, add_output_options
 
 
-@click.command(epilog=examples("evalstore init", "evalstore init rulers", "evalstore -C ~/project init evals"))
+@click.command(epilog=format_examples("evalstore init", "evalstore init rulers", "evalstore -C ~/project init evals"))
 @click.argument("directory", default=".", metavar="[DIR]", type=click.Path())
-@options()
-def command(settings: Settings, directory: str) -> None:
+@add_output_options()
+def command(settings: CommandSettings, directory: str) -> None:
     """Make a store in DIR, or add evalstore to the repository around it.
 
     Makes the git repository if there is none, the folders, evalstore.yaml, and the schemas with a mapping for VS Code
@@ -20,5 +20,5 @@ def command(settings: Settings, directory: str) -> None:
 
     created = create_store(settings.path / directory)
     for name in created.kept:
-        settings.say(f"kept {name}: it differs from what init writes; delete it and run init again to get the new one")
-    settings.emit(created)
+        settings.print_message(f"kept {name}: it differs from what init writes; delete it and run init again to get the new one")
+    settings.print_result(created)

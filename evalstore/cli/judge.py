@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.clock import moment
-from evalstore.cli.context import Settings, examples, options
-from evalstore.cli.judging import judge_options
+from evalstore.cli.clock import read_clock
+from evalstore.cli.context import CommandSettings, format_examples, add_output_options
+from evalstore.cli.judging import add_judge_options
 from evalstore.cli.refs import REF
-from evalstore.cli.streams import put
+from evalstore.cli.streams import write_safely
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 @click.group(
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
-    epilog=examples("evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0"),
+    epilog=format_examples("evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0"),
 )
 @click.pass_context
 def command(ctx: click.Context) -> ExitCode | None:
     """Work with judges."""
     if ctx.invoked_subcommand:
         return None
-    put(sys.stderr, ctx.get_help() + "\n")
+    write_safely(sys.stderr, ctx.get_help() + "\n")
     return ExitCode.USAGE
 
 
-def _threshold(_: click.Context, __: click.Parameter, value: float) -> Fraction:
+def _parse_threshold(_: click.Context, __: click.Parameter, value: float) -> Fraction:
     try:
         return Fraction(str(value))
     except ValueError:
         raise click.BadParameter("it is no number") from None
 
 
-def _variables(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+def _parse_variables(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
     pairs = [word.partition("=") for word in value]
     if not all(name and equals for name, equals, _ in pairs):
         raise click.BadParameter("write NAME=TEXT")
@@ -52,7 +52,7 @@ def _variables(_: click.Context, __: click.Parameter, value: tuple[str, ...]) ->
 
 @command.command(
     short_help="Measure how well a judge agrees with people.",
-    epilog=examples(
+    epilog=format_examples(
         "evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0",
         "evalstore judge validate judge/accuracy --labels labels.jsonl --var criterion='Is it right?' --dry-run",
         "evalstore judge validate judge/accuracy@1.0.0 --labels labels.jsonl --no-write --check",
@@ -67,17 +67,17 @@ def _variables(_: click.Context, __: click.Parameter, value: tuple[str, ...]) ->
     type=click.FloatRange(0, 1),
     default=0.7,
     show_default=True,
-    callback=_threshold,
+    callback=_parse_threshold,
     help="The judge says pass from this score on, of 0 to 1.",
 )
-@click.option("--var", "variables", multiple=True, metavar="NAME=TEXT", callback=_variables, help="Fill a variable.")
+@click.option("--var", "variables", multiple=True, metavar="NAME=TEXT", callback=_parse_variables, help="Fill a variable.")
 @click.option("--check", is_flag=True, help="Exit 1 when the judge does not beat a constant answer.")
 @click.option("--no-write", is_flag=True, help="Only measure; the judge's file stays as it is.")
 @click.option("--dry-run", is_flag=True, help="Ask nobody, write nothing: say which calls it takes, or show the diff.")
-@options()
-@judge_options
+@add_output_options()
+@add_judge_options
 def validate(  # noqa: PLR0913  # one a word of the command line
-    settings: Settings,
+    settings: CommandSettings,
     judge: str,
     *,
     labels: Path,
@@ -103,14 +103,14 @@ def validate(  # noqa: PLR0913  # one a word of the command line
     request = MeasurementRequest(judge, settings.path / labels, against, threshold, variables)
     if not no_write:
         check_writable(request)
-    with settings.store() as store, open_measurement(request, store=store, judges=judges) as job:
+    with settings.open_store() as store, open_measurement(request, store=store, judges=judges) as job:
         if dry_run and (plan := job.plan_calls()).calls:
-            settings.emit(plan)
+            settings.print_result(plan)
             return ExitCode.DONE
         found = job.measure_agreement()
         if not no_write:
-            draft = draft_validation(found, job.judge.artifact, moment().date())
+            draft = draft_validation(found, job.judge.artifact, read_clock().date())
             found = draft.agreement if dry_run else draft.write(store)
-    settings.warn(found.notes)
-    settings.emit(found)
+    settings.print_warnings(found.notes)
+    settings.print_result(found)
     return ExitCode.NO if check and not found.confusion.beats_baseline else ExitCode.DONE

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from evalstore.cli.context import Settings
-from evalstore.cli.streams import shows_bars
+from evalstore.cli.context import CommandSettings
+from evalstore.cli.streams import can_show_bars
 from evalstore.errors import EvalstoreError, ExitCode
 
 if TYPE_CHECKING:
@@ -104,20 +104,20 @@ _OPTIONS = (
 _OWN = ("judge_url", "judge_key", "judge_model", "judge_timeout", "judge_retries", "judge_jobs", "max_calls", "cache")
 
 
-def judge_options(function: _F) -> _F:
+def add_judge_options(function: _F) -> _F:
     """Add the options that say who answers judges; the command gets them as one value `judges`."""
 
     @wraps(function)
-    def wrapped(settings: Settings, *args: Any, offline: bool, **given: Any) -> Any:
+    def run_with_judges(settings: CommandSettings, *args: Any, offline: bool, **given: Any) -> Any:
         own = {name: given.pop(name) for name in _OWN}
-        return function(settings, *args, judges=_judges(settings, offline=offline, **own), **given)
+        return function(settings, *args, judges=_make_judges(settings, offline=offline, **own), **given)
 
     for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped  # type: ignore[return-value]  # the wrapper takes other keywords
+        run_with_judges = option(run_with_judges)
+    return run_with_judges  # type: ignore[return-value]  # the wrapper takes other keywords
 
 
-def _judges(settings: Settings, *, offline: bool, **given: Any) -> Judges:
+def _make_judges(settings: CommandSettings, *, offline: bool, **given: Any) -> Judges:
     from evalstore.judging import Endpoint, Judges
 
     endpoint = None
@@ -135,17 +135,17 @@ def _judges(settings: Settings, *, offline: bool, **given: Any) -> Judges:
         model={"id": given["judge_model"]} if given["judge_model"] else {},
         cache=settings.path / cache if cache else None,
         max_calls=given["max_calls"],
-        progress=lambda plan: _progress(settings, plan),
+        progress=lambda plan: _show_progress(settings, plan),
     )
 
 
 @contextmanager
-def _progress(settings: Settings, plan: CallPlan) -> Iterator[Callable[[JudgeReply], None]]:
+def _show_progress(settings: CommandSettings, plan: CallPlan) -> Iterator[Callable[[JudgeReply], None]]:
     """Say the plan, then draw a bar where there is a terminal to draw on; Ctrl-C says how far it came."""
     from evalstore.report.plan import text
 
     for line in text(plan).splitlines():
-        settings.say(line)
+        settings.print_message(line)
     done = failed = 0
 
     def told(reply: JudgeReply) -> None:
@@ -154,18 +154,18 @@ def _progress(settings: Settings, plan: CallPlan) -> Iterator[Callable[[JudgeRep
         drawn.update(1, failed)
 
     try:
-        with _bar(settings, plan.calls) as drawn:
+        with _make_bar(settings, plan.calls) as drawn:
             yield told
     except KeyboardInterrupt:
         kept = f"replies that came: {done - failed:,} of {plan.calls:,}; they are kept"
         raise StoppedError("interrupted", hint=f"{kept}, and the same command asks for the rest") from None
 
 
-def _bar(settings: Settings, calls: int) -> AbstractContextManager[Any]:
+def _make_bar(settings: CommandSettings, calls: int) -> AbstractContextManager[Any]:
     return click.progressbar(
         length=calls,
         label="judging",
-        file=sys.stderr if shows_bars(quiet=settings.quiet) else io.StringIO(),
+        file=sys.stderr if can_show_bars(quiet=settings.quiet) else io.StringIO(),
         show_pos=True,
         show_percent=False,
         item_show_func=lambda failed: f"failed: {failed:,}" if failed else None,

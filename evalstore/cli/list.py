@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import CommandSettings, format_examples, add_output_options
 
 
-@click.command(epilog=examples("evalstore list", "evalstore list --format json", "evalstore -C store.git list"))
-@options()
-def command(settings: Settings) -> None:
+@click.command(epilog=format_examples("evalstore list", "evalstore list --format json", "evalstore -C store.git list"))
+@add_output_options()
+def command(settings: CommandSettings) -> None:
     """List the artifacts: newest release, number of releases, the file's version, and whether the file has changed."""
     from evalstore.store.listing import list_artifacts
 
-    with settings.store() as store:
+    with settings.open_store() as store:
         listing = list_artifacts(store)
     for name, reason in listing.ignored:
-        settings.say(f"ignored tag {name}: {reason}")
-    settings.emit(listing)
+        settings.print_message(f"ignored tag {name}: {reason}")
+    settings.print_result(listing)

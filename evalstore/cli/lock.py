@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import PLAIN, REPORTS, Settings, examples, options
+from evalstore.cli.context import PLAIN_FORMATS, PROBLEM_FORMATS, CommandSettings, format_examples, add_output_options
 from evalstore.cli.refs import REF
 from evalstore.errors import ExitCode, UsageError
 
 
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         "evalstore lock                        # holds what is new, keeps what is held",
         "evalstore lock --check                # in CI: exits 1 when a tag moved or the lock is behind",
         "evalstore lock --check --format github",
@@ -21,8 +21,8 @@ from evalstore.errors import ExitCode, UsageError
 @click.argument("refs", metavar="[REF]...", nargs=-1, type=REF)
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 unless all is as it is locked, and all is locked.")
 @click.option("--update", is_flag=True, help="Move references that float (REF, or all) to what they mean today.")
-@options(REPORTS)
-def command(settings: Settings, refs: tuple[str, ...], *, check: bool, update: bool) -> ExitCode:
+@add_output_options(PROBLEM_FORMATS)
+def command(settings: CommandSettings, refs: tuple[str, ...], *, check: bool, update: bool) -> ExitCode:
     """Write evalstore.lock: version, tag object, commit, blob and digests of every reference, and every ledger so far.
 
     A floating reference that is locked no longer floats: validate, resolve and score read the version that is held.
@@ -34,9 +34,9 @@ def command(settings: Settings, refs: tuple[str, ...], *, check: bool, update: b
         raise UsageError("--check writes nothing, so it takes neither --update nor REF", hint="evalstore verify REF")
     if refs and not update:
         raise UsageError("REF says what --update moves", hint=f"evalstore lock --update {refs[0]}")
-    if not check and settings.format not in PLAIN:
+    if not check and settings.format not in PLAIN_FORMATS:
         raise UsageError(f"{settings.format} lists what --check finds", hint="evalstore lock writes as text or json")
-    with settings.store() as store:
+    with settings.open_store() as store:
         checked = check_lock(store) if check else None
-        settings.emit(checked or lock(store, refs, update=update))
+        settings.print_result(checked or lock(store, refs, update=update))
     return ExitCode.NO if checked and not checked.ok else ExitCode.DONE

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import CommandSettings, format_examples, add_output_options
 from evalstore.cli.refs import REF
 from evalstore.errors import UsageError
 
 
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         "evalstore log rubric/answer_style",
         "evalstore log 'rubric/answer_style@^1' --all",
         "evalstore log judge/tone --short",
@@ -20,8 +20,8 @@ from evalstore.errors import UsageError
 @click.argument("ref", type=REF)
 @click.option("--short", is_flag=True, help="List the releases only, and compare nothing.")
 @click.option("--all", "all_", is_flag=True, help="Compare all releases, not only the newest 30.")
-@options()
-def command(settings: Settings, ref: str, *, short: bool, all_: bool) -> None:
+@add_output_options()
+def command(settings: CommandSettings, ref: str, *, short: bool, all_: bool) -> None:
     """List the releases of REF, newest first: version, date, bump, author, and what each changed, by rule.
 
     With a version or a range, only the releases that it covers. Each release is compared with the one before it, by the
@@ -34,5 +34,5 @@ def command(settings: Settings, ref: str, *, short: bool, all_: bool) -> None:
     if short and all_:
         raise UsageError("--short and --all contradict each other")
     limit = 0 if short else None if all_ else COMPARED_LIMIT
-    with settings.store() as store:
-        settings.emit(read_release_log(store, parse_ref(ref), limit=limit))
+    with settings.open_store() as store:
+        settings.print_result(read_release_log(store, parse_ref(ref), limit=limit))

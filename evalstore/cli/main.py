@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from evalstore.cli.context import Settings
-from evalstore.cli.streams import close_streams, open_streams, put
+from evalstore.cli.context import CommandSettings
+from evalstore.cli.streams import close_streams, open_streams, write_safely
 from evalstore.errors import EvalstoreError, ExitCode, Place, UsageError
 from evalstore.text import find_nearest
 
@@ -44,7 +44,7 @@ COMMANDS = {
 }
 
 
-class Commands(click.Group):
+class LazyCommandGroup(click.Group):
     """A group that imports a command only when it runs, so that `--help` costs nothing."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -73,7 +73,7 @@ class Commands(click.Group):
 
 
 @click.command(
-    cls=Commands,
+    cls=LazyCommandGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Every command has examples: evalstore COMMAND --help.",
     invoke_without_command=True,
@@ -86,10 +86,10 @@ class Commands(click.Group):
 @click.pass_context
 def group(ctx: click.Context, directory: str) -> ExitCode | None:
     """Keep the rulers of LLM evaluation in git: versioned, comparable, auditable."""
-    ctx.obj = Settings(directory)
+    ctx.obj = CommandSettings(directory)
     if ctx.invoked_subcommand:
         return None
-    put(sys.stderr, ctx.get_help() + "\n")  # click's own answer differs from version to version
+    write_safely(sys.stderr, ctx.get_help() + "\n")  # click's own answer differs from version to version
     return ExitCode.USAGE
 
 
@@ -98,21 +98,21 @@ def main(argv: list[str] | None = None) -> None:
     open_streams()
     if _COMPLETE in os.environ:
         import_module("evalstore.cli.completion")
-    settings = Settings.seen(argv if argv is not None else sys.argv[1:])
-    code = _run(argv, settings)
+    settings = CommandSettings.guess_from_arguments(argv if argv is not None else sys.argv[1:])
+    code = _run_command(argv, settings)
     if refused := close_streams():
-        code = code or _unwritten(refused, settings)
+        code = code or _report_write_error(refused, settings)
     sys.exit(code)
 
 
-def _unwritten(error: OSError, settings: Settings) -> int:
+def _report_write_error(error: OSError, settings: CommandSettings) -> int:
     if isinstance(error, BrokenPipeError):
         return _READER_LEFT
     words = f"the system refuses: {(error.strerror or str(error)).lower()}"
-    return settings.fail(EvalstoreError(words, place=_place(error)))
+    return settings.print_error(EvalstoreError(words, place=_error_place(error)))
 
 
-def _usage(error: click.UsageError) -> UsageError:
+def _make_usage_error(error: click.UsageError) -> UsageError:
     command = error.ctx.command_path if error.ctx else "evalstore"
     message = " ".join(error.format_message().split())
     if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
@@ -120,31 +120,31 @@ def _usage(error: click.UsageError) -> UsageError:
     return UsageError(message, hint=f"see {command} --help")
 
 
-def _place(error: OSError) -> Place | None:
+def _error_place(error: OSError) -> Place | None:
     return Place(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
 
 
-def _run(argv: list[str] | None, settings: Settings) -> int:
+def _run_command(argv: list[str] | None, settings: CommandSettings) -> int:
     stdout = sys.stdout
     try:
         result: Any = group.main(argv, prog_name="evalstore", standalone_mode=False)
         return int(result or ExitCode.DONE)
     except EvalstoreError as error:
-        return settings.fail(error)
+        return settings.print_error(error)
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.UsageError as error:
-        return settings.fail(_usage(error))
+        return settings.print_error(_make_usage_error(error))
     except SystemExit as error:
         # So click ends when shell completion has answered; and when the reader has left, whose stdout it replaces.
         return int(error.code or 0) if sys.stdout is stdout else _READER_LEFT
     except (KeyboardInterrupt, click.Abort):
-        return settings.fail(EvalstoreError("interrupted"), ExitCode.INTERRUPTED)
+        return settings.print_error(EvalstoreError("interrupted"), ExitCode.INTERRUPTED)
     except OSError as error:
-        return _unwritten(error, settings)
+        return _report_write_error(error, settings)
     except Exception as error:  # noqa: BLE001  # the last stop: anything that comes here is our own fault
         if settings.verbose:
-            put(sys.stderr, traceback.format_exc())
+            write_safely(sys.stderr, traceback.format_exc())
         bug = f"this is a bug in evalstore: {type(error).__name__}: {error}"
         hint = "run it again with --verbose for the trace, and report it"
-        return settings.fail(EvalstoreError(bug, hint=hint), ExitCode.BUG)
+        return settings.print_error(EvalstoreError(bug, hint=hint), ExitCode.BUG)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from evalstore.cli.context import PLAIN, Settings, examples, options
-from evalstore.cli.streams import shows_bars
+from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, format_examples, add_output_options
+from evalstore.cli.streams import can_show_bars
 from evalstore.errors import ExitCode, RefusedError, UsageError
 from evalstore.migration.table import list_formats
 
@@ -23,7 +23,7 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
 
 
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         "evalstore migrate legacy/drupal-forms/evals.json",
         "evalstore migrate ../ai_best_practices/evals --dry-run",
         "evalstore migrate legacy --into rulers --strict --report migration.json",
@@ -46,9 +46,9 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     type=click.Path(),
     help="Also write the report to FILE: JSON, or by its ending .md or .txt.",
 )
-@options((*PLAIN, "markdown"))
+@add_output_options((*PLAIN_FORMATS, "markdown"))
 def command(  # noqa: PLR0913, PLR0917  # click's options
-    settings: Settings,
+    settings: CommandSettings,
     paths: tuple[str, ...],
     into: str | None,
     format_: str | None,
@@ -69,12 +69,12 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
 
     if "" in paths:
         raise UsageError("a PATH is empty", hint="name the folder itself: . is the one you are in")
-    store = settings.path / into if into else _store_of(settings.path)
+    store = settings.path / into if into else _find_store(settings.path)
     read: list[LegacyFile] = []
 
     def watch(sources: Sequence[LegacyFile]) -> Iterable[LegacyFile]:
         read.extend(sources)
-        return _watched(sources, quiet=settings.quiet)
+        return _watch_progress(sources, quiet=settings.quiet)
 
     done = migrate(
         [settings.path / path for path in paths],
@@ -87,39 +87,39 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     )
     if settings.verbose and settings.format == "text" and not settings.quiet:
         settings.format = "everything"
-    settings.emit(done)
+    settings.print_result(done)
     if report:
-        _write(settings.path / report, done, _taken(done, read, store))
+        _write_report(settings.path / report, done, _list_used_files(done, read, store))
     nothing = done.count(MigrationOutcome.REFUSED) and not (done.count(MigrationOutcome.MIGRATED) or done.count(MigrationOutcome.LOSSY))
     return ExitCode.NO if nothing or (strict and not done.complete) else ExitCode.DONE
 
 
-def _store_of(start: Path) -> Path:
+def _find_store(start: Path) -> Path:
     """Return the folder that evalstore.yaml or a repository marks as a store, else `start`: files need no git."""
     from evalstore.store.locate import find_enclosing_store
 
     return find_enclosing_store(start.resolve()) or start
 
 
-def _taken(done: MigrationReport, read: Iterable[LegacyFile], store: Path) -> list[Path]:
+def _list_used_files(done: MigrationReport, read: Iterable[LegacyFile], store: Path) -> list[Path]:
     """Return the files that the migration came from, and those that it makes."""
     sources = {source.file for source in done.sources}
     return [one.path for one in read if one.name in sources] + [store / file.path for file in done.files]
 
 
-def _write(path: Path, done: MigrationReport, taken: Iterable[Path]) -> None:
+def _write_report(path: Path, done: MigrationReport, used: Iterable[Path]) -> None:
     from evalstore.report import render
 
     try:
-        if path.exists() and any(other.exists() and path.samefile(other) for other in taken):
+        if path.exists() and any(other.exists() and path.samefile(other) for other in used):
             raise RefusedError(f"the report would overwrite {path}, which is no report", hint="name another file")
         path.write_text(render(done, _REPORTS.get(path.suffix.lower(), "json")) + "\n", encoding="utf-8")
     except OSError as error:
         raise RefusedError(f"the report {path} cannot be written: {error.strerror}") from None
 
 
-def _watched(items: Sequence[_T], *, quiet: bool) -> Iterable[_T]:
-    return _with_bar(items) if shows_bars(quiet=quiet) else items
+def _watch_progress(items: Sequence[_T], *, quiet: bool) -> Iterable[_T]:
+    return _with_bar(items) if can_show_bars(quiet=quiet) else items
 
 
 def _with_bar(items: Sequence[_T]) -> Iterator[_T]:

@@ -9,13 +9,13 @@ from pathlib import Path
 from evalstore.errors import GitError
 
 
-def locator(directory: Path) -> Callable[[str], str]:
+def make_locator(directory: Path) -> Callable[[str], str]:
     """Return what turns a file's name in a report into its path from the root of the repository around `directory`.
 
     A name is one in the store, or as it was given on the command line; what is not there is no more, or not yet, in the
     store.
     """
-    folders = _folders(directory)
+    folders = _search_folders(directory)
 
     def locate(file: str) -> str:
         for folder in folders:
@@ -28,7 +28,7 @@ def locator(directory: Path) -> Callable[[str], str]:
     return locate
 
 
-def _folders(directory: Path) -> list[Path]:
+def _search_folders(directory: Path) -> list[Path]:
     from evalstore.store.locate import find_root, find_top, resolve_folder
 
     try:

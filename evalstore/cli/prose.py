@@ -9,7 +9,7 @@ import click
 from evalstore.errors import UsageError
 
 
-class Prose(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
+class ProseType(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
     """Text as it was typed, in any locale."""
 
     name = "text"
@@ -29,4 +29,4 @@ class Prose(click.ParamType):  # type: ignore[type-arg]  # generic in later clic
         return value
 
 
-PROSE = Prose()
+PROSE = ProseType()

@@ -23,7 +23,7 @@ _LINE = re.compile(r"^([0-9A-Za-z.+-]{1,200}) ", re.MULTILINE)  # of a ledger
 _NAME = re.compile(rf"(?:{'|'.join(_KINDS)})/[a-z][a-z0-9_]{{0,63}}")
 
 
-class Reference(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
+class ReferenceType(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
     """A reference in the words of the user, which `parse_ref` has read once."""
 
     name = "ref"
@@ -37,13 +37,13 @@ class Reference(click.ParamType):  # type: ignore[type-arg]  # generic in later 
         """Return the artifacts on disk, and after an @ what their ledgers list; nothing where anything is odd."""
         try:
             start = Path(ctx.find_root().params.get("directory") or ".").resolve()
-            found = [one for one in _found(start, incomplete) if one.startswith(incomplete)]
+            found = [one for one in _complete_refs(start, incomplete) if one.startswith(incomplete)]
         except (EvalstoreError, OSError, ValueError):
             return []
         return [CompletionItem(one) for one in found]
 
 
-REF = Reference()
+REF = ReferenceType()
 
 
 def read_ref(text: str) -> Ref:
@@ -56,7 +56,7 @@ def read_ref(text: str) -> Ref:
         raise UsageError(error.message, hint=error.hint) from None
 
 
-def _found(start: Path, incomplete: str) -> Iterator[str]:
+def _complete_refs(start: Path, incomplete: str) -> Iterator[str]:
     # No git and no file is parsed: whoever presses Tab waits.
     marks = ("evalstore.yaml", ".git")
     root = next((one for one in (start, *start.parents) if any((one / mark).exists() for mark in marks)), start)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import CommandSettings, format_examples, add_output_options
 from evalstore.cli.refs import REF
 from evalstore.errors import ExitCode
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         "evalstore resolve rubric/answer_style@2.0.0",
         "evalstore resolve 'rubric/answer_style@^2' --format json",
         "evalstore resolve rubric/answer_style@git:HEAD~1 judge/accuracy@worktree",
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 )
 @click.argument("refs", nargs=-1, required=True, type=REF)
 @click.option("--strict", is_flag=True, help="A floating reference is an error (exit code 1).")
-@options()
-def command(settings: Settings, refs: tuple[str, ...], strict: bool) -> ExitCode:  # noqa: FBT001  # click's flag
+@add_output_options()
+def command(settings: CommandSettings, refs: tuple[str, ...], strict: bool) -> ExitCode:  # noqa: FBT001  # click's flag
     """Say what each of REFS is: version, tag, commit, blob and digests.
 
     A pin is 1.2.3 or 1.2 (exact), ^1.2, ~1.2 or '>=1.2 <2' (floating), latest, worktree, or git:<revision>.
     """
     from evalstore.store.resolve import Resolution
 
-    with settings.store() as store:
+    with settings.open_store() as store:
         resolved = tuple(store.resolve(ref) for ref in refs)
         policy = store.settings.get("unpinned", "warn")
         strict = strict or store.strict or policy == "forbid"
-    settings.emit(Resolution(resolved))
+    settings.print_result(Resolution(resolved))
     floating = [one for one in resolved if one.floating]
     if strict or policy != "allow":
         for one in floating:
-            settings.say(_sentence(one, "error" if strict else "warning"))
+            settings.print_message(_describe_floating(one, "error" if strict else "warning"))
     return ExitCode.NO if strict and floating else ExitCode.DONE
 
 
-def _sentence(resolved: Resolved, level: str) -> str:
+def _describe_floating(resolved: Resolved, level: str) -> str:
     why = "floats" if "@" in resolved.ref else "has no pin"
     return f"{level}: {resolved.ref} {why}: today it is {resolved.name}@{resolved.version}; pin that to keep it"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.clock import moment
-from evalstore.cli.context import Settings, examples, options
-from evalstore.cli.judging import JudgedCommand, judge_options
+from evalstore.cli.clock import read_clock
+from evalstore.cli.context import CommandSettings, format_examples, add_output_options
+from evalstore.cli.judging import JudgedCommand, add_judge_options
 from evalstore.cli.refs import REF
 from evalstore.errors import ExitCode
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from evalstore.judging import Judges
 
 
-def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> dict[str, str]:
     """Read `model=NAME` and the like, each part once."""
-    pairs = [pair.partition("=") for pair in given]
+    pairs = [pair.partition("=") for pair in words]
     chosen = {part: name for part, equals, name in pairs if equals}
     if len(chosen) < len(pairs):
         raise click.BadParameter("give each once, as model=NAME, prompt=NAME or epoch=NUMBER")
@@ -30,7 +30,7 @@ def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict
 
 @click.command(
     cls=JudgedCommand,
-    epilog=examples(
+    epilog=format_examples(
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl",
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl --out runs/model_a --format json",
         "evalstore score dataset/web_answers@2.0.0 runs/web_answers-1.0.0-model_a.json   # the same outputs again",
@@ -53,7 +53,7 @@ def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict
     "--only",
     metavar="WHAT=NAME",
     multiple=True,
-    callback=_only,
+    callback=_parse_only,
     help="Take one series where OUTPUTS holds several: model=, prompt= or epoch=, a name or its beginning and *.",
 )
 @click.option("--rubric", metavar="REF", type=REF, help="Grade every question with this rubric instead of its own.")
@@ -65,10 +65,10 @@ def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict
     help="Version of Every Eval Ever to write the run in.",
 )
 @click.option("--dry-run", is_flag=True, help="Say how many judge calls it would take; make none, write nothing.")
-@options()
-@judge_options
+@add_output_options()
+@add_judge_options
 def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
-    settings: Settings,
+    settings: CommandSettings,
     dataset: str,
     outputs: Path,
     out: Path,
@@ -93,14 +93,14 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 
     path = settings.path / outputs
     how = partial(open_job, model=model, only=only, rubric=rubric, judges=judges, eee_version=eee_version)
-    with settings.store() as store, how(dataset, path, store=store, at=moment()) as job:
+    with settings.open_store() as store, how(dataset, path, store=store, at=read_clock()) as job:
         if dry_run:
             plan, notes = job.plan_calls()
-            settings.warn(notes)
-            settings.emit(plan)
+            settings.print_warnings(notes)
+            settings.print_result(plan)
             return ExitCode.DONE
         run = job.write_run(settings.path / out)
-    settings.warn(run.notes)
+    settings.print_warnings(run.notes)
     shown = settings.path / out != out and run.path.is_relative_to(settings.path)
-    settings.emit(replace(run, path=run.path.relative_to(settings.path)) if shown else run)
+    settings.print_result(replace(run, path=run.path.relative_to(settings.path)) if shown else run)
     return ExitCode.DONE

@@ -6,13 +6,13 @@ import sys
 
 import click
 
-from evalstore.cli.context import Settings, examples, options
+from evalstore.cli.context import CommandSettings, format_examples, add_output_options
 from evalstore.cli.refs import REF
 from evalstore.errors import UsageError
 
 
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         "evalstore show rubric/answer_style@1.0.0",
         "evalstore show judge/accuracy",
         "evalstore show rubric/answer_style@1.0.0 --raw > old.yaml",
@@ -20,18 +20,18 @@ from evalstore.errors import UsageError
 )
 @click.argument("ref", type=REF)
 @click.option("--raw", is_flag=True, help="Write the file's bytes, with nothing escaped for the terminal.")
-@options()
-def command(settings: Settings, ref: str, raw: bool) -> None:  # noqa: FBT001  # click's flag
+@add_output_options()
+def command(settings: CommandSettings, ref: str, raw: bool) -> None:  # noqa: FBT001  # click's flag
     """Print the file of REF as it was at that version."""
     from evalstore.store.listing import read_artifact_file
 
     if raw and settings.format == "json":
         raise UsageError("--raw and --format json contradict each other", hint="the document holds the text, too")
-    with settings.store() as store:
+    with settings.open_store() as store:
         shown = read_artifact_file(store, ref)
     if shown.resolved.floating:
-        settings.say(f"{shown.resolved.ref} is {shown.resolved.name}@{shown.resolved.version}")
+        settings.print_message(f"{shown.resolved.ref} is {shown.resolved.name}@{shown.resolved.version}")
     if raw:
         sys.stdout.buffer.write(shown.data)
     else:
-        settings.emit(shown)
+        settings.print_result(shown)

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 import click
 
-from evalstore.cli.context import REPORTS, Settings, examples, options
+from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, format_examples, add_output_options
 from evalstore.errors import ExitCode
 
 
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         "evalstore status",
         "evalstore status --check   # in CI: exits 1 when a version is missing or says too little",
         "evalstore status --format json",
@@ -19,8 +19,8 @@ from evalstore.errors import ExitCode
 )
 @click.option("--check", is_flag=True, help="Exit 1 when a change has no version that says enough.")
 @click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
-@options(REPORTS)
-def command(settings: Settings, *, check: bool, profile: str | None) -> ExitCode:
+@add_output_options(PROBLEM_FORMATS)
+def command(settings: CommandSettings, *, check: bool, profile: str | None) -> ExitCode:
     """List every artifact that differs from its last release: the bump it needs, what refers to it, how far it reaches.
 
     An unchanged artifact is listed when a reference of its own, without an exact version, means another one by now.
@@ -31,7 +31,7 @@ def command(settings: Settings, *, check: bool, profile: str | None) -> ExitCode
     from evalstore.diff import Profile
     from evalstore.status import read_status
 
-    with settings.store() as store:
+    with settings.open_store() as store:
         result = read_status(store, today=datetime.now(UTC).date(), profile=Profile(profile) if profile else None)
-    settings.emit(result)
+    settings.print_result(result)
     return ExitCode.NO if check and not result.ok else ExitCode.DONE

@@ -25,28 +25,28 @@ def open_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def put(stream: TextIO, text: str) -> None:
+def write_safely(stream: TextIO, text: str) -> None:
     """Write what is not the result; where it cannot be told, there is nobody to tell that either."""
     with suppress(OSError):
         stream.write(text)
         stream.flush()
 
 
-def screen(stream: TextIO) -> Screen:
+def find_screen(stream: TextIO) -> Screen:
     """Return what a stream shows: paper, but on a terminal its own width and, unless NO_COLOR is set, colours."""
     from evalstore.report.screen import PAPER
 
-    return _terminal() if stream.isatty() else PAPER
+    return _make_terminal() if stream.isatty() else PAPER
 
 
-def git_screen() -> Screen:
+def find_git_screen() -> Screen:
     """Return what git shows of our stdout, which is a pipe to its pager; git says that it has one."""
     from evalstore.report.screen import PAPER
 
-    return _terminal() if sys.stdout.isatty() or os.environ.get("GIT_PAGER_IN_USE") else PAPER
+    return _make_terminal() if sys.stdout.isatty() or os.environ.get("GIT_PAGER_IN_USE") else PAPER
 
 
-def _terminal() -> Screen:
+def _make_terminal() -> Screen:
     from evalstore.report.screen import COLOURS, PAPER, Screen
 
     width = min(max(shutil.get_terminal_size((PAPER.width, 24)).columns, _NARROWEST), PAPER.width)
@@ -54,15 +54,15 @@ def _terminal() -> Screen:
     return Screen(width, {} if plain else COLOURS)
 
 
-def shows_bars(*, quiet: bool) -> bool:
+def can_show_bars(*, quiet: bool) -> bool:
     """Whether progress may be drawn on stderr: on a terminal that can take a line back, unless we shall be quiet."""
     return not quiet and sys.stderr.isatty() and os.environ.get("TERM", "") not in {"", "dumb"}
 
 
 def close_streams() -> OSError | None:
     """Flush what is left, and return why the result could not be written, if it could not."""
-    refused = _flushed(sys.stdout)
-    _flushed(sys.stderr)
+    refused = _flush(sys.stdout)
+    _flush(sys.stderr)
     return refused
 
 
@@ -73,7 +73,7 @@ def _fill_descriptors() -> None:
     os.close(found)
 
 
-def _flushed(stream: TextIO) -> OSError | None:
+def _flush(stream: TextIO) -> OSError | None:
     try:
         stream.flush()
     except OSError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import REPORTS, Settings, examples, options
+from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, format_examples, add_output_options
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _STDIN_LIMIT = 1 << 20
 
 
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         "evalstore validate",
         "evalstore validate --strict --format json",
         "evalstore validate rubrics/answer_style.yaml datasets",
@@ -31,8 +31,8 @@ _STDIN_LIMIT = 1 << 20
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @click.option("--strict", is_flag=True, help="Every finding is an error, and answers 1.")
-@options(REPORTS)
-def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCode:  # noqa: FBT001  # click's flag
+@add_output_options(PROBLEM_FORMATS)
+def command(settings: CommandSettings, paths: tuple[str, ...], strict: bool) -> ExitCode:  # noqa: FBT001  # click's flag
     """Check artifacts: schema, ids, versions, references, templates, weights, rows.
 
     PATH is a folder, a file, or - for one document on standard input; by default the store. Warnings answer 0; what
@@ -43,10 +43,10 @@ def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCod
     from evalstore.model import Severity
     from evalstore.validation import KnownRules, validate
 
-    root = _root(settings.path)
-    named = dict.fromkeys(source for path in paths for source in _named(settings.path, path))  # each file once
-    sources = list(named) if paths else _all(settings, root)
-    store = _store(_home(root, sources), sources)
+    root = _find_root(settings.path)
+    named = dict.fromkeys(source for path in paths for source in _find_named_sources(settings.path, path))  # each file once
+    sources = list(named) if paths else _find_all_sources(settings, root)
+    store = _open_store(_find_home(root, sources), sources)
     with store or nullcontext():
         findings = validate(
             sources,
@@ -55,13 +55,13 @@ def command(settings: Settings, paths: tuple[str, ...], strict: bool) -> ExitCod
             today=datetime.now(UTC).date(),
             strict=strict,
             locked=store.lock.refs if store else (),
-            known=KnownRules(CHANGES, RULE_SETS, _pending(store, sources)),
+            known=KnownRules(CHANGES, RULE_SETS, _find_pending_acceptances(store, sources)),
         )
-    settings.emit(findings)
+    settings.print_result(findings)
     return ExitCode.NO if any(one.severity is Severity.ERROR for one in findings.findings) else ExitCode.DONE
 
 
-def _pending(store: ArtifactStore | None, sources: list[ValidationSource]) -> PendingAcceptances | None:
+def _find_pending_acceptances(store: ArtifactStore | None, sources: list[ValidationSource]) -> PendingAcceptances | None:
     """Return which acceptances a change needs; None where no acceptance is validated, or nothing can be compared."""
     from evalstore.status import read_status
     from evalstore.validation import ACCEPTED
@@ -74,28 +74,28 @@ def _pending(store: ArtifactStore | None, sources: list[ValidationSource]) -> Pe
         return None
 
 
-def _home(root: Path | None, sources: list[ValidationSource]) -> Path | None:
+def _find_home(root: Path | None, sources: list[ValidationSource]) -> Path | None:
     """Return the root of the store that the files are of: that of the directory, or the one around the files."""
-    outside = next((source.root for source in sources if source.root and not _within(source, root)), None)
-    return _root(outside) if outside else root
+    outside = next((source.root for source in sources if source.root and not _lies_within(source, root)), None)
+    return _find_root(outside) if outside else root
 
 
-def _root(folder: Path) -> Path | None:
+def _find_root(folder: Path) -> Path | None:
     from evalstore.store.locate import find_enclosing_store, resolve_folder
 
     return find_enclosing_store(resolve_folder(folder))
 
 
-def _all(settings: Settings, root: Path | None) -> list[ValidationSource]:
+def _find_all_sources(settings: CommandSettings, root: Path | None) -> list[ValidationSource]:
     from evalstore.validation import find_store_sources
 
     if root is None:
-        with settings.store():  # says why there is none, unless it is bare
+        with settings.open_store():  # says why there is none, unless it is bare
             raise RefusedError("a bare repository has no files to validate", hint="validate in a working tree")
     return list(find_store_sources(root))
 
 
-def _named(directory: Path, name: str) -> list[ValidationSource]:
+def _find_named_sources(directory: Path, name: str) -> list[ValidationSource]:
     from evalstore.validation import make_file_source, find_folder_sources, make_text_source
 
     if name == _STDIN:
@@ -107,11 +107,11 @@ def _named(directory: Path, name: str) -> list[ValidationSource]:
     return [make_file_source(path.parent.resolve() / path.name, name)]
 
 
-def _store(root: Path | None, sources: list[ValidationSource]) -> ArtifactStore | None:
+def _open_store(root: Path | None, sources: list[ValidationSource]) -> ArtifactStore | None:
     """Open the store to look references up in; None when a file lies outside, or when its settings are a finding."""
     from evalstore.store import ArtifactStore
 
-    if root is None or not all(_within(source, root) for source in sources):
+    if root is None or not all(_lies_within(source, root) for source in sources):
         return None
     try:
         store = ArtifactStore.open(root)
@@ -135,7 +135,7 @@ def _is_finding(error: LoadError, root: Path, sources: list[ValidationSource]) -
     return error.place is not None and any(one.root == root and one.path == error.place.file for one in sources)
 
 
-def _within(source: ValidationSource, root: Path | None) -> bool:
+def _lies_within(source: ValidationSource, root: Path | None) -> bool:
     if source.root is None or source.root == root:
         return True
     if root is None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import REPORTS, Settings, examples, options
+from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, format_examples, add_output_options
 from evalstore.cli.refs import REF
 from evalstore.errors import ExitCode
 
 
 @click.command(
-    epilog=examples(
+    epilog=format_examples(
         "evalstore verify",
         "evalstore verify rubric/answer_style 'judge/tone@^1'",
         "evalstore verify --lock ../consumer/evalstore.lock   # against a lock that no one here could rewrite",
@@ -19,8 +19,8 @@ from evalstore.errors import ExitCode
 )
 @click.argument("refs", metavar="[REF]...", nargs=-1, type=REF)
 @click.option("--lock", "file", type=click.Path(), help="A lock that is kept elsewhere; by default evalstore.lock.")
-@options(REPORTS)
-def command(settings: Settings, refs: tuple[str, ...], file: str | None) -> ExitCode:
+@add_output_options(PROBLEM_FORMATS)
+def command(settings: CommandSettings, refs: tuple[str, ...], file: str | None) -> ExitCode:
     """Look at every release, or those of REF: its tag, its file, its line in the ledger, and what the lock says.
 
     Finds tags that were moved, deleted or made by hand, files of another id or version, other bytes under an id, and
@@ -30,11 +30,11 @@ def command(settings: Settings, refs: tuple[str, ...], file: str | None) -> Exit
     from evalstore.integrity import verify
     from evalstore.model.lock import LIMIT, read_lock
 
-    with settings.store() as store:
+    with settings.open_store() as store:
         if file is None:
             result = verify(store, refs)
         else:
             lock = read_lock(read_user_file(settings.path / file, LIMIT), file)
             result = verify(store, refs, lock=lock, file=file)
-    settings.emit(result)
+    settings.print_result(result)
     return ExitCode.DONE if result.ok else ExitCode.NO

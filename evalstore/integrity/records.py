@@ -72,6 +72,7 @@ class ReleaseRecords:
     def _read_branch_hashes(self, name: str) -> dict[str, set[str]]:
         if self._tips is None:
             self._tips = list_branch_tips(self.store.git)
+        # Two branches may list one version with other bytes: then each has its own release of that name.
         hashes: defaultdict[str, set[str]] = defaultdict(set)
         for ledger in self._read_branch_ledgers(name, self._tips):
             for line in ledger.lines:

@@ -84,6 +84,7 @@ def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> Com
 
 def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Iterator[Finding]:
     """Yield what is wrong with one release: its tag object, its file, its rows, its line in the ledger."""
+    # In the order of trust: the tag object, then the file, then the rows, then what the ledgers say of them.
     try:
         git_tag, digest = read_tag_object(records.store, tag)
         if git_tag.flaw:

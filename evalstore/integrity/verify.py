@@ -174,9 +174,9 @@ def _check_references(store: ArtifactStore) -> Iterator[Finding]:
         seen.add(str(ref))
         if str(ref) not in store.lock.refs:
             yield make_finding("reference-unlocked", place, ref=ref)
-    for text, held in store.lock.refs.items():
+    for text, entry in store.lock.refs.items():
         if text not in seen:
-            yield make_finding("lock-unused", Place(LOCK_FILE, held.line), ref=text)
+            yield make_finding("lock-unused", Place(LOCK_FILE, entry.line), ref=text)
 
 
 def _resolve_or_none(store: ArtifactStore, _: Place, ref: Ref) -> Resolved | None:

@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Self
 
 from evalstore.documents import compute_digest
-from evalstore.judging.reply_database import connect, damaged, is_ours, make, reading, stands, worded, writing
+from evalstore.judging.reply_database import (
+    create_database,
+    has_file,
+    hold_snapshot,
+    hold_write_lock,
+    is_reply_database,
+    make_damage_error,
+    open_connection,
+    translate_errors,
+)
 from evalstore.model import JudgeCall, JudgeReply
 
 _Row = list[str]  # key, judge, model, served, finish, text, and the checksum of these six
@@ -38,7 +47,7 @@ class ReplyCache:
     def get(self, call: JudgeCall) -> JudgeReply | None:
         """Return the reply to a call; None where there is none, or where its checksum does not match."""
         key = call.key
-        with self._lock, worded(self.path):
+        with self._lock, translate_errors(self.path):
             database = self._open_for_reading()
             return None if database is None else _find_reply(database, key)
 
@@ -49,7 +58,7 @@ class ReplyCache:
         key, model = call.key, str(call.model.get("id", ""))
         row = [key, call.judge, model, reply.served, reply.finish, reply.text]
         self._pending_rows[key] = [*row, compute_digest(row)]
-        with self._lock, worded(self.path):
+        with self._lock, translate_errors(self.path):
             try:
                 if key in self._pending_rows:  # else the thread before has written it too
                     self._write_rows(dict(self._pending_rows))
@@ -58,7 +67,7 @@ class ReplyCache:
 
     def check_writable(self) -> None:
         """Check that replies can be written, before one is paid for; raises `RefusedError` where not."""
-        with self._lock, worded(self.path), writing(self._open_for_writing()):
+        with self._lock, translate_errors(self.path), hold_write_lock(self._open_for_writing()):
             pass
 
     def close(self) -> None:
@@ -76,13 +85,13 @@ class ReplyCache:
     def _write_rows(self, rows: Mapping[str, _Row]) -> None:
         """Write the replies of all threads that wait for the disk in one transaction."""
         database = self._open_for_writing()
-        with writing(database):
+        with hold_write_lock(database):
             for key, row in rows.items():
                 if _find_reply(database, key) is None:
                     database.execute("INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?, ?, ?, ?)", row)
                     # A row that cannot be read back would be asked for again, and paid for again.
                     if _find_reply(database, key) is None:
-                        raise damaged(self.path)
+                        raise make_damage_error(self.path)
         for key in rows:
             self._pending_rows.pop(key, None)
 
@@ -91,18 +100,18 @@ class ReplyCache:
             raise ValueError("the cache of replies is closed")
         if self._pid != os.getpid():
             self._forget_connection()
-        if not self._is_checked and stands(self.path):
-            self._database = self._database or connect(self.path)
+        if not self._is_checked and has_file(self.path):
+            self._database = self._database or open_connection(self.path)
             # In one snapshot, or a file that another process creates just now would look half made.
-            with reading(self._database):
-                self._is_checked = is_ours(self._database, self.path)
+            with hold_snapshot(self._database):
+                self._is_checked = is_reply_database(self._database, self.path)
         return self._database if self._is_checked else None
 
     def _open_for_writing(self) -> sqlite3.Connection:
         database = self._open_for_reading()
         if database is None:
             self._close_connection()
-            database = self._database = make(self.path)
+            database = self._database = create_database(self.path)
             self._is_checked = True
         return database
 

@@ -32,7 +32,7 @@ _ERROR_MESSAGES = {  # the beginning of SQLite's name for an error -> what happe
 }
 
 
-def stands(path: Path) -> bool:
+def has_file(path: Path) -> bool:
     """Whether the file exists; what SQLite would follow (a link) or wait at for ever (a FIFO) is refused."""
     is_regular = False
     for suffix in ("-journal", "-wal", "-shm", ""):
@@ -45,7 +45,7 @@ def stands(path: Path) -> bool:
     return is_regular
 
 
-def connect(path: Path, *, make: bool = False) -> sqlite3.Connection:
+def open_connection(path: Path, *, make: bool = False) -> sqlite3.Connection:
     """Open the file, and create it first if `make`; triggers and views of a hostile file do not run."""
     uri = f"{path.absolute().as_uri()}?mode={'rwc' if make else 'rw'}"
     database = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
@@ -57,7 +57,7 @@ def connect(path: Path, *, make: bool = False) -> sqlite3.Connection:
     return database
 
 
-def is_ours(database: sqlite3.Connection, path: Path) -> bool:
+def is_reply_database(database: sqlite3.Connection, path: Path) -> bool:
     """Whether the file holds replies; False of an empty one. Anything more or other than our table is refused."""
     ids = [database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
     schema = database.execute("SELECT type, name, sql FROM sqlite_master ORDER BY rowid").fetchall()
@@ -70,12 +70,12 @@ def is_ours(database: sqlite3.Connection, path: Path) -> bool:
     return True
 
 
-def make(path: Path) -> sqlite3.Connection:
+def create_database(path: Path) -> sqlite3.Connection:
     """Open the file for writing; create its folder, the file and the table where they are missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    database = connect(path, make=True)
-    with _close_on_failure(database), writing(database):
-        if not is_ours(database, path):
+    database = open_connection(path, make=True)
+    with _close_on_failure(database), hold_write_lock(database):
+        if not is_reply_database(database, path):
             database.execute(_TABLE)
             database.execute(f"PRAGMA application_id = {_APPLICATION}")
             database.execute(f"PRAGMA user_version = {_VERSION}")
@@ -83,14 +83,14 @@ def make(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def writing(database: sqlite3.Connection) -> Iterator[None]:
+def hold_write_lock(database: sqlite3.Connection) -> Iterator[None]:
     """Hold the write lock from the first read on: two writers that upgrade a read lock would block each other."""
     with _begin(database, "BEGIN IMMEDIATE"):
         yield
         database.execute("COMMIT")
 
 
-def reading(database: sqlite3.Connection) -> AbstractContextManager[None]:
+def hold_snapshot(database: sqlite3.Connection) -> AbstractContextManager[None]:
     """Let several statements read one snapshot, whoever writes meanwhile."""
     return _begin(database, "BEGIN")
 
@@ -106,7 +106,7 @@ def _begin(database: sqlite3.Connection, statement: str) -> Iterator[None]:
 
 
 @contextmanager
-def worded(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Translate errors of SQLite and of the system about the file into a `RefusedError`."""
     try:
         yield
@@ -118,12 +118,12 @@ def worded(path: Path) -> Iterator[None]:
         known = next((words for start, words in _ERROR_MESSAGES.items() if name.startswith(start)), None)
         raise _make_error(path, *(known or (f"cannot be used: {error}", _ELSEWHERE))) from None
     except UnicodeDecodeError:  # raised where SQLite quotes a damaged name of a table
-        raise damaged(path) from None
+        raise make_damage_error(path) from None
     except OSError as error:
         raise _make_error(path, f"cannot be opened: {(error.strerror or str(error)).lower()}", _ELSEWHERE) from None
 
 
-def damaged(path: Path) -> RefusedError:
+def make_damage_error(path: Path) -> RefusedError:
     """Return the error for a file that does not hold what was written into it."""
     return _make_error(path, *_ERROR_MESSAGES["SQLITE_CORRUPT"])
 

@@ -16,7 +16,11 @@ from evalstore.text import find_nearest
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """One key that a legacy grader reads, and the check that it becomes."""
+    """One key that a legacy grader reads, and the check that it becomes.
+
+    `reader` names how the value is read, `into` the parameter of the check `kind` that takes it, `parameters` its fixed
+    ones. `options` are the keys of a value that is a mapping.
+    """
 
     key: str
     reader: str
@@ -58,7 +62,12 @@ class ForeignShape:
 
 @dataclass(frozen=True, slots=True)
 class FormatTable:
-    """The table of one format, as `schema/migration.schema.json` describes it."""
+    """The table of one format, as `schema/migration.schema.json` describes it.
+
+    `lists` are the root keys that hold cases, each with its dialect. `root_data`, `root_parts`, `data` are known keys
+    that become data. `mirrors` are the keys of a case whose values a question holds unchanged, with its fields. `form`
+    is what only the format's own reader looks up. `variants` are dialects with keys of their own.
+    """
 
     format: str
     title: str
@@ -83,7 +92,7 @@ class FormatTable:
     form: Mapping[str, Any]
     variants: tuple[FormatTable, ...]
 
-    def of_dialect(self, dialect: str | None) -> FormatTable:
+    def select_dialect(self, dialect: str | None) -> FormatTable:
         """Return the variant of this table for a dialect, else the table itself."""
         return next((table for table in self.variants if dialect in table.dialects), self)
 

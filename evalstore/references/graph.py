@@ -41,6 +41,7 @@ class ReferenceGraph:
     _hidden: list[str] = field(init=False)  # files that must be parsed for every name
 
     def __post_init__(self) -> None:
+        # The index from a name to the files that mention it: each question parses these alone, and the hidden ones.
         by_name = defaultdict(list)
         for key, mentions in self.mentions.items():
             for name in () if mentions.hidden else mentions.names:
@@ -76,6 +77,7 @@ class ReferenceGraph:
         questions: defaultdict[str, int] = defaultdict(int)
         while waiting:
             for reference in self.find_references_to(waiting.pop()):
+                # A judge records what it was measured on: no score goes through that.
                 if not reference.scores:
                     continue
                 if reference.ref.kind is Kind.RUBRIC and reference.name.startswith(Kind.DATASET):
@@ -83,9 +85,8 @@ class ReferenceGraph:
                 if reference.name not in seen:
                     seen.add(reference.name)
                     waiting.append(reference.name)
-        return ReachedArtifacts(
-            frozenset(artifact for artifact in seen - {name} if artifact.startswith(Kind.RUBRIC)), dict(questions)
-        )
+        rubrics = frozenset(other for other in seen - {name} if other.startswith(Kind.RUBRIC))
+        return ReachedArtifacts(rubrics, dict(questions))
 
 
 def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
@@ -96,11 +97,11 @@ def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
 def build_full_graph(store: ArtifactStore) -> ReferenceGraph:
     """Return the graph of working files and of all releases, by one listing of tags and one pass over blobs."""
     releases = store.list_releases()
-    files = [(artifact.commit, store.prefix + artifact.path) for artifact in releases]
+    files = [(release.commit, store.prefix + release.path) for release in releases]
     blobs = find_committed_blobs(store.git, files)
     released = {
-        f"{artifact.name}@{artifact.version}": scan_release(store, artifact, blob)
-        for artifact, blob in zip(releases, blobs, strict=True)
+        f"{release.name}@{release.version}": scan_release(store, release, blob)
+        for release, blob in zip(releases, blobs, strict=True)
         if blob
     }
     return ReferenceGraph(store, {**build_working_graph(store).mentions, **released})

@@ -143,6 +143,7 @@ class _ImpactWalk:
         for pin in self.pins:
             if pin.user != start:  # a cycle, which validation reports
                 pins_by_user[pin.user].append(pin)
+        # An artifact is found once for each of its releases; the shortest way to any of them is its distance.
         nearest: dict[str, int] = {}
         for (name, _), distance in self.distances.items():
             nearest.setdefault(name, distance)
@@ -200,6 +201,7 @@ class _ImpactWalk:
         return (bump for bump in _NEXT_BUMPS if last and can_mean(ref, bump_version(last.version, bump)))
 
     def _make_dependent(self, name: str, pins: Sequence[ReferencePin], distance: int) -> Dependent:
+        # Counts are those of the working file; where only releases refer, those of the newest of them.
         versions = sorted({pin.release for pin in pins if pin.release}, key=_version_key)
         working = any(pin.release is None for pin in pins)
         newest = None if working else versions[-1]

@@ -16,7 +16,8 @@ from evalstore.store.artifacts import ARTIFACT_LIMIT
 
 _NAME = rb"(?:rubric|judge|dataset)/[a-z][a-z0-9_]{0,63}(?![a-z0-9_])"
 _MENTION = re.compile(rb"(%s)(@[0-9])?" % _NAME)
-_HIDING = re.compile(rb"\\[xuU/\r\n]")  # how YAML and JSON may write the letters of a reference otherwise
+# Escapes by which YAML (1.2, section 5.7) and JSON (RFC 8259, section 7) may spell the letters of a reference.
+_HIDING = re.compile(rb"\\[xuU/\r\n]")
 _OVERLAP = 128  # bytes, more than any mention has
 _CHUNK = 1 << 20
 
@@ -43,9 +44,9 @@ def scan_mentions(pieces: Iterable[bytes]) -> Mentions:
     rest = b""
     for piece in pieces:
         data = rest + piece
-        found = _MENTION.findall(data)
-        names |= {name.decode("ascii") for name, _ in found}
-        floating = floating or not all(pin for _, pin in found)
+        mentions = _MENTION.findall(data)
+        names |= {name.decode("ascii") for name, _ in mentions}
+        floating = floating or not all(pin for _, pin in mentions)
         hidden = hidden or _HIDING.search(data) is not None
         # A mention may begin in one piece and end in the next; found twice it changes nothing.
         rest = data[-_OVERLAP:]

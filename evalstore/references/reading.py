@@ -59,6 +59,7 @@ def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> File
     places: Counter[str] = Counter()
     graded: Counter[str] = Counter()
     document, value = resolved.artifact.document, resolved.artifact.value
+    # The place of a pointer is computed once for each text: of a large dataset that is most of the work.
     for pointer, text in find_pins(resolved.kind, value):
         if text not in first:
             first[text] = document.locate(pointer)
@@ -165,8 +166,9 @@ def _list_root_artifacts(store: ArtifactStore) -> list[Ref]:
     ]
 
 
-def _drop_repeated(found: Iterator[tuple[Place, Ref]], seen: set[str]) -> list[tuple[Place, Ref]]:
-    first = {str(ref): (place, ref) for place, ref in reversed(list(found)) if str(ref) not in seen}
+def _drop_repeated(references: Iterator[tuple[Place, Ref]], seen: set[str]) -> list[tuple[Place, Ref]]:
+    # Read backwards, so that of equal references the first place wins.
+    first = {str(ref): (place, ref) for place, ref in reversed(list(references)) if str(ref) not in seen}
     return list(reversed(first.values()))
 
 
@@ -180,8 +182,8 @@ def _parse_target(text: str) -> Ref:
 def find_rows_path(artifact: Artifact) -> str | None:
     """Return where a dataset keeps its rows, relative to the store; None when they stand in its YAML."""
     name = artifact.value.get("rows")
-    named = isinstance(name, str) and name.endswith(_ROWS) and is_id(name.removesuffix(_ROWS))
-    return f"{artifact.kind.folder}/{name}" if named else None
+    has_rows = isinstance(name, str) and name.endswith(_ROWS) and is_id(name.removesuffix(_ROWS))
+    return f"{artifact.kind.folder}/{name}" if has_rows else None
 
 
 def find_working_rows(store: ArtifactStore, ref: Ref) -> str | None:

@@ -96,8 +96,8 @@ def _list_descendants(finding: DiffFinding) -> Iterable[DiffFinding]:
         yield from _list_descendants(child)
 
 
-def _choose_level(finding: DiffFinding, asked: Bump | None) -> Bump:
-    level = asked or _LOWER.get(finding.level, finding.level)
+def _choose_level(finding: DiffFinding, chosen: Bump | None) -> Bump:
+    level = chosen or _LOWER.get(finding.level, finding.level)
     if level >= finding.level:
         raise RefusedError(
             f"{finding.rule} needs {'only ' if finding.level is Bump.PATCH else ''}a {finding.level} bump as it is",

@@ -105,8 +105,9 @@ def _release_under_lock(
             released = replace(_commit_release(store, repository, request), recovered=recovered)
             push = plan_push(store, route, released) if released.done or request.push else None
             push_refs = find_push_refs(repository.git, push) if push and request.push else {}
+            # A branch without a commit has nothing to push.
             if request.push and not push_refs:
-                push = None  # a branch without a commit
+                push = None
             return replace(released, bypassed=hooks if released.done else (), push=push), push_refs
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
@@ -118,7 +119,8 @@ def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commi
     unreviewed: tuple[str, ...] = ()
     if commit:
         checkout = find_checkout(store.git)
-        list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag))  # for what they refuse
+        # Nothing is kept of them: what a commit would be refused for is refused by the dry run, too.
+        list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag))
         unreviewed = _list_unreviewed(store, plan, checkout.tip)
     elif not dry_run:
         for step in plan.steps:
@@ -148,6 +150,7 @@ def _commit_release(store: ArtifactStore, repository: LockedRepository, request:
     plan = make_plan(store, request.refs, request.options, request.today)
     if not plan.steps:
         return Released((), plan.unchanged)
+    # Everything that can be refused is refused here, before the first object is written.
     checkout = find_checkout(repository.git)
     files = list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag))
     repository = replace(repository, signature=complete_signature(repository.git, repository.signature))
@@ -172,8 +175,8 @@ def _commit_release(store: ArtifactStore, repository: LockedRepository, request:
 
 
 def _list_unreviewed(store: ArtifactStore, plan: BumpPlan, tip: str | None) -> tuple[str, ...]:
-    loose = find_uncommitted_acceptances(store, tip)
-    return tuple(step.ref for step in plan.steps if (step.name, step.previous) in loose)
+    uncommitted = find_uncommitted_acceptances(store, tip)
+    return tuple(step.ref for step in plan.steps if (step.name, step.previous) in uncommitted)
 
 
 def _list_released_versions(

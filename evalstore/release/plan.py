@@ -72,25 +72,27 @@ def make_plan(store: ArtifactStore, refs: Sequence[Ref], options: BumpOptions, t
 
 
 def _add_to_plan(draft: _PlanDraft, context: BumpContext, resolved: Resolved, requested: Mapping[str, bool]) -> None:
-    name, named = resolved.name, resolved.name in requested
+    name, is_named = resolved.name, resolved.name in requested
     moves = _find_moves_if_readable(context, resolved, draft.targets, strict=requested.get(name, False))
     # What was never released and is not named keeps its pins, and is reported.
-    follows = moves if context.options.dependents and (named or context.find_known_releases(name)) else {}
+    follows = moves if context.options.dependents and (is_named or context.find_known_releases(name)) else {}
     for old in moves.keys() - follows.keys():
         draft.pinned[old].add(name)
-    if follows and not named:
+    if follows and not is_named:
         check_no_other_changes(context, resolved, follows)
-    step = plan_step(context, resolved, follows, named=named) if follows or requested.get(name) else None
+    step = plan_step(context, resolved, follows, is_named=is_named) if follows or requested.get(name) else None
     if step is not None:
         draft.steps[name], draft.artifacts[step.ref] = step, step.artifact
-    draft.targets.update(_choose_pin_target(context, name, step, named=named))
+    draft.targets.update(_choose_pin_target(context, name, step, is_named=is_named))
 
 
-def _choose_pin_target(context: BumpContext, name: str, step: ReleaseStep | None, *, named: bool) -> dict[str, Version]:
+def _choose_pin_target(
+    context: BumpContext, name: str, step: ReleaseStep | None, *, is_named: bool
+) -> dict[str, Version]:
     """Return the version that pins of this artifact move to (by name): a pre-release only under --pre."""
     if step is not None:
         return {name: step.version} if context.options.pre or not step.version.prerelease else {}
-    if not named or not context.options.dependents:
+    if not is_named or not context.options.dependents:
         return {}
     known = context.find_known_releases(name)
     last = next(reversed(known), None) if context.options.pre else find_last_release(known)
@@ -144,6 +146,7 @@ def _check_steps(
     for name, step in steps.items():
         check_tag_name(f"{store.tag_prefix}{step.ref}")
         _check_version_free(step, known.get(name, []))
+    # A pin may name a version of this bump: all of it is released by one transaction.
     planned = {name: [*known.get(name, ()), step.version] for name, step in steps.items()}
     for step in steps.values():
         check_pins_released(list_references(store, step.resolved, step.moves), known | planned)
@@ -159,6 +162,7 @@ def _check_version_free(step: ReleaseStep, known: Iterable[Version]) -> None:
                 if version.prerelease
                 else "write the next version there, or say --level",
             )
+        # Releases of other tools may carry build metadata, which precedence ignores.
         if replace(version, build="") == step.version:
             raise RefusedError(
                 f"{step.ref} has the same precedence as the released {version}",

@@ -85,24 +85,26 @@ class ReleaseStep:
         return (step if self.previous else f"{self.ref} (first release)") + (f", with {followed}" if followed else "")
 
 
-def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, named: bool) -> ReleaseStep | None:
+def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_named: bool) -> ReleaseStep | None:
     """Return the step of a working file with `moves` made in it; None when that needs no release.
 
-    `named`: the user named this artifact, and did not only name what it pins.
+    `is_named`: the user named this artifact, and did not only name what it pins.
     """
     check_shape(resolved)
     options, working = context.options, require_version(resolved)
-    level = options.level if named else None
+    level = options.level if is_named else None
     if not moves and not (level and working.prerelease) and is_released_prerelease(context, resolved, working):
         return None
+    # The change is measured with the pins moved: moving a pin is a change of the artifact that holds it.
     moved = replace(resolved, artifact=move_artifact_pins(resolved.artifact, moves))
     last = find_base_release(context.store, context.find_known_releases(resolved.name), working)
     # A pre-release version in the file is released as it is written, unless an option asks for another one.
-    written = replace(working, prerelease="") if options.pre or level or not named else working
+    written = replace(working, prerelease="") if options.pre or level or not is_named else working
     version, bump = written, Bump.NONE
     if last is not None:
         rows = (move_row_pin(row, moves) for row in context.store.read_rows(resolved)) if moves else None
         required = compute_required_bump(context.store, last, moved, context.load, rows=rows, policy=context.policy)
+        # Nothing that anyone could notice, and a version that asks for no release.
         if required is Bump.NONE and working <= last.version:
             _check_not_lower(resolved, working, last.version)
             return None

@@ -8,12 +8,12 @@ from typing import Any
 from evalstore.schema_inclusion.constraints import ValueSet, intersect_schemas
 from evalstore.schema_inclusion.evaluation import select_item_schema
 from evalstore.schema_inclusion.normalization import NormalSchema
-from evalstore.schema_inclusion.proof import Proof
+from evalstore.schema_inclusion.proof import ProofContext
 
 _LENGTH_CONSTRAINTS = frozenset({"minItems", "maxItems", "contains"})
 
 
-def narrow_types(prover: Proof, value_set: ValueSet, types: frozenset[str]) -> frozenset[str]:
+def narrow_types(prover: ProofContext, value_set: ValueSet, types: frozenset[str]) -> frozenset[str]:
     """Return the types without arrays where no length is left."""
     if "array" not in types or not value_set.has_any(_LENGTH_CONSTRAINTS):
         return types
@@ -22,7 +22,7 @@ def narrow_types(prover: Proof, value_set: ValueSet, types: frozenset[str]) -> f
     return types - {"array"} if is_contradictory or least > most else types
 
 
-def find_lengths(prover: Proof, value_set: ValueSet) -> tuple[float, float]:
+def find_lengths(prover: ProofContext, value_set: ValueSet) -> tuple[float, float]:
     """Return the least and the greatest length of the arrays, in items."""
     return prover.remember("lengths", value_set, lambda _: _compute_lengths(prover, value_set))
 
@@ -32,7 +32,7 @@ def project_index(value_set: ValueSet, index: int) -> ValueSet:
     return intersect_schemas(select_item_schema(list_, index) for list_ in value_set.get_all("list"))
 
 
-def _compute_lengths(prover: Proof, value_set: ValueSet) -> tuple[float, float]:
+def _compute_lengths(prover: ProofContext, value_set: ValueSet) -> tuple[float, float]:
     least = max((*value_set.get_all("minItems"), *(count for _, count, _ in value_set.get_all("contains"))), default=0)
     most = min(value_set.get_all("maxItems"), default=math.inf)
     # An array ends before the first index at which nothing may stand.
@@ -46,7 +46,7 @@ def _count_written_items(value_set: ValueSet) -> int:
     return max((len(first) for first, _ in value_set.get_all("list")), default=-1)
 
 
-def _entails_items(prover: Proof, value_set: ValueSet, wanted: list[Any]) -> bool:
+def _entails_items(prover: ProofContext, value_set: ValueSet, wanted: list[Any]) -> bool:
     # All indexes after those that either side writes are alike.
     indexes = range(max(_count_written_items(value_set), len(wanted[0])) + 1)
     most = find_lengths(prover, value_set)[1]
@@ -57,14 +57,14 @@ def _entails_items(prover: Proof, value_set: ValueSet, wanted: list[Any]) -> boo
     )
 
 
-def _entails_contains(prover: Proof, value_set: ValueSet, wanted: list[Any]) -> bool:
+def _entails_contains(prover: ProofContext, value_set: ValueSet, wanted: list[Any]) -> bool:
     schema, least, most = wanted
     if not _entails_min_contains(prover, value_set, schema, least):
         return False
     return most is None or _entails_max_contains(prover, value_set, schema, most)
 
 
-def _entails_min_contains(prover: Proof, value_set: ValueSet, schema: NormalSchema, least: int) -> bool:
+def _entails_min_contains(prover: ProofContext, value_set: ValueSet, schema: NormalSchema, least: int) -> bool:
     enough = [narrow for narrow, count, _ in value_set.get_all("contains") if count >= least]
     if least == 0 or any(prover.entails_schema(intersect_schemas([narrow]), schema) for narrow in enough):
         return True
@@ -75,7 +75,7 @@ def _entails_min_contains(prover: Proof, value_set: ValueSet, schema: NormalSche
     )
 
 
-def _entails_max_contains(prover: Proof, value_set: ValueSet, schema: NormalSchema, most: int) -> bool:
+def _entails_max_contains(prover: ProofContext, value_set: ValueSet, schema: NormalSchema, most: int) -> bool:
     if find_lengths(prover, value_set)[1] <= most:
         return True
     few = [narrow for narrow, _, count in value_set.get_all("contains") if count is not None and count <= most]

@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.schema_inclusion.constraints import NOTHING, ValueSet, intersect_schemas
 from evalstore.schema_inclusion.evaluation import evaluate_schema, select_property_schemas
 from evalstore.schema_inclusion.normalization import NormalSchema
-from evalstore.schema_inclusion.proof import Proof
+from evalstore.schema_inclusion.proof import ProofContext
 from evalstore.schema_inclusion.strings import ANY_PATTERN
 
 # A name may match any of the patterns that stand in two shapes; more combinations are not gone through.
@@ -18,7 +18,7 @@ _PATTERN_LIMIT = 5
 _COUNT_CONSTRAINTS = frozenset({"minProperties", "maxProperties", "required"})
 
 
-def narrow_types(prover: Proof, value_set: ValueSet, types: frozenset[str]) -> frozenset[str]:
+def narrow_types(prover: ProofContext, value_set: ValueSet, types: frozenset[str]) -> frozenset[str]:
     """Return the types without objects where what must be there cannot be."""
     if "object" not in types or not value_set.has_any(_COUNT_CONSTRAINTS):
         return types
@@ -45,14 +45,14 @@ def find_required_names(value_set: ValueSet, *more: str) -> set[str]:
     return names
 
 
-def find_counts(prover: Proof, value_set: ValueSet) -> tuple[float, float]:
+def find_counts(prover: ProofContext, value_set: ValueSet) -> tuple[float, float]:
     """Return the least and the greatest number of properties."""
     names = find_possible_names(prover, value_set)
     least = max((*value_set.get_all("minProperties"), len(find_required_names(value_set))))
     return least, min((*value_set.get_all("maxProperties"), math.inf if names is None else len(names)))
 
 
-def find_possible_names(prover: Proof, value_set: ValueSet) -> frozenset[str] | None:
+def find_possible_names(prover: ProofContext, value_set: ValueSet) -> frozenset[str] | None:
     """Return the names that an object can have; None where they are not known to be finite."""
     return prover.remember("names", value_set, lambda _: _compute_possible_names(prover, value_set))
 
@@ -66,7 +66,7 @@ def project_name(value_set: ValueSet, name: str) -> ValueSet:
     return found if is_allowed else found.narrow(NOTHING)
 
 
-def _compute_possible_names(prover: Proof, value_set: ValueSet) -> frozenset[str] | None:
+def _compute_possible_names(prover: ProofContext, value_set: ValueSet) -> frozenset[str] | None:
     lists: list[Collection[str]] = [[]] if 0 in value_set.get_all("maxProperties") else []
     lists += [
         properties
@@ -85,7 +85,7 @@ def _build_name_set(value_set: ValueSet) -> ValueSet:
     return intersect_schemas([*value_set.get_all("propertyNames"), {"type": ["string"]}])
 
 
-def _entails_properties(prover: Proof, value_set: ValueSet, wanted: list[Any]) -> bool:
+def _entails_properties(prover: ProofContext, value_set: ValueSet, wanted: list[Any]) -> bool:
     written = (name for shape in value_set.get_all("shape") for name in shape[0])
     names = {*wanted[0], *find_required_names(value_set), *written}
     possible_names = find_possible_names(prover, value_set)
@@ -96,7 +96,7 @@ def _entails_properties(prover: Proof, value_set: ValueSet, wanted: list[Any]) -
     return possible_names is not None or _entails_other_names(prover, value_set, wanted)
 
 
-def _entails_other_names(prover: Proof, value_set: ValueSet, wanted: list[Any]) -> bool:
+def _entails_other_names(prover: ProofContext, value_set: ValueSet, wanted: list[Any]) -> bool:
     """Whether each name that neither side writes is proved to have what is wanted, whichever patterns it matches."""
     shapes = value_set.get_all("shape")
     patterns = sorted({pattern for shape in (*shapes, wanted) for pattern in shape[1]})
@@ -126,14 +126,14 @@ def _iterate_subsets(items: list[str]) -> Iterator[tuple[str, ...]]:
         yield from combinations(items, size)
 
 
-def _entails_dependent_required(prover: Proof, value_set: ValueSet, wanted: dict[str, list[str]]) -> bool:
+def _entails_dependent_required(prover: ProofContext, value_set: ValueSet, wanted: dict[str, list[str]]) -> bool:
     return all(
         find_required_names(value_set, name) >= set(names) or prover.is_empty(project_name(value_set, name))
         for name, names in wanted.items()
     )
 
 
-def _entails_property_names(prover: Proof, value_set: ValueSet, schema: NormalSchema) -> bool:
+def _entails_property_names(prover: ProofContext, value_set: ValueSet, schema: NormalSchema) -> bool:
     names = find_possible_names(prover, value_set)
     if names is not None:
         return all(evaluate_schema(schema, name) is True for name in names)
@@ -143,7 +143,7 @@ def _entails_property_names(prover: Proof, value_set: ValueSet, schema: NormalSc
     return any(_entails_schema_of_names(prover, shape, schema) for shape in closed_shapes)
 
 
-def _entails_schema_of_names(prover: Proof, shape: list[Any], schema: NormalSchema) -> bool:
+def _entails_schema_of_names(prover: ProofContext, shape: list[Any], schema: NormalSchema) -> bool:
     """Whether all names that a shape writes, or matches, are proved to meet a schema."""
     matched = (intersect_schemas([{"type": ["string"], "pattern": pattern}]) for pattern in shape[1])
     return all(evaluate_schema(schema, name) is True for name in shape[0]) and all(

@@ -11,7 +11,7 @@ from evalstore.schema_inclusion.normalization import NormalSchema
 Answer = TypeVar("Answer")
 
 
-class Proof(Protocol):
+class ProofContext(Protocol):
     """A proof in progress; `Prover` is the one implementation."""
 
     def remember(self, name: str, value_set: ValueSet, compute: Callable[[ValueSet], Answer]) -> Answer:

@@ -35,6 +35,7 @@ def find_base_release(store: ArtifactStore, releases: Sequence[Release], working
     tip = find_head(store.git)
     if tip is None:
         return last
+    # The newest final release in the history of this branch.
     finals = (release for release in reversed(releases) if not release.version.prerelease)
     return next((release for release in finals if is_ancestor(store.git, release.commit, tip)), last)
 
@@ -82,6 +83,7 @@ def compare_with_release(  # noqa: PLR0913  # as above
     """
     old = store.resolve(f"{new.name}@{release.version}")
     has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
+    # Rows are not part of the digest, so that datasets with rows are always compared.
     if old.digest == new.digest and not has_rows:
         return None
     from evalstore.diff import compare

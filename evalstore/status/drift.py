@@ -42,6 +42,7 @@ class MovedReferenceFinder:
                 for release in self.releases.get(reference.ref.name, ())
                 if can_mean(reference.ref, release.version)
             ]
+            # What it meant then: by the lock of that commit, else the newest release that existed.
             before = (release for release in reversed(meant) if self._was_released(release, base))
             was = self._resolve_in_lock(reference.ref, self._read_lock_at(base.commit), before)
             now = self._resolve_in_lock(reference.ref, self.store.lock, reversed(meant))
@@ -66,6 +67,7 @@ class MovedReferenceFinder:
         """Whether a version was already released when `base` was: by its ledger, or without one by git's history."""
         if release.commit == base.commit:
             return True
+        # A ledger at that commit lists every release of then; older stores have none, and ask the history.
         if known := self.store.ledgers.read_at(base.commit, release.name).by_version:
             return str(release.version) in known
         if self.store.repository.shallow:

@@ -102,6 +102,7 @@ class _ReleaseComparer:
             except EvalstoreError as error:
                 self.problems[index] = str(error)
             else:
+                # Past the asked ones only until the oldest of them is known to be comparable, or not.
                 if index >= indexes[-1] and (step.is_major or step.before is None):
                     return
 

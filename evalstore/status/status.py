@@ -116,8 +116,8 @@ def survey_store(store: ArtifactStore, policy: ChangePolicy) -> StoreSurvey:
     statuses += find_moved_artifacts(
         MovedReferenceFinder(store, releases, policy.settings.without_opinions), graph, unchanged
     )
-    artifacts = tuple(sorted((add_dependents(one, graph) for one in statuses), key=lambda status: status.ref))
-    return StoreSurvey(artifacts, len(refs) + len(removed), {name: one.version for name, one in last.items()})
+    artifacts = tuple(sorted((add_dependents(status, graph) for status in statuses), key=lambda status: status.ref))
+    return StoreSurvey(artifacts, len(refs) + len(removed), {name: base.version for name, base in last.items()})
 
 
 def _survey_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Release]) -> ArtifactStatus:
@@ -138,6 +138,7 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
     check_shape(new)
     check_ledger_complete(ref.name, _read_working_ledger(store, ref), [release.version for release in releases])
     working = require_version(new)
+    # The ledger is checked before the comparison: with tags missing, the last release would be the wrong one.
     last = find_base_release(store, releases, working)
     if last is None:
         return ArtifactStatus(ref.name, ArtifactState.NEW, True, "new, never released", working=str(working))
@@ -167,13 +168,13 @@ def _read_working_ledger(store: ArtifactStore, ref: Ref) -> bytes:
 
 
 def _find_removed(store: ArtifactStore, present: set[str], last: Mapping[str, Release]) -> Iterator[ArtifactStatus]:
-    gone = {name: release for name, release in last.items() if name not in present}
-    tip = find_head(store.git) if gone else None
+    missing = {name: release for name, release in last.items() if name not in present}
+    tip = find_head(store.git) if missing else None
     if tip is None:
         return
     # A removal that is committed is history, and what HEAD never held belongs to another store or branch.
-    paths = [(tip, store.prefix + release.path) for release in gone.values()]
-    for (name, release), blob in zip(gone.items(), find_committed_blobs(store.git, paths), strict=True):
+    paths = [(tip, store.prefix + release.path) for release in missing.values()]
+    for (name, release), blob in zip(missing.items(), find_committed_blobs(store.git, paths), strict=True):
         if blob is not None:
             yield _describe_removed(store.root, name, release)
 
@@ -206,6 +207,7 @@ def _find_stale_pins(status: ArtifactStatus, users: Iterable[ArtifactReference])
     versions = [find_version(text) for text in (status.working, status.next_version) if text]
     if status.released is None or status.state is not ArtifactState.CHANGED or not status.required_bump:
         return
+    # The next release has at least the version of the file, and at least the one that the change needs.
     new = max(version for version in versions if version)
     for reference in users:
         # What a judge was measured on is a record of the past, which stays.

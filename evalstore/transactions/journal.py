@@ -104,7 +104,7 @@ def read_journal(common: Path, name: str) -> Journal:
 
 def _parse_journal(data: Any) -> Journal:
     changes = tuple(FileChange(**change) for change in data["changes"])
-    released = tuple(_parse_released_version(**one) for one in data["released"])
+    released = tuple(_parse_released_version(**version) for version in data["released"])
     return Journal(**{**data, "changes": changes, "released": released})
 
 
@@ -132,7 +132,7 @@ def find_interrupted_bump(store: ArtifactStore) -> str | None:
 
 def _describe_interrupted(common: Path, name: str) -> str:
     try:
-        refs = [parse_ref(one.ref) for one in read_journal(common, name).released]
+        refs = [parse_ref(version.ref) for version in read_journal(common, name).released]
     except EvalstoreError as error:
         return f"{error}; {error.hint}"
     what = str(refs[0]) if len(refs) == 1 else f"{len(refs)} artifacts"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from evalstore.budget import OutOfStepsError
 from evalstore.errors import SchemaError
 from evalstore.schemas import DEPTH_LIMIT, TRUSTED, Guard, compile_schema, find_flaws
 
@@ -280,11 +281,11 @@ def test_the_same_value_takes_the_same_steps_each_time() -> None:
 
 def _suffice(schema: Any, value: Any, steps: int) -> bool:
     compiled = compile_schema(schema)
-    run = compiled._begin()
-    run.left = steps
+    run = compiled._start_run()
+    run.budget.left = steps
     try:
         return next(compiled._validator.evolve(format_checker=run).iter_errors(value), None) is None
-    except SchemaError:
+    except OutOfStepsError:
         return False
 
 

@@ -18,7 +18,7 @@ from evalstore.errors import ConflictError, RefusedError
 from evalstore.release import publish
 from evalstore.report.status import text as told
 from evalstore.store import ArtifactStore
-from evalstore.transactions import recovery as settle
+from evalstore.transactions import recovery
 from evalstore.transactions.locking import lock_repository
 from evalstore.versions import Bump
 from tests.release.conftest import Shop, check_sound, rubric
@@ -202,7 +202,7 @@ def test_a_lock_that_is_alive_is_not_removed(released: Shop, monkeypatch: pytest
     def passed(seconds: float) -> None:
         os.utime(lock)
 
-    monkeypatch.setattr(settle.time, "sleep", passed)
+    monkeypatch.setattr(recovery.time, "sleep", passed)
     with pytest.raises(Exception, match="holds a lock"):
         released.bump()
     assert lock.exists()
@@ -340,9 +340,9 @@ def test_a_bump_that_finds_the_lock_held_gives_up_after_a_while(
 ) -> None:
     import fcntl
 
-    from evalstore.transactions import locking as site
+    from evalstore.transactions import locking
 
-    monkeypatch.setattr(site, "_TRIES", 2)
+    monkeypatch.setattr(locking, "_TRIES", 2)
     change(released, 1)
     with (released.top / ".git/evalstore/lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import ConflictError, GitError, RefusedError
-from evalstore.references import graph as web
+from evalstore.references import mentions
 from evalstore.release import bump
 from evalstore.status import ArtifactState, VersionRule
 from evalstore.store import ArtifactStore, index
@@ -393,8 +393,8 @@ def test_a_file_that_is_too_large_to_be_an_artifact_is_not_read_to_its_end(
 ) -> None:
     for name in ("tone", "new"):
         os.truncate(released.write(f"rubrics/{name}.yaml", rubric(name)), ARTIFACT_LIMIT + 1)
-    monkeypatch.setattr(blobs, "pieces", None)
-    monkeypatch.setattr(web, "read_mentions", lambda pieces: pytest.fail(str(sum(map(len, pieces)))))
+    monkeypatch.setattr(blobs, "iterate_pieces", None)
+    monkeypatch.setattr(mentions, "scan_mentions", lambda pieces: pytest.fail(str(sum(map(len, pieces)))))
     assert {(one.ref, one.state) for one in released.status().artifacts} == {
         ("rubric/new", ArtifactState.BROKEN),
         ("rubric/tone", ArtifactState.BROKEN),

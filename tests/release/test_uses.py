@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalstore.documents import read_yaml
-from evalstore.model import Kind, parse_ref, find_pins
+from evalstore.model import Kind, find_pins, parse_ref
 from evalstore.references.mentions import scan_mentions
 
 RUBRIC = (

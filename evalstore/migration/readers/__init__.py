@@ -25,7 +25,7 @@ def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
     extraction: Extraction = _load_reader(table).read(legacy, table)
     # A reader's own note on a key says more than the general one.
     noted = {note.pointer for note in extraction.notes}
-    notes = find_unknown_keys(legacy.document.value, table.of_dialect(extraction.dialect))
+    notes = find_unknown_keys(legacy.document.value, table.select_dialect(extraction.dialect))
     return replace(extraction, notes=(*extraction.notes, *(note for note in notes if note.pointer not in noted)))
 
 

@@ -34,7 +34,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the questions and rubrics of a suite that has one of the table's lists at its root."""
     root: Mapping[str, Any] = legacy.document.value
     key = next(key for key in table.lists if key in root)
-    dialect_table = table.of_dialect(legacy.dialect) if legacy.dialect else select_variant(root, table)
+    dialect_table = table.select_dialect(legacy.dialect) if legacy.dialect else select_variant(root, table)
     table = dialect_table if key in dialect_table.lists else table
     metadata = {name: value for name, value in root.items() if name != key}
     value = {**({"metadata": metadata} if metadata else {}), "x_source": {"pointer": f"/{key}"}}
@@ -52,7 +52,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
 
 def restore(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> Any:
     """Return the suite of a dataset and its rubrics. Raises `RefusedError` for what the format cannot express."""
-    table = table.of_dialect(main.get("x_source", {}).get("dialect"))
+    table = table.select_dialect(main.get("x_source", {}).get("dialect"))
     cases = [
         (question.get("x_source", {}).get("pointer", ""), _restore_case(question, rubrics, table))
         for question in main["questions"]
