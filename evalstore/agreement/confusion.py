@@ -87,6 +87,7 @@ class Confusion:
         None without rows, and where chance leaves nothing open because all labels and verdicts are the same.
         """
         passed, failed = self.true_pass + self.false_pass, self.true_fail + self.false_fail
+        # Cohen 1960; multiplied out by rows squared, so that all counts stay whole numbers.
         by_chance = self.good * passed + self.bad * failed  # in rows squared, like all that follows
         open_ = self.rows**2 - by_chance
         return Fraction(self.accuracy.hits * self.rows - by_chance, open_) if open_ else None
@@ -146,7 +147,9 @@ class Agreement:
     written: str | None = None
 
 
+# Reports show the first cases; the counts have all rows.
 _CASE_LIMIT = 100
+# label, verdict -> the count; "true" is a judge that agrees with the label.
 _COUNT_NAMES = {
     (Verdict.PASS, Verdict.PASS): "true_pass",
     (Verdict.PASS, Verdict.FAIL): "false_fail",

@@ -50,6 +50,7 @@ def read_labels(path: Path) -> Iterator[LabelledRow]:
 
 def _read_label(row: Mapping[str, Any], place: Place) -> LabelledRow:
     _check_keys(row, place)
+    # A row with a verdict needs no output: nothing is asked about it.
     for key in ("id", "label") if "verdict" in row else ("id", "output", "label"):
         if key not in row:
             raise LoadError(f"this row has no `{key}`", place=place, hint=_SHAPE)

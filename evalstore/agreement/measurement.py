@@ -57,6 +57,7 @@ class JudgeUnderTest:
 
 def open_judge(ref: str, context: CheckContext, threshold: Fraction, values: Mapping[str, str]) -> JudgeUnderTest:
     """Return the judge that `ref` names, with `values` of its variables; refuses one that cannot be asked."""
+    # Fill every declared variable, so that the judge can be prepared before the first row gives values.
     declared = context.load_artifact(ref, Kind.JUDGE).value.get("variables", ())
     juror = prepare_judge(ref, context, model={}, given=declared)
     if isinstance(juror, str):
@@ -116,6 +117,7 @@ class Measurement:
     def measure_agreement(self) -> Agreement:
         """Judge, ask for missing replies and judge again until none is missing; refuses where no row is left."""
         tally = self._count_rows()
+        # A pass that lacks replies notes its calls; they are asked at once, and the rows counted again.
         while self.session.can_ask:
             self.session.ask_missing()
             tally = self._count_rows()
@@ -164,6 +166,7 @@ class Measurement:
             raise LoadError(message, place=place, hint="rows and questions meet by id")
         question = found[1]
         for key in QUESTION_KEYS:
+            # A row that contradicts the dataset was labelled for another question.
             if key in label.question_fields and label.question_fields[key] != question.row.get(key):
                 message = f"the `{key}` of this row is another than in {name}"
                 raise LoadError(message, place=place, hint="leave it out; the dataset gives it")
@@ -209,5 +212,6 @@ def _resolve_kind(resolver: ArtifactResolver, ref: str, kind: Kind) -> Resolved:
     parsed = parse_ref(ref)
     if parsed.kind is not kind:
         raise RefusedError(f"{ref} is a {parsed.kind}, not a {kind}", hint=f"{kind}/<id> names one")
+    # A judge is measured before it is released, so a reference without a pin is the working file.
     working = kind is Kind.JUDGE and parsed.type is PinType.NONE
     return resolver.resolve(f"{parsed.name}@worktree" if working else ref)

@@ -35,6 +35,7 @@ class ValidationDraft:
         """Write the file; raises `ConflictError` when it is no longer the one that was measured."""
         if store.root is None:
             raise RefusedError("a bare repository has no working files to write", hint="add --no-write to measure only")
+        # Compare bytes, because the measurement may have taken hours of judge calls.
         if read_below(store.root, self.path, ARTIFACT_LIMIT) != encode_document(self.before):
             raise ConflictError(
                 "somebody changed the file while its judge was asked; nothing was written",
@@ -94,6 +95,7 @@ def round_rate(rate: Rate) -> Decimal | None:
     """Round a rate to as many places as its rows can tell apart, so that the count can be read back from it."""
     if rate.value is None:
         return None
+    # n rows tell n + 1 rates apart, for which as many decimal places as n has digits are enough.
     places = max(_LEAST_PLACES, len(str(rate.of)))
     digits = format(Decimal(round(rate.value * 10**places)).scaleb(-places), "f").rstrip("0")
     return Decimal(f"{digits}0" if digits.endswith(".") else digits)

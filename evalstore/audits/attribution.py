@@ -59,6 +59,7 @@ def attribute_change(levels: Cell, cells: Cells) -> Attribution | None:
     """Share `cells(levels) - cells(zeros)` out; None when a cell of whole factors has no score."""
     cells = cache(cells)
     changed = tuple(int(any(edits)) for edits in levels)
+    # A factor that did not change is no player: its share is 0, and it halves the number of cells.
     players = [factor for factor, flag in enumerate(changed) if flag]
     if any(cells(_build_cell(levels, entered)) is None for entered in list_coalitions(players)):
         return None
@@ -79,8 +80,10 @@ def attribute_change(levels: Cell, cells: Cells) -> Attribution | None:
 
 def _share_within_factor(levels: Cell, cells: Cells, factor: int, share: Fraction) -> Estimates:
     """Return the shares of one factor's edits."""
+    # A single step is the whole share of its factor; it needs no further cells.
     if sum(levels[factor]) == 1:
         return tuple(tuple(Estimate(share) for _ in range(steps)) for steps in levels[factor])
+    # The outer coalition: the weight of each set of factors that came before this one.
     others = [other for other, edits in enumerate(levels) if other != factor and any(edits)]
     outer = [
         (compute_weight(len(entered), len(others) + 1), _build_cell(levels, entered))
@@ -95,6 +98,7 @@ def _share_within_factor(levels: Cell, cells: Cells, factor: int, share: Fractio
 
 
 def _compute_gain(cells: Cells, cell: Cell, factor: int, state: State) -> Fraction:
+    # A subset of edits without a score adds nothing yet (see the top of this module).
     after = cells((*cell[:factor], state, *cell[factor + 1 :]))
     return Fraction(0) if after is None else after - _score_cell(cells, cell)
 

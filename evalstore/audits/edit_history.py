@@ -55,6 +55,7 @@ def name_edits(
     step: VersionStep, edits: Mapping[RubricPart, tuple[Any, Any]]
 ) -> tuple[dict[RubricPart, EditSource], tuple[EditSource, ...]]:
     """Return the source of each part edited in a step (given before and after), and the findings that move nothing."""
+    # Three passes, the surest first: findings that point at the part, at its whole check, or at its new wording.
     meanings = [(finding, _find_meant_parts(step, finding, edits)) for finding in step.findings]
     sources: dict[RubricPart, EditSource] = {}
     used_findings: set[str] = set()
@@ -76,6 +77,7 @@ def _build_source(
     if not findings:
         rule = _choose_fallback_rule(part, *values)
         return EditSource(rule, origin, label, (rule,))
+    # The strongest finding names the edit, the others stand beside it.
     ranked = sorted(findings, key=lambda finding: finding.level, reverse=True)
     rules = tuple(dict.fromkeys(finding.rule for finding in ranked))
     return EditSource(rules[0], origin, label, rules, "; ".join(finding.message for finding in ranked))
@@ -96,6 +98,7 @@ def _find_meant_parts(step: VersionStep, finding: DiffFinding, edits: Mapping[Ru
 def _list_part_groups(step: VersionStep, finding: DiffFinding) -> Iterator[set[RubricPart]]:
     """Yield the parts that a finding's pointer can mean, the most specific first."""
     area, *rest = _split_pointer(finding)
+    # /scoring/weights/<check>, /scoring/required: one check, or all of them.
     if area == "scoring" and rest and rest[0] in _SCORING_AREAS:
         names = {**step.old.names, **step.new.names}
         some = names.values() if len(rest) == 1 or rest[1] not in names else [names[rest[1]]]
@@ -104,6 +107,7 @@ def _list_part_groups(step: VersionStep, finding: DiffFinding) -> Iterator[set[R
         yield {RubricPart("scoring", rest[0])}
     elif name := _find_check_name(step, finding):
         key, *at = [*rest[1:], ""]
+        # /checks/<n>/values/<m>: the item at that place, then the whole parameter, then the whole check.
         if key in SETS and at[0].isdigit():
             yield {
                 RubricPart("item", name, key, str(_choose_side(step, finding).checks[int(rest[0])][key][int(at[0])]))
@@ -135,6 +139,7 @@ def _find_check_name(step: VersionStep, finding: DiffFinding) -> str | None:
 
 
 def _choose_side(step: VersionStep, finding: DiffFinding) -> RubricSide:
+    # A finding without a new value is about something removed, so its pointer is into the old version.
     return step.old if finding.new is None else step.new
 
 
@@ -157,6 +162,7 @@ class EditHistory:
 
 def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -> EditHistory:
     """Return the edits between two versions of one rubric, each with its finding and its release."""
+    # Equal content has no edits, whatever its references are.
     if old.resolved.digest == new.resolved.digest:
         return EditHistory(find_edits([read_rubric(old.resolved.artifact.value)]), ())
     path = finder.find_path(old, new)

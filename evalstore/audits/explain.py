@@ -37,6 +37,7 @@ def audit(
     when replies of judges are missing, or when no question was scored in both.
     """
     with open_session(judges or Judges(), store.git.find_common_directory) as session:
+        # Each pass notes the calls that it lacks; the loop ends because every pass asks for all of them.
         while (found := _audit_once(run_a, run_b, store, session, allow_drift=allow_drift)) is None:
             session.ask_missing()
         return found
@@ -53,6 +54,7 @@ def _audit_once(
     both = [id_ for id_, row in a.rows.items() if row.score is not None and _is_scored(b, id_)]
     if not both:
         raise RefusedError("no question was scored in both runs, so nothing can be compared")
+    # Attribute before anything is refused: it notes the calls of all questions, which are then asked at once.
     attributor = QuestionAttributor(a, b, finder, grader, read_question_history(a, b, both, finder))
     commons = [attributor.attribute_question(id_) for id_ in both]
     if drifted and not allow_drift:
@@ -66,6 +68,7 @@ def _audit_once(
 
 def _build_audit(attributor: QuestionAttributor, commons: list[CommonQuestion], drifted: tuple[Drift, ...]) -> Audit:
     a, b = attributor.a, attributor.b
+    # Inseparable questions have no shares; they stand in the mix.
     separable = [(common, common.attribution) for common in commons if common.attribution is not None]
     if not separable:
         raise RefusedError("no common question can be graded under a mix of the two runs, so nothing can be separated")
@@ -98,6 +101,7 @@ def _assert_sums(found: Audit, lost: set[str]) -> None:
     """Assert what holds by construction: no audit is better than one that does not add up."""
     if found.delta != sum((factor.share for factor in found.factors), found.mix.effect + found.not_reproduced):
         raise AssertionError("the shares of an audit do not add up")
+    # What replay does not reproduce is explained by drift, or by a bug in the hybrids.
     if lost - {one.id for one in found.drift}:
         raise AssertionError("a hybrid of no edits is not the rubric that it began with")
     for factor in found.factors:

@@ -71,6 +71,7 @@ class Grader:
         """Return the result of one row under a rubric of its run, as `evaluate` gives it."""
         results = self.grade_checks(rubric.checks, question, row)
         question_key = _make_key(question, row)
+        # Hybrids at both ends of the path are the rubrics of the runs, so these results are asked for again.
         self._results |= {
             (content, *question_key): one for (_, content), one in zip(rubric.checks, results, strict=True)
         }
@@ -101,6 +102,7 @@ class Grader:
     def _grade_or_reuse(self, key: _ResultKey, sample: Sample) -> CheckResult:
         self._missing_calls.clear()
         result, recorded = self._graders[key[0]](sample), self._run_results.get(key)
+        # A recorded result stands in where its replies are lost, or were replaced by other ones.
         if recorded and (self._missing_calls or _has_other_replies(recorded, result)):
             self.reuse_keys.add(key)
             return recorded
@@ -111,6 +113,7 @@ class Grader:
 
     def _find_reply(self, call: JudgeCall) -> JudgeReply:
         reply = self.session.find_reply(call)
+        # Calls are collected first: a recorded result may make asking them needless.
         if reply is None or reply.problem:
             self._missing_calls.append(call)
         return reply or NO_REPLY
@@ -128,6 +131,7 @@ def find_drift(stored: StoredRun, grader: Grader, name: str) -> Iterator[Drift]:
         question = stored.questions.get(id_)
         if question is None:
             raise RefusedError(f"{stored.run.path} has a row for {id_}, which is no question of its dataset")
+        # An empty digest is one that the run did not record.
         if row.reference_digest not in {"", question.reference_digest} or row.input_digest not in {
             "",
             question.input_digest,
@@ -180,6 +184,7 @@ class RunArtifactLoader:
     def __call__(self, ref: str) -> Artifact:
         """Return the artifact; refuses a floating reference that the two runs resolved to different content."""
         wanted = parse_ref(ref)
+        # A floating reference is what the runs resolved it to, as far as they agree.
         alike = [pinned for pinned in self.recorded if pinned.ref == ref]
         if not alike and wanted.type not in _STEADY:
             alike = [pinned for pinned in self.recorded if parse_ref(pinned.ref).name == wanted.name]

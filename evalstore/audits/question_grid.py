@@ -39,6 +39,7 @@ class HybridRubrics:
     _outcomes: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        # Build all hybrids now: `checks` must be complete before the first question is graded.
         for state in list_states(self.edits.levels):
             self._get_hybrid(state)
 
@@ -49,6 +50,7 @@ class HybridRubrics:
     def score_state(self, state: State, results: Sequence[CheckResult], outcomes: Sequence[int]) -> Fraction | None:
         """Return the score of the hybrid at `state`; `results` and `outcomes` are in the order of `checks`."""
         numbers, scoring = self._get_hybrid(state)
+        # Most questions of a dataset give equal outcomes, so a score is computed once for all of them.
         key = state, tuple(outcomes[number] for number in numbers)
         if key not in self._scores:
             self._scores[key] = combine_results(scoring, [results[number] for number in numbers]).score
@@ -102,6 +104,7 @@ class QuestionAttributor:
         key = self._find_edits_key(id_)
         edit_history, hybrids = self._find_edit_history(key)
         references = trace_references(self.history, self.a.questions[id_])
+        # Equal outputs are graded once: their side of the grid has a single row.
         output_sources = (self._make_output_source(),) if self._has_other_output(id_) else ()
         table = self._grade_variants(id_, hybrids, references, sides=1 + len(output_sources))
         levels: Cell = (edit_history.edits.levels, _count_steps(references.sources), _count_steps(output_sources))
@@ -116,6 +119,7 @@ class QuestionAttributor:
     def _find_edits_key(self, id_: str) -> _EditsKey:
         old, new = self.a.rows[id_].rubric, self.b.rows[id_].rubric
         name = new.partition("@")[0]
+        # A question that moved to another rubric has one edit, whose origin is the release of the dataset.
         return old, new, None if old.partition("@")[0] == name else find_repin(self.history, id_, name)
 
     def _find_edit_history(self, key: _EditsKey) -> tuple[EditHistory, HybridRubrics]:

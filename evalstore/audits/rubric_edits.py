@@ -46,6 +46,7 @@ def encode_check(check: Check) -> str:
 def _match_checks(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[str, str]]:
     """Yield the ids of the same check in both versions; an id derived from the order says less than the content."""
     before, after = list(old), list(new)
+    # From the surest evidence to the weakest; a matched check is not matched again.
     for alike in _MATCHERS:
         for check in tuple(before):
             if (twin := next((other for other in after if alike(check, other)), None)) is not None:
@@ -62,6 +63,7 @@ def _has_same_id(old: Check, new: Check) -> bool:
     return old.id == new.id
 
 
+# From same id and content, over equal content without ids, to the same id, and at last equal content (a rename).
 _MATCHERS: tuple[Callable[[Check, Check], bool], ...] = (
     lambda old, new: _has_same_id(old, new) and _has_equal_content(old, new),
     lambda old, new: "id" not in old.params and "id" not in new.params and _has_equal_content(old, new),
@@ -121,6 +123,7 @@ class RubricEdits:
         parts = dict(self.fixed)
         for edit, level in zip(self.edits, state, strict=True):
             parts |= edit.states[level]
+        # A check whose part is None is absent in this state.
         held = [part.name for part, value in parts.items() if part.area == "check" and value is not None]
         return Rubric("", "", tuple(_join_check(name, parts) for name in held), _join_scoring(parts, held))
 
@@ -131,6 +134,7 @@ def find_edits(versions: Sequence[Rubric]) -> RubricEdits:
     Checks are taken apart where that leaves few enough edits for exact shares; else each check is one part.
     """
     names = tuple(trace_check_names(versions))
+    # Each edit doubles the hybrids, so fine parts are used only while shares stay exact.
     fine = _build_edits(versions, names, _find_separable_checks(versions, names))
     return fine if len(fine.edits) <= EXACT_PLAYERS else _build_edits(versions, names, frozenset())
 
@@ -139,12 +143,14 @@ def build_swap(old: Rubric, new: Rubric) -> RubricEdits:
     """Return the exchange of one rubric for another one as a single edit."""
     names = tuple({check.id: check.id for check in rubric.checks} for rubric in (old, new))
     before, after = _list_version_parts((old, new), names, frozenset())
+    # The parts of the old rubric are absent in the new one, also those that the new one lacks.
     gone = {part: None for part in before if part not in after}
     return RubricEdits({}, (Edit(SWAP, (before, {**gone, **after}), (0,)),), names)
 
 
 def _build_edits(versions: Sequence[Rubric], names: tuple[CheckNames, ...], apart: frozenset[str]) -> RubricEdits:
     rows = _list_version_parts(versions, names, apart)
+    # A column holds one part through all versions; what differs at its ends is an edit.
     columns = {part: _fill_gaps(part, [row.get(part) for row in rows]) for row in rows for part in row}
     changed = {part: values for part, values in columns.items() if values[0] != values[-1]}
     fixed = {part: values[-1] for part, values in columns.items() if part not in changed}
@@ -179,6 +185,7 @@ def _split_rubric(rubric: Rubric, names: CheckNames, apart: frozenset[str]) -> d
     parts: dict[RubricPart, Any] = {RubricPart("scoring", key): getattr(rubric.scoring, key) for key in _SCORING_KEYS}
     for check in rubric.checks:
         name = names[check.id]
+        # Cosmetic keys score nothing, so a change of one is no edit.
         bare = {key: value for key, value in check.params.items() if key not in CHECK_KEYS and not is_cosmetic(key)}
         parts[RubricPart("required", name)] = check.id in rubric.scoring.required
         parts[RubricPart("check", name)] = check.kind if name in apart else replace(check, id=name, params=bare)
@@ -202,6 +209,7 @@ def _join_check(name: str, parts: Parts) -> Check:
     own = {part.key: value for part, value in parts.items() if part.area == "param" and part.name == name}
     threshold, negate = own.pop("threshold"), own.pop("negate")
     params = {key: value for key, value in own.items() if value is not None and key not in SETS}
+    # A list without order was taken apart into its items; those that this state holds make the list.
     for key in SETS & own.keys():
         params[key] = [part.item for part, held in parts.items() if held and part[:3] == ("item", name, key)]
     return Check(name, kind, {"kind": kind, **params}, threshold, negate)
@@ -232,6 +240,7 @@ def _find_common_factor(old: Mapping[RubricPart, Fraction], new: Mapping[RubricP
     """Return the common factor of the new weights over the old ones, of checks in both versions; 1 without one."""
     both = [(old[part], new[part]) for part in old.keys() & new.keys()]
     factors = {after / before for before, after in both if before}
+    # Weights were rescaled only if all of them have one factor, and zeros stayed zeros.
     if len(factors) != 1 or any(bool(before) != bool(after) for before, after in both):
         return Fraction(1)
     return factors.pop()
@@ -243,6 +252,7 @@ def _fill_gaps(part: RubricPart, values: Sequence[Any]) -> tuple[Any, ...]:
         return ((),) * len(values)  # its items say what changed
     if part.area not in {"weight", "required"} or None not in values:
         return tuple(values)
+    # An absent check has no weight of its own: take that of the version before, and at the start of the one after.
     filled = list(values)
     for index in range(1, len(filled)):
         filled[index] = filled[index - 1] if filled[index] is None else filled[index]

@@ -17,6 +17,7 @@ from typing import NamedTuple
 State = tuple[int, ...]
 Value = Callable[[State], Fraction]
 
+# Exact shares need 2**players states of every question; with more players, orders are sampled.
 EXACT_PLAYERS = 8
 ROUNDS = 64
 _SEED = 20_261_109
@@ -77,6 +78,7 @@ def _share_exactly(levels: State, players: Sequence[int], value: Value) -> Estim
     shares = [[Fraction(0)] * steps for steps in levels]
     for player in players:
         for entered in list_coalitions([other for other in players if other != player]):
+            # Shapley 1953: the weight of a coalition is the share of orders in which exactly it comes first.
             share = compute_weight(len(entered), len(players))
             for step, gain in enumerate(_list_gains(build_state(levels, entered), player, levels[player], value)):
                 if gain:  # most edits move few questions
@@ -98,6 +100,7 @@ def _sample_shares(levels: State, players: Sequence[int], value: Value) -> Estim
     seen: list[list[list[Fraction]]] = [[[] for _ in range(steps)] for steps in levels]
     for _ in range(ROUNDS):
         state: State = tuple(0 for _ in levels)
+        # One order: each player takes all its steps on top of those before it, so every order sums to the whole.
         for player in chance.sample(players, len(players)):
             for step, gain in enumerate(_list_gains(state, player, levels[player], value)):
                 seen[player][step].append(gain)

@@ -58,6 +58,7 @@ def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
             f"{run.path} names no dataset version, so its rulers cannot be found",
             hint=f"score its outputs here first: evalstore score DATASET {run.path}",
         )
+    # One pass over the rows; an audit needs them by id, several times.
     rows = _index_rows(run)
     dataset = finder.locate_pin(run.dataset)
     return StoredRun(
@@ -132,6 +133,7 @@ def read_question_history(a: StoredRun, b: StoredRun, ids: Sequence[str], finder
     if not changed:
         return QuestionHistory({})
     path = finder.find_path(a.dataset, b.dataset)
+    # The two ends were read with the runs; only the versions in between are read here.
     between = [
         {question.id: digest_question(question) for question in finder.store.read_questions(version.resolved)}
         for version in path.versions[1:-1]

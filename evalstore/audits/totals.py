@@ -42,6 +42,7 @@ def sum_mix(a: Rows, b: Rows, both: Sequence[str], compared: Sequence[str]) -> M
     scored = [{id_: row.score for id_, row in side.items() if row.score is not None} for side in (a, b)]
     old, new = scored
     mean_a, mean_b = compute_mean(old[id_] for id_ in both), compute_mean(new[id_] for id_ in both)
+    # The three parts telescope: their sum is the change of the means minus that of the compared questions.
     kept = set(compared)
     return Mix(
         added=compute_mean(new.values()) - mean_b,
@@ -93,6 +94,7 @@ def _sum_causes(index: int, commons: Separable) -> tuple[Cause, ...]:
                 # All questions sample the same orders, so their errors can add up instead of cancelling out.
                 total.error += step.error
                 total.moved += bool(step.share)
+        # Findings that move nothing (metadata, reordering) belong to the rubric, the first factor.
         if index == 0:
             for source in common.silent:
                 sums.setdefault(source, _RunningSum())

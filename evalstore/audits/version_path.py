@@ -57,6 +57,7 @@ class VersionFinder:
             except EvalstoreError as error:
                 reasons.append(error)
                 continue
+            # The digest is the proof: a tag may have moved, and a working file may have been released.
             if resolved.digest == pinned.digest:
                 self._note_move(pinned, ref)
                 return ArtifactVersion(resolved, self._find_release(resolved))
@@ -70,6 +71,7 @@ class VersionFinder:
     def _list_candidates(self, pinned: UsedArtifact) -> Iterator[str]:
         ref = parse_ref(pinned.ref)
         releases = (f"{ref.name}@{release.version}" for release in reversed(self.store.list_releases(ref.kind, ref.id)))
+        # What is recorded of a floating or working reference is most likely in a later release, so look there first.
         if ref.type is not PinType.EXACT:
             yield from releases
             yield pinned.ref
@@ -94,6 +96,7 @@ class VersionFinder:
     def _find_between(self, old: ArtifactVersion, new: ArtifactVersion) -> Iterator[ArtifactVersion]:
         if not (old.release and new.release) or old.resolved.name != new.resolved.name:
             return
+        # Versions are walked by number; going back walks them in reverse.
         low, high = sorted((old.release.version, new.release.version))
         releases = self.store.list_releases(old.release.kind, old.release.id)
         inside = [release for release in releases if low < release.version < high]

@@ -33,6 +33,7 @@ def write_sentence(delta: Fraction, factors: Sequence[Factor], mix: Fraction, lo
         changed = any(factor.changed for factor in factors)
         return f"The score did not move{', although something changed' if changed else ': nothing changed'}."
     sign = -1 if delta < 0 else 1
+    # What moved the score in the direction of the whole comes first, the largest first.
     parts.sort(key=lambda part: (part[0] * sign < 0, -abs(part[0])))
     phrases = [
         f"{word} {'took' if share < 0 else 'gave'} {format_points(abs(share)).lstrip('+')}" for share, word in parts
@@ -49,6 +50,7 @@ def choose_claim(name: FactorName, shares: Sequence[Fraction], changed: int, ci:
     """Return what may be concluded from one factor's shares for questions like these; numbers are in points."""
     if not changed:
         return "unchanged"
+    # Rubric and dataset are replayed on these very questions; only outputs are a sample of a model.
     if name is not FactorName.OUTPUTS:
         return "exact on these questions"
     if not any(shares):

@@ -63,6 +63,7 @@ class CallQueue:
 
     def add_call(self, call: JudgeCall) -> None:
         """Add a call, unless one with the same key is there."""
+        # A keyed hash is the primary key: it drops repeats and shuffles the order by the salt.
         place = blake2b(call.key.encode(), digest_size=16, key=self._salt).digest()
         row = place, pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
         try:

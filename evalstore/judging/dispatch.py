@@ -33,7 +33,7 @@ def ask_all(
 ) -> Failures:
     """Ask every call that the cache lacks, and return the problem of each that failed for good.
 
-    `told` gets the result of each finished call, in this thread. Raises `EvalstoreError` when all further calls would
+    `on_reply` gets the result of each finished call, in this thread. Raises `EvalstoreError` when all further calls would
     fail too. A reply is in the cache the moment it comes, whatever ends this.
     """
     failures: Failures = {}
@@ -46,6 +46,7 @@ def ask_all(
     with closing(pool.map_unordered(calls)) as results:
         for call, result in results:
             watch.note_result(result)
+            # Failures are never cached: the next run asks them again.
             if isinstance(result, CallFailure):
                 failures[call.key] = problems.setdefault(result.problem, result.problem)
             on_reply(JudgeReply(problem=result.problem) if isinstance(result, CallFailure) else result)
@@ -54,6 +55,7 @@ def ask_all(
 
 def choose_pause(endpoint: Endpoint, attempt: int, asked: float | None) -> float:
     """Return the seconds until the next try; `attempt` counts from 0, `asked` is the pause that the endpoint wants."""
+    # Exponential backoff with jitter; the exponent is bounded, because floats are.
     own = endpoint.first_wait * 2.0 ** min(attempt, 30)
     return min(asked or own, endpoint.longest_wait) * random.uniform(1, 1 + _JITTER)  # noqa: S311  # no secret
 
@@ -134,6 +136,7 @@ class WorkerPool(Generic[_Item, _Result]):
         pending = 0
         try:
             for item in items:
+                # Read no further than twice the threads: the iterator may hold millions of calls.
                 if pending == 2 * self.size:
                     yield self._next_result()
                     pending -= 1
@@ -141,6 +144,7 @@ class WorkerPool(Generic[_Item, _Result]):
                 pending += 1
             for _ in range(pending):
                 yield self._next_result()
+        # An interrupt or a closed generator must stop the threads too.
         except BaseException:
             self.stop.set()
             raise

@@ -57,6 +57,7 @@ class ReplyCache:
             raise ValueError("a call without a reply is to be asked again, so nothing of it is kept")
         key, model = call.key, str(call.model.get("id", ""))
         row = [key, call.judge, model, reply.served, reply.finish, reply.text]
+        # Outside the lock, so that the thread that holds it can write this row along with its own.
         self._pending_rows[key] = [*row, compute_digest(row)]
         with self._lock, translate_errors(self.path):
             try:

@@ -90,6 +90,7 @@ class JudgeSession:
         """
         if self.judges.endpoint is None:
             return
+        # Nothing is paid for before the plan is allowed and the cache can be written.
         plan, limit = self.plan_calls(), self.judges.max_calls
         if limit is not None and plan.calls > limit:
             raise RefusedError(
@@ -97,8 +98,9 @@ class JudgeSession:
                 hint="raise it, or go on with --offline",
             )
         self.replies().check_writable()
-        with self.judges.progress(plan) as told:
-            self.failures |= ask_all(self.missing, self.judges.endpoint, self.replies(), on_reply=told)
+        with self.judges.progress(plan) as on_reply:
+            self.failures |= ask_all(self.missing, self.judges.endpoint, self.replies(), on_reply=on_reply)
+        # The caller grades again: what was answered is found in the cache, what failed in `failures`.
         self.missing.clear()
         self.reuse_count = 0
 

@@ -49,6 +49,7 @@ class ArtifactResolver:
 
     def resolve(self, ref: str) -> Resolved:
         """Resolve a reference once; a floating one is noted, or refused where the settings forbid it."""
+        # Resolve once: a branch may move while a long run is graded.
         if ref not in self._resolved:
             resolved = self.store.resolve(ref)
             if resolved.floating:
@@ -105,6 +106,7 @@ def pin_resolved(resolved: Resolved) -> UsedArtifact:
 
 def format_exact_ref(resolved: Resolved) -> str:
     """Return the reference that will name the same content tomorrow; a working file has only its name."""
+    # A working file has no pin but its name, a revision its commit, everything else its version.
     pins = {PinType.WORKTREE: "worktree", PinType.REVISION: f"git:{resolved.commit}"}
     type_ = parse_ref(resolved.ref).type
     return f"{resolved.name}@{pins.get(type_, resolved.version)}"
@@ -157,6 +159,7 @@ def _grade_sample(sample: Sample, rubric: PreparedRubric) -> RubricResult:
 
 def _list_reference_texts(row: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the expected answers as texts, or the expected facts where no answer is written."""
+    # The row format has texts for references, so structures are written as canonical JSON.
     wanted = row.get("expected", row.get("expected_facts"))
     several = wanted if isinstance(wanted, list) else [] if wanted is None else [wanted]
     return tuple(item if isinstance(item, str) else write_canonical(item) for item in several)

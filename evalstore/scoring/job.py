@@ -88,6 +88,7 @@ class ScoringJob:
 
     def write_run(self, out: Path) -> Run:
         """Grade, ask for missing replies and grade again until none is missing; then publish the run in `out`."""
+        # A pass without all replies leaves no file behind: the draft is dropped, and graded anew after asking.
         while True:
             with write_run(out, _choose_file_name(self.run)) as draft:
                 run = self.grade_outputs(draft.write_row)
@@ -98,6 +99,7 @@ class ScoringJob:
     def plan_calls(self) -> tuple[CallPlan, tuple[str, ...]]:
         """Return the judge calls that scoring would make, and the notes so far; makes no call and writes nothing."""
         run = self.grade_outputs(lambda *_: None)
+        # Missing replies are the plan itself, so their notes are left out.
         waiting = set(self.session.list_notes())
         return self.session.plan_calls(), tuple(note for note in run.notes if note not in waiting)
 
@@ -174,6 +176,7 @@ def open_job(  # noqa: PLR0913  # as `score` has them
         if resolved.kind is not Kind.DATASET:
             hint = "dataset/<id>@<version> does"
             raise RefusedError(f"{dataset} holds no questions: it is a {resolved.kind}", hint=hint)
+        # A run without a name of its model takes that of the outputs, or of their file.
         samples, choice = find_samples(outputs), SeriesFilter(only or {}, any_model=model is not None)
         stated = _read_model(samples, choice)
         run = _start_run(resolved, samples, store=store, at=at, model=_escape_name(model or stated or samples.stem))
@@ -197,6 +200,7 @@ def _escape_name(name: str) -> str:
 
 
 def _start_run(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: datetime, model: str) -> Run:
+    # Every Eval Ever keeps times as seconds since 1970, as text.
     stamp = f"{at.timestamp():.6f}"
     return Run(
         path=Path(),

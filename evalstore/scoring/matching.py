@@ -31,6 +31,7 @@ class OutputMatcher:
     repeats: int = 0
     doubts: int = 0
     first_doubt: str = ""
+    # Arrays by position of the question: 16 bytes each, so that a million questions fit.
     _lines: array[int] = field(init=False)
     _output_hashes: array[int] = field(init=False)
 
@@ -53,13 +54,14 @@ class OutputMatcher:
                 self.strays += 1
                 continue
             number, question = found
-            heard = hash(_make_output_key(recorded)) if recorded.from_eee_row else 0
+            output_hash = hash(_make_output_key(recorded)) if recorded.from_eee_row else 0
+            # The same output again is another metric of it; another one is a second answer, and refused.
             if self._lines[number]:
-                if not recorded.from_eee_row or heard != self._output_hashes[number]:
+                if not recorded.from_eee_row or output_hash != self._output_hashes[number]:
                     raise self._make_duplicate_error(recorded, self._lines[number])
                 self.repeats += 1
                 continue
-            self._lines[number], self._output_hashes[number] = recorded.line, heard
+            self._lines[number], self._output_hashes[number] = recorded.line, output_hash
             yield recorded, question
 
     @property

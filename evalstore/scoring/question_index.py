@@ -26,6 +26,7 @@ class QuestionIndex:
 
 def open_question_index(resolved: Resolved, store: ArtifactStore) -> AbstractContextManager[QuestionIndex]:
     """Index the questions of a dataset: in memory, or on disk where the dataset has a row file."""
+    # Checked while they stream by, since a dataset may not fit into memory.
     questions = _check_questions(store.read_questions(resolved), str(resolved.ref))
     return on_disk(questions) if "rows" in resolved.artifact.value else nullcontext(in_memory(questions))
 
@@ -44,6 +45,7 @@ def in_memory(questions: Iterable[Question]) -> QuestionIndex:
 def on_disk(questions: Iterable[Question]) -> Iterator[QuestionIndex]:
     """Index questions in a temporary SQLite file, so that memory does not grow with them."""
     with closing(sqlite3.connect("", isolation_level=None)) as database:
+        # A temporary index needs no crash safety.
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("CREATE TABLE question (id TEXT PRIMARY KEY, number INTEGER, pickled BLOB)")
         cursor = database.cursor()

@@ -54,6 +54,7 @@ class AnswerTally:
         self.add(check.score, check.verdict)
         if check.unscored is UnscoredReason.ERROR:
             self.errors += 1
+            # Missing replies are noted once by the session, not by every check.
             if NO_REPLY.problem not in check.reason:
                 self.troubles += 1
                 self.first_trouble = self.first_trouble or f"'{make_excerpt(id_, 60)}': {make_excerpt(check.reason)}"
@@ -107,6 +108,7 @@ class RunTally:
 
     def _name_checks(self) -> dict[str, AnswerTally]:
         """Return the tallies by check id, or by rubric and id where two rubrics use one id."""
+        # Two rubrics of one dataset may each have a check of the same id.
         uses = Counter(id_ for _, id_ in self.checks)
         named = {id_ if uses[id_] == 1 else f"{rubric}/{id_}": found for (rubric, id_), found in self.checks.items()}
         return {name: named[name] for name in sorted(named)}

@@ -66,7 +66,3 @@ def test_the_rubric_knows_the_kinds_that_there_are(schema_of: Callable[[str], di
     assert check["properties"]["kind"]["enum"] == KINDS
     assert [branch["if"]["properties"]["kind"]["const"] for branch in check["allOf"]] == KINDS
     assert [branch["then"]["$ref"] for branch in check["allOf"]] == [f"#/$defs/{kind}" for kind in KINDS]
-
-
-def test_the_contract_names_eleven_kinds() -> None:
-    assert len(KINDS) == 11
