@@ -162,7 +162,7 @@ def _check_version_free(step: ReleaseStep, known: Iterable[Version]) -> None:
                 if version.prerelease
                 else "write the next version there, or say --level",
             )
-        # Releases of other tools may carry build metadata, which precedence ignores.
+        # A tag made by hand may carry build metadata, which precedence ignores.
         if replace(version, build="") == step.version:
             raise RefusedError(
                 f"{step.ref} has the same precedence as the released {version}",
