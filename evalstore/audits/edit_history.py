@@ -66,8 +66,10 @@ def name_edits(
         sources[part] = _build_source(step.origin, part, matches, values)
         # An edit without a finding is steps by a rule; a finding of that rule is then no second edit.
         used_findings |= {finding.fingerprint for finding in matches} or set(sources[part].rules)
-    silent = (one for one in step.findings if one.fingerprint not in used_findings and one.rule not in used_findings)
-    return sources, tuple(EditSource(one.rule, step.origin, one.pointer, (one.rule,), one.message) for one in silent)
+    silent = (found for found in step.findings if not {found.fingerprint, found.rule} & used_findings)
+    return sources, tuple(
+        EditSource(found.rule, step.origin, found.pointer, (found.rule,), found.message) for found in silent
+    )
 
 
 def _build_source(

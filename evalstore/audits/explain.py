@@ -102,7 +102,7 @@ def _assert_sums(found: Audit, lost: set[str]) -> None:
     if found.delta != sum((factor.share for factor in found.factors), found.mix.effect + found.not_reproduced):
         raise AssertionError("the shares of an audit do not add up")
     # What replay does not reproduce is explained by drift, or by a bug in the hybrids.
-    if lost - {one.id for one in found.drift}:
+    if lost - {drift.id for drift in found.drift}:
         raise AssertionError("a hybrid of no edits is not the rubric that it began with")
     for factor in found.factors:
         if factor.share != sum((cause.share for cause in factor.causes), Fraction(0)):
@@ -152,7 +152,7 @@ def _make_missing_error(session: JudgeSession) -> RefusedError:
 
 
 def _make_drift_error(drifted: tuple[Drift, ...]) -> RefusedError:
-    shown = "; ".join(f"{one.run} {one.id}: {one.what}" for one in drifted[:_SHOWN_DRIFTS])
+    shown = "; ".join(f"{drift.run} {drift.id}: {drift.what}" for drift in drifted[:_SHOWN_DRIFTS])
     more = f"; and {len(drifted) - _SHOWN_DRIFTS} more" if len(drifted) > _SHOWN_DRIFTS else ""
     return RefusedError(
         f"{len(drifted)} recorded results are not reproduced: {shown}{more}",

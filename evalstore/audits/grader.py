@@ -73,7 +73,7 @@ class Grader:
         question_key = _make_key(question, row)
         # Hybrids at both ends of the path are the rubrics of the runs, so these results are asked for again.
         self._results |= {
-            (content, *question_key): one for (_, content), one in zip(rubric.checks, results, strict=True)
+            (content, *question_key): result for (_, content), result in zip(rubric.checks, results, strict=True)
         }
         return combine_results(rubric.rubric.scoring, results)
 

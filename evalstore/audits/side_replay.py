@@ -54,7 +54,9 @@ def measure_change(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactS
         stored = read_stored_run(run, finder)
         pair = [SideReplay.from_run(side, stored, finder, session) for side in (old, new)]
         found = [
-            (row, *_grade_both(row, *pair)) for row in stored.rows.values() if any(one.can_affect(row) for one in pair)
+            (row, *_grade_both(row, *pair))
+            for row in stored.rows.values()
+            if any(side.can_affect(row) for side in pair)
         ]
     return _sum_impact(stored.run, found)
 
@@ -143,7 +145,7 @@ class SideReplay:
             questions = {item.id: digest_question(item) for item in side.questions() if item.id in stored.rows}
         replay = cls(side, stored, grader, questions)
         # Recorded results of checks that the change affects hold only on the side that the run was graded with.
-        is_same = {one.digest for one in recorded if parse_ref(one.ref).name == side.name} == {side.artifact.digest}
+        is_same = {pin.digest for pin in recorded if parse_ref(pin.ref).name == side.name} == {side.artifact.digest}
         grader.add_recorded_results(stored if is_same else replay.drop_affected_checks())
         return replay
 
@@ -151,7 +153,7 @@ class SideReplay:
         """Return the run without the checks that the changed artifact affects."""
         rubrics = {
             ref: replace(
-                run_rubric, checks=tuple(one for one in run_rubric.checks if not self._refers_to_subject(one[0]))
+                run_rubric, checks=tuple(pair for pair in run_rubric.checks if not self._refers_to_subject(pair[0]))
             )
             for ref, run_rubric in self.stored.rubrics.items()
         }

@@ -80,7 +80,7 @@ def _sum_factor(index: int, name: FactorName, commons: Separable, groups: Sequen
         moved=len(moved),
         claim=choose_claim(name, shares, changed, ci),
         causes=_sum_causes(index, commons),
-        worst=tuple(sorted(moved, key=lambda one: (-abs(one.share), one.id))[:_WORST]),
+        worst=tuple(sorted(moved, key=lambda question: (-abs(question.share), question.id))[:_WORST]),
     )
 
 
@@ -99,5 +99,5 @@ def _sum_causes(index: int, commons: Separable) -> tuple[Cause, ...]:
             for source in common.silent:
                 sums.setdefault(source, _RunningSum())
     size = len(commons)
-    causes = (Cause(source, one.share / size, one.moved, one.error / size) for source, one in sums.items())
+    causes = (Cause(source, total.share / size, total.moved, total.error / size) for source, total in sums.items())
     return tuple(sorted(causes, key=lambda cause: -abs(cause.share)))

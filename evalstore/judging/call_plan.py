@@ -30,7 +30,7 @@ class CallGroup:
 
 @dataclass(frozen=True, slots=True)
 class CallPlan:
-    """The calls that would be made, by judge, then model; `kept` is how many answers come from the cache."""
+    """The calls that would be made, by judge, then model; `reuse_count` answers come from the cache."""
 
     groups: tuple[CallGroup, ...]
     reuse_count: int = 0
@@ -74,10 +74,12 @@ class CallQueue:
         self._calls[group] += new
         self._characters[group] += new * len(call.prompt)
 
-    def plan_calls(self, *, kept: int = 0) -> CallPlan:
-        """Return what asking these calls comes to, beside `kept` answers from the cache."""
+    def plan_calls(self, *, reuse_count: int = 0) -> CallPlan:
+        """Return what asking these calls comes to, beside `reuse_count` answers from the cache."""
         groups = sorted(group for group, calls in self._calls.items() if calls)
-        return CallPlan(tuple(CallGroup(*group, self._calls[group], self._characters[group]) for group in groups), kept)
+        return CallPlan(
+            tuple(CallGroup(*group, self._calls[group], self._characters[group]) for group in groups), reuse_count
+        )
 
     def clear(self) -> None:
         """Forget the calls."""

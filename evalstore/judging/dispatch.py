@@ -53,11 +53,11 @@ def ask_all(
     return failures
 
 
-def choose_pause(endpoint: Endpoint, attempt: int, asked: float | None) -> float:
-    """Return the seconds until the next try; `attempt` counts from 0, `asked` is the pause that the endpoint wants."""
+def choose_pause(endpoint: Endpoint, attempt: int, requested: float | None) -> float:
+    """Return the seconds until the next try; `attempt` counts from 0, `requested` is the pause that the endpoint wants."""
     # Exponential backoff with jitter; the exponent is bounded, because floats are.
     own = endpoint.first_wait * 2.0 ** min(attempt, 30)
-    return min(asked or own, endpoint.longest_wait) * random.uniform(1, 1 + _JITTER)  # noqa: S311  # no secret
+    return min(requested or own, endpoint.longest_wait) * random.uniform(1, 1 + _JITTER)  # noqa: S311  # no secret
 
 
 def _ask_with_retries(

@@ -52,7 +52,7 @@ class Judges:
 
 @dataclass(slots=True)
 class JudgeSession:
-    """The judges of one job; `kept` counts the answers that came from the cache."""
+    """The judges of one job; `reuse_count` counts the answers that came from the cache."""
 
     judges: Judges
     replies: Callable[[], ReplyCache]
@@ -76,7 +76,7 @@ class JudgeSession:
 
     def plan_calls(self) -> CallPlan:
         """Return the calls that would be made."""
-        return self.missing.plan_calls(kept=self.reuse_count)
+        return self.missing.plan_calls(reuse_count=self.reuse_count)
 
     @property
     def can_ask(self) -> bool:

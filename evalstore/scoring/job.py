@@ -152,8 +152,8 @@ class ScoringJob:
 
     def _record_judge_model(self) -> dict[str, str]:
         """Return the judges' model that the run itself named: the only one that no digest holds."""
-        model, asked = self.resolver.model, self.resolver.list_pins(Kind.JUDGE)
-        return {"judge_model": write_canonical(dict(model))} if model and asked else {}
+        model, judges = self.resolver.model, self.resolver.list_pins(Kind.JUDGE)
+        return {"judge_model": write_canonical(dict(model))} if model and judges else {}
 
 
 @contextmanager

@@ -47,7 +47,7 @@ def test_the_plan_counts_by_judge_and_model() -> None:
             call("four", "judge/c@1.0.0"),
         ):
             spool.add_call(one)
-        plan = spool.plan_calls(kept=3)
+        plan = spool.plan_calls(reuse_count=3)
     assert plan.groups == (
         CallGroup("judge/a@1.0.0", "small", 2, 10),
         CallGroup("judge/b@1.0.0", "", 1, 2),
