@@ -33,7 +33,8 @@ TEXT = json.dumps({"score": 0.5, "rationale": "The answer names the tags, and sa
 
 
 def calls(count: int, kind: str) -> list[JudgeCall]:
-    return [JudgeCall("judge/accuracy@1.0.0", f"{kind}/{n} {PROMPT}", {"id": "m", "temperature": 0}) for n in range(count)]
+    model = {"id": "m", "temperature": 0}
+    return [JudgeCall("judge/accuracy@1.0.0", f"{kind}/{n} {PROMPT}", model) for n in range(count)]
 
 
 @contextmanager

@@ -17,6 +17,16 @@ from evalstore.model import CheckResult, Verdict
 from evalstore.runs import UsedArtifact
 from evalstore.statistics import Interval, compute_wilson_interval
 
+# Reports show the first cases; the counts have all rows.
+_CASE_LIMIT = 100
+# label, verdict -> the count; "true" is a judge that agrees with the label.
+_COUNT_NAMES = {
+    (Verdict.PASS, Verdict.PASS): "true_pass",
+    (Verdict.PASS, Verdict.FAIL): "false_fail",
+    (Verdict.FAIL, Verdict.PASS): "false_pass",
+    (Verdict.FAIL, Verdict.FAIL): "true_fail",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -145,17 +155,6 @@ class Agreement:
     entries: Mapping[str, Scalar | None] = field(default_factory=dict)
     diff: str = ""
     written: str | None = None
-
-
-# Reports show the first cases; the counts have all rows.
-_CASE_LIMIT = 100
-# label, verdict -> the count; "true" is a judge that agrees with the label.
-_COUNT_NAMES = {
-    (Verdict.PASS, Verdict.PASS): "true_pass",
-    (Verdict.PASS, Verdict.FAIL): "false_fail",
-    (Verdict.FAIL, Verdict.PASS): "false_pass",
-    (Verdict.FAIL, Verdict.FAIL): "true_fail",
-}
 
 
 @dataclass(slots=True)

@@ -25,6 +25,9 @@ from evalstore.text import find_nearest, make_excerpt
 
 _CHECK_CACHE_SIZE = 64  # sets of variables that are kept ready
 _Items = tuple[tuple[str, str], ...]
+_NO_ENDPOINT_HINT = (
+    "name an endpoint (EVALSTORE_JUDGE_URL, --judge-url), or write each row's `verdict` beside its label"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +80,6 @@ def open_judge(ref: str, context: CheckContext, threshold: Fraction, values: Map
 
 def _find_unknown(values: Mapping[str, str], variables: Sequence[str]) -> str | None:
     return next((name for name in values if name not in variables), None)
-
-
-_NO_ENDPOINT_HINT = (
-    "name an endpoint (EVALSTORE_JUDGE_URL, --judge-url), or write each row's `verdict` beside its label"
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ _PART_LABELS = {
     "required": "gate {0.name}",
     "scoring": "scoring.{0.name}",
 }
+Sources = tuple[tuple[EditSource, ...], ...]
+_REPIN_RULE = "question-rubric-ref-changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +149,6 @@ def _choose_side(step: VersionStep, finding: DiffFinding) -> RubricSide:
 
 def _split_pointer(finding: DiffFinding) -> list[str]:
     return finding.pointer.split("/")[1:] or [""]
-
-
-Sources = tuple[tuple[EditSource, ...], ...]
-_REPIN_RULE = "question-rubric-ref-changed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from evalstore.model import (
 from evalstore.runs import GradedRow, Run, UsedArtifact
 
 _ResultKey = tuple[str, str, str, str]
+_STEADY = frozenset({PinType.EXACT, PinType.REVISION})
 
 
 @dataclass(slots=True)
@@ -169,9 +170,6 @@ def _describe_result(result: CheckResult | RubricResult | GradedRow | None) -> s
 
 def _make_key(question: QuestionVersion, row: GradedRow) -> tuple[str, str, str]:
     return question.input_digest, question.reference_digest, row.output_digest
-
-
-_STEADY = frozenset({PinType.EXACT, PinType.REVISION})
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,10 @@ from evalstore.checks import combine_results
 from evalstore.model import Check, CheckResult, Scoring
 
 CheckNumbers = tuple[int, ...]
+# By step of the reference and by side of the output (0 is run A, 1 is run B): results and outcomes of all `checks`.
+Table = Mapping[tuple[int, int], tuple[Sequence[CheckResult], Sequence[int]]]
+_EditsKey = tuple[str, str, Origin | None]
+_Signature = tuple[object, ...]
 
 
 @dataclass(slots=True)
@@ -68,12 +72,6 @@ class HybridRubrics:
             self._check_numbers[check.id, content] = len(self.checks)
             self.checks.append((check, content))
         return self._check_numbers[check.id, content]
-
-
-# By step of the reference and by side of the output (0 is run A, 1 is run B): results and outcomes of all `checks`.
-Table = Mapping[tuple[int, int], tuple[Sequence[CheckResult], Sequence[int]]]
-_EditsKey = tuple[str, str, Origin | None]
-_Signature = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,9 @@ from evalstore.store import ArtifactStore
 
 _EXAMPLES = 5
 _RULE_OF_THREE = 3  # where none of n moved, at most 3/n do, with 95 % confidence
+Load = Callable[[str], Artifact]
+# The scoring of a rubric, and its checks, each with its content as one text.
+_GradingRule = tuple[Scoring, tuple[tuple[Check, str], ...]]
 
 
 def measure_change(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactStore) -> RunMeasurement:
@@ -102,11 +105,6 @@ def _find_lines(run: Run, ids: set[str]) -> dict[str, int]:
     if not ids or run.samples == run.path:
         return {}
     return {row["sample_id"]: line for line, row in read_json_objects(run.samples) if row.get("sample_id") in ids}
-
-
-Load = Callable[[str], Artifact]
-# The scoring of a rubric, and its checks, each with its content as one text.
-_GradingRule = tuple[Scoring, tuple[tuple[Check, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)

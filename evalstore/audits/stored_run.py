@@ -14,6 +14,9 @@ from evalstore.errors import RefusedError
 from evalstore.model import INPUT_KEYS, Check, Question, Rubric, read_rubric
 from evalstore.runs import GradedRow, Run, read_rows, read_run
 
+_REFERENCE_RULE = "question-reference-changed"
+_REFERENCE_MESSAGE = "graders read other expected answers"
+
 
 @dataclass(frozen=True, slots=True)
 class QuestionVersion:
@@ -101,10 +104,6 @@ def _index_rows(run: Run) -> dict[str, GradedRow]:
     if not any(row.score is not None for row in rows.values()):
         raise RefusedError(f"{run.samples} holds no scored output, so there is nothing to explain")
     return rows
-
-
-_REFERENCE_RULE = "question-reference-changed"
-_REFERENCE_MESSAGE = "graders read other expected answers"
 
 
 @dataclass(frozen=True, slots=True)

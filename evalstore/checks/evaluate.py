@@ -78,7 +78,7 @@ def _prepare_kind(check: Check, reach: CheckContext) -> GradeFunction:
             return _answer_always(grade_error(f"no store was given to find {make_excerpt(', '.join(pins))} in"))
         # The threshold of the check, not of what it was written in: the members of a jury vote by it.
         bar = {} if check.threshold is None else {"threshold": check.threshold}
-        return KINDS[check.kind].prepare({**check.params, **bar}, reach)
+        return KINDS[check.kind].prepare_grading({**check.params, **bar}, reach)
     except MALFORMED_ERRORS as misfit:
         raise _explain_misfit(check, misfit) from misfit
 

@@ -17,7 +17,7 @@ class JudgeVote:
     weight: Fraction
 
 
-def average_scores(scores: Sequence[Fraction]) -> Fraction:
+def compute_mean_score(scores: Sequence[Fraction]) -> Fraction:
     """Return the plain mean of at least one score."""
     return sum(scores, _ZERO) / len(scores)
 

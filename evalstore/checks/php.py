@@ -85,7 +85,7 @@ def _read_php_version(path: str) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def lint_block(engine: PhpEngine, block: str) -> LintResult:
+def check_block(engine: PhpEngine, block: str) -> LintResult:
     """Say whether a block is valid syntax; `<?php` is put before one that lacks it."""
     code = block if block.strip().startswith("<?php") else "<?php\n" + block
     data = code.encode("utf-8", "surrogatepass")

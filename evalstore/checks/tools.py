@@ -33,13 +33,13 @@ class ToolEntry:
     least: int = 1
     most: int | None = None
 
-    def matches_call(self, call: ToolCall) -> bool:
+    def is_match(self, call: ToolCall) -> bool:
         """Whether the call has the entry's name and fits its arguments; arguments that are no mapping fit none."""
         if call.name != self.name:
             return False
         return self.args is None or _fits_args(self.args, call.args, exact=self.exact)
 
-    def allows_count(self, number: int) -> bool:
+    def is_allowed_count(self, number: int) -> bool:
         """Whether the entry takes so many calls."""
         return self.least <= number and (self.most is None or number <= self.most)
 
@@ -59,15 +59,15 @@ def grade_calls(demands: ToolDemands, calls: Calls) -> Grade:
     tools = demands.tools
     if len(tools) > TOOL_LIMIT and len(tools) * max(len(tools), len(calls)) > _WORK_LIMIT:
         return grade_error(f"{len(tools):,} tools and {len(calls):,} calls are more than can be compared")
-    found = [[place for place, call in enumerate(calls) if tool.matches_call(call)] for tool in tools]
+    found = [[place for place, call in enumerate(calls) if tool.is_match(call)] for tool in tools]
     if wrong := next(_find_unwanted(demands, calls, found), None):
         return grade_binary(False, wrong)
     required = [(tool, places) for tool, places in zip(tools, found, strict=True) if tool.least]
-    met = [(tool, places) for tool, places in required if tool.allows_count(len(places))]
+    met = [(tool, places) for tool, places in required if tool.is_allowed_count(len(places))]
     held = len(met) if demands.mode == "any_order" else _count_in_order(met)
     if held == len(required):
         return grade_binary(True, f"all that is asked of {len(calls)} call{'' if len(calls) == 1 else 's'} holds")
-    unmet = (_word_count(tool, len(places)) for tool, places in required if not tool.allows_count(len(places)))
+    unmet = (_word_count(tool, len(places)) for tool, places in required if not tool.is_allowed_count(len(places)))
     told = next(unmet, "the calls are not in the order asked")
     if demands.partial:
         return Grade(Fraction(held, len(required)), f"{held} of {len(required)} required tools: {told}")
@@ -80,7 +80,7 @@ def _find_unwanted(demands: ToolDemands, calls: Calls, found: Sequence[Places]) 
         if call.name in demands.forbidden:
             yield f"{make_excerpt(call.name, _SHOWN)} is called, which is forbidden"
     for tool, places in zip(demands.tools, found, strict=True):
-        if not tool.least and not tool.allows_count(len(places)):
+        if not tool.least and not tool.is_allowed_count(len(places)):
             yield _word_count(tool, len(places))
     if demands.mode == "exact" and (other := _find_extra_call(demands.tools, calls)) is not None:
         yield f"call {other + 1}, {make_excerpt(calls[other].name, _SHOWN)}, is one beyond those asked"
@@ -113,7 +113,7 @@ def _find_extra_call(tools: Sequence[ToolEntry], calls: Calls) -> int | None:
     """
     turn, taken = 0, 0
     for place, call in enumerate(calls):
-        while turn < len(tools) and (taken == _count_room(tools[turn]) or not tools[turn].matches_call(call)):
+        while turn < len(tools) and (taken == _count_room(tools[turn]) or not tools[turn].is_match(call)):
             turn, taken = turn + 1, 0
         if turn == len(tools):
             return place

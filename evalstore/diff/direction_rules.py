@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Change, DirectionRule
-from evalstore.diff.deciders.facts import direct_share, direct_share_verdict
-from evalstore.diff.deciders.judges import direct_levels
-from evalstore.diff.deciders.juries import direct_added_judge, direct_aggregate, direct_jury_weights
-from evalstore.diff.deciders.letter_case import direct_case
+from evalstore.diff.deciders.facts import find_share_direction, find_share_verdict_direction
+from evalstore.diff.deciders.judges import find_levels_direction
+from evalstore.diff.deciders.juries import (
+    find_added_judge_direction,
+    find_aggregate_direction,
+    find_jury_weights_direction,
+)
+from evalstore.diff.deciders.letter_case import find_case_direction
 from evalstore.diff.deciders.limits import find_limit
-from evalstore.diff.deciders.phrases import direct_rewording
-from evalstore.diff.deciders.scoring import direct_modes
-from evalstore.diff.deciders.tool_calls import direct_tool_demand, direct_tool_verdict, passes_all_tools_only
+from evalstore.diff.deciders.phrases import find_rewording_direction
+from evalstore.diff.deciders.scoring import find_modes_direction
+from evalstore.diff.deciders.tool_calls import (
+    find_tool_demand_direction,
+    find_tool_verdict_direction,
+    is_all_tools_threshold,
+)
 from evalstore.diff.direction import (
     ADDED_CHECK_DIRECTIONS,
     EITHER,
@@ -138,20 +146,20 @@ def _direct_partial_credit(change: Change) -> Direction:
 
 
 def _direct_partial_verdict(change: Change) -> Direction:
-    return NONE if all(map(passes_all_tools_only, change.checks)) else _direct_partial_credit(change)
+    return NONE if all(map(is_all_tools_threshold, change.checks)) else _direct_partial_credit(change)
 
 
 BY_COMBINE = DirectionRule("by combine; a gate, or an error that fails all, stricter", _direct_added_check)
-BY_MODES = DirectionRule("by the order of the two modes", direct_modes)
+BY_MODES = DirectionRule("by the order of the two modes", find_modes_direction)
 BY_PANEL = DirectionRule(
-    "added: min stricter, max looser; removed back; either where a failure can raise it", direct_added_judge
+    "added: min stricter, max looser; removed back; either where a failure can raise it", find_added_judge_direction
 )
-BY_WAYS = DirectionRule("by the order min, mean and median, max; majority either", direct_aggregate)
-BY_LEVELS = DirectionRule("raised looser, lowered stricter, both either", direct_levels)
-BY_VOTES = DirectionRule("either; a majority by the groups that win", direct_jury_weights)
-BY_INCLUSION = DirectionRule("by inclusion of one wording in the other, else either", direct_rewording)
+BY_WAYS = DirectionRule("by the order min, mean and median, max; majority either", find_aggregate_direction)
+BY_LEVELS = DirectionRule("raised looser, lowered stricter, both either", find_levels_direction)
+BY_VOTES = DirectionRule("either; a majority by the groups that win", find_jury_weights_direction)
+BY_INCLUSION = DirectionRule("by inclusion of one wording in the other, else either", find_rewording_direction)
 BY_CASE = DirectionRule(
-    "ignoring case finds more: contain looser, ban stricter; either with a capital sigma", direct_case
+    "ignoring case finds more: contain looser, ban stricter; either with a capital sigma", find_case_direction
 )
 DEMAND = DirectionRule("added stricter, removed looser", _direct_demand)
 BOUND = DirectionRule("tightened stricter, loosened looser", _direct_bound)
@@ -167,10 +175,10 @@ PARTIAL = DirectionRule(
     "on looser, off stricter; the verdict none where only all pass", _direct_partial_credit, _direct_partial_verdict
 )
 FACTS = DirectionRule(
-    "by the share of facts: either, unless one is part of another", direct_share, direct_share_verdict
+    "by the share of facts: either, unless one is part of another", find_share_direction, find_share_verdict_direction
 )
 TOOLS = DirectionRule(
     "by mode: more asked for stricter, less looser; either where a share has other parts, or exact lets by others",
-    direct_tool_demand,
-    direct_tool_verdict,
+    find_tool_demand_direction,
+    find_tool_verdict_direction,
 )

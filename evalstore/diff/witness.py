@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, product
 
+from evalstore.diff.candidates import build_candidates
 from evalstore.diff.candidate_records import build_records
-from evalstore.diff.candidates import candidates
 from evalstore.diff.change import Change
 from evalstore.diff.findings import Witness
 from evalstore.diff.kinds import KINDS
@@ -148,10 +148,10 @@ def _is_portable(check: CheckState) -> bool:
 def _outputs(change: Change) -> Iterator[Output]:
     """Yield outputs to try: texts, and where the changed check reads tool calls, a few texts with records of calls."""
     if told := build_records(change):
-        few = list(islice(candidates(change), _BESIDE))
+        few = list(islice(build_candidates(change), _BESIDE))
         yield from (Output(text, record) for record, text in product(told, few))
     else:
-        yield from map(Output, candidates(change))
+        yield from map(Output, build_candidates(change))
 
 
 def _answer(result: RubricResult) -> tuple[object, object]:

@@ -22,6 +22,10 @@ Failures = dict[str, str]  # the key of a call -> why it failed for good, in one
 _UNREACHED_RETRIES = 2  # at most, while an endpoint has never responded: most likely nothing is there
 _JITTER = 0.25  # of a pause at most, so that calls refused together do not come back together
 _RETRY_HINT = "the replies received are kept: mend it and run again, or go on with --offline"
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+_THREAD_NAME = "evalstore judging"
+_STOP_SECONDS = 0.5  # seconds that calls under way have to end after a stop
 
 
 def ask_all(
@@ -33,8 +37,8 @@ def ask_all(
 ) -> Failures:
     """Ask every call that the cache lacks, and return the problem of each that failed for good.
 
-    `on_reply` gets the result of each finished call, in this thread. Raises `EvalstoreError` when all further calls would
-    fail too. A reply is in the cache the moment it comes, whatever ends this.
+    `on_reply` gets the result of each finished call, in this thread. Raises `EvalstoreError` when all further calls
+    would fail too. A reply is in the cache the moment it comes, whatever ends this.
     """
     failures: Failures = {}
     problems: dict[str, str] = {}  # each text once in memory, however many calls have it
@@ -54,7 +58,7 @@ def ask_all(
 
 
 def choose_pause(endpoint: Endpoint, attempt: int, requested: float | None) -> float:
-    """Return the seconds until the next try; `attempt` counts from 0, `requested` is the pause that the endpoint wants."""
+    """Return the seconds until the next try; `attempt` counts from 0, `requested` is what the endpoint asks for."""
     # Exponential backoff with jitter; the exponent is bounded, because floats are.
     own = endpoint.first_wait * 2.0 ** min(attempt, 30)
     return min(requested or own, endpoint.longest_wait) * random.uniform(1, 1 + _JITTER)  # noqa: S311  # no secret
@@ -110,12 +114,6 @@ class _FailureWatch:
         return EvalstoreError(message, place=Place(self.client.endpoint.base), hint=hint)
 
 
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
-_NAME = "evalstore judging"
-_GRACE = 0.5  # seconds that calls under way have to end after a stop
-
-
 @dataclass(slots=True)
 class WorkerPool(Generic[_Item, _Result]):
     """Up to `size` threads that do `work`; `cleanup` runs after the last one, `stop` is set to end them early."""
@@ -155,7 +153,7 @@ class WorkerPool(Generic[_Item, _Result]):
         self._tasks.put((item,))
         if len(self._threads) < self.size:
             # Daemons: nothing interrupts a thread that waits for a model, and the process must not wait for it either.
-            self._threads.append(threading.Thread(target=self._run_worker, name=_NAME, daemon=True))
+            self._threads.append(threading.Thread(target=self._run_worker, name=_THREAD_NAME, daemon=True))
             self._threads[-1].start()
 
     def _next_result(self) -> tuple[_Item, _Result]:
@@ -176,9 +174,9 @@ class WorkerPool(Generic[_Item, _Result]):
         for _ in self._threads:
             self._tasks.put(None)
         # The cleanup waits for the last worker, the caller after a stop only a moment.
-        joiner = threading.Thread(target=self._join_workers, name=_NAME, daemon=True)
+        joiner = threading.Thread(target=self._join_workers, name=_THREAD_NAME, daemon=True)
         joiner.start()
-        joiner.join(_GRACE if self.stop.is_set() else None)
+        joiner.join(_STOP_SECONDS if self.stop.is_set() else None)
 
     def _join_workers(self) -> None:
         for thread in self._threads:

@@ -94,6 +94,7 @@ class AlternatingAutomaton:
 
     def distinguish_letters(self, letters: int, expanded: Iterable[Formula]) -> Iterator[int]:
         """Yield one letter of each group that some expanded formulas read alike, of the letters of a mask."""
+        # Partition refinement: each mask splits the groups that it cuts.
         groups = [letters]
         for mask in frozenset().union(*map(self._collect_masks, expanded)):
             self.graph.budget.spend(1 + len(groups) // 8)
@@ -135,6 +136,7 @@ class AlternatingAutomaton:
             self.graph.budget.spend()
             if kind is NodeKind.ALL:
                 return TRUE
+            # At the end of the text no letter follows, so a CHAR node says nothing there.
             if kind is NodeKind.CHAR and not after & NOTHING:
                 found.append(frozenset({number}))
             elif kind in {NodeKind.AHEAD, NodeKind.NOT_AHEAD} and number not in within:

@@ -73,6 +73,7 @@ class _AmbiguitySearch:
         seen: set[tuple[int, int, bool]] = set()
         left, right = (self._find_next_letters(loop) for _ in range(2))
         waiting = list(self._step_together(left, right, apart=False))
+        # Pairs of nodes, and whether the two ways have parted: the square of the graph.
         while waiting:
             step = waiting.pop()
             if step in seen:

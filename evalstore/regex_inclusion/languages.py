@@ -91,6 +91,7 @@ def _spell_ignoring_case(phrase: str) -> RegexTree:
     lowered, table = phrase.lower(), _build_lowercase_table()
     if not _SIGMAS.union(table.tails).isdisjoint(lowered):
         raise UndecidedError("a phrase has a letter whose lower case depends on its neighbours")
+    # `str.lower()` of a text is that of its letters, but for sigma: each letter of a phrase has a set of sources.
     letters = [Chars(table.sources.get(char, char)) for char in lowered]
     if lowered:
         letters[-1] = Chars(letters[-1].chars + table.heads.get(lowered[-1], ""))

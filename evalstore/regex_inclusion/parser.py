@@ -85,6 +85,7 @@ class _PatternReader:
     def _read_concatenation(self, flags: frozenset[str], depth: int) -> RegexTree:
         parts: list[RegexTree] = []
         repeatable = False
+        # A count binds to the one part before it; two counts in a row are refused.
         while (token := self._read_token(flags)) is not None:
             if token.lastgroup == "count":
                 if not repeatable:
@@ -132,6 +133,7 @@ class _PatternReader:
         return self._read_group(token, flags, depth)
 
     def _read_group(self, token: re.Match[str], flags: frozenset[str], depth: int) -> RegexTree:
+        # Flags of a group hold until it closes.
         inner_flags = (flags | frozenset(token["on"] or "")) - frozenset(token["off"] or "")
         body = self.read_alternation(inner_flags, depth + 1)
         if not self.text.startswith(")", self.position):

@@ -32,7 +32,7 @@ from evalstore.transactions.locking import LockedRepository, lock_repository
 from evalstore.transactions.recovery import recover_interrupted
 from evalstore.versions import Bump
 
-_AGAIN = "make room, or look at the permissions; the same bump again finishes what this one began"
+_RETRY_HINT = "make room, or look at the permissions; the same bump again finishes what this one began"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _release_under_lock(
             return replace(released, bypassed=hooks if released.done else (), push=push), push_refs
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise RefusedError(f"the release cannot be written: {reason}", hint=_AGAIN) from None
+        raise RefusedError(f"the release cannot be written: {reason}", hint=_RETRY_HINT) from None
 
 
 def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commit: bool, dry_run: bool) -> Released:

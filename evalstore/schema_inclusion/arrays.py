@@ -46,19 +46,19 @@ def _count_written_items(value_set: ValueSet) -> int:
     return max((len(first) for first, _ in value_set.get_all("list")), default=-1)
 
 
-def _entails_items(prover: ProofContext, value_set: ValueSet, wanted: list[Any]) -> bool:
+def _entails_items(prover: ProofContext, value_set: ValueSet, target: list[Any]) -> bool:
     # All indexes after those that either side writes are alike.
-    indexes = range(max(_count_written_items(value_set), len(wanted[0])) + 1)
+    indexes = range(max(_count_written_items(value_set), len(target[0])) + 1)
     most = find_lengths(prover, value_set)[1]
     return all(
-        prover.entails_schema(project_index(value_set, index), select_item_schema(wanted, index))
+        prover.entails_schema(project_index(value_set, index), select_item_schema(target, index))
         for index in indexes
         if index < most
     )
 
 
-def _entails_contains(prover: ProofContext, value_set: ValueSet, wanted: list[Any]) -> bool:
-    schema, least, most = wanted
+def _entails_contains(prover: ProofContext, value_set: ValueSet, target: list[Any]) -> bool:
+    schema, least, most = target
     if not _entails_min_contains(prover, value_set, schema, least):
         return False
     return most is None or _entails_max_contains(prover, value_set, schema, most)

@@ -94,6 +94,7 @@ def _evaluate_if(schemas: list[NormalSchema], value: Any) -> Answer:
 def _evaluate_contains(contains: list[Any], items: list[Any]) -> Answer:
     schema, least, most = contains
     answers = [evaluate_schema(schema, item) for item in items]
+    # What is not known may count or not: only where both lead to one answer is it given.
     accepted = answers.count(True)
     possible = accepted + answers.count(None)
     if possible < least or (most is not None and accepted > most):

@@ -104,6 +104,7 @@ def _violate_properties(value_set: ValueSet, shape: list[Any], find: ValueFinder
         for name in dict.fromkeys((*find_matching_texts(pattern), *_list_written_names(value_set), *_FRESH_NAMES)):
             if is_pattern_found(pattern, name):
                 yield from _violate_property(value_set, name, schema)
+    # A name that no keyword writes shows what `additionalProperties` refuses.
     if rest is not True:
         names = intersect_schemas([*value_set.get_all("propertyNames"), {"type": ["string"]}])
         for name in dict.fromkeys((*_list_written_names(value_set), *_FRESH_NAMES, *islice(find(names), _NAME_LIMIT))):

@@ -186,6 +186,7 @@ class _Normalizer:
         return value
 
     def _sort_distinct(self, values: list[Any]) -> list[Any]:
+        # Listed values count like schemas: a normal form repeats them at every reference.
         self.left -= len(values)
         return [value for _, value in sorted({write_canonical(value): value for value in values}.items())]
 

@@ -59,6 +59,7 @@ def _round_up(bound: Bound | None, unit: Fraction | None, type_: str) -> Bound |
     """Move a lower bound up to the first number that there can be."""
     if bound is None:
         return None
+    # Without a unit there is no first number; an integer is no first fraction either.
     if unit is None:
         return Bound(bound.value, bound.is_open or (type_ == "fraction" and bound.value.denominator == 1))
     count = bound.value / unit
@@ -80,21 +81,22 @@ def _find_common_multiple(left: Fraction, right: Fraction) -> Fraction:
     return Fraction(math.lcm(left.numerator * right.denominator, right.numerator * left.denominator), denominator)
 
 
-def _entails_lower_bound(value_set: ValueSet, wanted: Bound, types_: frozenset[str]) -> bool:
+def _entails_lower_bound(value_set: ValueSet, target: Bound, types_: frozenset[str]) -> bool:
     found = (find_lower_bound(value_set, type_) for type_ in types_ & NUMBERS)
-    return all(bound is not None and bound >= wanted for bound in found)
+    # Of two bounds at one place the open one is stronger, and `Bound` sorts so.
+    return all(bound is not None and bound >= target for bound in found)
 
 
-def _entails_upper_bound(value_set: ValueSet, wanted: Bound, types_: frozenset[str]) -> bool:
+def _entails_upper_bound(value_set: ValueSet, target: Bound, types_: frozenset[str]) -> bool:
     found = (find_upper_bound(value_set, type_) for type_ in types_ & NUMBERS)
     return all(
-        bound is not None and (-bound.value, bound.is_open) >= (-wanted.value, wanted.is_open) for bound in found
+        bound is not None and (-bound.value, bound.is_open) >= (-target.value, target.is_open) for bound in found
     )
 
 
-def _entails_multiple(value_set: ValueSet, wanted: Any, types_: frozenset[str]) -> bool:
+def _entails_multiple(value_set: ValueSet, target: Any, types_: frozenset[str]) -> bool:
     units = (find_unit(value_set, type_) for type_ in types_ & NUMBERS)
-    return all(unit is not None and (unit / Fraction(wanted)).denominator == 1 for unit in units)
+    return all(unit is not None and (unit / Fraction(target)).denominator == 1 for unit in units)
 
 
 def _make_rule(entails: Callable[[ValueSet, Any, frozenset[str]], bool], read: Callable[[Any], Any]) -> Any:

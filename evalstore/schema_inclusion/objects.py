@@ -67,6 +67,7 @@ def project_name(value_set: ValueSet, name: str) -> ValueSet:
 
 
 def _compute_possible_names(prover: ProofContext, value_set: ValueSet) -> frozenset[str] | None:
+    # Three reasons for a finite set of names: none may be, only the written ones may be, or `propertyNames` lists them.
     lists: list[Collection[str]] = [[]] if 0 in value_set.get_all("maxProperties") else []
     lists += [
         properties
@@ -85,21 +86,21 @@ def _build_name_set(value_set: ValueSet) -> ValueSet:
     return intersect_schemas([*value_set.get_all("propertyNames"), {"type": ["string"]}])
 
 
-def _entails_properties(prover: ProofContext, value_set: ValueSet, wanted: list[Any]) -> bool:
+def _entails_properties(prover: ProofContext, value_set: ValueSet, target: list[Any]) -> bool:
     written = (name for shape in value_set.get_all("shape") for name in shape[0])
-    names = {*wanted[0], *find_required_names(value_set), *written}
+    names = {*target[0], *find_required_names(value_set), *written}
     possible_names = find_possible_names(prover, value_set)
     for name in sorted(names if possible_names is None else possible_names):
         values = project_name(value_set, name)
-        if not all(prover.entails_schema(values, schema) for schema in select_property_schemas(wanted, name)):
+        if not all(prover.entails_schema(values, schema) for schema in select_property_schemas(target, name)):
             return False
-    return possible_names is not None or _entails_other_names(prover, value_set, wanted)
+    return possible_names is not None or _entails_other_names(prover, value_set, target)
 
 
-def _entails_other_names(prover: ProofContext, value_set: ValueSet, wanted: list[Any]) -> bool:
-    """Whether each name that neither side writes is proved to have what is wanted, whichever patterns it matches."""
+def _entails_other_names(prover: ProofContext, value_set: ValueSet, target: list[Any]) -> bool:
+    """Whether each name that neither side writes is proved to have what `target` asks, whichever patterns it matches."""
     shapes = value_set.get_all("shape")
-    patterns = sorted({pattern for shape in (*shapes, wanted) for pattern in shape[1]})
+    patterns = sorted({pattern for shape in (*shapes, target) for pattern in shape[1]})
     if len(patterns) > _PATTERN_LIMIT:
         return False
     name_patterns = _build_name_set(value_set).get_all("pattern") or [ANY_PATTERN]
@@ -112,7 +113,7 @@ def _entails_other_names(prover: ProofContext, value_set: ValueSet, wanted: list
         )
         for matched in _iterate_subsets(patterns)
         if always.union(*(implied[pattern] for pattern in matched)).issubset(matched)
-        for schema in _select_schemas(wanted, matched)
+        for schema in _select_schemas(target, matched)
     )
 
 
@@ -126,10 +127,10 @@ def _iterate_subsets(items: list[str]) -> Iterator[tuple[str, ...]]:
         yield from combinations(items, size)
 
 
-def _entails_dependent_required(prover: ProofContext, value_set: ValueSet, wanted: dict[str, list[str]]) -> bool:
+def _entails_dependent_required(prover: ProofContext, value_set: ValueSet, target: dict[str, list[str]]) -> bool:
     return all(
         find_required_names(value_set, name) >= set(names) or prover.is_empty(project_name(value_set, name))
-        for name, names in wanted.items()
+        for name, names in target.items()
     )
 
 
@@ -137,6 +138,7 @@ def _entails_property_names(prover: ProofContext, value_set: ValueSet, schema: N
     names = find_possible_names(prover, value_set)
     if names is not None:
         return all(evaluate_schema(schema, name) is True for name in names)
+    # A shape that refuses all other names has only those that it writes, or whose patterns match.
     closed_shapes = [shape for shape in value_set.get_all("shape") if prover.is_empty(intersect_schemas([shape[2]]))]
     if prover.entails_schema(_build_name_set(value_set), schema):
         return True

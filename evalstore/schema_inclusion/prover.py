@@ -93,6 +93,7 @@ class Prover:
         return self.remember("empty", value_set, self._compute_emptiness)
 
     def _prove_constraint(self, narrow: ValueSet, constraint: Constraint) -> bool:
+        # From the surest question to the dearest.
         values = self.list_values(narrow)
         if values is not None:
             self.spend(len(values))
@@ -141,6 +142,7 @@ class Prover:
 
     def _split_cases(self, narrow: ValueSet, constraint: Constraint) -> list[ValueSet]:
         choice = next((one for one in narrow.constraints if one.name in _CHOICE_NAMES), None)
+        # A choice of the narrow side is split; the types of a value are a choice, too.
         if choice:
             return _split_branches(narrow, choice)
         types = self.find_types(narrow)

@@ -34,6 +34,7 @@ def apply_unevaluated_properties(validator: Any, allowed: Any, instance: Any, sc
     if isinstance(instance, dict):
         evaluated = _find_evaluated_names(validator, instance, schema)
         evaluated |= _find_evaluated_by_parts(validator, instance, schema)
+        # `additionalProperties` beside it has evaluated all that is left.
         evaluated = evaluated if "additionalProperties" not in schema else {*instance}
         yield from _apply_to_rest(validator, allowed, instance, evaluated)
 
@@ -84,6 +85,7 @@ def _iterate_applied_parts(validator: Any, instance: Any, schema: dict[str, Any]
     """Yield the schemas within `schema` that look at `instance` itself; where one must hold, it is taken to."""
     targets, keywords = validator.format_checker.targets, validator.VALIDATORS
     yield from (targets[name, id(schema)] for name in REFERENCES if name in schema and name in keywords)
+    # These must hold for the whole to be valid, so they are not tried again; the branches of a choice are.
     yield from schema.get("allOf", ())
     yield from (
         part for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())) if _is_valid(validator, part, instance)

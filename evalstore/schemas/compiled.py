@@ -89,6 +89,7 @@ def _compile(schema: Any, guard: Guard) -> Schema | list[Flaw]:
         check_size(schema)
     except SchemaError as error:
         return [Flaw((), error.message, "make it smaller")]
+    # Free of aliases: the place of a subschema is known by the `id()` of its mapping.
     schema_copy = copy_plain(schema)
     dialect = _DIALECTS.get(_find_dialect(schema_copy))
     if dialect is None:
@@ -98,6 +99,7 @@ def _compile(schema: Any, guard: Guard) -> Schema | list[Flaw]:
     except SchemaError:
         return [Flaw((), "the schema is too large or too deep to be checked", "make it smaller")]
     parts = find_subschemas(schema_copy, "id" if dialect == "Draft4Validator" else "$id")
+    # All patterns of a schema are read together, for their size has one limit.
     written = [*_iterate_patterns(parts)]
     patterns = guard.read_patterns([pattern for _, pattern in written])
     unread = [(pointer, patterns.problems[pattern]) for pointer, pattern in written if pattern in patterns.problems]
@@ -189,6 +191,7 @@ def _make_violation(error: Any) -> Violation:
 
 def _find_innermost(error: Any) -> Any:
     """Return the error of the branch that was probably meant; where two are as near, the choice between them."""
+    # Each round goes into one branch of a choice.
     while error.context:
         nearest = min(error.context, key=_rank_nearness)
         near = [branch for branch in error.context if _rank_nearness(branch) == _rank_nearness(nearest)]

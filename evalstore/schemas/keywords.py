@@ -99,12 +99,13 @@ def _apply_pattern(validator: Any, pattern: str, instance: Any, _: Any) -> Error
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
-def _apply_unique_items(validator: Any, wanted: bool, instance: Any, _: Any) -> Errors:  # noqa: FBT001  # a keyword's signature
-    if not wanted or not isinstance(instance, list):
+def _apply_unique_items(validator: Any, is_unique: bool, instance: Any, _: Any) -> Errors:  # noqa: FBT001  # a keyword's signature
+    if not is_unique or not isinstance(instance, list):
         return
     seen = set()
     for item in instance:
         validator.format_checker.budget.spend(1 + _count_nested(item) // 8)
+        # A set, not pairs: the library compares each item with each, which is quadratic.
         seen.add(make_equality_key(item))
     if len(seen) < len(instance):
         yield ValidationError(f"{instance!r} has non-unique elements")
@@ -116,9 +117,9 @@ def _count_nested(value: Any) -> int:
     return len(value) + sum(map(_count_nested, value)) if isinstance(value, list) else 0
 
 
-def _apply_const(validator: Any, wanted: Any, instance: Any, _: Any) -> Errors:
-    if not _is_equal(wanted, instance, validator.format_checker):
-        yield ValidationError(f"{instance!r} is not {wanted!r}")
+def _apply_const(validator: Any, constant: Any, instance: Any, _: Any) -> Errors:
+    if not _is_equal(constant, instance, validator.format_checker):
+        yield ValidationError(f"{instance!r} is not {constant!r}")
 
 
 def _apply_enum(validator: Any, allowed: list[Any], instance: Any, _: Any) -> Errors:
@@ -128,6 +129,7 @@ def _apply_enum(validator: Any, allowed: list[Any], instance: Any, _: Any) -> Er
 
 
 def _is_equal(left: Any, right: Any, run: Any) -> bool:
+    # In Python 1 == True; in JSON they are two values.
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, dict) and isinstance(right, dict):
@@ -142,6 +144,7 @@ def _is_equal(left: Any, right: Any, run: Any) -> bool:
 def _apply_multiple_of(_: Any, unit: Any, instance: Any, __: Any) -> Errors:
     if isinstance(instance, bool) or not hasattr(instance, "as_integer_ratio"):
         return
+    # Exact: the library divides floats, and 0.3 is no multiple of 0.1 there.
     if (Fraction(instance) / Fraction(unit)).denominator != 1:
         yield ValidationError(f"{instance!r} is not a multiple of {unit!r}")
 

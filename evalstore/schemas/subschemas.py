@@ -113,6 +113,7 @@ def _iterate_reachable(
             for steps, schema in iterate_subschemas(subschema.schema)
             if isinstance(schema, dict)
         ]
+        # In the order in which they are written, as flaws are told.
         waiting.extend(reversed(inner))
 
 
@@ -145,6 +146,7 @@ def _resolve_reference(document: dict[str, Any], ref: str, names: Mapping[tuple[
     if fragment and not fragment.startswith("/"):
         return names.get((id(document), fragment))
     node: Any = document
+    # A JSON Pointer (RFC 6901); an index of more than nine digits is out of any list.
     for step in fragment.split("/")[1:]:
         if isinstance(node, dict):
             node = node.get(step.replace("~1", "/").replace("~0", "~"))
@@ -174,6 +176,7 @@ def _find_ambiguous_references(subschemas: Iterable[Subschema]) -> Iterator[Flaw
 
 def _find_loops(subschemas: Mapping[int, Subschema], targets: Mapping[tuple[str, int], Any]) -> Iterator[Flaw]:
     """Yield a cycle of references that all look at one value: nothing can apply it."""
+    # Edges lead from a schema to those that it applies to the same value, at once or by reference.
     graph = {node: list(_iterate_in_place(subschema.schema, targets)) for node, subschema in subschemas.items()}
     try:
         TopologicalSorter(graph).prepare()

@@ -27,6 +27,8 @@ from evalstore.model import (
 from evalstore.runs import GradedRow, UsedArtifact
 from evalstore.store import ArtifactStore, Resolved
 
+_NO_RUBRIC = RubricResult(None, Verdict.UNSCORED, reason="the question names no rubric")
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedRubric:
@@ -124,9 +126,6 @@ def _prepare_resolved(resolved: Resolved, reach: CheckContext) -> Callable[[Samp
             f"{format_exact_ref(resolved)} is no rubric: {type(error).__name__}: {error}",
             hint="`evalstore validate` shows the place",
         ) from None
-
-
-_NO_RUBRIC = RubricResult(None, Verdict.UNSCORED, reason="the question names no rubric")
 
 
 def grade_output(output: Output, question: Question, rubric: PreparedRubric | None) -> GradedRow:

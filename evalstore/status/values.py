@@ -115,4 +115,4 @@ class Status:
     @property
     def ok(self) -> bool:
         """Whether every change has a version that says enough."""
-        return all(standing.ok for standing in self.artifacts)
+        return all(artifact.ok for artifact in self.artifacts)

@@ -29,18 +29,18 @@ def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, 
     # Our own index.lock and half-written journals first: they stand in the way, and nothing refers to them.
     release_index_lock(repository.git.directory)
     sweep_below(repository.common, repository.journal_name)
-    done: tuple[ReleasedVersion, ...] = ()
+    released: tuple[ReleasedVersion, ...] = ()
     for path in sorted((repository.common / STATE_FOLDER).glob("journal*.json")):
         name = f"{STATE_FOLDER}/{path.name}"
         journal = read_journal(repository.common, name)
         remove_stale_locks(repository, journal, path)
         if name == repository.journal_name:
-            done = journal.released if finish_or_undo(repository, journal) else ()
-        # Another working tree of this repository: its refs are shared and settled here. Its files are not ours; the
-        # journal stays until the next bump there, unless nothing was released.
+            released = journal.released if finish_or_undo(repository, journal) else ()
+        # Another working tree of this repository: its refs are shared, and finished or undone here. Its files are
+        # written by the next bump there, which needs the journal, unless nothing was released.
         elif not _finish_or_undo_refs(repository, journal):
             path.unlink()
-    return done
+    return released
 
 
 def finish_or_undo(repository: LockedRepository, journal: Journal) -> bool:

@@ -143,7 +143,7 @@ def test_an_error_of_ours_is_not_blamed_on_the_rubric(monkeypatch: pytest.Monkey
     def stumble(*_: Any) -> None:
         raise TypeError("ours")
 
-    monkeypatch.setattr(KINDS["must_contain_any"], "prepare", stumble)
+    monkeypatch.setattr(KINDS["must_contain_any"], "prepare_grading", stumble)
     with pytest.raises(TypeError, match="ours"):
         evaluate(rubric(SAYS_A), "a")
 
@@ -151,7 +151,7 @@ def test_an_error_of_ours_is_not_blamed_on_the_rubric(monkeypatch: pytest.Monkey
 def test_strict_takes_no_approximation(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = php_module.PhpEngine("a parser (approximate)")
     monkeypatch.setattr("evalstore.checks.kinds.php_lint.find_php_engine", lambda: engine)
-    monkeypatch.setattr("evalstore.checks.kinds.php_lint.lint_block", lambda *_: php_module.LintResult(valid=True))
+    monkeypatch.setattr("evalstore.checks.kinds.php_lint.check_block", lambda *_: php_module.LintResult(valid=True))
     block = "```php\necho 1;\n```"
     (check,) = evaluate(rubric({"kind": "php_lint"}), block).checks
     assert (check.verdict, check.engine) == (Verdict.PASS, "a parser (approximate)")

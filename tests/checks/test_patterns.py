@@ -73,7 +73,7 @@ def test_flags_answer_as_in_python(flags: str, python: re.RegexFlag) -> None:
 
 def test_a_flag_that_is_said_twice_is_said_once() -> None:
     for flags in ("im", "imi", ["i", "m"], ["i", "im"], ["im", "m"]):
-        grade = KINDS["regex"].prepare({"pattern": "^b$", "flags": flags}, NO_CONTEXT)
+        grade = KINDS["regex"].prepare_grading({"pattern": "^b$", "flags": flags}, NO_CONTEXT)
         assert grade(Sample(Output("a\nB"))).score == 1
 
 

@@ -25,10 +25,10 @@ BROKEN = "```php\necho (;\n```"
 def fresh() -> Iterator[None]:
     """Forget the engine of earlier tests, and of this one afterwards."""
     php.find_php_engine.cache_clear()
-    php.lint_block.cache_clear()
+    php.check_block.cache_clear()
     yield
     php.find_php_engine.cache_clear()
-    php.lint_block.cache_clear()
+    php.check_block.cache_clear()
 
 
 @pytest.fixture
@@ -40,9 +40,9 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def write(program: Path, lint_block: str) -> None:
+def write(program: Path, check_block: str) -> None:
     program.write_text(
-        f'#!/bin/sh\nfor last; do :; done\nif [ "$last" = -v ]; then echo "PHP 9.9.9 (cli)"; exit; fi\n{lint_block}\n'
+        f'#!/bin/sh\nfor last; do :; done\nif [ "$last" = -v ]; then echo "PHP 9.9.9 (cli)"; exit; fi\n{check_block}\n'
     )
     program.chmod(0o755)
 

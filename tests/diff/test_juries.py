@@ -23,8 +23,8 @@ from evalstore.diff.classify import classify
 from evalstore.diff.deciders.juries import (
     Jury,
     bound_jury_shift,
-    direct_aggregate,
-    direct_jury_weights,
+    find_aggregate_direction,
+    find_jury_weights_direction,
     prove_jury_equivalent,
     read_jury,
 )
@@ -349,9 +349,9 @@ def test_panels_of_one_voice_say_the_same_and_ways_are_ordered(old: Mapping, new
         assert prove_jury_equivalent(change) is None
         return
     bound = bound_jury_shift(change)
-    ways = direct_aggregate(change) if kept == "members" else Direction.EITHER
+    ways = find_aggregate_direction(change) if kept == "members" else Direction.EITHER
     if kept == "judges" and sorted(panels[0].weight_by_judge) == sorted(panels[1].weight_by_judge):
-        ways = direct_jury_weights(change)
+        ways = find_jury_weights_direction(change)
     for values in product(map(Fraction, ["0", "0.5", "0.7", "1"]), repeat=3):
         scores = dict(zip(ABC, values, strict=True))
         was, now = (said(panel, scores) for panel in panels)

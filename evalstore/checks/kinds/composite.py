@@ -28,7 +28,7 @@ from evalstore.text import make_excerpt
 _KIND = "composite"
 
 
-def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
     """Grade with the rubric that `rubric_ref` names; one that holds a composite itself is unscored (error).
 
     An inner rubric without a score is missing where nothing but missing kept it from one, else an error.

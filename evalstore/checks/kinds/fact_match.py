@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.checks.judges import CALL_LIMIT, FACT_VARIABLE, ask_judge, grade_answers, prepare_judge
-from evalstore.checks.jury import average_scores
+from evalstore.checks.jury import compute_mean_score
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_error, grade_missing
@@ -18,7 +18,7 @@ from evalstore.text import make_excerpt
 _SpelledFact = tuple[str, str]
 
 
-def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
     """Look for the check's facts, or else the question's; each counts as often as it is listed.
 
     As text, a fact is found where it stands in the output, both with every run of white space (as Unicode has it) made
@@ -83,7 +83,7 @@ def _ask_about_facts(ref: str, reach: CheckContext) -> Callable[[Sample, list[_S
         if len(facts) > CALL_LIMIT:
             return grade_error(f"it asks {len(facts):,} times about one output, and {CALL_LIMIT:,} is the limit")
         heard = [one for written, _ in facts for one in ask_judge(juror, sample, {FACT_VARIABLE: written}, reach)]
-        return grade_answers(heard, average_scores)
+        return grade_answers(heard, compute_mean_score)
 
     return grade_facts
 

@@ -14,7 +14,7 @@ from evalstore.model.outcome import grade_binary, grade_missing
 _FORMATS = frozenset({"json", "text"})
 
 
-def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Test the limits (code points of the stripped output), then the check's format, or else the question's.
 
     With neither a format nor a limit the check is unscored (missing); JSON deeper or larger than evalstore reads leaves

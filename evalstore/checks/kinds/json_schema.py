@@ -20,7 +20,7 @@ _SHOWN = 80
 _MARKS = ("```", "~~~")
 
 
-def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Read the JSON of the output strictly, then hold it against `schema`, or its fields against the question's.
 
     `extract` says which text is the JSON: `whole`, the output, stripped; `fence`, the first fenced block marked `json`,

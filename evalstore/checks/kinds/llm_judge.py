@@ -15,14 +15,14 @@ from evalstore.checks.judges import (
     grade_answers,
     prepare_judge,
 )
-from evalstore.checks.jury import AGGREGATES, WEIGHTED_AGGREGATES, JudgeVote, average_scores
+from evalstore.checks.jury import AGGREGATES, WEIGHTED_AGGREGATES, JudgeVote, compute_mean_score
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample, parse_fraction
 from evalstore.model.outcome import grade_error
 from evalstore.model.rubric import JUDGED_THRESHOLD
 
 
-def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
     """Ask every member as often as `samples` says, and make one score of what each says on average.
 
     All are asked whatever one of them answers, and one reply that cannot be read leaves the check unscored (error).
@@ -41,7 +41,7 @@ def prepare(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
         return _answer_error(problem)
 
     def combine_replies(scores: list[Fraction]) -> Fraction:
-        means = (average_scores(scores[start : start + samples]) for start in range(0, len(scores), samples))
+        means = (compute_mean_score(scores[start : start + samples]) for start in range(0, len(scores), samples))
         return combine([JudgeVote(score, weight) for score, weight in zip(means, weights, strict=True)], bar)
 
     def grade(sample: Sample) -> Grade:

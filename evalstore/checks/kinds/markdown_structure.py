@@ -25,7 +25,7 @@ _DEMANDS = (
 )
 
 
-def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Read the shape of the output in the check's dialect, and name the first demand that it does not meet."""
     read = DIALECTS[params.get("dialect", "commonmark")]
 

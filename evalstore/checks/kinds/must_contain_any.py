@@ -12,7 +12,7 @@ from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary
 
 
-def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Count the values found, each once however often it is listed; nothing is trimmed or normalised."""
     written, needed = dict.fromkeys(params["values"]), params.get("min_matches", 1)
     exact = params.get("case_sensitive", False)

@@ -12,7 +12,7 @@ from evalstore.model.outcome import grade_binary
 from evalstore.text import make_excerpt
 
 
-def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Look for the first value that is in the output; nothing is trimmed or normalised."""
     exact = params.get("case_sensitive", False)
     values = [(value if exact else value.lower(), value) for value in params["values"]]

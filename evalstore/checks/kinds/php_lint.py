@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.context import CheckContext, GradeFunction
-from evalstore.checks.php import find_php_blocks, find_php_engine, lint_block
+from evalstore.checks.php import check_block, find_php_blocks, find_php_engine
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
@@ -18,7 +18,7 @@ _NO_CODE = {
 }
 
 
-def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Lint the blocks in order: a broken one fails the check, else one that cannot be judged leaves it unscored."""
     without = _NO_CODE[params.get("on_no_code", "pass")]
 
@@ -42,7 +42,7 @@ def _lint_blocks(code: list[str]) -> Grade:
         )
     unclear = ""
     for number, block in enumerate(code, 1):
-        answer = lint_block(engine, block)
+        answer = check_block(engine, block)
         if answer.valid is False:
             return grade_binary(False, f"php block {number}: {answer.message}", engine.name)
         if answer.valid is None:

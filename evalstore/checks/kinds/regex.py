@@ -11,7 +11,7 @@ from evalstore.documents import Pointer
 from evalstore.model.outcome import grade_binary, grade_error
 
 
-def prepare(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Look for a match where `mode` allows one; a pattern that does not compile is unscored, too."""
     compiled, mode = compile_pattern(params["pattern"], _read_flags(params)), params.get("mode", "search")
 

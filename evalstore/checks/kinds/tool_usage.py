@@ -19,7 +19,7 @@ Params = Mapping[str, Any]
 Problem = tuple[Pointer, str, str]
 
 
-def prepare(params: Params, _: CheckContext) -> GradeFunction:
+def prepare_grading(params: Params, _: CheckContext) -> GradeFunction:
     """Hold the recorded calls against the check's `tools`, or else the question's `expected_tools`, and `forbidden`.
 
     An entry means the calls that have its name and its `args`; without `args`, any will do. `args_match: subset` wants

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from evalstore.diff.change import Change, Proof, name_decider
-from evalstore.diff.deciders.thresholds import passes_full_share_only
+from evalstore.diff.deciders.thresholds import is_full_share_threshold
 from evalstore.diff.direction import EITHER, NONE, VERDICT_MODES, bound_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.rubric_state import CheckState
@@ -18,7 +18,7 @@ from evalstore.versions import Bump
 _LISTED, _WEIGHED, _CHARS = 100, 10, 100_000
 
 
-def direct_share(change: Change) -> Direction:
+def find_share_direction(change: Change) -> Direction:
     """Return what another list of facts does to the share that an output states."""
     old, new = map(_weigh_facts, change.checks)
     if old == new and old:
@@ -29,10 +29,10 @@ def direct_share(change: Change) -> Direction:
     return _bound_sign({fact: part for fact, part in moved.items() if part})
 
 
-def direct_share_verdict(change: Change) -> Direction:
+def find_share_verdict_direction(change: Change) -> Direction:
     """Return what it does to the verdict, which may tell only outputs with all of the facts from the others."""
     if not _pass_full_share_only(change):
-        return direct_share(change)
+        return find_share_direction(change)
     old, new = (_weigh_facts(check) for check in change.checks)
     # Whoever states all of one list states all of the other.
     return bound_direction(below=_is_stated(new, old), above=_is_stated(old, new))
@@ -41,7 +41,7 @@ def direct_share_verdict(change: Change) -> Direction:
 @name_decider("same_share")
 def prove_same_share(change: Change) -> Proof | None:
     """Prove that every fact has the same part in both lists."""
-    if direct_share(change) is not NONE:
+    if find_share_direction(change) is not NONE:
         return None
     return Proof("every fact has the same part in both lists, white space and ignored case apart")
 
@@ -51,7 +51,7 @@ def prove_fact_share_unread(change: Change) -> Proof | None:
     """Prove that the rubric reads the verdict alone, and all of the one list is all of the other."""
     if any(rubric.combine not in VERDICT_MODES for rubric in change.states) or not _pass_full_share_only(change):
         return None
-    if direct_share_verdict(change) is not NONE:
+    if find_share_verdict_direction(change) is not NONE:
         return None
     return Proof("the rubric reads the check's verdict alone, and who states all of one list states all", Bump.MINOR)
 
@@ -75,7 +75,7 @@ def _asks_judge(check: CheckState) -> bool:
 
 def _pass_full_share_only(change: Change) -> bool:
     known = all(_weigh_facts(check) and not _asks_judge(check) for check in change.checks)
-    return known and all(passes_full_share_only(check, len(check.params["facts"])) for check in change.checks)
+    return known and all(is_full_share_threshold(check, len(check.params["facts"])) for check in change.checks)
 
 
 def _is_stated(facts: Mapping[str, Fraction], by: Mapping[str, Fraction]) -> bool:

@@ -71,7 +71,7 @@ def prove_pattern_equivalent(change: Change) -> Proof | None:
     return Proof("both patterns are read alike, so they find the same answer in every reply")
 
 
-def direct_levels(change: Change) -> Direction:
+def find_levels_direction(change: Change) -> Direction:
     """Return which way the values of levels go that both sides have."""
     old, new = read_level_values(change)
     if not old or not new or set(old) != set(new):

@@ -114,7 +114,7 @@ def find_aggregation_key(jury: Jury) -> tuple[Any, ...] | None:
     return aggregate, normalise_weights(weights) if groups is None else (set(weights), groups)
 
 
-def direct_aggregate(change: Change) -> Direction:
+def find_aggregate_direction(change: Change) -> Direction:
     """Return whether another way of joining can only raise, or only lower, what the jury says."""
     before, after = _read_juries(change)
     if before.is_unscorable or after.is_unscorable:
@@ -123,7 +123,7 @@ def direct_aggregate(change: Change) -> Direction:
     return bound_direction(below=aggregates in _ORDERED, above=aggregates[::-1] in _ORDERED)
 
 
-def direct_added_judge(change: Change) -> Direction:
+def find_added_judge_direction(change: Change) -> Direction:
     """Return what one more judge does, or one less: it says something, and it can fail to."""
     juries, check, rubric = _read_juries(change), change.checks[1], change.states[1]
     if any(jury.is_unscorable for jury in juries):
@@ -136,7 +136,7 @@ def direct_added_judge(change: Change) -> Direction:
     return total if is_added is not check.negate else flip_direction(total)
 
 
-def direct_jury_weights(change: Change) -> Direction:
+def find_jury_weights_direction(change: Change) -> Direction:
     """Return what other weights do: to a majority, by the groups of judges that win; else either."""
     before, after = map(_find_majorities, _read_juries(change))
     if before is None or after is None:

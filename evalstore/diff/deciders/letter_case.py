@@ -32,7 +32,7 @@ def prove_judge_reads(change: Change) -> Proof | None:
     return Proof("a judge reads the facts as they are written, whatever their case")
 
 
-def direct_case(change: Change) -> Direction:
+def find_case_direction(change: Change) -> Direction:
     """Return what ignoring case does: more is found, unless a text has a letter whose lower case depends on others."""
     check = change.checks[1]
     phrases = _list_phrases(check)

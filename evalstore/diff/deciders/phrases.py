@@ -28,7 +28,7 @@ def prove_redundant(change: Change) -> Proof | None:
 @name_decider("reworded_alike")
 def prove_rewording_equivalent(change: Change) -> Proof | None:
     """Prove that both wordings are found in the same outputs."""
-    if direct_rewording(change) is not NONE:
+    if find_rewording_direction(change) is not NONE:
         return None
     return Proof("the old and the new list find the same outputs: each phrase holds one of the other list")
 
@@ -49,7 +49,7 @@ def prove_no_minimum(change: Change) -> Proof | None:
     return Proof("min_matches asks for no match before and after, so everything passes")
 
 
-def direct_rewording(change: Change) -> Direction:
+def find_rewording_direction(change: Change) -> Direction:
     """Return what a rewording does to the outputs that a list finds, turned round for a ban."""
     before, after = change.checks
     old, new = _fold_case(change.old, before), _fold_case(change.new, after)

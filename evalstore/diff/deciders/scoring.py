@@ -127,7 +127,7 @@ def prove_modes_equivalent(change: Change) -> Proof | None:
     return None
 
 
-def direct_modes(change: Change) -> Direction:
+def find_modes_direction(change: Change) -> Direction:
     """Return whether the new mode can only raise, or only lower, the score."""
     before, after = change.states
     old, new = before.combine, after.combine

@@ -33,7 +33,7 @@ def prove_unattainable(change: Change) -> Proof | None:
     return Proof(f"none of the {len(scores)} scores that this rubric can have lies between")
 
 
-def passes_full_share_only(check: CheckState, parts: int) -> bool:
+def is_full_share_threshold(check: CheckState, parts: int) -> bool:
     """Whether of all shares of so many parts the bar tells only the full one from the others."""
     if check.threshold is None or not parts:
         return False

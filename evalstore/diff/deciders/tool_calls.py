@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.checks.tools import TOOL_LIMIT, ToolEntry
 from evalstore.diff.change import Change, Proof, name_decider
-from evalstore.diff.deciders.thresholds import passes_full_share_only
+from evalstore.diff.deciders.thresholds import is_full_share_threshold
 from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds.tool_usage import count_required_tools
@@ -46,14 +46,14 @@ def read_tool_entry(entry: Mapping[str, Any]) -> ToolEntry:
     return ToolEntry(entry["name"], entry.get("args"), exact, entry["min"], entry.get("max"))
 
 
-def direct_tool_demand(change: Change) -> Direction:
+def find_tool_demand_direction(change: Change) -> Direction:
     """Return what an edit of the tools, or of the forbidden ones, does to the check's score."""
     return _direct_edit(change, partial=_counts_shares(change))
 
 
-def direct_tool_verdict(change: Change) -> Direction:
+def find_tool_verdict_direction(change: Change) -> Direction:
     """Return what it does to the check's verdict: where only all pass the bar, a share counts as nothing."""
-    return _direct_edit(change, partial=_counts_shares(change) and not all(map(passes_all_tools_only, change.checks)))
+    return _direct_edit(change, partial=_counts_shares(change) and not all(map(is_all_tools_threshold, change.checks)))
 
 
 @name_decider("idle")
@@ -84,19 +84,19 @@ def prove_one_share(change: Change) -> Proof | None:
 def prove_tool_share_unread(change: Change) -> Proof | None:
     """Prove that only the check's share moves, and the rubric reads its verdict alone, which tells all from some."""
     read = any(rubric.combine not in VERDICT_MODES for rubric in change.states)
-    if read or not all(map(passes_all_tools_only, change.checks)):
+    if read or not all(map(is_all_tools_threshold, change.checks)):
         return None
-    if change.name != "partial" and direct_tool_verdict(change) is not NONE:
+    if change.name != "partial" and find_tool_verdict_direction(change) is not NONE:
         return None
     return Proof("the rubric reads the check's verdict alone, and only all of the tools pass its bar", Bump.MINOR)
 
 
-def passes_all_tools_only(check: CheckState) -> bool:
+def is_all_tools_threshold(check: CheckState) -> bool:
     """Whether the check's verdict tells only a full share from all others."""
     bar, number = check.threshold, count_required_tools(check.params)
     if bar is None or number is None:
         return bar == 1 and not check.negate
-    return passes_full_share_only(check, number)
+    return is_full_share_threshold(check, number)
 
 
 def _may_order(check: CheckState) -> bool:
@@ -225,7 +225,7 @@ def _covers_entry(wide: ToolEntry, narrow: ToolEntry) -> bool:
     if wide.name != narrow.name or (narrow.args is None and wide.args is not None):
         return False
     bare = wide.args is None
-    return bare or ((narrow.exact or not wide.exact) and wide.matches_call(ToolCall(narrow.name, narrow.args)))
+    return bare or ((narrow.exact or not wide.exact) and wide.is_match(ToolCall(narrow.name, narrow.args)))
 
 
 def _asks_nothing(tool: ToolEntry) -> bool:

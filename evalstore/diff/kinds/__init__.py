@@ -61,12 +61,12 @@ class Param:
     is_set: bool = False
 
 
-def always(_: Params) -> bool:
+def say_always(_: Params) -> bool:
     """Return true whatever the parameters."""
     return True
 
 
-def never(_: Params) -> bool:
+def say_never(_: Params) -> bool:
     """Return false whatever the parameters."""
     return False
 
@@ -103,9 +103,9 @@ class CheckKind:
     fill_from_question: Callable[[Params, Row], dict[str, Any]] = _fill_nothing
     bans: bool = False
     score_parts: Callable[[Params], int] = lambda _: 0
-    reads_threshold: Predicate = never
-    asks_judges: Predicate = never
-    reads_more_than_text: Predicate = never
+    reads_threshold: Predicate = say_never
+    asks_judges: Predicate = say_never
+    reads_more_than_text: Predicate = say_never
     is_portable: bool = True
     price: int = 10
 
@@ -142,13 +142,13 @@ def at_most(name: str, *, highest: float = inf, ends_grading: bool = False) -> L
     return Limit(of, is_minimum=False, ends_grading=ends_grading)
 
 
-def phrase_texts(phrases: Sequence[str], needed: int) -> Iterator[str]:
+def yield_phrase_texts(phrases: Sequence[str], needed: int) -> Iterator[str]:
     """Yield texts with as many of the phrases as are needed, with one less, and with each alone, in both cases."""
     yield from ("\n".join(phrases[:needed]), "\n".join(phrases[: max(0, needed - 1)]))
     yield from (text for phrase in phrases for text in (phrase, phrase.swapcase()))
 
 
-def lengths_around(*limits: int | None) -> Iterator[str]:
+def yield_texts_around(*limits: int | None) -> Iterator[str]:
     """Yield texts of as many characters as each limit says, of one more, and of one less."""
     for limit in limits:
         if limit is not None and limit < LONGEST_TEXT:

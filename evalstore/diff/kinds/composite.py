@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evalstore.diff.kinds import CheckKind, Param, always, never, read_no_question
+from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never
 from evalstore.diff.params import REQUIRED, Params, read_text
 
 
@@ -15,9 +15,9 @@ def _yield_texts(_: Params) -> Iterator[str]:
 
 KIND = CheckKind(
     params={"rubric_ref": Param(REQUIRED, read_text, rule="composite-ref-changed")},
-    is_binary=never,
-    may_miss=always,
-    may_err=always,
+    is_binary=say_never,
+    may_miss=say_always,
+    may_err=say_always,
     question_parts=read_no_question,
     sample_texts=_yield_texts,
 )

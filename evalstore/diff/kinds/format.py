@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from evalstore.diff.kinds import LONGEST_TEXT, CheckKind, Param, Row, always, at_least, at_most, lengths_around
+from evalstore.diff.kinds import LONGEST_TEXT, CheckKind, Param, Row, at_least, at_most, say_always, yield_texts_around
 from evalstore.diff.params import Params, read_count, read_one_of
 from evalstore.documents import Pointer
 
@@ -28,7 +28,7 @@ def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
 
 def _yield_texts(params: Params) -> Iterator[str]:
     yield "{}" if params["format"] == "json" else "x" * min(params["min_chars"] or 1, LONGEST_TEXT)
-    yield from ("{}", "x", *lengths_around(params["min_chars"], params["max_chars"]))
+    yield from ("{}", "x", *yield_texts_around(params["min_chars"], params["max_chars"]))
 
 
 def _is_new(old: Any, _: Any) -> bool:
@@ -51,7 +51,7 @@ KIND = CheckKind(
             None, read_count, rule=_RULE, comes_first=_is_new, limit=at_most("max_chars", ends_grading=True)
         ),
     },
-    is_binary=always,
+    is_binary=say_always,
     may_miss=lambda params: params["format"] is params["min_chars"] is params["max_chars"] is None,
     may_err=lambda params: params["format"] != "text",  # JSON beyond the limits
     question_parts=_find_question_parts,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalstore.diff.changes.schemas import find_schema_changes
-from evalstore.diff.kinds import CheckKind, Param, Row, always
+from evalstore.diff.kinds import CheckKind, Param, Row, say_always
 from evalstore.diff.params import Params, UnreadableError, read_one_of, read_texts, read_typed
 from evalstore.documents import Pointer, write_canonical
 
@@ -58,9 +58,9 @@ KIND = CheckKind(
         "expected_fields": Param(None, read_texts, rule="json-schema-changed", edits=find_schema_changes, is_set=True),
         "extract": Param("auto", read_one_of("auto", "whole", "fence"), rule="check-target-changed"),
     },
-    is_binary=always,
+    is_binary=say_always,
     may_miss=_has_fields,  # a question need not say what they should be
-    may_err=always,  # JSON beyond the limits, or a schema that takes too many steps
+    may_err=say_always,  # JSON beyond the limits, or a schema that takes too many steps
     question_parts=_find_question_parts,
     fill_from_question=_fill_from_question,
     sample_texts=_yield_texts,

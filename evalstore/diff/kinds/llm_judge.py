@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.checks.jury import AGGREGATES
 from evalstore.diff.changes.check_judging import find_jury_changes, find_model_changes, find_variable_changes
-from evalstore.diff.kinds import CheckKind, Param, always, never, read_no_question
+from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never
 from evalstore.diff.params import (
     Params,
     UnreadableError,
@@ -55,11 +55,11 @@ KIND = CheckKind(
         "model": Param({}, read_mapping, edits=find_model_changes),
         "samples": Param(1, read_integer, rule="judge-sampling-changed"),
     },
-    is_binary=never,
-    may_miss=never,
-    may_err=always,
+    is_binary=say_never,
+    may_miss=say_never,
+    may_err=say_always,
     question_parts=read_no_question,  # what its judges' templates read is followed to the judges
     sample_texts=_yield_texts,
     reads_threshold=_is_majority,
-    asks_judges=always,
+    asks_judges=say_always,
 )

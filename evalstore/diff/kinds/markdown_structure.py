@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evalstore.diff.kinds import CheckKind, Param, always, at_least, at_most, never, read_no_question
+from evalstore.diff.kinds import CheckKind, Param, at_least, at_most, read_no_question, say_always, say_never
 from evalstore.diff.params import Params, read_count, read_one_of, read_switch, read_texts
 
 # Markdown has six levels.
@@ -46,8 +46,8 @@ KIND = CheckKind(
         "min_code_blocks": Param(0, read_count, rule=_BOUND, limit=at_least("min_code_blocks")),
         "min_paragraphs": Param(0, read_count, rule=_BOUND, limit=at_least("min_paragraphs")),
     },
-    is_binary=always,
-    may_miss=never,
+    is_binary=say_always,
+    may_miss=say_never,
     may_err=lambda params: params["dialect"] == "commonmark",  # a text beyond the parser's limits
     question_parts=read_no_question,
     sample_texts=_yield_texts,

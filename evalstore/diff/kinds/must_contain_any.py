@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evalstore.diff.kinds import CheckKind, Param, always, never, phrase_texts, read_no_question
+from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never, yield_phrase_texts
 from evalstore.diff.params import REQUIRED, Params, read_integer, read_switch, read_texts
 
 
 def _yield_texts(params: Params) -> Iterator[str]:
-    return phrase_texts(params["values"], params["min_matches"])
+    return yield_phrase_texts(params["values"], params["min_matches"])
 
 
 KIND = CheckKind(
@@ -27,9 +27,9 @@ KIND = CheckKind(
             1, read_integer, rule="contain-min-matches-changed", comes_first=lambda _, new: bool(new == 1)
         ),
     },
-    is_binary=always,
-    may_miss=never,
-    may_err=never,
+    is_binary=say_always,
+    may_miss=say_never,
+    may_err=say_never,
     question_parts=read_no_question,
     sample_texts=_yield_texts,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.kinds import CheckKind, Param, always, never, phrase_texts, read_no_question
+from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never, yield_phrase_texts
 from evalstore.diff.params import REQUIRED, read_switch, read_texts
 
 KIND = CheckKind(
@@ -17,10 +17,10 @@ KIND = CheckKind(
         # Phrases are compared where that proves most: without case.
         "case_sensitive": Param(False, read_switch, rule="match-case-changed", comes_first=lambda old, _: bool(old)),
     },
-    is_binary=always,
-    may_miss=never,
-    may_err=never,
+    is_binary=say_always,
+    may_miss=say_never,
+    may_err=say_never,
     question_parts=read_no_question,
-    sample_texts=lambda params: phrase_texts(params["values"], 1),
+    sample_texts=lambda params: yield_phrase_texts(params["values"], 1),
     bans=True,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.kinds import CheckKind, Param, always, read_no_question
+from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always
 from evalstore.diff.params import read_one_of
 
 _CODE = ("```php\n$x = 1;\n```", "```php\n$x = ;\n```")
@@ -11,9 +11,9 @@ KIND = CheckKind(
     params={
         "on_no_code": Param("pass", read_one_of("pass", "fail", "unscored"), rule="php-lint-options-changed"),
     },
-    is_binary=always,
+    is_binary=say_always,
     may_miss=lambda params: params["on_no_code"] == "unscored",
-    may_err=always,  # PHP may be missing
+    may_err=say_always,  # PHP may be missing
     question_parts=read_no_question,
     sample_texts=lambda _: iter(_CODE),
     is_portable=False,

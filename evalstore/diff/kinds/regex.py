@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalstore.diff.changes.patterns import find_pattern_changes
-from evalstore.diff.kinds import CheckKind, Param, always, never, read_no_question
+from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never
 from evalstore.diff.params import REQUIRED, Params, read_one_of, read_text, read_texts
 
 _META = frozenset(".^$*+?{}[]()|")
@@ -43,9 +43,9 @@ KIND = CheckKind(
             "search", read_one_of("search", "match", "fullmatch"), rule="regex-mode-changed", edits=find_pattern_changes
         ),
     },
-    is_binary=always,
-    may_miss=never,
-    may_err=always,  # its time can run out
+    is_binary=say_always,
+    may_miss=say_never,
+    may_err=say_always,  # its time can run out
     question_parts=read_no_question,
     sample_texts=_yield_texts,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from evalstore.checks.tools import TOOL_LIMIT
 from evalstore.diff.changes.tools import find_tool_changes
-from evalstore.diff.kinds import CheckKind, Param, Row, always
+from evalstore.diff.kinds import CheckKind, Param, Row, say_always
 from evalstore.diff.params import Params, read_count, read_one_of, read_switch, read_text, read_texts, read_typed
 from evalstore.documents import Pointer
 
@@ -74,7 +74,7 @@ KIND = CheckKind(
         "partial": Param(False, read_switch, rule="check-partial-credit-changed", comes_first=lambda old, _: bool(old)),
     },
     is_binary=lambda params: not params["partial"] or count_required_tools(params) in {0, 1},
-    may_miss=always,  # an output without a record of calls
+    may_miss=say_always,  # an output without a record of calls
     may_err=lambda params: params["tools"] is None or len(params["tools"]) > TOOL_LIMIT,
     question_parts=_find_question_parts,
     fill_from_question=_fill_from_question,
