@@ -13,7 +13,7 @@ import click
 from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, format_examples, add_output_options
 from evalstore.cli.refs import REF, read_ref
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, UsageError
-from evalstore.model import Artifact, Kind, PinType
+from evalstore.model import Artifact, PinType, find_kind
 from evalstore.versions import Version, find_version
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _FILES = (".yaml", ".yml")
 _LIMIT = 1 << 20
-_SHAPES = {"checks": Kind.RUBRIC, "template": Kind.JUDGE, "questions": Kind.DATASET, "rows": Kind.DATASET}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,9 @@ def compare_sides(sides: tuple[DiffSide, DiffSide], store: ArtifactStore | None,
         raise UsageError(f"{old.name} is a {old.artifact.kind} and {new.name} a {new.artifact.kind}")
     rows = None if old.rows is None or new.rows is None else (old.rows, new.rows)
     load = _make_loader(store, working=new.working) if store else None
-    diff = compare(old.artifact, new.artifact, load=load, rows=rows, settings=_read_comparison_settings(old, new, store, profile))
+    diff = compare(
+        old.artifact, new.artifact, load=load, rows=rows, settings=_read_comparison_settings(old, new, store, profile)
+    )
     notes = _describe_moved_references(old, new, store) if store else ()
     return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name), notes=notes)
 
@@ -120,7 +121,9 @@ def _describe_moved_references(old: DiffSide, new: DiffSide, store: ArtifactStor
     return describe_moved_references(store, name, old.release, read_base_settings(store).without_opinions)
 
 
-def _measure_run(run: str, sides: tuple[DiffSide, DiffSide], settings: CommandSettings, store: ArtifactStore | None) -> RunMeasurement:
+def _measure_run(
+    run: str, sides: tuple[DiffSide, DiffSide], settings: CommandSettings, store: ArtifactStore | None
+) -> RunMeasurement:
     from evalstore.audits import measure_change
 
     if store is None:
@@ -145,7 +148,9 @@ def _make_loader(store: ArtifactStore, *, working: bool) -> Callable[[str], Arti
     return make_working_loader(store) if working else store.load
 
 
-def _read_comparison_settings(old: DiffSide, new: DiffSide, store: ArtifactStore | None, profile: str | None) -> ComparisonSettings:
+def _read_comparison_settings(
+    old: DiffSide, new: DiffSide, store: ArtifactStore | None, profile: str | None
+) -> ComparisonSettings:
     from evalstore.diff import ComparisonSettings, Profile
 
     requested = Profile(profile) if profile else None
@@ -197,7 +202,7 @@ def parse_file_side(data: bytes, word: str) -> DiffSide:
 
     document = read_yaml(data, word)
     value = document.value if isinstance(document.value, dict) else {}
-    kind = next((kind for key, kind in _SHAPES.items() if key in value), None)
+    kind = find_kind(value)
     if kind is None:
         raise LoadError("this is no rubric, judge or dataset", place=document.locate())
     return DiffSide(word, Artifact(kind, str(value.get("id", "")), str(value.get("version", "")), document))

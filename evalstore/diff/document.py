@@ -10,9 +10,7 @@ from evalstore.diff.findings import Side
 from evalstore.diff.plain_data import make_plain
 from evalstore.documents import Pointer, compute_digest
 from evalstore.errors import LoadError, Place
-from evalstore.model import Artifact, Kind
-
-_SHAPES = {"checks": Kind.RUBRIC, "template": Kind.JUDGE, "questions": Kind.DATASET, "rows": Kind.DATASET}
+from evalstore.model import Artifact, Kind, find_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,5 +69,5 @@ def read_document(side: Artifact | Mapping[str, Any]) -> ComparedDocument:
         raise LoadError(f"an artifact or a mapping is compared, and a {type(side).__name__} is neither")
     artifact = side if isinstance(side, Artifact) else None
     value: dict[str, Any] = make_plain(side.value if isinstance(side, Artifact) else side)
-    kind = artifact.kind if artifact else next((kind for key, kind in _SHAPES.items() if key in value), None)
+    kind = artifact.kind if artifact else find_kind(value)
     return ComparedDocument(value, kind, artifact)

@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from evalstore.errors import ConflictError, LoadError, Place, RefusedError
 from evalstore.files import move_below, read_below, remove_below, remove_folder_below
+from evalstore.model import Kind
 from evalstore.runs.stored_names import STORED_PATH
 
 STAGE = ".evalstore-migrating"
@@ -27,7 +28,7 @@ _JOURNAL = f"{STAGE}/journal.jsonl"
 _NOTES = f"{_JOURNAL}.new"  # becomes the journal by an atomic rename
 _LIMIT = 64 << 20
 # The folders of a store in the order in which their files move: artifacts refer to folders before their own.
-_FOLDERS = ("judges", "rubrics", "datasets", "runs")
+_FOLDERS = (Kind.JUDGE.folder, Kind.RUBRIC.folder, Kind.DATASET.folder, "runs")
 _FILE = re.compile(
     rf"(?:judges|rubrics|datasets)/[a-z][a-z0-9_]{{0,63}}\.(?:yaml|jsonl)|{STORED_PATH.pattern}", re.ASCII
 )

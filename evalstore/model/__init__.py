@@ -6,7 +6,7 @@ from evalstore.model.findings import Finding, Findings, Severity
 from evalstore.model.judge import Judge, JudgeCall, JudgeReply, ScoreType, read_judge
 from evalstore.model.outcome import CheckResult, Grade, Output, RubricResult, UnscoredReason, Verdict, format_decimal
 from evalstore.model.pins import Pin, find_check_pins, find_pins
-from evalstore.model.refs import Kind, PinType, Ref, is_id, parse_ref
+from evalstore.model.refs import Kind, PinType, Ref, find_kind, is_id, parse_ref
 from evalstore.model.rubric import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction, read_rubric
 from evalstore.model.sample import Sample, ToolCall, read_call, read_call_args, read_call_name
 
@@ -40,6 +40,7 @@ __all__ = [
     "UnscoredReason",
     "Verdict",
     "find_check_pins",
+    "find_kind",
     "find_pins",
     "format_decimal",
     "is_cosmetic",

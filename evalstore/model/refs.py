@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -27,6 +28,19 @@ class Kind(StrEnum):
     def folder(self) -> str:
         """The folder of a store that holds this kind."""
         return f"{self}s"
+
+
+# The keys that only this kind of artifact has, of which a document has one.
+KIND_KEYS: Mapping[Kind, tuple[str, ...]] = {
+    Kind.RUBRIC: ("checks",),
+    Kind.JUDGE: ("template",),
+    Kind.DATASET: ("questions", "rows"),
+}
+
+
+def find_kind(value: Container[object]) -> Kind | None:
+    """Return the kind of artifact that the keys of a mapping tell; None where none does."""
+    return next((kind for kind, keys in KIND_KEYS.items() if any(key in value for key in keys)), None)
 
 
 class PinType(StrEnum):
@@ -106,7 +120,7 @@ def parse_ref(text: str) -> Ref:
     name, _, pin = text.partition("@")
     kind, slash, id_ = name.partition("/")
     if not slash or kind not in set(Kind):
-        guess = find_nearest(kind, list(Kind)) or "rubric"
+        guess = find_nearest(kind, list(Kind)) or Kind.RUBRIC
         raise RefError(
             f"'{make_excerpt(text)}' is not a reference", hint=f"write <kind>/<id>@<version>, as in {guess}/my_id@1.0.0"
         )

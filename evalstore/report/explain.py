@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from evalstore.model import Kind
 from evalstore.report.rules import entry
 from evalstore.report.words import wrapped
 from evalstore.versions import Bump
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _LABEL = 10
 _COMMANDS = {"change": "diff", "file": "validate", "release": "verify", "version": "status"}
 _NEVER = "no score"
-_ARTICLES = {"any": "any artifact", **{kind: f"a {kind}" for kind in ("rubric", "judge", "dataset")}}
+_ARTICLES = {"any": "any artifact", **{kind: f"a {kind}" for kind in Kind}}
 _OTHER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH, Bump.PATCH: Bump.MINOR}
 
 
@@ -94,7 +95,11 @@ def _accept(one: ExplainedRule) -> str:
 def _setting(one: ExplainedRule) -> str:
     if one.row:
         other = _OTHER[one.row.level]
-        some = "" if one.row.direction.words == "none" else f"; with :stricter, :looser or :either behind {one.id} for some"
+        some = (
+            ""
+            if one.row.direction.words == "none"
+            else f"; with :stricter, :looser or :either behind {one.id} for some"
+        )
         return f"rules: {{{one.id}: {other}}} in evalstore.yaml overrides the level{some}; every report shows it"
     if one.is_fixed:
         return "no setting changes it"

@@ -119,8 +119,8 @@ def _latest(impact: Impact) -> str:
 
 
 def _counts(impact: Impact) -> str:
-    kinds = ((Kind.JUDGE, "judge"), (Kind.RUBRIC, "rubric"), (Kind.DATASET, "dataset"))
-    counts = [*((len(impact.list_of_kind(kind)), word) for kind, word in kinds), (impact.questions, "question")]
+    kinds = (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)
+    counts = [*((len(impact.list_of_kind(kind)), str(kind)) for kind in kinds), (impact.questions, "question")]
     return listed(counted(number, word) for number, word in counts if number)
 
 

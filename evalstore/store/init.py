@@ -18,9 +18,7 @@ SCHEMAS = ".evalstore/schema"
 _LIMIT = 4 << 20
 # A schema -> the files that editors complete with it.
 _MAPPED = {
-    "rubric": "rubrics/*.yaml",
-    "judge": "judges/*.yaml",
-    "dataset": "datasets/*.yaml",
+    **{str(kind): f"{kind.folder}/*.yaml" for kind in Kind},
     "evalstore": SETTINGS_FILE,
     "accepted": ".evalstore/accepted.yaml",
 }
