@@ -31,6 +31,7 @@ def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) ->
     """Return the finding of a change by its rule, at the rule's level and without a witness."""
     known = classify(change, settings.profile, settings.rule_set)
     places = [side.cut_to_written(at) for side, at in zip(sides, (change.old_pointer, change.new_pointer), strict=True)]
+    # The finding stands where the new document has it, and where the old one had it if it is gone.
     pointer = json_pointer(next((place for place in reversed(places) if place is not None), ()))
     finding = DiffFinding(
         rule=known.rule.id,
@@ -62,6 +63,7 @@ def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> l
     combine = next((index for index, change in enumerate(changes) if change.rule == _COMBINE_CHANGED), None)
     if combine is None:
         return findings
+    # A finding of a higher level than the mode's would be hidden as its child.
     children = [
         index
         for index, change in enumerate(changes)

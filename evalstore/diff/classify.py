@@ -67,6 +67,7 @@ def _find_rule(id_: str, rule_set: int) -> ChangeRule:
 
 
 def _find_proof(change: Change, rule: ChangeRule, rule_set: int) -> Proof | None:
+    # The first proof counts, in the order of the row; the one that all checks share comes last.
     known = (item for item in rule.deciders if not isinstance(item, LaterDecider) or item.since <= rule_set)
     return next((proof for decider in known if (proof := decider(change))), None)
 
@@ -121,6 +122,7 @@ def _bound_shift(change: Change, rule: ChangeRule, score: Direction) -> Fraction
     if score is NONE:
         return Fraction(0)
     imported = _get_deciding_diff(change)
+    # A bound of 1 or more says nothing, as scores are from 0 to 1: it is None.
     shift = bound_imported_shift(imported) if imported else None
     if rule.shift:
         shift = rule.shift(change)

@@ -81,6 +81,7 @@ def direct_json_demand(direction: Direction) -> DirectionRule:
 def _direct_added_check(change: Change) -> Direction:
     before, after = change.states
     added = change.token in after.tokens
+    # The check is judged in the rubric that has it.
     rubric = after if added else before
     if len(rubric.checks) == 1:
         return EITHER  # there is no score without it

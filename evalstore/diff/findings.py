@@ -97,6 +97,7 @@ class DiffFinding:
     children: tuple[DiffFinding, ...] = ()
     overridden: str | None = None
     accepted: AcceptedLevel | None = None
+    # They repeat what `old`, `new` and the message say, so two findings that differ in them alone are equal.
     before: Any = field(default=None, compare=False, repr=False)
     after: Any = field(default=None, compare=False, repr=False)
 

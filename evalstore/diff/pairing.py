@@ -22,6 +22,7 @@ def pair_checks(old: RubricState, new: RubricState) -> RubricState:
     """Return `new` with the tokens of `old` on the checks that pair; others get a token of their own."""
     left, right = list(old.checks), list(new.checks)
     tokens: dict[int, str] = {}
+    # What one stage paired is out of reach of the later, less certain ones.
     for stage in _STAGES:
         matches = {after.index: before.token for before, after in stage(left, right)}
         left = [check for check in left if check.token not in set(matches.values())]

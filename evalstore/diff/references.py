@@ -68,6 +68,7 @@ def import_reference(
 def _import_diff(change: Change, sides: tuple[Artifact, Artifact], compare: ArtifactComparer) -> Change:
     if change.rule == _COMPOSITE and sides[0].digest != sides[1].digest and any(map(_has_composite, sides)):
         return change.with_reason("composites go one level deep, and one side holds another")
+    # The same pair is compared once, however many references name it.
     imported = compare(*sides)
     if _has_turned_threshold(change, imported):
         return change.with_reason("negate turns its score round, and the bar that this is held against is another")

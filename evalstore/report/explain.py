@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LABEL = 10
 _COMMANDS = {"change": "diff", "file": "validate", "release": "verify", "version": "status"}
 _NEVER = "no score"
-_ARTICLES = {"any": "any artifact", **{kind: f"a {kind}" for kind in Kind}}
+_ARTICLES = {"any": "any artifact", **{str(kind): f"a {kind}" for kind in Kind}}
 _OTHER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH, Bump.PATCH: Bump.MINOR}
 
 

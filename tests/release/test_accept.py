@@ -362,13 +362,16 @@ def test_an_empty_file_is_filled_and_a_flow_is_refused(shop: Shop, empty: str) -
     assert told.startswith(f"error: {FILE}:1:1: no item can be added to `accepted` without touching more of the file")
 
 
-def test_acceptances_at_once_all_stand_and_what_a_killed_one_left_is_swept(shop: Shop) -> None:
+def test_acceptances_at_once_all_stand_and_what_a_killed_one_left_is_swept(
+    shop: Shop, cli_process: Callable[..., Any]
+) -> None:
     left = shop.root / ".evalstore/.accepted.yaml.1.tmp"
     left.write_text("half")
     shop.rubric("tone", values="please, thanks")
     shop.rubric("style", values="please, thanks")
     refs = ["judge/accuracy", "rubric/style", "rubric/tone"]
     prints = [print_ for ref in refs for print_ in shop.prints(ref)]
+    shop.cli = cli_process  # one process cannot be in two places at once
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda print_: shop.run("accept", print_, "--reason", "x"), prints))
     assert ([entry["artifact"] for entry in shop.entries()], left.exists()) == (refs, False)

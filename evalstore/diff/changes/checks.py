@@ -51,6 +51,7 @@ def _rank_param(check: CheckState, goal: CheckState, name: str) -> int:
 def _find_param_changes(script: EditScript, token: str, name: str) -> Iterator[Change]:
     check, goal = script.current[token], script.goal[token]
     param = KINDS[goal.kind].params[name]
+    # A parameter has edits of its own, is a list whose items change one by one, or changes as a whole.
     if param.edits:
         yield from param.edits(script, token)
         return
@@ -72,6 +73,7 @@ def _find_list_changes(script: EditScript, token: str, name: str) -> Iterator[Ch
         edited = set_param(script.current[token], name, new)
         yield script.edit_check("unclassified-change", name, edited, old=old, new=new)
         return
+    # One phrase exchanged for another is one edit: taken apart it would be a stricter and a looser one.
     one_for_one = len(more) == len(less) == 1 and more[0] not in old and less[0] not in new
     if one_for_one and param.rewording:
         edited = set_param(script.current[token], name, [more[0] if item == less[0] else item for item in old])

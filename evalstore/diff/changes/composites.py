@@ -32,6 +32,7 @@ def inline_composites(rubric: RubricState, other: RubricState, load: ArtifactLoa
         for check in rubric.checks
         if check.kind == _KIND and not any(_is_kept(check, one) for one in other.checks)
     ]
+    # Each edit starts at the result of the last: two composites may have been inlined at once.
     for check in removed if load and len(removed) <= _COMPOSITE_LIMIT else ():
         inner = _load_inner_rubric(str(check.params["rubric_ref"]), load)
         reason = explain_same_score(current, check, inner) if inner else None

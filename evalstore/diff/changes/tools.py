@@ -31,6 +31,7 @@ def find_tool_changes(script: EditScript, token: str) -> Iterator[Change]:
         edited = set_param(script.current[token], _NAME, new)
         yield script.edit_check("tool-required-changed", _NAME, edited, old=old, new=new, words={"item": item})
         return
+    # Three criteria: the same entry, the same tool with the same arguments, and the same tool.
     pairs = pair_items(old, new, is_same, _has_same_demand, _has_same_name)
     places: list[EntryPlace] = [(place, pairs.get(place)) for place in range(len(old))]
     for place, after in sorted(pairs.items()):
