@@ -98,7 +98,7 @@ def _entails_properties(prover: ProofContext, value_set: ValueSet, target: list[
 
 
 def _entails_other_names(prover: ProofContext, value_set: ValueSet, target: list[Any]) -> bool:
-    """Whether each name that neither side writes is proved to have what `target` asks, whichever patterns it matches."""
+    """Whether each name that neither side writes is proved to have what `target` asks, whatever it matches."""
     shapes = value_set.get_all("shape")
     patterns = sorted({pattern for shape in (*shapes, target) for pattern in shape[1]})
     if len(patterns) > _PATTERN_LIMIT:
