@@ -65,9 +65,9 @@ def open_judge(ref: str, context: CheckContext, threshold: Fraction, values: Map
     juror = prepare_judge(ref, context, model={}, given=declared)
     if isinstance(juror, str):
         raise RefusedError(juror)
-    if unknown := _find_unknown(values, juror.judge.variables):
-        near = find_nearest(unknown, juror.judge.variables)
-        known = f"did you mean {near}?" if near else f"its variables: {', '.join(juror.judge.variables) or 'none'}"
+    if unknown := _find_unknown(values, juror.definition.variables):
+        near = find_nearest(unknown, juror.definition.variables)
+        known = f"did you mean {near}?" if near else f"its variables: {', '.join(juror.definition.variables) or 'none'}"
         raise UsageError(f"{ref} has no variable {make_excerpt(unknown, 60)!r}", hint=known)
 
     @lru_cache(_CHECK_CACHE_SIZE)
@@ -75,7 +75,7 @@ def open_judge(ref: str, context: CheckContext, threshold: Fraction, values: Map
         params = {"kind": "llm_judge", "judge_prompt_ref": ref, "variables": dict(items)}
         return prepare_check(Check("judge", "llm_judge", params, threshold), context)
 
-    return JudgeUnderTest(ref, juror.template.names, juror.judge.variables, values, prepare)
+    return JudgeUnderTest(ref, juror.template.names, juror.definition.variables, values, prepare)
 
 
 def _find_unknown(values: Mapping[str, str], variables: Sequence[str]) -> str | None:

@@ -40,7 +40,7 @@ class PreparedJudge:
     """A judge ready to be asked; `name` says who it is in messages and calls, `model` is merged and in one spelling."""
 
     name: str
-    judge: Judge
+    definition: Judge
     template: Template
     model: Mapping[str, Any]
 
@@ -93,7 +93,7 @@ def ask_judge(
         return
     for number in range(times):
         reply = reach.ask(JudgeCall(juror.name, prompt, juror.model, number))
-        yield JudgeAnswer(juror, reply, read_reply(juror.judge, reply))
+        yield JudgeAnswer(juror, reply, read_reply(juror.definition, reply))
 
 
 def grade_answers(heard: Sequence[JudgeAnswer], combine: Callable[[list[Fraction]], Fraction]) -> Grade:

@@ -36,7 +36,9 @@ def no_thread_left() -> Iterator[None]:
         time.sleep(0.01)
 
 
-def test_calls_are_asked_side_by_side_but_not_more(judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls) -> None:
+def test_calls_are_asked_side_by_side_but_not_more(
+    judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
+) -> None:
     judge_server.delay = 0.02
     told: list[JudgeReply] = []
     assert ask_all(calls(40), endpoint(concurrency=4), cache, on_reply=told.append) == {}
@@ -99,7 +101,9 @@ def test_each_failure_has_its_own_words_and_the_rest_is_answered(
     assert judge_server.calls == 29 + 5 + 5 * 6 + 5
 
 
-def test_what_failed_is_asked_again_the_next_time(judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls) -> None:
+def test_what_failed_is_asked_again_the_next_time(
+    judge_server: Any, endpoint: At, cache: ReplyCache, calls: Calls
+) -> None:
     judge_server.play("400")
     assert len(ask_all(calls(3), endpoint(), cache)) == 3
     judge_server.play("ok")
@@ -203,10 +207,10 @@ def test_a_cache_that_cannot_be_written_ends_it(judge_server: Any, endpoint: At,
 
 PROGRAM = """
 import sys, pathlib
-from evalstore.judging import Cache, Endpoint, ask_all
-from evalstore.model import Call
-with Cache(pathlib.Path(sys.argv[2])) as cache:
-    calls = [Call("j", f"question {number:04}", {"id": "m"}) for number in range(int(sys.argv[3]))]
+from evalstore.judging import ReplyCache, Endpoint, ask_all
+from evalstore.model import JudgeCall
+with ReplyCache(pathlib.Path(sys.argv[2])) as cache:
+    calls = [JudgeCall("j", f"question {number:04}", {"id": "m"}) for number in range(int(sys.argv[3]))]
     print("begun", flush=True)
     ask_all(calls, Endpoint(sys.argv[1], concurrency=4), cache)
 """

@@ -83,7 +83,9 @@ def patient(endpoint: Callable[..., Endpoint], behaviour: str) -> Endpoint:
 
 
 @pytest.mark.parametrize("behaviour", ANSWERS)
-def test_an_answer_is_a_reply_and_is_kept(behaviour: str, judge_server: Any, patient: Endpoint, cache: ReplyCache) -> None:
+def test_an_answer_is_a_reply_and_is_kept(
+    behaviour: str, judge_server: Any, patient: Endpoint, cache: ReplyCache
+) -> None:
     judge_server.play(behaviour)
     told: list[JudgeReply] = []
     assert ask_all([CALL], patient, cache, on_reply=told.append) == {}

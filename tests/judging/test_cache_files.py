@@ -132,7 +132,7 @@ def test_a_huge_value_in_the_file_is_not_read(at: At, path: Path) -> None:
 
 def program(body: str, *argv: str) -> str:
     """Run a program in a process of its own, and return what it prints."""
-    head = "import os, sys, pathlib\nfrom evalstore.judging import Cache\nfrom evalstore.model import Call, Reply\n"
+    head = "import os, sys, pathlib\nfrom evalstore.judging import ReplyCache\nfrom evalstore.model import JudgeCall, JudgeReply\n"
     done = subprocess.run([sys.executable, "-c", head + body, *argv], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
@@ -151,12 +151,12 @@ def test_what_may_only_be_read_is_read_and_a_put_says_so(tmp_path: Path) -> None
 if not os.getuid():  # the superuser may write everywhere
     os.setgid(65534)
     os.setuid(65534)
-call = Call("judge/accuracy@1.0.0", "Is it good?", {"id": "small"})
-with Cache(pathlib.Path(sys.argv[1])) as cache:
+call = JudgeCall("judge/accuracy@1.0.0", "Is it good?", {"id": "small"})
+with ReplyCache(pathlib.Path(sys.argv[1])) as cache:
     print(cache.get(call).served)
     for number in range(2):
         try:
-            cache.put(Call("j", str(number), {"id": "m"}), Reply("x"))
+            cache.put(JudgeCall("j", str(number), {"id": "m"}), JudgeReply("x"))
         except Exception as error:
             print(type(error).__name__, error, error.hint, sep="|")
     print(cache.get(call).served)
@@ -178,10 +178,10 @@ def test_a_full_disk_is_one_sentence_and_what_was_kept_stays(at: At, path: Path)
     body = """
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
-with Cache(pathlib.Path(sys.argv[1])) as cache:
+with ReplyCache(pathlib.Path(sys.argv[1])) as cache:
     try:
         for number in range(10**6):
-            cache.put(Call("j", str(number), {"id": "m"}), Reply("x" * 1000))
+            cache.put(JudgeCall("j", str(number), {"id": "m"}), JudgeReply("x" * 1000))
     except Exception as error:
         print(number, type(error).__name__, error, error.hint, sep="|")
 """
@@ -189,7 +189,7 @@ with Cache(pathlib.Path(sys.argv[1])) as cache:
         [
             sys.executable,
             "-c",
-            "import sys, pathlib\nfrom evalstore.judging import Cache\nfrom evalstore.model import Call, Reply\n"
+            "import sys, pathlib\nfrom evalstore.judging import ReplyCache\nfrom evalstore.model import JudgeCall, JudgeReply\n"
             + body,
             str(path),
         ],

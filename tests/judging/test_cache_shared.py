@@ -48,12 +48,12 @@ def test_threads_that_put_at_once_wait_for_the_disk_once(at: At) -> None:
     with cache._lock:
         for thread in threads:
             thread.start()
-        while len(cache._waiting) < 8:
+        while len(cache._pending_rows) < 8:
             pass
     for thread in threads:
         thread.join()
     assert seen.count("COMMIT") == 1
-    assert cache._waiting == {}
+    assert cache._pending_rows == {}
     assert [cache.get(call) for call in calls] == [REPLY] * 8
 
 
@@ -88,16 +88,16 @@ def test_two_caches_of_one_process_make_one_file(path: Path) -> None:
 
 SOAK = """
 import random, sys, pathlib
-from evalstore.judging import Cache
-from evalstore.model import Call, Reply
+from evalstore.judging import ReplyCache
+from evalstore.model import JudgeCall, JudgeReply
 path, who, rounds = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 dice, wrong = random.Random(who), 0
-with Cache(path) as cache:
+with ReplyCache(path) as cache:
     for _ in range(rounds):
-        call = Call("j", f"question {dice.randrange(200)}", {"id": "m"})
+        call = JudgeCall("j", f"question {dice.randrange(200)}", {"id": "m"})
         found = cache.get(call)
         if found is None:
-            cache.put(call, Reply(call.prompt, f"by {who}"))
+            cache.put(call, JudgeReply(call.prompt, f"by {who}"))
             found = cache.get(call)
         wrong += found is None or found.text != call.prompt
 print(wrong)
@@ -146,18 +146,18 @@ def test_eight_processes_of_which_some_are_killed(seed: int, path: Path) -> None
 
 FORK = """
 import os, sys, pathlib
-from evalstore.judging import Cache
-from evalstore.model import Call, Reply
-first, child, parent = (Call("j", name, {"id": "m"}) for name in ("first", "child", "parent"))
-with Cache(pathlib.Path(sys.argv[1])) as cache:
-    cache.put(first, Reply("first"))
+from evalstore.judging import ReplyCache
+from evalstore.model import JudgeCall, JudgeReply
+first, child, parent = (JudgeCall("j", name, {"id": "m"}) for name in ("first", "child", "parent"))
+with ReplyCache(pathlib.Path(sys.argv[1])) as cache:
+    cache.put(first, JudgeReply("first"))
     if (pid := os.fork()) == 0:
-        cache.put(child, Reply("child"))
-        os._exit(cache.get(first) != Reply("first"))
+        cache.put(child, JudgeReply("child"))
+        os._exit(cache.get(first) != JudgeReply("first"))
     assert os.waitpid(pid, 0)[1] == 0
-    assert cache.get(child) == Reply("child")
-    cache.put(parent, Reply("parent"))
-    assert cache.get(parent) == Reply("parent")
+    assert cache.get(child) == JudgeReply("child")
+    cache.put(parent, JudgeReply("parent"))
+    assert cache.get(parent) == JudgeReply("parent")
 """
 
 

@@ -77,12 +77,12 @@ def test_the_key_is_in_no_error_no_log_and_no_repr(judge_server: Any, tmp_path: 
     program = f"""
 import logging, pathlib
 logging.basicConfig(level=logging.DEBUG)
-from evalstore.judging import Cache, Endpoint, ask_all
-from evalstore.model import Call
+from evalstore.judging import ReplyCache, Endpoint, ask_all
+from evalstore.model import JudgeCall
 endpoint = Endpoint({judge_server.url!r}, {KEY!r})
 print(endpoint)
 try:
-    ask_all([Call("j", "p", {{"id": "m"}})], endpoint, Cache(pathlib.Path("replies.db")))
+    ask_all([JudgeCall("j", "p", {{"id": "m"}})], endpoint, ReplyCache(pathlib.Path("replies.db")))
 except Exception:
     logging.exception("seen")
 """
@@ -108,7 +108,9 @@ def test_nothing_follows_a_redirect(judge_server: Any, endpoint: Callable[..., E
 
 def test_no_cookie_is_sent_back(judge_server: Any, endpoint: Callable[..., Endpoint], cache: ReplyCache) -> None:
     judge_server.play("cookie")
-    assert ask_all([JudgeCall("j", str(number), {"id": "m"}) for number in range(3)], endpoint(concurrency=1), cache) == {}
+    assert (
+        ask_all([JudgeCall("j", str(number), {"id": "m"}) for number in range(3)], endpoint(concurrency=1), cache) == {}
+    )
     assert len(judge_server.headers) == 3
     assert all("cookie" not in headers for headers in judge_server.headers)
 

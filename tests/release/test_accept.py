@@ -371,7 +371,7 @@ def test_acceptances_at_once_all_stand_and_what_a_killed_one_left_is_swept(
     shop.rubric("style", values="please, thanks")
     refs = ["judge/accuracy", "rubric/style", "rubric/tone"]
     prints = [print_ for ref in refs for print_ in shop.prints(ref)]
-    shop.cli = cli_process  # one process cannot be in two places at once
+    shop.cli = cli_process
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda print_: shop.run("accept", print_, "--reason", "x"), prints))
     assert ([entry["artifact"] for entry in shop.entries()], left.exists()) == (refs, False)
