@@ -103,9 +103,9 @@ def evaluate(
     if store is None:
         return _evaluate(rubric, output, question)
     with open_session(judges or Judges(), store.git.find_common_directory) as panel:
-        reach = CheckContext(store.load, panel.ask, panel.judges.model, strict=store.strict)
+        context = CheckContext(store.load, panel.ask, panel.judges.model, strict=store.strict)
         while True:
-            result = _evaluate(rubric, output, question, reach=reach)
+            result = _evaluate(rubric, output, question, context=context)
             if not panel.can_ask:
                 return result
             panel.ask_missing()

@@ -62,7 +62,7 @@ def open_judge(ref: str, context: CheckContext, threshold: Fraction, values: Map
     """Return the judge that `ref` names, with `values` of its variables; refuses one that cannot be asked."""
     # Fill every declared variable, so that the judge can be prepared before the first row gives values.
     declared = context.load_artifact(ref, Kind.JUDGE).value.get("variables", ())
-    juror = prepare_judge(ref, context, model={}, given=declared)
+    juror = prepare_judge(ref, context, model={}, variable_names=declared)
     if isinstance(juror, str):
         raise RefusedError(juror)
     if unknown := _find_unknown(values, juror.definition.variables):

@@ -59,10 +59,14 @@ def _counts_as_zero(scoring: Scoring, result: CheckResult) -> bool:
 
 
 def _compute_score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fraction | None, str]:
-    if scoring.errors == "fail" and (broken := [one.id for one in results if one.unscored is UnscoredReason.ERROR]):
+    if scoring.errors == "fail" and (
+        broken := [result.id for result in results if result.unscored is UnscoredReason.ERROR]
+    ):
         return _ZERO, f"could not be graded, and this rubric counts that as 0: {_join_ids(broken)}"
     checks = select_counted(scoring, results)
-    if scoring.required and (closed := [one.id for one in checks if one.id in scoring.required and not one.passed]):
+    if scoring.required and (
+        closed := [check.id for check in checks if check.id in scoring.required and not check.passed]
+    ):
         return _ZERO, f"required and failed: {_join_ids(closed)}"
     if not checks:
         return None, "no check was scored"

@@ -1,4 +1,4 @@
-"""What a check may reach beyond its own words and the output: other artifacts, and the replies of judges."""
+"""What a check may use beyond its parameters and the output: other artifacts, and the replies of judges."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class CheckContext:
         """Return the artifact of this kind that `ref` names, or raise `RefError`."""
         if self.load is None:
             raise RefError(f"{ref} cannot be read: no store was given")
-        found = self.load(ref)
-        if found.kind is not kind:
-            raise RefError(f"{ref} is a {found.kind}, not a {kind}")
-        return found
+        artifact = self.load(ref)
+        if artifact.kind is not kind:
+            raise RefError(f"{ref} is a {artifact.kind}, not a {kind}")
+        return artifact
 
 
 NO_CONTEXT = CheckContext()

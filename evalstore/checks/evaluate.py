@@ -1,4 +1,4 @@
-"""One rubric over one output, exactly: a pure function of (rubric, question, output), prepared once a rubric."""
+"""Grades one output by one rubric, exactly: a pure function of (rubric, question, output), prepared once a rubric."""
 
 from __future__ import annotations
 
@@ -36,49 +36,49 @@ def evaluate(
     output: str | Output | Mapping[str, Any],
     question: Question | Mapping[str, Any] | None = None,
     *,
-    reach: CheckContext = NO_CONTEXT,
+    context: CheckContext = NO_CONTEXT,
 ) -> RubricResult:
     """Grade one output; scores are exact fractions in [0, 1], and a check that cannot be graded is unscored, never 0.
 
     Each check is graded by its kind, then turned round where it says `negate` (1 - score), then passes when its score
     is at least its threshold; `combine` says how the rubric's score comes of that. `output` is a text or a mapping
-    `{output, tool_calls?}`, `question` a row of a dataset; `reach` finds what the rubric refers to and asks its judges.
-    For many outputs `prepare` the rubric once. Raises `SchemaError` for a rubric that cannot be read as one; what else
+    `{output, tool_calls?}`, `question` a row of a dataset; `context` finds what the rubric refers to and asks its judges.
+    For many outputs, `prepare_rubric` once. Raises `SchemaError` for a rubric that cannot be read as one; what else
     its schema refuses, `evalstore validate` says.
     """
-    return prepare_rubric(_read_rubric(rubric), reach)(Sample(_read_output(output), _read_question(question)))
+    return prepare_rubric(_read_rubric(rubric), context)(Sample(_read_output(output), _read_question(question)))
 
 
-def prepare_rubric(rubric: Rubric, reach: CheckContext = NO_CONTEXT) -> Callable[[Sample], RubricResult]:
+def prepare_rubric(rubric: Rubric, context: CheckContext = NO_CONTEXT) -> Callable[[Sample], RubricResult]:
     """Return the rubric as a function of samples; `RefError` where it refers to what is not there."""
-    checks = [prepare_check(check, reach) for check in rubric.checks]
+    checks = [prepare_check(check, context) for check in rubric.checks]
     return lambda sample: combine_results(rubric.scoring, [grade(sample) for grade in checks])
 
 
-def prepare_check(check: Check, reach: CheckContext = NO_CONTEXT) -> Callable[[Sample], CheckResult]:
+def prepare_check(check: Check, context: CheckContext = NO_CONTEXT) -> Callable[[Sample], CheckResult]:
     """Return one check as a function of samples: its kind's score, then `negate`, then the verdict."""
-    find = _prepare_kind(check, reach)
+    find = _prepare_kind(check, context)
 
     def grade(sample: Sample) -> CheckResult:
         try:
-            return _apply_threshold(check, find(sample), strict=reach.strict)
+            return _apply_threshold(check, find(sample), strict=context.strict)
         except MALFORMED_ERRORS as misfit:
             raise _explain_misfit(check, misfit) from misfit
 
     return grade
 
 
-def _prepare_kind(check: Check, reach: CheckContext) -> GradeFunction:
+def _prepare_kind(check: Check, context: CheckContext) -> GradeFunction:
     if check.kind not in KINDS:
         guess = find_nearest(check.kind, KINDS)
         hint = f"; did you mean {guess}?" if guess else ""
         return _answer_always(grade_error(f"there is no check kind {make_excerpt(check.kind)!r}{hint}"))
     try:
-        if reach.load is None and (pins := [ref for _, ref in find_check_pins((), check.params)]):
+        if context.load is None and (pins := [ref for _, ref in find_check_pins((), check.params)]):
             return _answer_always(grade_error(f"no store was given to find {make_excerpt(', '.join(pins))} in"))
         # The threshold of the check, not of what it was written in: the members of a jury vote by it.
         bar = {} if check.threshold is None else {"threshold": check.threshold}
-        return KINDS[check.kind].prepare_grading({**check.params, **bar}, reach)
+        return KINDS[check.kind].prepare_grading({**check.params, **bar}, context)
     except MALFORMED_ERRORS as misfit:
         raise _explain_misfit(check, misfit) from misfit
 

@@ -1,4 +1,4 @@
-"""One judge as a check asks it: its template and model made ready once, its prompts filled, its replies read."""
+"""Prepares a judge once, fills its prompts, asks it, and grades the answers; a check asks judges here only."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from evalstore.model import (
 )
 from evalstore.text import make_excerpt
 
-# More questions than this about one output are no check but a bill.
+# Calls about one output; more are no check but a bill.
 CALL_LIMIT = 1000
 # The variable of a template that holds the one fact that `fact_match` asks about.
 FACT_VARIABLE = "fact"
@@ -47,31 +47,31 @@ class PreparedJudge:
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer:
-    """One reply of a judge, and what it says."""
+    """One reply of a judge, as received and as read."""
 
-    juror: PreparedJudge
+    judge: PreparedJudge
     reply: JudgeReply
-    answer: ParsedReply
+    parsed: ParsedReply
 
 
 def prepare_judge(
-    ref: str, reach: CheckContext, *, model: Mapping[str, Any], given: Collection[str]
+    ref: str, context: CheckContext, *, model: Mapping[str, Any], variable_names: Collection[str]
 ) -> PreparedJudge | str:
     """Return the judge that `ref` names, ready to be asked, or why it cannot be asked at all.
 
-    `model` is what the check says of it and wins field by field, `given` the variables that the check fills. Raises
+    `model` is what the check says of it and wins field by field, `variable_names` those that the check fills. Raises
     `RefError` for a judge that is not there and `SchemaError` for a file that is none.
     """
-    artifact = reach.load_artifact(ref, Kind.JUDGE)
+    artifact = context.load_artifact(ref, Kind.JUDGE)
     judge = _read_judge(ref, artifact.value)
     name = artifact.name_with_version
     template = compile_template(judge.template)
     if isinstance(template, str):
         return f"the template of {name}: {make_excerpt(template)}"
-    known = {*BUILTIN_VARIABLES, *set(judge.variables).intersection(given)}
+    known = {*BUILTIN_VARIABLES, *set(judge.variables).intersection(variable_names)}
     if unfilled := [read for read in template.names if read not in known]:
         return f"nobody fills {{{{ {make_excerpt(unfilled[0])} }}}} of the template of {name}"
-    merged = _merge_models(reach.model, judge.model or {}, model)
+    merged = _merge_models(context.model, judge.model or {}, model)
     if not merged.get("id"):
         return (
             f"no model is named for {name}: write `model: {{id: …}}` in the judge or the check, "
@@ -81,41 +81,41 @@ def prepare_judge(
 
 
 def ask_judge(
-    juror: PreparedJudge, sample: Sample, variables: Mapping[str, str], reach: CheckContext, *, times: int = 1
+    judge: PreparedJudge, sample: Sample, variables: Mapping[str, str], context: CheckContext, *, times: int = 1
 ) -> Iterator[JudgeAnswer]:
-    """Ask a judge about one output and yield what it says, as often as `times`; a failure is an answer like any."""
+    """Ask a judge about one output and yield what it says, as often as `times`; a failure is an answer, too."""
     try:
-        prompt = fill_template(juror.template, _fill_values(juror.template, sample, variables))
+        prompt = fill_template(judge.template, _fill_values(judge.template, sample, variables))
         prompt.encode()
     except (LimitError, UnicodeEncodeError) as error:
-        said = error.message if isinstance(error, LimitError) else "the prompt holds half a surrogate pair, no text"
-        yield JudgeAnswer(juror, JudgeReply(), ParsedReply(None, said))
+        message = error.message if isinstance(error, LimitError) else "the prompt holds half a surrogate pair, no text"
+        yield JudgeAnswer(judge, JudgeReply(), ParsedReply(None, message))
         return
     for number in range(times):
-        reply = reach.ask(JudgeCall(juror.name, prompt, juror.model, number))
-        yield JudgeAnswer(juror, reply, read_reply(juror.definition, reply))
+        reply = context.ask(JudgeCall(judge.name, prompt, judge.model, number))
+        yield JudgeAnswer(judge, reply, read_reply(judge.definition, reply))
 
 
-def grade_answers(heard: Sequence[JudgeAnswer], combine: Callable[[list[Fraction]], Fraction]) -> Grade:
-    """Return what the replies come to, in their order; without a score in each, the check is unscored (error)."""
-    lost = [one for one in heard if one.answer.score is None]
-    texts = [one.reply.text for one in heard]
+def grade_answers(answers: Sequence[JudgeAnswer], combine: Callable[[list[Fraction]], Fraction]) -> Grade:
+    """Return the grade that `combine` makes of the scores, in order; an answer without one leaves it unscored (error)."""
+    unscored = [answer for answer in answers if answer.parsed.score is None]
+    texts = [answer.reply.text for answer in answers]
     replies = compute_digest(texts) if any(texts) else ""
-    if lost:
-        reason = f"{lost[0].juror.name}: {lost[0].answer.words}"
-        many = f"{len(lost)} of {len(heard)} replies give no score, the first: " if len(heard) > 1 else ""
-        return Grade(None, f"{many}{reason}", UnscoredReason.ERROR, _name_models(heard), replies)
-    score = combine([one.answer.score for one in heard if one.answer.score is not None])
-    return Grade(score, _describe_scores(heard), engine=_name_models(heard), replies=replies)
+    if unscored:
+        reason = f"{unscored[0].judge.name}: {unscored[0].parsed.words}"
+        many = f"{len(unscored)} of {len(answers)} replies give no score, the first: " if len(answers) > 1 else ""
+        return Grade(None, f"{many}{reason}", UnscoredReason.ERROR, _name_models(answers), replies)
+    score = combine([answer.parsed.score for answer in answers if answer.parsed.score is not None])
+    return Grade(score, _describe_scores(answers), engine=_name_models(answers), replies=replies)
 
 
 def _read_judge(ref: str, value: Mapping[str, Any]) -> Judge:
     try:
         return read_judge(value)
     except MALFORMED_ERRORS as misfit:
-        said = make_excerpt(str(misfit))
+        text = make_excerpt(str(misfit))
         raise SchemaError(
-            f"{ref} is no judge: {said if isinstance(misfit, ValueError) else f'{type(misfit).__name__}: {said}'}",
+            f"{ref} is no judge: {text if isinstance(misfit, ValueError) else f'{type(misfit).__name__}: {text}'}",
             hint="`evalstore validate` shows what is wrong in its file",
         ) from None
 
@@ -165,16 +165,18 @@ BUILTIN_VARIABLES: Mapping[str, Callable[[Sample], Any]] = {
 }
 
 
-def _name_models(heard: Sequence[JudgeAnswer]) -> str:
+def _name_models(answers: Sequence[JudgeAnswer]) -> str:
     """Return the models that answered, as they name themselves, else as they were asked for."""
-    answered = [one for one in heard if not one.reply.problem and one.reply != JudgeReply()]
-    names = {make_excerpt(one.reply.served or str(one.juror.model["id"]), _NAME_LIMIT) for one in answered}
+    answered = [answer for answer in answers if not answer.reply.problem and answer.reply != JudgeReply()]
+    names = {make_excerpt(answer.reply.served or str(answer.judge.model["id"]), _NAME_LIMIT) for answer in answered}
     return ", ".join(sorted(names)) or "evalstore"
 
 
-def _describe_scores(heard: Sequence[JudgeAnswer]) -> str:
+def _describe_scores(answers: Sequence[JudgeAnswer]) -> str:
     scores = ", ".join(
-        f"{one.juror.name} {format_decimal(one.answer.score)}" for one in heard if one.answer.score is not None
+        f"{answer.judge.name} {format_decimal(answer.parsed.score)}"
+        for answer in answers
+        if answer.parsed.score is not None
     )
-    said = next((one.answer.words for one in heard if one.answer.words), "")
-    return make_excerpt(scores, _LISTED) + (f": {said}" if said else "")
+    rationale = next((answer.parsed.words for answer in answers if answer.parsed.words), "")
+    return make_excerpt(scores, _LISTED) + (f": {rationale}" if rationale else "")

@@ -1,4 +1,4 @@
-"""How the scores of several judges become one: a pure function over exact fractions, one row for each way."""
+"""Aggregates the scores of several judges: a pure function over exact fractions, one row for each aggregate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True, slots=True)
 class JudgeVote:
-    """What one member says, and what its word weighs."""
+    """The score that one judge gives, and the weight of that judge."""
 
     score: Fraction
     weight: Fraction
@@ -39,8 +39,8 @@ def _find_highest(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
     return max(vote.score for vote in votes)
 
 
-def _ask_majority(votes: Sequence[JudgeVote], bar: Fraction) -> Fraction:
-    passing = sum((vote.weight for vote in votes if vote.score >= bar), _ZERO)
+def _ask_majority(votes: Sequence[JudgeVote], threshold: Fraction) -> Fraction:
+    passing = sum((vote.weight for vote in votes if vote.score >= threshold), _ZERO)
     return Fraction(int(passing * 2 > _sum_weights(votes)))
 
 
@@ -48,7 +48,7 @@ def _sum_weights(votes: Sequence[JudgeVote]) -> Fraction:
     return sum((vote.weight for vote in votes), _ZERO)
 
 
-# Of at least one vote and the check's threshold; those of `WEIGHED` need a total weight above 0.
+# Of at least one vote and the check's threshold; those of `WEIGHTED_AGGREGATES` need a total weight above 0.
 AGGREGATES: Mapping[str, Callable[[Sequence[JudgeVote], Fraction], Fraction]] = {
     "mean": _average_by_weight,
     "median": _find_median,

@@ -34,9 +34,9 @@ class MarkdownShape:
 def count_by_lines(text: str) -> MarkdownShape:
     """Count as the legacy grader does, line by line of `str.splitlines()`; code is not told from prose (drupal 1.3)."""
     rows = text.splitlines()
-    headings = [found for row in rows if (found := _HEADING.match(row))]
+    headings = [match for row in rows if (match := _HEADING.match(row))]
     return MarkdownShape(
-        headings=tuple((len(found[1]), found[2].strip()) for found in headings),
+        headings=tuple((len(match[1]), match[2].strip()) for match in headings),
         code_blocks=text.count(_FENCE) // 2,
         paragraphs=sum(bool(row.strip()) and not row.startswith(("#", _FENCE)) for row in rows),
     )

@@ -1,4 +1,4 @@
-"""JSON that a model wrote, read strictly: what holds it gets its value; where there is none, the answer says why."""
+"""Reads JSON that a model wrote, strictly, for the check that grades its value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHOWN = 80
 
 
 def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
-    """Return what `hold` says of the JSON; text that is none fails, JSON beyond evalstore's limits is unscored (error).
+    """Return what `grade_value` says of the JSON; text that is none fails, JSON beyond evalstore's limits is unscored (error).
 
     Strict JSON has no key twice, no NaN, and no half of a surrogate pair.
     """

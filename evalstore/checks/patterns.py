@@ -1,4 +1,4 @@
-r"""Regular expressions from strangers: compiled once, bounded in size, stopped in time; sole user of `regex`.
+r"""Untrusted regular expressions: compiled once, bounded in size, stopped in time; sole user of `regex`.
 
 The dialect is Python's `re`. The engine is `regex` (its version 0 behaviour), the one that stops when its time is up.
 The two agree on ordinary patterns (tests/checks/test_patterns.py holds the table) and differ in these:
@@ -6,8 +6,8 @@ The two agree on ordinary patterns (tests/checks/test_patterns.py holds the tabl
 - `\w`, `\b` and their opposites count combining marks as part of a word and superscript digits as none;
 - `\s` leaves out the four separators U+001C to U+001F; `\B` also matches in an empty text;
 - with flag i, the dotless and the dotted I of Turkish match only themselves;
-- `[[:alpha:]]` is a class of letters, and `{e<=1}` after an item asks for a fuzzy match (`problems` says so);
-- what `re` refuses and `regex` knows (`\p{L}`, `(?<name>…)`) is run, and `problems` says so.
+- `[[:alpha:]]` is a class of letters, and `{e<=1}` after an item asks for a fuzzy match (`find_problems` says so);
+- what `re` refuses and `regex` knows (`\p{L}`, `(?<name>…)`) is run, and `find_problems` says so.
 """
 
 from __future__ import annotations

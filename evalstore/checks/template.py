@@ -91,7 +91,7 @@ def fill_template(template: Template, values: Mapping[str, str]) -> str:
 
     A section is shown when the text of its name is not empty, an inverted one when it is.
     """
-    shown: list[str] = []
+    parts_shown: list[str] = []
     hidden, room = 0, PROMPT_LIMIT
     for part, what in template.parts:
         if part in _SECTIONS:
@@ -99,11 +99,11 @@ def fill_template(template: Template, values: Mapping[str, str]) -> str:
         elif part == "/":
             hidden -= 1 if hidden else 0
         elif not hidden:
-            shown.append(values[what] if part == _VALUE else what)
-            room -= len(shown[-1])
+            parts_shown.append(values[what] if part == _VALUE else what)
+            room -= len(parts_shown[-1])
             if room < 0:
                 raise LimitError(f"the prompt is longer than {PROMPT_LIMIT:,} characters")
-    return "".join(shown)
+    return "".join(parts_shown)
 
 
 def _split_before_tag(template: str, tag: TemplateTag, done: int) -> tuple[str, int]:

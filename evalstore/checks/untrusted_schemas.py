@@ -1,4 +1,4 @@
-"""JSON Schemas from strangers: applied under a budget of steps, their patterns searched by the engine that stops."""
+"""Untrusted JSON Schemas: applied under a budget of steps, their patterns searched by the engine that stops."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ _STRICT = Guard(STEPS, lambda patterns: _compile_patterns(patterns, strict=True)
 
 
 def compile_untrusted(schema: Any) -> Schema:
-    """Compile a stranger's schema; what is wrong with it, or takes too long when applied, is a `SchemaError`."""
+    """Compile an untrusted schema; what is wrong with it, or takes too long when applied, is a `SchemaError`."""
     return compile_schema(schema, _GUARD)
 
 
 def find_untrusted_flaws(schema: Any) -> list[Flaw]:
-    """Return what is wrong with a stranger's schema, and where its patterns mean another thing than elsewhere."""
+    """Return what is wrong with an untrusted schema, and where its patterns mean another thing than elsewhere."""
     return find_flaws(schema, _STRICT)
 
 

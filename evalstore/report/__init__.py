@@ -32,7 +32,7 @@ ROOMS = {
     "ArtifactFile": "show",
     "Status": "status",
     "WrittenAcceptance": "accept",
-    "Told": "demo",
+    "ReplayedStory": "demo",
     "ReleaseLog": "log",
     "Verification": "verify",
 }

@@ -82,8 +82,8 @@ class ArtifactResolver:
             self.notes.append(
                 f"{format_exact_ref(resolved)} is partial: checks of its source without a kind: {len(unmapped)}"
             )
-        reach = CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
-        return PreparedRubric(pin_resolved(resolved), _prepare_resolved(resolved, reach))
+        context = CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
+        return PreparedRubric(pin_resolved(resolved), _prepare_resolved(resolved, context))
 
     def _note_floating(self, ref: str, found: str) -> None:
         policy = self.store.settings.get("unpinned", "warn")
@@ -114,9 +114,9 @@ def format_exact_ref(resolved: Resolved) -> str:
     return f"{resolved.name}@{pins.get(type_, resolved.version)}"
 
 
-def _prepare_resolved(resolved: Resolved, reach: CheckContext) -> Callable[[Sample], RubricResult]:
+def _prepare_resolved(resolved: Resolved, context: CheckContext) -> Callable[[Sample], RubricResult]:
     try:
-        return prepare_rubric(read_rubric(resolved.artifact.value), reach)
+        return prepare_rubric(read_rubric(resolved.artifact.value), context)
     except SchemaError as error:
         raise SchemaError(f"{format_exact_ref(resolved)}: {error.message}", hint=error.hint) from None
     except RefError as error:

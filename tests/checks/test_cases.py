@@ -40,8 +40,8 @@ def test_the_check_answers_as_the_file_says(document: dict[str, Any], case: dict
     output = {"output": case.get("output", "") * case.get("times", 1), "tool_calls": case.get("tool_calls")}
     heard: list[tuple[str, JudgeReply]] = []
     load, ask = _shelf(document.get("artifacts", {})), _asker(case.get("replies", []), heard)
-    reach = CheckContext(load, ask, document.get("model", {}))
-    (answer,) = evaluate(rubric, output, case.get("question"), reach=reach).checks
+    context = CheckContext(load, ask, document.get("model", {}))
+    (answer,) = evaluate(rubric, output, case.get("question"), context=context).checks
     score = None if case["score"] is None else Fraction(case["score"])
     assert (answer.score, answer.verdict, answer.unscored) == (score, case["verdict"], case.get("unscored"))
     assert case.get("reason", "") in answer.reason

@@ -155,7 +155,7 @@ def test_strict_takes_no_approximation(monkeypatch: pytest.MonkeyPatch) -> None:
     block = "```php\necho 1;\n```"
     (check,) = evaluate(rubric({"kind": "php_lint"}), block).checks
     assert (check.verdict, check.engine) == (Verdict.PASS, "a parser (approximate)")
-    (check,) = evaluate(rubric({"kind": "php_lint"}), block, reach=CheckContext(strict=True)).checks
+    (check,) = evaluate(rubric({"kind": "php_lint"}), block, context=CheckContext(strict=True)).checks
     assert (check.score, check.unscored, check.engine) == (None, UnscoredReason.ERROR, "a parser (approximate)")
 
 

@@ -29,8 +29,8 @@ def artifact(ref: str, value: Any) -> Artifact:
     return Artifact(parsed.kind, parsed.id, parsed.pin, Document(ref, "", value, {}, {}))
 
 
-def answer(check: Mapping[str, Any], reach: CheckContext) -> CheckResult:
-    (found,) = evaluate({"checks": [check], "scoring": {"combine": "min"}}, "text", reach=reach).checks
+def answer(check: Mapping[str, Any], context: CheckContext) -> CheckResult:
+    (found,) = evaluate({"checks": [check], "scoring": {"combine": "min"}}, "text", context=context).checks
     return found
 
 
@@ -57,7 +57,7 @@ def test_half_a_character_is_no_prompt() -> None:
         raise AssertionError
 
     rubric = {"checks": [ONE], "scoring": {"combine": "min"}}
-    (found,) = evaluate(rubric, "a\ud800b", reach=CheckContext(shelf(judge_j=JUDGE), never)).checks
+    (found,) = evaluate(rubric, "a\ud800b", context=CheckContext(shelf(judge_j=JUDGE), never)).checks
     assert (str(found.unscored), found.reason) == (
         "error",
         "judge/j@1.0.0: the prompt holds half a surrogate pair, no text",

@@ -143,13 +143,13 @@ def answers(judge: Mapping) -> list[RubricResult]:
     check = {"kind": "llm_judge", "judge_prompt_ref": "judge/a@1.0.0", "variables": {"kind": "u", "mood": "v"}}
     rubric = {"id": "r", "checks": [check], "scoring": {"combine": "min"}}
 
-    def reach(salt: int) -> CheckContext:
+    def context(salt: int) -> CheckContext:
         def ask(call: JudgeCall) -> JudgeReply:
             return JudgeReply(REPLIES[zlib.crc32(f"{salt} {call.key}".encode()) % len(REPLIES)])
 
         return CheckContext(lambda _: artifact, ask, {"id": "m"})
 
-    return [evaluate(rubric, text, reach=reach(salt)) for salt in range(40) for text in ("", "x")]
+    return [evaluate(rubric, text, context=context(salt)) for salt in range(40) for text in ("", "x")]
 
 
 @seed(20261121)

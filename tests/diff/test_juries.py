@@ -81,7 +81,7 @@ def answers(rubric: Any, find: ArtifactLoader = load) -> list[RubricResult]:
     reaches = [
         CheckContext(find, asked(salt, replies), {"id": "m"}) for replies in (ALL_SCORED, SOME_LOST) for salt in _SALTS
     ]
-    return [evaluate(rubric, output, reach=reach) for reach in reaches for output in OUTPUTS]
+    return [evaluate(rubric, output, context=context) for context in reaches for output in OUTPUTS]
 
 
 def optional(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[Mapping]:

@@ -118,7 +118,7 @@ def edited(random: Random, old: Mapping, held: Store) -> Mapping:
     return {key: item for key, item in new.items() if item is not None}
 
 
-def reach(held: Store) -> CheckContext:
+def context(held: Store) -> CheckContext:
     def load(ref: str) -> Artifact:
         if ref not in held:
             raise RefError(f"{ref} is not there")
@@ -133,17 +133,17 @@ def reach(held: Store) -> CheckContext:
 
 def difference(old: Mapping, new: Mapping, held: Store, ref: str = REF) -> Diff:
     sides = ({"id": "d", "version": "1.0.0", "defaults": {"rubric_ref": ref}, "questions": [one]} for one in (old, new))
-    return compare(*sides, load=reach(held).load)
+    return compare(*sides, load=context(held).load)
 
 
 def prove(old: Mapping, new: Mapping, held: Store) -> Diff:
-    diff, grades = difference(old, new, held), reach(held)
+    diff, grades = difference(old, new, held), context(held)
     told = [f"{finding.level} {finding.direction} {finding.message}" for finding in diff.findings]
     score = verdict = Direction.NONE
     for finding in diff.findings:
         score, verdict = join_directions(score, finding.direction), join_directions(verdict, finding.verdict_direction)
     for output in OUTPUTS:
-        before, after = (evaluate(held[REF], output, one, reach=grades) for one in (old, new))
+        before, after = (evaluate(held[REF], output, one, context=grades) for one in (old, new))
         if diff.required_bump < Bump.MAJOR:
             assert (before.score, before.verdict) == (after.score, after.verdict), (told, output)
         if before.score is None or after.score is None:
@@ -250,7 +250,7 @@ def test_of_many_edits_the_first_are_compared_and_the_rest_stay_major() -> None:
         }
         for facts in (["a"], ["a", "b", "b"])
     )
-    found = compare(*sides, load=reach(held).load).findings
+    found = compare(*sides, load=context(held).load).findings
     assert {finding.level for finding in found} == {Bump.MAJOR}
     assert [len(finding.children) for finding in found] == [1] * 300 + [0] * 10
     assert "too much changes to compare it one by one" in found[-1].message

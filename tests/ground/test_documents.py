@@ -14,7 +14,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalstore.documents import (
-    write_canonical,
     compute_digest,
     encode_document,
     read_json,
@@ -23,6 +22,7 @@ from evalstore.documents import (
     read_yaml,
     replace_scalar,
     replace_scalars,
+    write_canonical,
     write_json,
     write_row,
     write_yaml,
@@ -180,7 +180,11 @@ def test_canonical_json_is_one_text() -> None:
 
 
 def test_a_float_is_the_number_that_its_shortest_literal_says() -> None:
-    assert write_canonical([0.1, 1.0, 1e22, -0.0]) == write_canonical([Decimal("0.1"), 1, 10**22, 0]) == f"[0.1,1,{10**22},0]"
+    assert (
+        write_canonical([0.1, 1.0, 1e22, -0.0])
+        == write_canonical([Decimal("0.1"), 1, 10**22, 0])
+        == f"[0.1,1,{10**22},0]"
+    )
 
 
 @given(st.text(max_size=60) | st.binary(max_size=60).map(lambda b: b.decode("latin-1")))

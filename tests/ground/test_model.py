@@ -8,7 +8,7 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
-from evalstore.model import Artifact, Kind, PinType, list_check_ids, format_decimal, is_id, parse_ref, read_rubric
+from evalstore.model import Artifact, Kind, PinType, format_decimal, is_id, list_check_ids, parse_ref, read_rubric
 
 RUBRIC = """id: a
 version: 1.0.0
@@ -98,7 +98,12 @@ def test_numbers_are_exact() -> None:
         {"checks": [{"kind": "regex", "threshold": 0.1}], "scoring": {"combine": "min", "threshold": 0.3}}
     )
     assert (rubric.checks[0].threshold, rubric.scoring.threshold) == (Fraction(1, 10), Fraction(3, 10))
-    assert (format_decimal(Fraction(2, 3)), format_decimal(Fraction(3, 4)), format_decimal(Fraction(0)), format_decimal(Fraction(-1, 8))) == (
+    assert (
+        format_decimal(Fraction(2, 3)),
+        format_decimal(Fraction(3, 4)),
+        format_decimal(Fraction(0)),
+        format_decimal(Fraction(-1, 8)),
+    ) == (
         "0.666666666667",
         "0.75",
         "0",

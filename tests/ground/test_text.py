@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.text import make_excerpt, find_nearest, make_printable
+from evalstore.text import find_nearest, make_excerpt, make_printable
 
 
 @given(st.text())

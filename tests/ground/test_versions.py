@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstore.errors import RefError
-from evalstore.versions import Bump, Version, compute_bump, find_range, find_version, bump_version, parse_version
+from evalstore.versions import Bump, Version, bump_version, compute_bump, find_range, find_version, parse_version
 
 NUMBER = st.integers(0, 12)
 PART = st.sampled_from(["rc", "alpha", "1", "2", "10", "x-y", "0a"])

@@ -239,6 +239,7 @@ def _mine(count: int) -> list[JudgeCall]:
     return [JudgeCall("j", f"question {number:04}", {"id": "m"}) for number in range(count)]
 
 
+@pytest.mark.chaos
 def test_an_interrupt_ends_it_at_once_and_keeps_what_came(judge_server: Any, cache: ReplyCache) -> None:
     judge_server.delay = 0.01
     judge_server.play("never", prompt="01..")
@@ -254,6 +255,7 @@ def test_an_interrupt_ends_it_at_once_and_keeps_what_came(judge_server: Any, cac
     assert all(cache.get(call) for call in _mine(100 - 4))
 
 
+@pytest.mark.chaos
 def test_nothing_that_was_kept_is_asked_again_after_a_kill(judge_server: Any, cache: ReplyCache) -> None:
     judge_server.delay = 0.005
     process = _begun(judge_server.url, cache.path)
@@ -270,6 +272,7 @@ def test_nothing_that_was_kept_is_asked_again_after_a_kill(judge_server: Any, ca
     assert os.listdir(cache.path.parent) == [cache.path.name]  # noqa: PTH208  # names are enough
 
 
+@pytest.mark.process
 def test_two_processes_that_ask_the_same_agree_afterwards(judge_server: Any, cache: ReplyCache) -> None:
     judge_server.text = lambda prompt: f"{prompt}, asked {judge_server.asked[prompt]}"
     processes = [_begun(judge_server.url, cache.path, 150) for _ in range(2)]

@@ -161,6 +161,7 @@ with ReplyCache(pathlib.Path(sys.argv[1])) as cache:
 """
 
 
+@pytest.mark.process
 def test_a_fork_opens_the_file_anew(path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", FORK, str(path)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

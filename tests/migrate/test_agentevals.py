@@ -74,10 +74,10 @@ def only(evaluators: list[Any], dialect: str = "D3", **more: Any) -> LegacyCase:
 
 def score(said: Extraction, case: LegacyCase, text: str, calls: list[Any], ask: Any) -> Any:
     artifacts = {draft.ref: artifact(draft) for draft in said.drafts}
-    reach = CheckContext(load=artifacts.__getitem__, ask=ask, model={"id": "m"})
+    context = CheckContext(load=artifacts.__getitem__, ask=ask, model={"id": "m"})
     assert case.rubric
     value = case.rubric.value | {"id": "r", "version": "1.0.0"}
-    return evaluate(value, {"output": text, "tool_calls": calls}, case.question, reach=reach)
+    return evaluate(value, {"output": text, "tool_calls": calls}, case.question, context=context)
 
 
 def artifact(draft: ArtifactDraft) -> Artifact:

@@ -104,9 +104,9 @@ def test_a_target_is_the_mean_of_its_graders_on_one_scale(names: list[str], data
     ]
     judges = {draft.ref: artifact(draft) for draft in said.drafts}
     assert case.rubric
-    reach = CheckContext(load=judges.__getitem__, ask=ask, model={"id": "m"})
+    context = CheckContext(load=judges.__getitem__, ask=ask, model={"id": "m"})
     question = {"id": "q", "input": "Why?", "context": "Because."}
-    result = evaluate({"id": "t", "version": "1.0.0"} | case.rubric.value, "So.", question, reach=reach)
+    result = evaluate({"id": "t", "version": "1.0.0"} | case.rubric.value, "So.", question, context=context)
     mean = sum(shares, Fraction(0)) / len(shares)
     assert result.score == mean
     assert (result.verdict is Verdict.PASS) == (mean * 5 >= Fraction(7, 2))

@@ -72,9 +72,9 @@ def score(said: Extraction, ask: Callable[[JudgeCall], JudgeReply]) -> Fraction 
     (case,) = said.cases
     assert case.rubric
     judges = {draft.ref: artifact(draft) for draft in said.drafts}
-    reach = CheckContext(load=judges.__getitem__, ask=ask, model={})
+    context = CheckContext(load=judges.__getitem__, ask=ask, model={})
     rubric = case.rubric.value | {"id": "r", "version": "1.0.0"}
-    return evaluate(rubric, "an answer", {"id": "q", "input": "a task", "expected": "gold"}, reach=reach).score
+    return evaluate(rubric, "an answer", {"id": "q", "input": "a task", "expected": "gold"}, context=context).score
 
 
 @pytest.fixture

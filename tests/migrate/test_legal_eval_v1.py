@@ -61,8 +61,8 @@ def scored(said: Extraction, output: str, ask: Callable[[JudgeCall], JudgeReply]
     (case,) = said.cases
     judges = {draft.ref: artifact(draft) for draft in said.drafts}
     assert case.rubric
-    reach = CheckContext(load=judges.__getitem__, ask=ask, model={"id": "m"})
-    return evaluate({"id": "r", "version": "1.0.0"} | case.rubric.value, output, case.question, reach=reach)
+    context = CheckContext(load=judges.__getitem__, ask=ask, model={"id": "m"})
+    return evaluate({"id": "r", "version": "1.0.0"} | case.rubric.value, output, case.question, context=context)
 
 
 WEIGHTS = st.lists(

@@ -44,9 +44,9 @@ def score(said: Extraction, ask: Any) -> Fraction | None:
     (case,) = said.cases
     (judge,) = said.drafts
     assert case.rubric
-    reach = CheckContext(load=lambda _: artifact(judge), ask=ask, model={"id": "m"})
+    context = CheckContext(load=lambda _: artifact(judge), ask=ask, model={"id": "m"})
     return evaluate(
-        case.rubric.value | {"id": "r", "version": "1.0.0"}, "an answer", {"id": "q", "input": "a task"}, reach=reach
+        case.rubric.value | {"id": "r", "version": "1.0.0"}, "an answer", {"id": "q", "input": "a task"}, context=context
     ).score
 
 

@@ -54,9 +54,9 @@ def graded(said: Extraction, ask: Callable[[JudgeCall], JudgeReply]) -> RubricRe
     (case,) = said.cases
     assert case.rubric
     judges = {draft.ref: artifact(draft) for draft in said.drafts}
-    reach = CheckContext(load=lambda ref: judges[str(ref)], ask=ask, model={"id": "m"})
+    context = CheckContext(load=lambda ref: judges[str(ref)], ask=ask, model={"id": "m"})
     rubric = case.rubric.value | {"id": case.rubric.id, "version": "1.0.0"}
-    return evaluate(rubric, "an answer", case.question, reach=reach)
+    return evaluate(rubric, "an answer", case.question, context=context)
 
 
 def artifact(draft: ArtifactDraft) -> Artifact:

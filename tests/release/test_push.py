@@ -463,7 +463,7 @@ def test_a_disk_that_is_full_before_the_push_undoes_nothing(
     change(released)
     before = far.refs()
     with monkeypatch.context() as patch:
-        patch.setattr(remote, "own_repository", full)
+        patch.setattr(remote, "open_scratch_repository", full)
         push = push_of(released)
     assert (push.outcome, push.message) == (PushOutcome.FAILED, "the push cannot be made: no space left on device")
     check_stands(released, far, before)

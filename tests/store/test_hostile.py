@@ -42,7 +42,9 @@ def test_no_file_in_the_git_folder_stands_in_for_a_tag(store: ArtifactStore, rep
 
 
 @pytest.mark.parametrize("ref", ["refs/heads/", "refs/"])
-def test_no_other_ref_shadows_a_tag(store: ArtifactStore, git: Git, commits: dict[str, str], evil: str, ref: str) -> None:
+def test_no_other_ref_shadows_a_tag(
+    store: ArtifactStore, git: Git, commits: dict[str, str], evil: str, ref: str
+) -> None:
     git("update-ref", f"{ref}rubric/tone@1.0.0", evil)
     assert store.resolve("rubric/tone@1.0.0").commit == commits["1.0.0"]
 
@@ -132,7 +134,9 @@ def test_a_bomb_is_refused_before_it_is_read(store: ArtifactStore, git: Git, sav
         store.resolve(NAME)
 
 
-def test_dangerous_names_in_packed_refs_stop_every_listing(store: ArtifactStore, git: Git, repo: Path, evil: str) -> None:
+def test_dangerous_names_in_packed_refs_stop_every_listing(
+    store: ArtifactStore, git: Git, repo: Path, evil: str
+) -> None:
     git("pack-refs", "--all")
     with (repo / ".git/packed-refs").open("a") as file:
         file.write(f"{evil} refs/tags/rubric/../../evil@1.0.0\n")
@@ -168,7 +172,9 @@ def test_refs_that_look_like_options_or_paths_are_refused(store: ArtifactStore, 
 
 
 @pytest.mark.parametrize("what", ["link", "folder link", "pipe", "folder", "missing"])
-def test_working_files_are_regular_files_below_the_store(store: ArtifactStore, repo: Path, tmp_path: Path, what: str) -> None:
+def test_working_files_are_regular_files_below_the_store(
+    store: ArtifactStore, repo: Path, tmp_path: Path, what: str
+) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/tone.yaml").write_text(rubric(word="secret"))
     file = repo / "rubrics/tone.yaml"

@@ -58,7 +58,9 @@ def test_settings_that_are_a_link_mark_nothing(save: Save, repo: Path, tmp_path:
         assert (store.root, store.settings) == (repo, {})
 
 
-def test_link_to_the_store_is_followed_where_the_user_names_it(store: ArtifactStore, repo: Path, tmp_path: Path) -> None:
+def test_link_to_the_store_is_followed_where_the_user_names_it(
+    store: ArtifactStore, repo: Path, tmp_path: Path
+) -> None:
     (tmp_path / "link").symlink_to(repo)
     with ArtifactStore.open(tmp_path / "link") as linked:
         assert linked.root == repo
@@ -212,7 +214,9 @@ def test_broken_settings_are_placed(save: Save, repo: Path, text: str, message: 
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
-def test_repository_of_another_user_is_read_only_by_the_users_own_leave(store: ArtifactStore, git: Git, repo: Path) -> None:
+def test_repository_of_another_user_is_read_only_by_the_users_own_leave(
+    store: ArtifactStore, git: Git, repo: Path
+) -> None:
     for path in (repo, repo / ".git"):
         os.chown(path, 12345, 12345)
     with pytest.raises(GitError, match="belongs to another user") as caught:

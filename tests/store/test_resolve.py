@@ -31,7 +31,9 @@ Git = Callable[..., str]
         ("", "2.0.0", True),
     ],
 )
-def test_pins_of_releases(store: ArtifactStore, commits: dict[str, str], pin: str, version: str, floating: bool) -> None:  # noqa: FBT001
+def test_pins_of_releases(
+    store: ArtifactStore, commits: dict[str, str], pin: str, version: str, floating: bool
+) -> None:  # noqa: FBT001
     found = store.resolve(f"rubric/tone{pin}")
     assert (found.version, found.floating, found.commit) == (version, floating, commits[version])
     assert found.tag == f"rubric/tone@{version}"

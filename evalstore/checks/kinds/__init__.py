@@ -17,7 +17,7 @@ Entry = TypeVar("Entry")
 class KindModule(Protocol):
     """What a module of this folder offers; `params` is the check's mapping as written, one that its schema accepts."""
 
-    def prepare_grading(self, params: Mapping[str, Any], reach: CheckContext, /) -> GradeFunction:
+    def prepare_grading(self, params: Mapping[str, Any], context: CheckContext, /) -> GradeFunction:
         """Return the check as a function of samples, before `negate` and `threshold`; what can be done once is done."""
 
     def find_problems(self, params: Mapping[str, Any], /) -> Iterator[tuple[Pointer, str, str]]:

@@ -28,18 +28,18 @@ from evalstore.text import make_excerpt
 _KIND = "composite"
 
 
-def prepare_grading(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
     """Grade with the rubric that `rubric_ref` names; one that holds a composite itself is unscored (error).
 
     An inner rubric without a score is missing where nothing but missing kept it from one, else an error.
     """
     ref = params["rubric_ref"]
-    rubric = _load_rubric(ref, reach)
+    rubric = _load_rubric(ref, context)
     deeper = next((check for check in rubric.checks if check.kind == _KIND), None)
     if deeper is not None:
         problem = grade_error(f"{ref} holds the composite {make_excerpt(deeper.id)}, and composites go one level deep")
         return lambda _: problem
-    inner = prepare_rubric(rubric, reach)
+    inner = prepare_rubric(rubric, context)
 
     def grade(sample: Sample) -> Grade:
         try:
@@ -55,8 +55,8 @@ def find_problems(_: Mapping[str, Any]) -> Iterator[tuple[Pointer, str, str]]:
     yield from ()
 
 
-def _load_rubric(ref: str, reach: CheckContext) -> Rubric:
-    artifact = reach.load_artifact(ref, Kind.RUBRIC)
+def _load_rubric(ref: str, context: CheckContext) -> Rubric:
+    artifact = context.load_artifact(ref, Kind.RUBRIC)
     try:
         return read_rubric(artifact.value)
     except MALFORMED_ERRORS as misfit:

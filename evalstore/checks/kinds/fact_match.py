@@ -18,7 +18,7 @@ from evalstore.text import make_excerpt
 _SpelledFact = tuple[str, str]
 
 
-def prepare_grading(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
     """Look for the check's facts, or else the question's; each counts as often as it is listed.
 
     As text, a fact is found where it stands in the output, both with every run of white space (as Unicode has it) made
@@ -26,7 +26,7 @@ def prepare_grading(params: Mapping[str, Any], reach: CheckContext) -> GradeFunc
     """
     spell = _choose_spelling(params)
     grade_facts = (
-        _ask_about_facts(params["judge_prompt_ref"], reach)
+        _ask_about_facts(params["judge_prompt_ref"], context)
         if "judge_prompt_ref" in params
         else _search_facts(params, spell)
     )
@@ -70,20 +70,22 @@ def _search_facts(
     return grade_facts
 
 
-def _ask_about_facts(ref: str, reach: CheckContext) -> Callable[[Sample, list[_SpelledFact]], Grade]:
-    juror = prepare_judge(ref, reach, model={}, given=(FACT_VARIABLE,))
+def _ask_about_facts(ref: str, context: CheckContext) -> Callable[[Sample, list[_SpelledFact]], Grade]:
+    judge = prepare_judge(ref, context, model={}, variable_names=(FACT_VARIABLE,))
 
     def grade_facts(sample: Sample, facts: list[_SpelledFact]) -> Grade:
-        if isinstance(juror, str):
-            return grade_error(juror)
-        if FACT_VARIABLE not in juror.template.names:
+        if isinstance(judge, str):
+            return grade_error(judge)
+        if FACT_VARIABLE not in judge.template.names:
             return grade_error(
-                f"the template of {juror.name} does not read {{{{ {FACT_VARIABLE} }}}}, so no fact reaches it"
+                f"the template of {judge.name} does not read {{{{ {FACT_VARIABLE} }}}}, so no fact reaches it"
             )
         if len(facts) > CALL_LIMIT:
             return grade_error(f"it asks {len(facts):,} times about one output, and {CALL_LIMIT:,} is the limit")
-        heard = [one for written, _ in facts for one in ask_judge(juror, sample, {FACT_VARIABLE: written}, reach)]
-        return grade_answers(heard, compute_mean_score)
+        answers = [
+            answer for written, _ in facts for answer in ask_judge(judge, sample, {FACT_VARIABLE: written}, context)
+        ]
+        return grade_answers(answers, compute_mean_score)
 
     return grade_facts
 

@@ -22,7 +22,7 @@ from evalstore.model.outcome import grade_error
 from evalstore.model.rubric import JUDGED_THRESHOLD
 
 
-def prepare_grading(params: Mapping[str, Any], reach: CheckContext) -> GradeFunction:
+def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
     """Ask every member as often as `samples` says, and make one score of what each says on average.
 
     All are asked whatever one of them answers, and one reply that cannot be read leaves the check unscored (error).
@@ -30,23 +30,23 @@ def prepare_grading(params: Mapping[str, Any], reach: CheckContext) -> GradeFunc
     """
     variables, samples, weights = params.get("variables", {}), _read_sample_count(params), _read_weights(params)
     aggregate = _read_aggregate(params)
-    combine, bar = AGGREGATES[aggregate], parse_fraction(params.get("threshold", JUDGED_THRESHOLD))
-    jurors: list[PreparedJudge] = []
+    combine, threshold = AGGREGATES[aggregate], parse_fraction(params.get("threshold", JUDGED_THRESHOLD))
+    judges: list[PreparedJudge] = []
     for ref in _list_judge_refs(params):
-        juror = prepare_judge(ref, reach, model=params.get("model", {}), given=variables)
-        if isinstance(juror, str):
-            return _answer_error(juror)
-        jurors.append(juror)
+        judge = prepare_judge(ref, context, model=params.get("model", {}), variable_names=variables)
+        if isinstance(judge, str):
+            return _answer_error(judge)
+        judges.append(judge)
     if problem := _find_obstacle(aggregate, samples, weights):
         return _answer_error(problem)
 
     def combine_replies(scores: list[Fraction]) -> Fraction:
         means = (compute_mean_score(scores[start : start + samples]) for start in range(0, len(scores), samples))
-        return combine([JudgeVote(score, weight) for score, weight in zip(means, weights, strict=True)], bar)
+        return combine([JudgeVote(score, weight) for score, weight in zip(means, weights, strict=True)], threshold)
 
     def grade(sample: Sample) -> Grade:
         return grade_answers(
-            [one for juror in jurors for one in ask_judge(juror, sample, variables, reach, times=samples)],
+            [answer for judge in judges for answer in ask_judge(judge, sample, variables, context, times=samples)],
             combine_replies,
         )
 

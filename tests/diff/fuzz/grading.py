@@ -72,7 +72,7 @@ class Models:
         """Answer one call."""
         return judges.ask(self.drawn)(call)
 
-    def reach(self, load: Callable[[str], Artifact] | None = None) -> CheckContext:
+    def context(self, load: Callable[[str], Artifact] | None = None) -> CheckContext:
         """Return what checks may reach."""
         return CheckContext(load or self.pair.load, self.ask, _RUN)
 
@@ -86,7 +86,7 @@ def graders(pair: Pair) -> tuple[Grade, Grade]:
 def grader(value: Value | Rubric, models: Models) -> Grade:
     """Return one side as a function of samples: answers by question, of which a rubric has one."""
     if isinstance(value, Rubric):
-        return _one("", _prepared(lambda: prepare_rubric(value, models.reach())), models)
+        return _one("", _prepared(lambda: prepare_rubric(value, models.context())), models)
     if "template" in value:
         asks = [_asking(value, check, models) for check in _ASKING]
         return _joined([_one(str(index), ask, models) for index, ask in enumerate(asks)])
@@ -119,13 +119,13 @@ def _answer(result: RubricResult) -> Answer:
 
 
 def _rubric(value: Value, models: Models) -> Callable[[Sample], Answer]:
-    return _prepared(lambda: prepare_rubric(read_rubric(value), models.reach()))
+    return _prepared(lambda: prepare_rubric(read_rubric(value), models.context()))
 
 
 def _asking(value: Value, check: Value, models: Models) -> Callable[[Sample], Answer]:
     artifact = Artifact(Kind.JUDGE, str(value.get("id")), str(value.get("version")), Document("", "", value, {}, {}))
     rubric = {"checks": [{"id": "it", **check}], "scoring": {"combine": "weighted_avg", "threshold": 1}}
-    return _prepared(lambda: prepare_rubric(read_rubric(rubric), models.reach(lambda _: artifact)))
+    return _prepared(lambda: prepare_rubric(read_rubric(rubric), models.context(lambda _: artifact)))
 
 
 def _one(id_: str, answer: Callable[[Sample], Answer], models: Models) -> Grade:
