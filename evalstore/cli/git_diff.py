@@ -15,8 +15,8 @@ from evalstore.cli.streams import find_git_screen
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, Place, UsageError
 from evalstore.files import open_user_file
 from evalstore.report import render
-from evalstore.report.outline import outline
-from evalstore.report.plain_diff import plain_diff, readable
+from evalstore.report.outline import outline_value
+from evalstore.report.plain_diff import format_plain_diff, make_readable
 from evalstore.report.screen import Part
 from evalstore.text import escape_ci_commands, make_printable
 
@@ -45,7 +45,7 @@ def _run_textconv(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode
     try:
         text = _normal_text(data)
     except Exception:  # noqa: BLE001  # git stops at the first failure, so a bug of ours would hide every other file
-        text = readable(data)
+        text = make_readable(data)
     sys.stdout.write(text + "\n" if text else "")
     return ExitCode.DONE
 
@@ -69,7 +69,7 @@ def _normal_text(data: bytes) -> str:
     from evalstore.diff.normal_form import normalise_artifact
 
     value = normalise_artifact(parse_file_side(data, "").artifact.value)
-    return readable(data) if value is None else "\n".join(outline(value, 0))
+    return make_readable(data) if value is None else "\n".join(outline_value(value, 0))
 
 
 def _read_file_pair(folder: Path, words: tuple[str, ...]) -> _FilePair:
@@ -91,13 +91,13 @@ def _change_lines(settings: CommandSettings, pair: _FilePair) -> list[str]:
     if pair.old == pair.new:
         return []
     if pair.old is None or pair.new is None or {_LINK, _MODULE} & set(pair.modes):
-        return [plain_diff(pair.old, pair.new, pair.path)]
+        return [format_plain_diff(pair.old, pair.new, pair.path)]
     try:
         return [_compare_files(settings, pair.old, pair.new, pair.path)]
     except EvalstoreError as error:
-        return [make_printable(f"not compared: {error}"), plain_diff(pair.old, pair.new, pair.path)]
+        return [make_printable(f"not compared: {error}"), format_plain_diff(pair.old, pair.new, pair.path)]
     except Exception:  # noqa: BLE001  # git stops at the first failure, so a bug of ours would hide every other file
-        return [plain_diff(pair.old, pair.new, pair.path)]
+        return [format_plain_diff(pair.old, pair.new, pair.path)]
 
 
 def _compare_files(settings: CommandSettings, old: bytes, new: bytes, path: str) -> str:

@@ -12,7 +12,7 @@ from evalstore.report.json_text import dump
 from evalstore.report.screen import PAPER, Screen
 
 # The result's class name -> the module of this room that renders it: `text(result)` and `document(result)` at least.
-ROOMS = {
+RENDERERS = {
     "Agreement": "judge",
     "CreatedStore": "init",
     "Audit": "audit",
@@ -37,7 +37,7 @@ ROOMS = {
     "Verification": "verify",
 }
 # Whose text is fitted to a screen.
-SCREENED = frozenset({"bump", "diff", "export", "findings", "impact", "lock", "log", "migrate", "status", "verify"})
+FITTED_TO_SCREEN = frozenset({"bump", "diff", "export", "findings", "impact", "lock", "log", "migrate", "status", "verify"})
 
 
 def render(
@@ -51,7 +51,7 @@ def render(
 
     `locate` gives a file its path from the root of the repository, by which CI systems know it.
     """
-    name = ROOMS[type(result).__name__]
+    name = RENDERERS[type(result).__name__]
     room = import_module(f"evalstore.report.{name}")
     if format in FORMATS and not hasattr(room, format):
         reports = import_module("evalstore.report.reports")
@@ -59,4 +59,4 @@ def render(
     if format == "json":
         return dump(room.document(result))
     renderer: Callable[..., str] = getattr(room, format)
-    return renderer(result, screen) if format == "text" and name in SCREENED else renderer(result)
+    return renderer(result, screen) if format == "text" and name in FITTED_TO_SCREEN else renderer(result)

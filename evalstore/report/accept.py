@@ -10,23 +10,23 @@ if TYPE_CHECKING:
     from evalstore.release.accept import WrittenAcceptance
 
 
-def text(taken: WrittenAcceptance) -> str:
+def text(written: WrittenAcceptance) -> str:
     """Return what was accepted, where that is written, and what its artifact needs with it."""
-    one, status = taken.acceptance, taken.status
+    one, status = written.acceptance, written.status
     until = f" until {one.accepted.until}" if one.accepted.until else ""
-    said = [
+    lines = [
         f"accepted as {one.accepted.level} (was {one.accepted.was}){until}: {one.change}",
         f"{status.ref} now needs a {status.required_bump} bump: {status.next_version}",
-        f"review and commit {taken.file}",
+        f"review and commit {written.file}",
     ]
-    return "\n".join(wrapped(*said, inner="  "))
+    return "\n".join(wrapped(*lines, inner="  "))
 
 
-def document(taken: WrittenAcceptance) -> Any:
+def document(written: WrittenAcceptance) -> Any:
     """Return the JSON document: the entry, and where its artifact stands with it."""
-    one = taken.acceptance
+    one = written.acceptance
     return {
-        "file": taken.file,
+        "file": written.file,
         "artifact": one.artifact,
         "since": str(one.since),
         "fingerprint": one.fingerprint,
@@ -38,6 +38,6 @@ def document(taken: WrittenAcceptance) -> Any:
         "until": str(one.accepted.until) if one.accepted.until else None,
         "by": one.accepted.by,
         "day": str(one.accepted.day),
-        "required_bump": str(taken.status.required_bump),
-        "next_version": taken.status.next_version,
+        "required_bump": str(written.status.required_bump),
+        "next_version": written.status.next_version,
     }

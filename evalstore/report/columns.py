@@ -9,7 +9,7 @@ from evalstore.text import make_printable
 _GAP = "  "
 
 
-def columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
+def align_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
     """Return one line a row, every column as wide as its widest cell; outside text is escaped here.
 
     Columns stand on the left, those of `right`, numbers, on the right.

@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from evalstore.demo import CommandResult, StoryStep, ReplayedStory
 
 
-def document(told: ReplayedStory) -> Any:
+def document(story: ReplayedStory) -> Any:
     """Return the JSON document."""
-    return {"folder": str(told.folder), "steps": [_step(step, ran) for step, ran in told.steps]}
+    return {"folder": str(story.folder), "steps": [_step_document(step, ran) for step, ran in story.steps]}
 
 
-def _step(step: StoryStep, ran: tuple[CommandResult, ...]) -> dict[str, Any]:
-    commands = [{"command": list(one.words), "exit_code": one.code, "out": one.out} for one in ran]
+def _step_document(step: StoryStep, results: tuple[CommandResult, ...]) -> dict[str, Any]:
+    commands = [{"command": list(one.words), "exit_code": one.code, "out": one.out} for one in results]
     return {"title": step.title, "author": step.author, "date": step.date, "commands": commands}

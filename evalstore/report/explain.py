@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Kind
-from evalstore.report.rules import entry
+from evalstore.report.rules import document_rule
 from evalstore.report.words import wrapped
 from evalstore.versions import Bump
 
@@ -23,15 +23,15 @@ _OTHER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH, Bump.PATCH: Bump.MINOR
 
 def text(explanation: Explanation) -> str:
     """Return a block for each rule of the name."""
-    return "\n\n".join("\n".join(_block(one)) for one in explanation.explained)
+    return "\n\n".join("\n".join(_format_rule(one)) for one in explanation.explained)
 
 
 def document(explanation: Explanation) -> Any:
     """Return the JSON document."""
-    return {"rule": explanation.rule, "explained": [_entry(one) for one in explanation.explained]}
+    return {"rule": explanation.rule, "explained": [_rule_document(one) for one in explanation.explained]}
 
 
-def _entry(one: ExplainedRule) -> dict[str, Any]:
+def _rule_document(one: ExplainedRule) -> dict[str, Any]:
     return {
         "id": one.id,
         "of": str(one.subject),
@@ -39,32 +39,32 @@ def _entry(one: ExplainedRule) -> dict[str, Any]:
         "says": one.message,
         "why": one.why,
         "instead": one.hint or None,
-        "accept": _accept(one) or None,
-        "setting": _setting(one),
-        "row": entry(one.row) if one.row else None,
+        "accept": _acceptance_advice(one) or None,
+        "setting": _setting_advice(one),
+        "row": document_rule(one.row) if one.row else None,
     }
 
 
-def _block(one: ExplainedRule) -> Iterator[str]:
+def _format_rule(one: ExplainedRule) -> Iterator[str]:
     yield f"{one.id}, a rule of evalstore {_COMMANDS[one.subject]}"
-    for label, sentence in _lines(one):
+    for label, sentence in _rule_lines(one):
         if sentence:
             lead = f"  {label.ljust(_LABEL)}"
             yield from wrapped(sentence, lead=lead, inner=" " * len(lead))
 
 
-def _lines(one: ExplainedRule) -> Iterator[tuple[str, str]]:
+def _rule_lines(one: ExplainedRule) -> Iterator[tuple[str, str]]:
     yield "says", one.message
     yield "why", one.why
     if row := one.row:
         yield from _row_lines(row)
         yield "bad", row.example
         yield "good", row.instead or ("this needs no more than a patch" if row.headline is None else "")
-        yield "accept", _accept(one)
+        yield "accept", _acceptance_advice(one)
     else:
         yield "level", one.level
         yield "do", one.hint
-    yield "setting", _setting(one)
+    yield "setting", _setting_advice(one)
 
 
 def _row_lines(row: ChangeRule) -> Iterator[tuple[str, str]]:
@@ -75,24 +75,24 @@ def _row_lines(row: ChangeRule) -> Iterator[tuple[str, str]]:
     yield "needs", f"{row.level} (rule {row.number} of set {row.since}, for {_ARTICLES[row.artifact]}){headline}"
     yield "moves", _NEVER if row.direction.words == "none" else f"{row.scope}: {row.direction.words}"
     for decider in row.deciders:
-        yield "less if", _claim(decider)
+        yield "less if", _decider_claim(decider)
     yield "mirror", row.mirror if row.mirror != row.id else ""
 
 
-def _claim(decider: Callable[..., Any]) -> str:
+def _decider_claim(decider: Callable[..., Any]) -> str:
     """Return what a decider proves, from the one sentence that says so."""
-    said = (decider.__doc__ or decider.__name__.strip("_").replace("_", " ")).partition("\n")[0]
-    return said.removeprefix("Prove that ").removeprefix("Show that ").rstrip(".")
+    claim = (decider.__doc__ or decider.__name__.strip("_").replace("_", " ")).partition("\n")[0]
+    return claim.removeprefix("Prove that ").removeprefix("Show that ").rstrip(".")
 
 
-def _accept(one: ExplainedRule) -> str:
+def _acceptance_advice(one: ExplainedRule) -> str:
     row = one.row
     if row is None or (row.level is Bump.PATCH and row.headline is None):
         return ""
     return 'evalstore diff REF shows the fingerprint; then evalstore accept FINGERPRINT --reason "…"'
 
 
-def _setting(one: ExplainedRule) -> str:
+def _setting_advice(one: ExplainedRule) -> str:
     if one.row:
         other = _OTHER[one.row.level]
         some = (

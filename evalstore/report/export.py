@@ -18,7 +18,7 @@ def text(exported: ExportResult, screen: Screen = PAPER) -> str:
         return "".join(file.text for file in exported.files)
     lines = [make_printable(f"wrote {exported.out}/{file.file} from {file.ref}") for file in exported.files]
     return "\n".join(
-        [*screen.first(lines), *(make_printable(f"left out: {key}") for file in exported.files for key in file.left_out)]
+        [*screen.shorten_list(lines), *(make_printable(f"left out: {key}") for file in exported.files for key in file.left_out)]
     )
 
 
@@ -27,11 +27,11 @@ def document(exported: ExportResult) -> Any:
     return {
         "format": exported.format,
         "out": exported.out,
-        "files": [_file(file, with_text=exported.out is None) for file in exported.files],
+        "files": [_file_document(file, with_text=exported.out is None) for file in exported.files],
     }
 
 
-def _file(file: ExportedFile, *, with_text: bool) -> Any:
+def _file_document(file: ExportedFile, *, with_text: bool) -> Any:
     return {
         "file": file.file,
         "ref": file.ref,

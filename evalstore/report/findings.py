@@ -15,34 +15,34 @@ from evalstore.text import make_printable
 
 _INDENT = "    "
 _MANY = 12  # findings that no screen holds
-_TIED = "\N{NO-BREAK SPACE}"  # a number and what it counts stand in one line
+_NO_BREAK = "\N{NO-BREAK SPACE}"  # a number and what it counts stand in one line
 _PARTS = {Severity.ERROR: Part.MAJOR, Severity.WARNING: Part.MINOR, Severity.INFO: Part.QUIET}
 
 
 def text(result: Findings, screen: Screen = PAPER) -> str:
     """Return the findings grouped by file, and a line that counts them."""
-    end = [summary(result), *(by_rule(result.findings, screen) if len(result.findings) > _MANY else [])]
-    return "\n\n".join([*([groups(result.findings, screen)] if result.findings else []), "\n".join(end)])
+    end = [summary(result), *(count_by_rule(result.findings, screen) if len(result.findings) > _MANY else [])]
+    return "\n\n".join([*([format_groups(result.findings, screen)] if result.findings else []), "\n".join(end)])
 
 
 def summary(result: Findings) -> str:
     """Return how many files were read, and how many findings there are."""
     files = counted(result.files, "file")
-    return f"{files}: {tally(result.findings) if result.findings else 'no findings'}"
+    return f"{files}: {count_by_severity(result.findings) if result.findings else 'no findings'}"
 
 
 def document(result: Findings) -> Any:
     """Return the JSON document."""
-    return {"files": result.files, "findings": [entry(finding) for finding in result.findings]}
+    return {"files": result.files, "findings": [document_finding(finding) for finding in result.findings]}
 
 
-def groups(findings: Sequence[Finding], screen: Screen = PAPER) -> str:
+def format_groups(findings: Sequence[Finding], screen: Screen = PAPER) -> str:
     """Return findings in blocks, one a file."""
     files = groupby(findings, key=lambda finding: finding.file)
-    return "\n\n".join(_group(list(group), screen) for _, group in files)
+    return "\n\n".join(_format_group(list(group), screen) for _, group in files)
 
 
-def tally(findings: Sequence[Finding]) -> str:
+def count_by_severity(findings: Sequence[Finding]) -> str:
     """Return how many findings there are, and how severe they are."""
     counts = Counter(finding.severity for finding in findings)
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
@@ -50,14 +50,14 @@ def tally(findings: Sequence[Finding]) -> str:
     return f"{counted(len(findings), 'finding')} ({', '.join(parts)})"
 
 
-def by_rule(findings: Sequence[Finding], screen: Screen) -> list[str]:
+def count_by_rule(findings: Sequence[Finding], screen: Screen) -> list[str]:
     """Return how often each rule found something, the most frequent first."""
     counts = Counter(finding.rule for finding in findings).most_common()
-    told = ", ".join(f"{number:,}{_TIED}{rule}" for rule, number in counts)
-    return [line.replace(_TIED, " ") for line in wrapped(told, width=screen.width, lead="  ", inner="  ")]
+    listing = ", ".join(f"{number:,}{_NO_BREAK}{rule}" for rule, number in counts)
+    return [line.replace(_NO_BREAK, " ") for line in wrapped(listing, width=screen.width, lead="  ", inner="  ")]
 
 
-def entry(finding: Finding) -> dict[str, Any]:
+def document_finding(finding: Finding) -> dict[str, Any]:
     """Return the JSON of one finding."""
     return {
         "rule": finding.rule,
@@ -71,19 +71,19 @@ def entry(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _group(findings: list[Finding], screen: Screen) -> str:
+def _format_group(findings: list[Finding], screen: Screen) -> str:
     places = [make_printable(str(Place(one.file, one.line, one.column))) for one in findings]
     width = max(map(len, places))
     return "\n".join(
-        "\n".join([f"{place:<{width}}  {_severity(one, screen)}  {one.rule}", *_lines(one, screen.width)])
+        "\n".join([f"{place:<{width}}  {_format_severity(one, screen)}  {one.rule}", *_finding_lines(one, screen.width)])
         for place, one in zip(places, findings, strict=True)
     )
 
 
-def _severity(finding: Finding, screen: Screen) -> str:
+def _format_severity(finding: Finding, screen: Screen) -> str:
     return screen.paint(_PARTS[finding.severity], f"{finding.severity:<7}")
 
 
-def _lines(finding: Finding, width: int) -> list[str]:
-    said = [finding.message, *([f"hint: {finding.hint}"] if finding.hint else [])]
-    return wrapped(*said, width=width, lead=_INDENT, inner=_INDENT * 2)
+def _finding_lines(finding: Finding, width: int) -> list[str]:
+    sentences = [finding.message, *([f"hint: {finding.hint}"] if finding.hint else [])]
+    return wrapped(*sentences, width=width, lead=_INDENT, inner=_INDENT * 2)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.model import Kind
-from evalstore.report.columns import columns
+from evalstore.report.columns import align_columns
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.words import counted, listed, wrapped
 
@@ -20,7 +20,7 @@ _ARROWS = 200  # of one Mermaid graph; GitHub draws none with more than 500
 _EVERY = 3  # patch, minor and major
 
 
-class _Arrow(NamedTuple):
+class _GraphArrow(NamedTuple):
     """From an artifact to who refers to it, with all pins in words, and whether one of them floats."""
 
     target: str
@@ -31,16 +31,16 @@ class _Arrow(NamedTuple):
 
 def text(impact: Impact, screen: Screen = PAPER) -> str:
     """Return what refers to it, what that leads to, and the releases that hold it, each a table."""
-    asked = f"{impact.name}@{impact.version}" if impact.version else impact.name
+    artifact = f"{impact.name}@{impact.version}" if impact.version else impact.name
     if not impact.dependents:
-        return "\n".join([f"nothing refers to {asked}", *_notes(impact, screen)])
+        return "\n".join([f"nothing refers to {artifact}", *_format_notes(impact, screen)])
     blocks = [
-        f"{asked}{_latest(impact)} reaches {_counts(impact)}",
-        *_table("referred to by", [_direct(impact, held) for held in _working(impact, near=True)], screen),
-        *_table("through them", [_far(one, held) for one, held in _farther(impact)], screen),
-        *_table("releases that hold it", [_released(one) for one in impact.dependents if one.releases], screen),
-        *_notes(impact, screen),
-        *("\n".join(wrapped(line, width=screen.width, inner="  ")) for line in _next(impact)),
+        f"{artifact}{_latest_release(impact)} reaches {_count_reached(impact)}",
+        *_format_table("referred to by", [_direct_row(impact, held) for held in _working_pins(impact, near=True)], screen),
+        *_format_table("through them", [_far_row(one, held) for one, held in _farther_dependents(impact)], screen),
+        *_format_table("releases that hold it", [_releases_row(one) for one in impact.dependents if one.releases], screen),
+        *_format_notes(impact, screen),
+        *("\n".join(wrapped(line, width=screen.width, inner="  ")) for line in _next_steps(impact)),
     ]
     return "\n\n".join(blocks)
 
@@ -93,75 +93,75 @@ def document(impact: Impact) -> Any:
 
 def dot(impact: Impact) -> str:
     """Return a graph for Graphviz: an arrow to who refers, dashed where the reference floats."""
-    lines = [f'  "{name}" [label="{label}"];' for name, label in _nodes(impact, "\\n").items()]
-    for arrow in _arrows(impact):
+    lines = [f'  "{name}" [label="{label}"];' for name, label in _node_labels(impact, "\\n").items()]
+    for arrow in _graph_arrows(impact):
         style = ", style=dashed" if arrow.floats else ""
-        lines.append(f'  "{arrow.target}" -> "{arrow.user}" [label="{_escaped(arrow.pin)}"{style}];')
+        lines.append(f'  "{arrow.target}" -> "{arrow.user}" [label="{_escape_dot(arrow.pin)}"{style}];')
     return "\n".join(["digraph impact {", "  rankdir=LR;", "  node [shape=box];", *lines, "}"])
 
 
 def mermaid(impact: Impact) -> str:
     """Return the nearest references in a Mermaid block, as a pull request shows it; dotted where they float."""
-    arrows = list(_arrows(impact))
+    arrows = list(_graph_arrows(impact))
     shown = arrows[:_ARROWS]
     drawn = {impact.name, *(arrow.user for arrow in shown), *(arrow.target for arrow in shown)}
-    lines = [f'  {_id(name)}["{label}"]' for name, label in _nodes(impact, "<br>").items() if name in drawn]
+    lines = [f'  {_mermaid_id(name)}["{label}"]' for name, label in _node_labels(impact, "<br>").items() if name in drawn]
     for arrow in shown:
         line = "-.->" if arrow.floats else "-->"
-        lines.append(f'  {_id(arrow.target)} {line}|"{_entities(arrow.pin)}"| {_id(arrow.user)}')
+        lines.append(f'  {_mermaid_id(arrow.target)} {line}|"{_escape_mermaid(arrow.pin)}"| {_mermaid_id(arrow.user)}')
     if left := len(arrows) - len(shown):
         lines.append(f'  more["{counted(left, "more reference")}"]')
     return "\n".join(["```mermaid", "graph LR", *lines, "```"])
 
 
-def _latest(impact: Impact) -> str:
+def _latest_release(impact: Impact) -> str:
     return f" (released as {impact.latest})" if impact.latest and not impact.version else ""
 
 
-def _counts(impact: Impact) -> str:
+def _count_reached(impact: Impact) -> str:
     kinds = (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)
     counts = [*((len(impact.list_of_kind(kind)), str(kind)) for kind in kinds), (impact.questions, "question")]
     return listed(counted(number, word) for number, word in counts if number)
 
 
-def _working(impact: Impact, *, near: bool) -> Iterator[ReferencePin]:
+def _working_pins(impact: Impact, *, near: bool) -> Iterator[ReferencePin]:
     return (held for held in impact.pins if held.release is None and (held.target == impact.name) is near)
 
 
-def _farther(impact: Impact) -> Iterator[tuple[Dependent, Sequence[ReferencePin]]]:
-    near = {held.user for held in _working(impact, near=True)}
+def _farther_dependents(impact: Impact) -> Iterator[tuple[Dependent, Sequence[ReferencePin]]]:
+    near = {held.user for held in _working_pins(impact, near=True)}
     far: defaultdict[str, list[ReferencePin]] = defaultdict(list)
-    for held in _working(impact, near=False):
+    for held in _working_pins(impact, near=False):
         far[held.user].append(held)
     return ((one, far[one.name]) for one in impact.dependents if one.name in far and one.name not in near)
 
 
-def _direct(impact: Impact, held: ReferencePin) -> Sequence[str]:
-    asked = next(one.total_questions for one in impact.dependents if one.name == held.user)
+def _direct_row(impact: Impact, held: ReferencePin) -> Sequence[str]:
+    total = next(one.total_questions for one in impact.dependents if one.name == held.user)
     pin = f"@{held.ref.pin}" if held.ref.pin else "no pin"
-    return held.user, pin, _fate(held), _where(held), _graded(held.questions, asked)
+    return held.user, pin, _pin_fate(held), _pin_place(held), _graded_share(held.questions, total)
 
 
-def _far(one: Dependent, pins: Sequence[ReferencePin]) -> Sequence[str]:
+def _far_row(one: Dependent, pins: Sequence[ReferencePin]) -> Sequence[str]:
     more = f" (+{len(pins) - 1})" if pins[1:] else ""
-    return one.name, f"by {pins[0].ref}{more}", _where(pins[0]), _graded(one.questions, one.total_questions)
+    return one.name, f"by {pins[0].ref}{more}", _pin_place(pins[0]), _graded_share(one.questions, one.total_questions)
 
 
-def _graded(questions: int, asked: int) -> str:
-    return f"{questions:,} of {counted(asked, 'question')}" if asked else ""
+def _graded_share(questions: int, total: int) -> str:
+    return f"{questions:,} of {counted(total, 'question')}" if total else ""
 
 
-def _released(one: Dependent) -> Sequence[str]:
+def _releases_row(one: Dependent) -> Sequence[str]:
     newest = list(reversed(one.releases))
     return one.name, listed(newest, _RELEASES)
 
 
-def _where(held: ReferencePin) -> str:
+def _pin_place(held: ReferencePin) -> str:
     more = f" (+{held.places - 1:,})" if held.places > 1 else ""
     return f"{held.place.file}:{held.place.line}{more}"
 
 
-def _fate(held: ReferencePin) -> str:
+def _pin_fate(held: ReferencePin) -> str:
     """Say what becomes of a reference when its target is released again."""
     if not held.scores:
         return "measured on it"
@@ -174,28 +174,28 @@ def _fate(held: ReferencePin) -> str:
     return "follows" if len(held.follows) == _EVERY else f"follows {listed(held.follows)}"
 
 
-def _table(title: str, rows: Sequence[Sequence[str]], screen: Screen) -> Iterator[str]:
+def _format_table(title: str, rows: Sequence[Sequence[str]], screen: Screen) -> Iterator[str]:
     if rows:
-        lines = columns(rows).split("\n")
+        lines = align_columns(rows).split("\n")
         if len(rows[0]) > _PLACE and max(map(len, lines)) > screen.width - len("  "):
-            lines = columns([(*row[:-_PLACE], *row[1 - _PLACE :]) for row in rows]).split("\n")
-        yield "\n".join([title, *screen.first([f"  {line}" for line in lines])])
+            lines = align_columns([(*row[:-_PLACE], *row[1 - _PLACE :]) for row in rows]).split("\n")
+        yield "\n".join([title, *screen.shorten_list([f"  {line}" for line in lines])])
 
 
-def _next(impact: Impact) -> Iterator[str]:
-    pins = [held for held in _working(impact, near=True) if held.scores]
+def _next_steps(impact: Impact) -> Iterator[str]:
+    pins = [held for held in _working_pins(impact, near=True) if held.scores]
     stay = sum(not held.follows for held in pins)
     if stay and not impact.version:
         left = f"a next release leaves {stay:,} of {counted(len(pins), 'reference')} behind"
         yield f"{left}: evalstore bump {impact.name} --dependents"
 
 
-def _notes(impact: Impact, screen: Screen) -> Iterator[str]:
+def _format_notes(impact: Impact, screen: Screen) -> Iterator[str]:
     for note in impact.notes:
         yield "\n".join(wrapped(note, width=screen.width, inner="  "))
 
 
-def _nodes(impact: Impact, break_: str) -> Mapping[str, str]:
+def _node_labels(impact: Impact, break_: str) -> Mapping[str, str]:
     """Return the label of every artifact by its name."""
     head = f"{impact.name} {impact.version or impact.latest or ''}".rstrip()
     labels = {
@@ -207,22 +207,22 @@ def _nodes(impact: Impact, break_: str) -> Mapping[str, str]:
     return {impact.name: head, **labels}
 
 
-def _arrows(impact: Impact) -> Iterator[_Arrow]:
+def _graph_arrows(impact: Impact) -> Iterator[_GraphArrow]:
     """Yield each pair of artifacts once, the nearest first."""
     pairs: defaultdict[tuple[str, str], dict[str, bool]] = defaultdict(dict)
     for held in impact.pins:
         pairs[held.target, held.user][held.ref.pin or "no pin"] = held.ref.is_floating and not held.locked
     for (target, user), pins in pairs.items():
-        yield _Arrow(target, user, ", ".join(pins), any(pins.values()))
+        yield _GraphArrow(target, user, ", ".join(pins), any(pins.values()))
 
 
-def _id(name: str) -> str:
+def _mermaid_id(name: str) -> str:
     return name.replace("/", "_")
 
 
-def _escaped(pin: str) -> str:
+def _escape_dot(pin: str) -> str:
     return pin.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _entities(pin: str) -> str:
+def _escape_mermaid(pin: str) -> str:
     return "".join(char if char.isalnum() or char in " .,^~=-" else f"#{ord(char)};" for char in pin)

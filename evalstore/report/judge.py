@@ -9,14 +9,14 @@ from typing import Any
 
 from evalstore.agreement import Agreement, LabelledCase, Rate
 from evalstore.model import format_decimal
-from evalstore.report.columns import columns
-from evalstore.report.numbers import number
+from evalstore.report.columns import align_columns
+from evalstore.report.numbers import document_number
 from evalstore.report.words import counted
 from evalstore.text import make_excerpt, make_printable
 
 _SHOWN = 10
 # Kappa up to here -> the word that Landis and Koch (1977) have for it; a convention, and no more.
-_WORDS = (
+_KAPPA_WORDS = (
     (Fraction(0), "no"),
     (Fraction(1, 5), "slight"),
     (Fraction(2, 5), "fair"),
@@ -28,7 +28,7 @@ _WORDS = (
 
 def text(found: Agreement) -> str:
     """Return the table of labels against verdicts, what it comes to, and what became of the judge's file."""
-    return "\n".join(_lines(found))
+    return "\n".join(_report_lines(found))
 
 
 def document(found: Agreement) -> dict[str, Any]:
@@ -39,132 +39,132 @@ def document(found: Agreement) -> dict[str, Any]:
         "labels": found.labels,
         "labels_sha256": found.labels_sha256,
         "against": asdict(found.against) if found.against else None,
-        **number("threshold", found.threshold),
+        **document_number("threshold", found.threshold),
         "rows": counts.rows + found.unjudged,
         "judged": counts.rows,
         "read": found.read,
         "unjudged": found.unjudged,
         "engines": list(found.engines),
         "counts": asdict(counts),
-        **_rate("tpr", counts.tpr),
-        **_rate("tnr", counts.tnr),
-        **_rate("accuracy", counts.accuracy),
-        **number("kappa", counts.kappa),
-        "baseline": {"answer": str(counts.constant), **number("accuracy", counts.baseline.value)},
+        **_rate_document("tpr", counts.tpr),
+        **_rate_document("tnr", counts.tnr),
+        **_rate_document("accuracy", counts.accuracy),
+        **document_number("kappa", counts.kappa),
+        "baseline": {"answer": str(counts.constant), **document_number("accuracy", counts.baseline.value)},
         "beats_baseline": counts.beats_baseline,
-        "disagreements": [_case(case) for case in found.apart],
-        "left_out": [_case(case) for case in found.left_out],
-        "validation": {name: _plain(entry) for name, entry in found.entries.items() if entry is not None},
+        "disagreements": [_case_document(case) for case in found.apart],
+        "left_out": [_case_document(case) for case in found.left_out],
+        "validation": {name: _plain_entry(entry) for name, entry in found.entries.items() if entry is not None},
         "diff": found.diff,
         "written": found.written,
         "notes": list(found.notes),
     }
 
 
-def _rate(name: str, rate: Rate) -> dict[str, Any]:
-    return {**number(name, rate.value), f"{name}_interval": rate.interval and list(rate.interval)}
+def _rate_document(name: str, rate: Rate) -> dict[str, Any]:
+    return {**document_number(name, rate.value), f"{name}_interval": rate.interval and list(rate.interval)}
 
 
-def _case(case: LabelledCase) -> dict[str, Any]:
+def _case_document(case: LabelledCase) -> dict[str, Any]:
     return {
         "id": case.id,
         "line": case.line,
         "label": str(case.label),
         "verdict": str(case.verdict),
-        **number("score", case.score),
+        **document_number("score", case.score),
         "reason": case.reason,
     }
 
 
-def _plain(entry: Any) -> Any:
+def _plain_entry(entry: Any) -> Any:
     return entry if isinstance(entry, str | int) else float(entry)
 
 
-def _lines(found: Agreement) -> Iterator[str]:
-    yield from _head(found)
+def _report_lines(found: Agreement) -> Iterator[str]:
+    yield from _head_lines(found)
     yield ""
-    yield from _table(found)
+    yield from _confusion_table(found)
     yield ""
-    yield from _sums(found)
+    yield from _summary_lines(found)
     if found.apart:
         yield ""
-        yield from _listed(
-            "judge and label differ on", found.confusion.apart, [_apart(found, case) for case in found.apart]
+        yield from _list_cases(
+            "judge and label differ on", found.confusion.apart, [_disagreement_row(found, case) for case in found.apart]
         )
     if found.left_out:
         yield ""
-        yield from _listed(
-            "not judged, and counted nowhere else:", found.unjudged, [_left_out(case) for case in found.left_out]
+        yield from _list_cases(
+            "not judged, and counted nowhere else:", found.unjudged, [_unjudged_row(case) for case in found.left_out]
         )
     if found.diff or found.written:
         yield ""
-        yield from _file(found)
+        yield from _validation_lines(found)
 
 
-def _head(found: Agreement) -> Iterator[str]:
+def _head_lines(found: Agreement) -> Iterator[str]:
     against = f", of {make_printable(found.against.ref)}" if found.against else ""
     yield f"{make_printable(found.judge.ref)}   {counted(found.confusion.rows, 'row')} of {make_printable(found.labels)}{against}"
-    read, asked = found.read, found.confusion.rows - found.read
-    by = f" by {make_excerpt(', '.join(found.engines), 60)}, a pass from {format_decimal(found.threshold)} on" if asked else ""
-    yield f"verdicts: {read:,} read from the labels, {asked:,} given{by}"
+    read, judged = found.read, found.confusion.rows - found.read
+    by = f" by {make_excerpt(', '.join(found.engines), 60)}, a pass from {format_decimal(found.threshold)} on" if judged else ""
+    yield f"verdicts: {read:,} read from the labels, {judged:,} given{by}"
 
 
-def _table(found: Agreement) -> Iterator[str]:
+def _confusion_table(found: Agreement) -> Iterator[str]:
     counts = found.confusion
     yield f"{'':12}{'judge: pass':>13}{'judge: fail':>13}{'':14}{'95 % interval':>20}"
-    yield f"{'label: pass':12}{counts.true_pass:>13,}{counts.false_fail:>13,}     {_share('TPR', counts.tpr)}"
-    yield f"{'label: fail':12}{counts.false_pass:>13,}{counts.true_fail:>13,}     {_share('TNR', counts.tnr)}"
+    yield f"{'label: pass':12}{counts.true_pass:>13,}{counts.false_fail:>13,}     {_format_rate('TPR', counts.tpr)}"
+    yield f"{'label: fail':12}{counts.false_pass:>13,}{counts.true_fail:>13,}     {_format_rate('TNR', counts.tnr)}"
 
 
-def _share(name: str, rate: Rate) -> str:
+def _format_rate(name: str, rate: Rate) -> str:
     if not rate.of:
         return f"{name}  undefined without such rows"
-    return f"{name}  {_percent(rate.value)}   {_interval(rate)}"
+    return f"{name}  {_format_percent(rate.value)}   {_format_interval(rate)}"
 
 
-def _sums(found: Agreement) -> Iterator[str]:
+def _summary_lines(found: Agreement) -> Iterator[str]:
     counts = found.confusion
     agreed = f"{counts.accuracy.hits:,} of {counted(counts.rows, 'row')}"
-    yield f"agreement  {_percent(counts.accuracy.value)}   {_interval(counts.accuracy)}   {agreed}"
+    yield f"agreement  {_format_percent(counts.accuracy.value)}   {_format_interval(counts.accuracy)}   {agreed}"
     points = float((counts.accuracy.hits - counts.baseline.hits) * Fraction(100, counts.rows))
     beats = f"beats it by {points:.1f} points" if counts.beats_baseline else "does not beat it"
-    yield f"baseline   {_percent(counts.baseline.value)}   always saying {counts.constant}; the judge {beats}"
+    yield f"baseline   {_format_percent(counts.baseline.value)}   always saying {counts.constant}; the judge {beats}"
     if counts.kappa is None:
         yield f"kappa            -   undefined: every label and every verdict is {counts.constant}"
     else:
-        yield f"kappa      {float(counts.kappa):>7.3f}   {_word(counts.kappa)} agreement beyond chance"
+        yield f"kappa      {float(counts.kappa):>7.3f}   {_kappa_word(counts.kappa)} agreement beyond chance"
 
 
-def _word(kappa: Fraction) -> str:
-    return next(word for most, word in _WORDS if kappa <= most)
+def _kappa_word(kappa: Fraction) -> str:
+    return next(word for most, word in _KAPPA_WORDS if kappa <= most)
 
 
-def _listed(what: str, count: int, rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _list_cases(what: str, count: int, rows: Sequence[Sequence[str]]) -> Iterator[str]:
     yield f"{what} {counted(count, 'row')}{f'; the first {_SHOWN}' if count > _SHOWN else ''}:"
-    yield columns(rows[:_SHOWN])
+    yield align_columns(rows[:_SHOWN])
 
 
-def _apart(found: Agreement, case: LabelledCase) -> Sequence[str]:
+def _disagreement_row(found: Agreement, case: LabelledCase) -> Sequence[str]:
     name = f"{found.judge.ref.partition('@')[0]}@{found.judge.version}"  # which the reason says first
     reason = case.reason if case.score is None else case.reason.removeprefix(f"{name} {format_decimal(case.score)}: ")
     return (
         f"  line {case.line}",
         make_excerpt(case.id, 30),
         f"label {case.label}",
-        f"judge {_said(case)}",
+        f"judge {_format_verdict(case)}",
         make_excerpt(reason, 60),
     )
 
 
-def _left_out(case: LabelledCase) -> Sequence[str]:
+def _unjudged_row(case: LabelledCase) -> Sequence[str]:
     return f"  line {case.line}", make_excerpt(case.id, 30), make_excerpt(case.reason, 120)
 
 
-def _said(case: LabelledCase) -> str:
+def _format_verdict(case: LabelledCase) -> str:
     return str(case.verdict) if case.score is None else f"{case.verdict} {format_decimal(case.score)}"
 
 
-def _file(found: Agreement) -> Iterator[str]:
+def _validation_lines(found: Agreement) -> Iterator[str]:
     if not found.diff:
         yield f"{found.written} says so already"
         return
@@ -175,10 +175,10 @@ def _file(found: Agreement) -> Iterator[str]:
         yield f"evalstore bump {found.judge.ref.partition('@')[0]} releases it"
 
 
-def _percent(share: Fraction | None) -> str:
+def _format_percent(share: Fraction | None) -> str:
     return f"{'-' if share is None else format(float(share * 100), '.1f') + ' %':>7}"
 
 
-def _interval(rate: Rate) -> str:
+def _format_interval(rate: Rate) -> str:
     low, high = rate.interval or (0.0, 1.0)
     return f"{low * 100:>5.1f} to {high * 100:>5.1f}"

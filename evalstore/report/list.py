@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.columns import columns
+from evalstore.report.columns import align_columns
 
 if TYPE_CHECKING:
     from evalstore.store.listing import ArtifactSummary, StoreListing
@@ -16,7 +16,7 @@ def text(listing: StoreListing) -> str:
     """Return a table of the artifacts."""
     if not listing.artifacts:
         return "no artifacts yet: write rubrics/<id>.yaml, or evalstore migrate legacy files"
-    return columns([_HEAD, *map(_row, listing.artifacts)])
+    return align_columns([_HEAD, *map(_artifact_row, listing.artifacts)])
 
 
 def document(listing: StoreListing) -> Any:
@@ -39,11 +39,11 @@ def document(listing: StoreListing) -> Any:
     }
 
 
-def _row(one: ArtifactSummary) -> tuple[str, ...]:
-    return (one.name, one.latest or "-", str(one.releases), one.working or "-", _state(one))
+def _artifact_row(one: ArtifactSummary) -> tuple[str, ...]:
+    return (one.name, one.latest or "-", str(one.releases), one.working or "-", _artifact_state(one))
 
 
-def _state(one: ArtifactSummary) -> str:
+def _artifact_state(one: ArtifactSummary) -> str:
     if one.problem:
         return one.problem
     if one.changed is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.columns import columns
+from evalstore.report.columns import align_columns
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.words import counted
 from evalstore.text import make_printable
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 def text(locked: LockResult, screen: Screen = PAPER) -> str:
     """Return what is new in the lock, a line a reference, and how much it holds."""
-    rows = [*(_row(one) for one in locked.refs if one.changed), *(("-", ref, "") for ref in locked.removed)]
+    rows = [*(_reference_row(one) for one in locked.refs if one.changed), *(("-", ref, "") for ref in locked.removed)]
     holds = f"{locked.path} holds {counted(len(locked.refs), 'reference')} and {counted(locked.ledgers, 'ledger')}"
-    said = make_printable(f"{holds}; {'written' if locked.written else 'it was so already'}")
-    return "\n".join([*screen.first(columns(rows).splitlines()), said]) if rows else said
+    summary_line = make_printable(f"{holds}; {'written' if locked.written else 'it was so already'}")
+    return "\n".join([*screen.shorten_list(align_columns(rows).splitlines()), summary_line]) if rows else summary_line
 
 
 def document(locked: LockResult) -> Any:
@@ -35,7 +35,7 @@ def document(locked: LockResult) -> Any:
     }
 
 
-def _row(one: LockedRef) -> tuple[str, str, str]:
+def _reference_row(one: LockedRef) -> tuple[str, str, str]:
     if one.previous is None:
         return "+", one.ref, one.version
     return "~", one.ref, one.version if one.previous == one.version else f"{one.previous} -> {one.version}"

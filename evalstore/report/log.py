@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.columns import columns
+from evalstore.report.columns import align_columns
 from evalstore.report.screen import PAPER, Screen
 from evalstore.report.words import counted, listed, wrapped
 from evalstore.text import make_excerpt, make_printable
@@ -22,12 +22,12 @@ _MARGIN = " " * 4
 
 def text(track: ReleaseLog, screen: Screen = PAPER) -> str:
     """Return a line a release, newest first, with what it changed below, and since when scores are comparable."""
-    lines = columns([_row(track, one.logged) for one in track.releases]).split("\n")
-    told = (
-        "\n".join([line, *wrapped(*_below(one), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  ")])
+    lines = align_columns([_release_row(track, one.logged) for one in track.releases]).split("\n")
+    blocks = (
+        "\n".join([line, *wrapped(*_change_lines(one), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  ")])
         for line, one in zip(lines, track.releases, strict=True)
     )
-    return "\n".join([track.name, *told, *_comparable(track)])
+    return "\n".join([track.name, *blocks, *_comparable_lines(track)])
 
 
 def document(track: ReleaseLog) -> Any:
@@ -39,11 +39,11 @@ def document(track: ReleaseLog) -> Any:
         "comparable_open": newest.open,
         "floating": list(track.floating),
         "skipped": track.skipped,
-        "releases": [_entry(one) for one in track.releases],
+        "releases": [_release_document(one) for one in track.releases],
     }
 
 
-def _entry(one: ReleaseLogEntry) -> dict[str, Any]:
+def _release_document(one: ReleaseLogEntry) -> dict[str, Any]:
     logged = one.logged
     return {
         "version": str(logged.version),
@@ -63,45 +63,45 @@ def _entry(one: ReleaseLogEntry) -> dict[str, Any]:
     }
 
 
-def _row(track: ReleaseLog, one: ReleaseSummary) -> tuple[str, ...]:
+def _release_row(track: ReleaseLog, one: ReleaseSummary) -> tuple[str, ...]:
     # A message of our own says no more than the line already does.
     own = one.summary.startswith((f"{track.name} ", f"{track.name}@"))
     return (
         f"  {one.version}",
         one.date[:_DAY],
-        _step(one),
+        _release_step(one),
         one.author,
         "" if own else make_excerpt(one.summary, _SUMMARY),
     )
 
 
-def _step(one: ReleaseSummary) -> str:
+def _release_step(one: ReleaseSummary) -> str:
     # A lightweight tag says nothing; a tag of evalstore that names no version before it is the first.
     return (one.bump if one.previous else "first") if one.bump else "-"
 
 
-def _below(one: ReleaseLogEntry) -> Iterator[str]:
+def _change_lines(one: ReleaseLogEntry) -> Iterator[str]:
     if one.problem:
         yield f"not compared: {one.problem}"
     levels = groupby(one.rules, key=lambda rule: rule[1])
-    told = [f"{level}: {', '.join(_counted(rule, count) for rule, _, count in rules)}" for level, rules in levels]
-    yield "; ".join(told)
+    levels_and_rules = [f"{level}: {', '.join(_rule_count(rule, count) for rule, _, count in rules)}" for level, rules in levels]
+    yield "; ".join(levels_and_rules)
 
 
-def _counted(rule: str, count: int) -> str:
+def _rule_count(rule: str, count: int) -> str:
     return rule if count == 1 else f"{rule} ({count})"
 
 
-def _comparable(track: ReleaseLog) -> Iterator[str]:
+def _comparable_lines(track: ReleaseLog) -> Iterator[str]:
     newest = next((one for one in track.releases if one.since), None)
     if newest is None:
         return
     yield ""
     since = "only with itself" if newest.since == newest.logged.version else f"since {newest.since}"
-    yield f"{newest.logged.version} is comparable {since}{', or earlier' if newest.open else ''}{_floats(track)}"
+    yield f"{newest.logged.version} is comparable {since}{', or earlier' if newest.open else ''}{_floating_condition(track)}"
     if track.skipped:
         yield f"{counted(track.skipped, 'older release')} not compared: --all compares every one"
 
 
-def _floats(track: ReleaseLog) -> str:
+def _floating_condition(track: ReleaseLog) -> str:
     return f", as far as {listed(map(make_printable, track.floating))} did not move" if track.floating else ""

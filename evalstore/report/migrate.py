@@ -23,9 +23,9 @@ def document(report: MigrationReport) -> Any:
     return {
         "format": report.format,
         "dry_run": report.dry_run,
-        "sources": [_source_json(source) for source in report.sources],
+        "sources": [_source_document(source) for source in report.sources],
         "skipped": [{"file": source.file, "reason": source.reason} for source in report.skipped],
-        "entries": [_entry_json(entry) for entry in report.entries],
+        "entries": [_entry_document(entry) for entry in report.entries],
         "totals": {outcome: counts[outcome] for outcome in OUTCOMES},
         "files": [
             {"path": file.path, "state": str(file.state), **({"diff": file.diff} if report.dry_run else {})}
@@ -36,7 +36,7 @@ def document(report: MigrationReport) -> Any:
     }
 
 
-def _source_json(source: MigrationSource) -> Any:
+def _source_document(source: MigrationSource) -> Any:
     return {
         "file": source.file,
         "sha256": source.sha256,
@@ -50,7 +50,7 @@ def _source_json(source: MigrationSource) -> Any:
     }
 
 
-def _entry_json(entry: MigrationEntry) -> Any:
+def _entry_document(entry: MigrationEntry) -> Any:
     return {
         "file": entry.file,
         "pointer": entry.pointer,

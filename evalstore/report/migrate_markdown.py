@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.report.formats.markdown import code, prose
+from evalstore.report.formats.markdown import format_code, escape_prose
 from evalstore.report.migrate_said import (
     HEAD,
     LOUD,
     SUMS,
-    Group,
-    closing,
-    groups,
-    guesses,
-    remarks,
-    sentence,
-    sums,
-    totals,
+    SourceGroup,
+    describe_result,
+    group_by_source,
+    describe_detection,
+    collect_remarks,
+    summarize,
+    count_reasons,
+    count_by_format,
 )
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ _PLAN = 100
 
 def markdown(report: MigrationReport) -> str:
     """Return the report; what would make it too long to read is counted."""
-    parts = groups(report)
+    parts = group_by_source(report)
     loud = [part for part in parts if not part.quiet]
-    lines = ["### evalstore migrate", "", f"**{sentence(report)}**", "", *_table(HEAD, totals(parts) if parts else [])]
-    lines += _sums(parts) if len(loud) > LOUD else []
+    lines = ["### evalstore migrate", "", f"**{summarize(report)}**", "", *_markdown_table(HEAD, count_by_format(parts) if parts else [])]
+    lines += _sum_table(parts) if len(loud) > LOUD else []
     size = 0
     for number, part in enumerate(loud):
-        told = list(_source(part))
+        told = list(_source_section(part))
         size += sum(map(len, told))
         if size > _LIMIT:
             lines += ["", f"\u2026 and {len(loud) - number:,} more sources with something to say of."]
@@ -44,41 +44,41 @@ def markdown(report: MigrationReport) -> str:
         lines += told
     if quiet := len(parts) - len(loud):
         lines += ["", f"{quiet:,} {'source' if quiet == 1 else 'sources'} with nothing to say of."]
-    lines += [*_plan(report), ""]
-    lines += [f"- {prose(line)}" for line in closing(report)]
+    lines += [*_plan_section(report), ""]
+    lines += [f"- {escape_prose(line)}" for line in describe_result(report)]
     return "\n".join(lines)
 
 
-def _source(part: Group) -> Iterator[str]:
-    arrow = f" \u2192 {code(part.source.target)}" if part.source.target else ""
-    yield from ("", f"#### {code(part.source.file)}{arrow}", "")
-    yield from (f"- {prose(line)}" for line in guesses(part.source))
-    said = remarks(part.entries)
-    rows = [(remark.outcome, remark.where(part.source.file), remark.reason) for remark in said[:_REMARKS]]
+def _source_section(part: SourceGroup) -> Iterator[str]:
+    arrow = f" \u2192 {format_code(part.source.target)}" if part.source.target else ""
+    yield from ("", f"#### {format_code(part.source.file)}{arrow}", "")
+    yield from (f"- {escape_prose(line)}" for line in describe_detection(part.source))
+    noted = collect_remarks(part.entries)
+    rows = [(remark.outcome, remark.describe_lines(part.source.file), remark.reason) for remark in noted[:_REMARKS]]
     if rows:
         yield ""
-        yield from _table(("outcome", "where", "why"), rows)
-    if len(said) > _REMARKS:
-        yield from ("", f"\u2026 and {len(said) - _REMARKS:,} more remarks.")
+        yield from _markdown_table(("outcome", "where", "why"), rows)
+    if len(noted) > _REMARKS:
+        yield from ("", f"\u2026 and {len(noted) - _REMARKS:,} more remarks.")
 
 
-def _sums(parts: Sequence[Group]) -> Iterator[str]:
+def _sum_table(parts: Sequence[SourceGroup]) -> Iterator[str]:
     yield ""
-    rows = ((one.outcome, f"{one.entries:,}", f"{one.files:,}", one.reason, one.first) for one in sums(parts))
-    yield from _table((*SUMS, "where first"), rows)
+    rows = ((one.outcome, f"{one.entries:,}", f"{one.files:,}", one.reason, one.first) for one in count_reasons(parts))
+    yield from _markdown_table((*SUMS, "where first"), rows)
 
 
-def _plan(report: MigrationReport) -> Iterator[str]:
+def _plan_section(report: MigrationReport) -> Iterator[str]:
     planned = [file for file in report.files if file.diff]
     if not planned:
         return
     yield ""
-    yield from (f"- {file.state} {code(file.path)}" for file in planned[:_PLAN])
+    yield from (f"- {file.state} {format_code(file.path)}" for file in planned[:_PLAN])
     if len(planned) > _PLAN:
         yield f"- \u2026 and {len(planned) - _PLAN:,} more files"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def _markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     yield f"| {' | '.join(head)} |"
     yield f"|{' --- |' * len(head)}"
-    yield from (f"| {' | '.join(map(prose, row))} |" for row in rows)
+    yield from (f"| {' | '.join(map(escape_prose, row))} |" for row in rows)

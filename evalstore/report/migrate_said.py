@@ -23,14 +23,14 @@ _ALONE = (2, 0)  # what is said of one file, and that all is well there, stands 
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class MigrationRemark:
     """One sentence, and the entries of a source that it is said of."""
 
     outcome: str
     reason: str
     entries: tuple[MigrationEntry, ...]
 
-    def where(self, file: str) -> str:
+    def describe_lines(self, file: str) -> str:
         """Return the first lines that it is said of; those of another file by its name."""
         own = [str(entry.line) for entry in self.entries if entry.line and entry.file == file]
         far = [f"{entry.file}:{entry.line}" for entry in self.entries if entry.file != file]
@@ -38,7 +38,7 @@ class Remark:
         return "; ".join(filter(None, [line, listed(far, _LINES)]))
 
 
-class Group(NamedTuple):
+class SourceGroup(NamedTuple):
     """A source and its entries."""
 
     source: MigrationSource
@@ -50,7 +50,7 @@ class Group(NamedTuple):
         return not self.source.also and not any(entry.reasons for entry in self.entries)
 
 
-class Sum(NamedTuple):
+class ReasonTotal(NamedTuple):
     """A sentence that is said in several sources, or how many more there are: of how many entries, and where first."""
 
     outcome: str
@@ -60,42 +60,42 @@ class Sum(NamedTuple):
     first: str = ""
 
 
-def groups(report: MigrationReport) -> list[Group]:
+def group_by_source(report: MigrationReport) -> list[SourceGroup]:
     """Return the sources in their order, each with its entries."""
     left = iter(report.entries)
-    return [Group(source, tuple(islice(left, source.entries))) for source in report.sources]
+    return [SourceGroup(source, tuple(islice(left, source.entries))) for source in report.sources]
 
 
-def remarks(entries: Iterable[MigrationEntry]) -> list[Remark]:
+def collect_remarks(entries: Iterable[MigrationEntry]) -> list[MigrationRemark]:
     """Return what is said of entries, each sentence once."""
-    said: dict[tuple[str, str], list[MigrationEntry]] = {}
+    by_reason: dict[tuple[str, str], list[MigrationEntry]] = {}
     for entry in entries:
         for reason in dict.fromkeys(entry.reasons):
-            said.setdefault((str(entry.outcome), reason), []).append(entry)
-    return [Remark(outcome, reason, tuple(found)) for (outcome, reason), found in said.items()]
+            by_reason.setdefault((str(entry.outcome), reason), []).append(entry)
+    return [MigrationRemark(outcome, reason, tuple(found)) for (outcome, reason), found in by_reason.items()]
 
 
-def sums(parts: Iterable[Group]) -> Iterator[Sum]:
+def count_reasons(parts: Iterable[SourceGroup]) -> Iterator[ReasonTotal]:
     """Yield what is said over all sources: the worst outcome first, of each the sentences about the most files."""
-    said = remarks(entry for part in parts for entry in part.entries)
+    remarks = collect_remarks(entry for part in parts for entry in part.entries)
     for outcome in reversed(OUTCOMES):
-        own = sorted((one for one in said if one.outcome == outcome), key=_spread, reverse=True)
-        shown = [one for one in own if outcome != "migrated" or _spread(one) > _ALONE][:_SENTENCES]
-        yield from (Sum(outcome, *_size([one]), one.reason, _first(one)) for one in shown)
+        own = sorted((one for one in remarks if one.outcome == outcome), key=_count_files_and_entries, reverse=True)
+        shown = [one for one in own if outcome != "migrated" or _count_files_and_entries(one) > _ALONE][:_SENTENCES]
+        yield from (ReasonTotal(outcome, *_count_entries_and_files([one]), one.reason, _first(one)) for one in shown)
         if more := own[len(shown) :]:
-            yield Sum(outcome, *_size(more), f"{counted(len(more), 'more sentence')}")
+            yield ReasonTotal(outcome, *_count_entries_and_files(more), f"{counted(len(more), 'more sentence')}")
 
 
-def totals(parts: Sequence[Group]) -> list[tuple[str, ...]]:
+def count_by_format(parts: Sequence[SourceGroup]) -> list[tuple[str, ...]]:
     """Return a row for each format, as `HEAD` names its cells; a last row for all where there are several."""
-    by_format: dict[str, list[Group]] = {}
+    by_format: dict[str, list[SourceGroup]] = {}
     for part in parts:
         by_format.setdefault(part.source.format or "no format", []).append(part)
     rows = [_row(name, found) for name, found in sorted(by_format.items())]
     return rows if len(rows) == 1 else [*rows, _row("all", parts)]
 
 
-def sentence(report: MigrationReport) -> str:
+def summarize(report: MigrationReport) -> str:
     """Return the sum in a line."""
     counts = Counter(str(entry.outcome) for entry in report.entries)
     number = len(report.entries)
@@ -103,7 +103,7 @@ def sentence(report: MigrationReport) -> str:
     return f"{entries}: {', '.join(f'{counts[outcome]:,} {outcome}' for outcome in OUTCOMES)}"
 
 
-def guesses(source: MigrationSource) -> Iterator[str]:
+def describe_detection(source: MigrationSource) -> Iterator[str]:
     """Yield why a source was taken for its format, and what else it looks like."""
     if source.format:
         dialect = f" ({source.dialect})" if source.dialect else ""
@@ -113,7 +113,7 @@ def guesses(source: MigrationSource) -> Iterator[str]:
         yield f"also looks like {guess.format}, {why}; --from {guess.format} takes it for that"
 
 
-def closing(report: MigrationReport, names: str = "") -> Iterator[str]:
+def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
     """Yield what became of the files of the store, and what was passed by; `names` says where those are named."""
     states = Counter(str(file.state) for file in report.files)
     if not report.sources:
@@ -133,27 +133,27 @@ def closing(report: MigrationReport, names: str = "") -> Iterator[str]:
         yield "an earlier migration was interrupted; what it left was undone first"
 
 
-def sizes(file: PlannedFile) -> tuple[int, int]:
+def count_changed_lines(file: PlannedFile) -> tuple[int, int]:
     """Return how many lines a planned file adds, and how many it takes away."""
     lines = file.diff.splitlines()[2:]
     return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
 
 
-def _size(said: Sequence[Remark]) -> tuple[int, int]:
+def _count_entries_and_files(said: Sequence[MigrationRemark]) -> tuple[int, int]:
     entries = {entry for one in said for entry in one.entries}
     return len(entries), len({entry.file for entry in entries})
 
 
-def _spread(said: Remark) -> tuple[int, int]:
-    return _size([said])[::-1]
+def _count_files_and_entries(said: MigrationRemark) -> tuple[int, int]:
+    return _count_entries_and_files([said])[::-1]
 
 
-def _first(said: Remark) -> str:
+def _first(said: MigrationRemark) -> str:
     entry = said.entries[0]
     return f"{entry.file}:{entry.line}" if entry.line else entry.file
 
 
-def _row(name: str, parts: Sequence[Group]) -> tuple[str, ...]:
+def _row(name: str, parts: Sequence[SourceGroup]) -> tuple[str, ...]:
     counts: Mapping[str, int] = Counter(str(entry.outcome) for part in parts for entry in part.entries)
     numbers = [len(parts), sum(counts.values()), *(counts[outcome] for outcome in OUTCOMES)]
     return name, *(f"{number:,}" for number in numbers)

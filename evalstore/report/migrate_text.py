@@ -6,20 +6,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.report.columns import columns
+from evalstore.report.columns import align_columns
 from evalstore.report.migrate_said import (
     HEAD,
     LOUD,
     SUMS,
-    Group,
-    Sum,
-    closing,
-    groups,
-    guesses,
-    remarks,
-    sizes,
-    sums,
-    totals,
+    SourceGroup,
+    ReasonTotal,
+    describe_result,
+    group_by_source,
+    describe_detection,
+    collect_remarks,
+    count_changed_lines,
+    count_reasons,
+    count_by_format,
 )
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.words import counted, wrapped
@@ -38,42 +38,42 @@ _MORE = "--verbose shows all of it, and so does --format json"
 
 def summary(report: MigrationReport, screen: Screen = PAPER) -> str:
     """Return the report that fits on a few screens, however much there is; what is left out is counted."""
-    parts = groups(report)
-    end = closing(report, "; --verbose names them")
+    parts = group_by_source(report)
+    end = describe_result(report, "; --verbose names them")
     return _joined([*_totals(parts), *_said(parts, screen), *_plan(report), *_gap(report), *end])
 
 
 def everything(report: MigrationReport) -> str:
     """Return every entry in a line, every file that was passed by, and in a dry run the plan as a whole."""
-    parts = groups(report)
+    parts = group_by_source(report)
     told = [line for part in parts for line in [*_heads(part, PAPER), *_entries(part)]]
     passed = [f"passed by: {make_printable(source.file)}, {make_printable(source.reason)}" for source in report.skipped]
     diffs = [line for file in report.files for line in map(make_printable, file.diff.splitlines())]
-    return _joined([*_totals(parts), *told, *diffs, *passed, *_gap(report), *closing(report)])
+    return _joined([*_totals(parts), *told, *diffs, *passed, *_gap(report), *describe_result(report)])
 
 
-def _totals(parts: Sequence[Group]) -> list[str]:
-    rows = [tuple(map(str.upper, HEAD)), *totals(parts)] if parts else []
-    return columns(rows, right=range(1, len(HEAD))).splitlines() if rows else []
+def _totals(parts: Sequence[SourceGroup]) -> list[str]:
+    rows = [tuple(map(str.upper, HEAD)), *count_by_format(parts)] if parts else []
+    return align_columns(rows, right=range(1, len(HEAD))).splitlines() if rows else []
 
 
 def _gap(report: MigrationReport) -> list[str]:
     return [""] if report.sources else []
 
 
-def _heads(part: Group, screen: Screen) -> Iterator[str]:
+def _heads(part: SourceGroup, screen: Screen) -> Iterator[str]:
     arrow = f" -> {part.source.target}" if part.source.target else ""
     number = len(part.entries)
     yield ""
     yield f"{make_printable(part.source.file)}{arrow}  {number:,} {'entry' if number == 1 else 'entries'}"
-    yield from (told for line in guesses(part.source) for told in _hung("  ", line, screen))
+    yield from (told for line in describe_detection(part.source) for told in _hung("  ", line, screen))
 
 
-def _said(parts: Sequence[Group], screen: Screen) -> Iterator[str]:
+def _said(parts: Sequence[SourceGroup], screen: Screen) -> Iterator[str]:
     """Yield what there is to say: source by source, or where many have something to say each sentence once."""
     loud = [part for part in parts if not part.quiet]
     if len(loud) > LOUD:
-        yield from _summed(sums(parts), screen)
+        yield from _summed(count_reasons(parts), screen)
         told = f"this is said of {len(loud):,} of {counted(len(parts), 'source')}; {_EACH}"
         yield from ("", *wrapped(told, width=screen.width, inner="  "))
         loud, parts = [part for part in loud if part.source.also][:LOUD], []
@@ -84,9 +84,9 @@ def _said(parts: Sequence[Group], screen: Screen) -> Iterator[str]:
         yield from ("", f"{counted(quiet, 'source')} more with nothing to say of")
 
 
-def _summed(said: Iterator[Sum], screen: Screen) -> Iterator[str]:
+def _summed(said: Iterator[ReasonTotal], screen: Screen) -> Iterator[str]:
     rows = [(one, (one.outcome, f"{one.entries:,}", f"{one.files:,}")) for one in said]
-    head, *lines = columns([tuple(map(str.upper, SUMS[:-1])), *(row for _, row in rows)], right={1, 2}).splitlines()
+    head, *lines = align_columns([tuple(map(str.upper, SUMS[:-1])), *(row for _, row in rows)], right={1, 2}).splitlines()
     yield from ("", f"{head}  {SUMS[-1].upper()}, AND WHERE FIRST")
     for line, (one, _) in zip(lines, rows, strict=True):
         yield from _hung(f"{line}  ", one.reason, screen)
@@ -94,11 +94,11 @@ def _summed(said: Iterator[Sum], screen: Screen) -> Iterator[str]:
             yield " " * (len(line) + 2) + screen.paint(Part.QUIET, make_printable(one.first))
 
 
-def _told(part: Group, screen: Screen) -> Iterator[str]:
+def _told(part: SourceGroup, screen: Screen) -> Iterator[str]:
     yield from _heads(part, screen)
-    said = remarks(part.entries)
-    cells = [(f"  {remark.outcome}", remark.where(part.source.file)) for remark in said[:_REMARKS]]
-    leads = columns([*cells, ("", "")]).splitlines()
+    said = collect_remarks(part.entries)
+    cells = [(f"  {remark.outcome}", remark.describe_lines(part.source.file)) for remark in said[:_REMARKS]]
+    leads = align_columns([*cells, ("", "")]).splitlines()
     width = max(map(len, leads), default=0)
     for lead, remark in zip(leads, said[:_REMARKS], strict=False):
         yield from _hung(f"{lead:<{width}}  ", remark.reason, screen)
@@ -114,9 +114,9 @@ def _hung(lead: str, sentence: str, screen: Screen) -> list[str]:
     return [*([lead.rstrip()] if first else []), *lines]
 
 
-def _entries(part: Group) -> Iterator[str]:
+def _entries(part: SourceGroup) -> Iterator[str]:
     rows = [_entry(entry) for entry in part.entries]
-    yield from columns(rows).splitlines() if rows else ()
+    yield from align_columns(rows).splitlines() if rows else ()
 
 
 def _entry(entry: MigrationEntry) -> list[str]:
@@ -131,8 +131,8 @@ def _plan(report: MigrationReport) -> Iterator[str]:
         return
     yield ""
     named = planned if len(planned) <= _PLAN else [file for file in planned if file.state == "changed"][:_PLAN]
-    rows = [[f"  {file.state}", file.path, *_signed(*sizes(file))] for file in named]
-    yield from columns(rows, right={2, 3}).splitlines() if rows else ()
+    rows = [[f"  {file.state}", file.path, *_signed(*count_changed_lines(file))] for file in named]
+    yield from align_columns(rows, right={2, 3}).splitlines() if rows else ()
     yield from _folders(planned[len(named) :])
     short = sum(file.diff.count("\n") for file in planned) <= _DIFF
     shown = [file for file in planned if short or file.state == "changed"]
@@ -146,7 +146,7 @@ def _folders(planned: Sequence[PlannedFile]) -> Iterator[str]:
     """Yield how many more files there are in each folder of the store."""
     counts = Counter((str(file.state), file.path.partition("/")[0]) for file in planned)
     rows = [(f"  {state}", f"{counted(number, 'file')} in {folder}/") for (state, folder), number in counts.items()]
-    yield from columns(rows).splitlines() if rows else ()
+    yield from align_columns(rows).splitlines() if rows else ()
 
 
 def _signed(added: int, removed: int) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.model import format_decimal
 
 
-def number(name: str, value: Fraction | None) -> dict[str, Any]:
+def document_number(name: str, value: Fraction | None) -> dict[str, Any]:
     """Return `{name: 0.666666666667, name_exact: "2/3"}`, without the second where the first is exact."""
     if value is None:
         return {name: None}

@@ -12,36 +12,36 @@ from evalstore.text import make_printable
 _WORDS = re.compile(r"(?!(?:true|false|null|yes|no)\b)[A-Za-z_][\w ./@#$-]*")
 
 
-def outline(value: Any, short: int, margin: str = "") -> Iterator[str]:
+def outline_value(value: Any, short: int, margin: str = "") -> Iterator[str]:
     """Yield the lines of a value; a mapping or list of at most `short` characters stands on one."""
-    if not isinstance(value, dict | list) or not value or len(flow(value)) <= short:
-        yield from (margin + line for line in _leaf(value))
+    if not isinstance(value, dict | list) or not value or len(format_flow(value)) <= short:
+        yield from (margin + line for line in _leaf_lines(value))
         return
     names = [f"{make_printable(key)}:" for key in value] if isinstance(value, dict) else ["-"] * len(value)
     for name, item in zip(names, value.values() if isinstance(value, dict) else value, strict=True):
-        lines = list(outline(item, short))
-        if lines == [flow(item)]:
+        lines = list(outline_value(item, short))
+        if lines == [format_flow(item)]:
             yield f"{margin}{name} {lines[0]}"
         else:
-            yield f"{margin}{name}{_block(item)}"
+            yield f"{margin}{name}{_block_mark(item)}"
             yield from (f"{margin}  {line}" for line in lines)
 
 
-def flow(value: Any) -> str:
+def format_flow(value: Any) -> str:
     """Write a value on one line, as YAML does; only texts that could be something else are quoted."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{make_printable(key)}: {flow(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{make_printable(key)}: {format_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(flow, value)) + "]"
+        return "[" + ", ".join(map(format_flow, value)) + "]"
     return value if isinstance(value, str) and _WORDS.fullmatch(value) else make_printable(write_canonical(value))
 
 
-def _block(value: Any) -> str:
+def _block_mark(value: Any) -> str:
     # As in YAML: a text of many lines is no list, and one that ends with a break is another text.
     return "" if not isinstance(value, str) else " |" if value.endswith("\n") else " |-"
 
 
-def _leaf(value: Any) -> list[str]:
+def _leaf_lines(value: Any) -> list[str]:
     if isinstance(value, str) and "\n" in value.strip("\n"):
         return [make_printable(line) for line in value.removesuffix("\n").split("\n")]
-    return [flow(value)]
+    return [format_flow(value)]

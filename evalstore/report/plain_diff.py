@@ -14,27 +14,27 @@ _AROUND = 3
 _HUNK = re.compile(r"([-+])([0-9]+)")
 
 
-def plain_diff(old: bytes | None, new: bytes | None, path: str) -> str:
+def format_plain_diff(old: bytes | None, new: bytes | None, path: str) -> str:
     """Return how two files differ, None being absent; as git says it for what is no text."""
     names = [f"{side}/{path}" if data is not None else "/dev/null" for side, data in (("a", old), ("b", new))]
     if any(b"\0" in (data or b"") for data in (old, new)):
         return make_printable(f"Binary files {names[0]} and {names[1]} differ")
-    before, after = (_lines(data or b"") for data in (old, new))
+    before, after = (_safe_lines(data or b"") for data in (old, new))
     head = [make_printable(f"--- {names[0]}"), make_printable(f"+++ {names[1]}")]
-    return "\n".join([*head, *_hunks(before, after)])
+    return "\n".join([*head, *_diff_hunks(before, after)])
 
 
-def readable(data: bytes) -> str:
+def make_readable(data: bytes) -> str:
     """Return a file's text with every line safe to show."""
-    return "\n".join(_lines(data))
+    return "\n".join(_safe_lines(data))
 
 
-def _lines(data: bytes) -> list[str]:
+def _safe_lines(data: bytes) -> list[str]:
     text = data.decode("utf-8", "backslashreplace").removesuffix("\n")
     return ["\t".join(map(make_printable, line.split("\t"))) for line in text.split("\n")] if data else []
 
 
-def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
+def _diff_hunks(old: list[str], new: list[str]) -> Iterator[str]:
     start = max(0, alike(old, new) - _AROUND)
     old, new = old[start:], new[start:]
     if max(len(old), len(new)) > _READ:

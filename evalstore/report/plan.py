@@ -7,12 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from evalstore.judging import CallPlan
-from evalstore.report.columns import columns
+from evalstore.report.columns import align_columns
 
 
 def text(plan: CallPlan) -> str:
     """Return one line for each judge and model, and the sum."""
-    return "\n".join(_lines(plan))
+    return "\n".join(_plan_lines(plan))
 
 
 def document(plan: CallPlan) -> dict[str, Any]:
@@ -20,10 +20,10 @@ def document(plan: CallPlan) -> dict[str, Any]:
     return {"calls": plan.calls, "kept": plan.reuse_count, "judges": [asdict(one) for one in plan.groups]}
 
 
-def _lines(plan: CallPlan) -> Iterator[str]:
-    kept = f"; answers that are kept: {plan.reuse_count:,}" if plan.reuse_count else ""
-    yield f"judge calls to make: {plan.calls:,}{kept}"
+def _plan_lines(plan: CallPlan) -> Iterator[str]:
+    reused = f"; answers that are kept: {plan.reuse_count:,}" if plan.reuse_count else ""
+    yield f"judge calls to make: {plan.calls:,}{reused}"
     if plan.groups:
         rows = [(one.judge, one.model, f"{one.calls:,}", f"{one.characters:,}") for one in plan.groups]
-        table = columns([("JUDGE", "MODEL", "CALLS", "PROMPT CHARACTERS"), *rows], right={2, 3})
+        table = align_columns([("JUDGE", "MODEL", "CALLS", "PROMPT CHARACTERS"), *rows], right={2, 3})
         yield from (f"  {line}" for line in table.splitlines())

@@ -14,9 +14,9 @@ from evalstore.report.sides import Line
 from evalstore.text import make_printable
 
 SETTINGS = "evalstore.yaml"  # where a problem stands that no file has
-_PRINT = 16
+_FINGERPRINT_LENGTH = 16
 _REVISION = re.compile(r"[^:]*@[^:]*:|git:[0-9a-f]+:")  # how the name of a file begins that was read from git
-_TURN = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+_SEVERITY_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ class Problem:
     accepted: str = ""
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def note_lines(self) -> tuple[str, ...]:
         """The notes as lines, each after its label."""
         return tuple(f"{label}: {sentence}" for label, sentence in self.notes)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ProblemReport:
     """What one command has to say: in a line, of what, and each problem with a fingerprint of its own.
 
     `remarks` are sentences beside it that no line of a file is to blame for.
@@ -57,43 +57,43 @@ class Report:
     remarks: tuple[str, ...] = ()
 
 
-def report(command: str, summary: str, problems: Iterable[Problem]) -> Report:
+def make_report(command: str, summary: str, problems: Iterable[Problem]) -> ProblemReport:
     """Return a report whose fingerprints are distinct: a CI system shows one problem of each."""
     seen: Counter[str] = Counter()
-    told = []
+    distinct = []
     for problem in problems:
         before = seen[problem.fingerprint]
         seen[problem.fingerprint] += 1
-        print_ = fingerprint(problem.fingerprint, str(before)) if before else problem.fingerprint
-        told.append(replace(problem, fingerprint=print_))
-    return Report(command, summary, tuple(told))
+        print_ = fingerprint_facts(problem.fingerprint, str(before)) if before else problem.fingerprint
+        distinct.append(replace(problem, fingerprint=print_))
+    return ProblemReport(command, summary, tuple(distinct))
 
 
-def located(found: Report, locate: Callable[[str], str]) -> Report:
+def locate_problems(found: ProblemReport, locate: Callable[[str], str]) -> ProblemReport:
     """Return a report whose files are named as `locate` names them.
 
     What was read from git names the file on disk, and no line of it: there it may say something else.
     """
-    problems = (replace(one, place=one.place and _located(one.place, locate)) for one in found.problems)
+    problems = (replace(one, place=one.place and _locate_place(one.place, locate)) for one in found.problems)
     return replace(found, problems=tuple(problems))
 
 
-def _located(place: Place, locate: Callable[[str], str]) -> Place:
-    path = worked(place.file)
+def _locate_place(place: Place, locate: Callable[[str], str]) -> Place:
+    path = strip_revision(place.file)
     return place._replace(file=locate(path)) if path == place.file else Place(locate(path))
 
 
-def worked(file: str) -> str:
+def strip_revision(file: str) -> str:
     """Return the path of a file within its repository, without the tag or commit that it was read from."""
     return _REVISION.sub("", file, count=1)
 
 
-def fingerprint(*facts: str) -> str:
+def fingerprint_facts(*facts: str) -> str:
     """Return a short name for what the facts say together."""
-    return compute_digest([make_printable(fact) for fact in facts])[:_PRINT]
+    return compute_digest([make_printable(fact) for fact in facts])[:_FINGERPRINT_LENGTH]
 
 
-def problem(finding: Finding) -> Problem:
+def make_problem(finding: Finding) -> Problem:
     """Return a finding of validation as a problem."""
     return Problem(
         finding.rule,
@@ -101,11 +101,11 @@ def problem(finding: Finding) -> Problem:
         str(finding.severity),
         Place(finding.file, finding.line, finding.column),
         finding.message,
-        fingerprint(finding.rule, finding.file, finding.pointer, finding.message),
+        fingerprint_facts(finding.rule, finding.file, finding.pointer, finding.message),
         (("hint", finding.hint),) if finding.hint else (),
     )
 
 
-def gravest(problems: Iterable[Problem]) -> list[Problem]:
+def sort_by_severity(problems: Iterable[Problem]) -> list[Problem]:
     """Return problems from errors to notes, each in its order."""
-    return sorted(problems, key=lambda one: _TURN[one.severity])
+    return sorted(problems, key=lambda one: _SEVERITY_ORDER[one.severity])

@@ -12,9 +12,9 @@ from evalstore.model import Findings, Severity, parse_ref
 from evalstore.report import findings as validated
 from evalstore.report import status as standings
 from evalstore.report import verify as verified
-from evalstore.report.diff import exchanged, heaviest, noted, summary, told
-from evalstore.report.measured import measured_sentence
-from evalstore.report.problems import Problem, Report, fingerprint, located, problem, report
+from evalstore.report.diff import format_exchange, sort_by_level, describe_moved_references, summary, describe_finding
+from evalstore.report.measured import summarize_measurement
+from evalstore.report.problems import Problem, ProblemReport, fingerprint_facts, locate_problems, make_problem, make_report
 from evalstore.report.words import listed
 from evalstore.versions import Bump
 
@@ -31,22 +31,22 @@ _SHOWN = 8
 _TAG = re.compile(r"refs/tags/.*?((?:rubric|judge|dataset)/[a-z][a-z0-9_]*)@")
 
 
-def problems(result: Any, locate: Callable[[str], str]) -> Report:
+def report_problems(result: Any, locate: Callable[[str], str]) -> ProblemReport:
     """Return a result as problems whose files `locate` names; `REPORTED` has the results that can be."""
-    return located(REPORTED[type(result).__name__](result), locate)
+    return locate_problems(PROBLEM_REPORTS[type(result).__name__](result), locate)
 
 
-def _of_diff(diff: Diff) -> Report:
+def _report_diff(diff: Diff) -> ProblemReport:
     here = (diff.new.ref or "").endswith(_WORKING)
-    found = (_change(finding, here=here) for finding in heaviest(diff.findings))
+    found = (_change_problem(finding, here=here) for finding in sort_by_level(diff.findings))
     about = (diff.old.ref or "old", diff.new.ref or "new")
-    remarks = (*noted(diff), *map(measured_sentence, diff.measured))
-    return replace(report("diff", summary(diff), found), about=about, remarks=remarks)
+    remarks = (*describe_moved_references(diff), *map(summarize_measurement, diff.measured))
+    return replace(make_report("diff", summary(diff), found), about=about, remarks=remarks)
 
 
-def _change(finding: DiffFinding, *, here: bool) -> Problem:
-    changed = exchanged(finding, _WIDTH)
-    brought = ((str(child.level), child.message) for child in heaviest(finding.children)[:_SHOWN])
+def _change_problem(finding: DiffFinding, *, here: bool) -> Problem:
+    changed = format_exchange(finding, _WIDTH)
+    brought = ((str(child.level), child.message) for child in sort_by_level(finding.children)[:_SHOWN])
     return Problem(
         finding.rule,
         _SEVERITIES.get(finding.level, Severity.INFO),
@@ -54,35 +54,35 @@ def _change(finding: DiffFinding, *, here: bool) -> Problem:
         finding.new or finding.old,
         finding.message,
         finding.fingerprint,
-        (*_gone(finding), *told(finding, here=here), *brought, ("fingerprint", finding.fingerprint)),
+        (*_removed_line_note(finding), *describe_finding(finding, here=here), *brought, ("fingerprint", finding.fingerprint)),
         changed if isinstance(changed, str) else tuple(changed),
         finding.accepted.reason if finding.accepted else "",
     )
 
 
-def _gone(finding: DiffFinding) -> Iterator[tuple[str, str]]:
+def _removed_line_note(finding: DiffFinding) -> Iterator[tuple[str, str]]:
     # What is gone stands in the old file alone, and an annotation can show no line of that.
     if finding.old and finding.old.line and not finding.new:
         yield "was at", f"line {finding.old.line}, before it was removed"
 
 
-def _of_status(status: Status) -> Report:
-    found = [*_standings(status), *map(problem, status.findings)]
-    return report("status", standings.summary(status), found)
+def _report_status(status: Status) -> ProblemReport:
+    found = [*_status_problems(status), *map(make_problem, status.findings)]
+    return make_report("status", standings.summary(status), found)
 
 
-def _standings(status: Status) -> Iterator[Problem]:
+def _status_problems(status: Status) -> Iterator[Problem]:
     for standing in status.artifacts:
-        yield _standing(standing)
-        yield from (_change(finding, here=True) for finding in standing.findings if _is_shown(finding))
-        yield from (_followed(standing, moved) for moved in standing.moved)
+        yield _artifact_problem(standing)
+        yield from (_change_problem(finding, here=True) for finding in standing.findings if _is_shown(finding))
+        yield from (_moved_reference_problem(standing, moved) for moved in standing.moved)
 
 
 def _is_shown(finding: DiffFinding) -> bool:
     return finding.level is Bump.MAJOR or finding.accepted is not None
 
 
-def _standing(standing: ArtifactStatus) -> Problem:
+def _artifact_problem(standing: ArtifactStatus) -> Problem:
     users = listed(standing.dependents, _SHOWN)
     wanted = (("hint", f"evalstore bump {standing.ref}"),) if standing.working and not standing.ok else ()
     return Problem(
@@ -91,32 +91,32 @@ def _standing(standing: ArtifactStatus) -> Problem:
         "ok" if standing.ok else "error",
         standing.place or Place(parse_ref(standing.ref).path),
         f"{standing.ref}: {standing.message}",
-        fingerprint("status", standing.ref),
+        fingerprint_facts("status", standing.ref),
         (*wanted, *([("referred to by", users)] if users else [])),
     )
 
 
-def _followed(standing: ArtifactStatus, moved: MovedReference) -> Problem:
+def _moved_reference_problem(standing: ArtifactStatus, moved: MovedReference) -> Problem:
     return Problem(
         "reference-floating",
         _SEVERITIES.get(moved.level, Severity.INFO),
         str(moved.level),
         moved.place,
         f"{standing.ref}: {moved.ref} meant {moved.was} when it was released, and means {moved.now} now",
-        fingerprint("moved", standing.ref, moved.ref, str(moved.was), str(moved.now)),
+        fingerprint_facts("moved", standing.ref, moved.ref, str(moved.was), str(moved.now)),
         (("hint", "pin it, or hold it with evalstore lock"),),
     )
 
 
-def _of_findings(result: Findings) -> Report:
-    return report("validate", validated.summary(result), map(problem, result.findings))
+def _report_findings(result: Findings) -> ProblemReport:
+    return make_report("validate", validated.summary(result), map(make_problem, result.findings))
 
 
-def _of_verified(result: Verification) -> Report:
-    return report(result.command, verified.summary(result), map(_on_disk, map(problem, result.findings)))
+def _report_verification(result: Verification) -> ProblemReport:
+    return make_report(result.command, verified.summary(result), map(_place_on_disk, map(make_problem, result.findings)))
 
 
-def _on_disk(found: Problem) -> Problem:
+def _place_on_disk(found: Problem) -> Problem:
     """Name the artifact's file where a problem stands in a tag, which no working tree has."""
     if not found.place or not found.place.file.startswith("refs/tags/"):
         return found
@@ -124,9 +124,9 @@ def _on_disk(found: Problem) -> Problem:
     return replace(found, place=Place(parse_ref(tag[1]).path) if tag else None)
 
 
-REPORTED: dict[str, Callable[[Any], Report]] = {
-    "Diff": _of_diff,
-    "Findings": _of_findings,
-    "Status": _of_status,
-    "Verification": _of_verified,
+PROBLEM_REPORTS: dict[str, Callable[[Any], ProblemReport]] = {
+    "Diff": _report_diff,
+    "Findings": _report_findings,
+    "Status": _report_status,
+    "Verification": _report_verification,
 }

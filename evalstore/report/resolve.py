@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.columns import columns
+from evalstore.report.columns import align_columns
 
 if TYPE_CHECKING:
     from evalstore.store.resolve import Resolution, Resolved
@@ -14,16 +14,16 @@ _WORDS = {True: "yes", False: "no", None: "-"}
 
 def text(resolution: Resolution) -> str:
     """Return one block of names and values a reference."""
-    return "\n\n".join(columns([_line(key, value) for key, value in _one(one).items()]) for one in resolution.resolved)
+    return "\n\n".join(align_columns([_format_value(key, value) for key, value in _document_resolved(one).items()]) for one in resolution.resolved)
 
 
 def document(resolution: Resolution) -> Any:
     """Return one JSON document: an object for one reference, a list for several."""
-    documents = [_one(one) for one in resolution.resolved]
+    documents = [_document_resolved(one) for one in resolution.resolved]
     return documents[0] if len(documents) == 1 else documents
 
 
-def source(one: Resolved) -> dict[str, Any]:
+def document_source(one: Resolved) -> dict[str, Any]:
     """Return the JSON of what a reference means and where it was read from."""
     return {
         "ref": one.ref,
@@ -36,9 +36,9 @@ def source(one: Resolved) -> dict[str, Any]:
     }
 
 
-def _one(one: Resolved) -> dict[str, Any]:
+def _document_resolved(one: Resolved) -> dict[str, Any]:
     return {
-        **source(one),
+        **document_source(one),
         "digest": one.digest,
         "scoring_digest": one.scoring_digest,
         "floating": one.floating,
@@ -46,5 +46,5 @@ def _one(one: Resolved) -> dict[str, Any]:
     }
 
 
-def _line(key: str, value: Any) -> tuple[str, str]:
+def _format_value(key: str, value: Any) -> tuple[str, str]:
     return key.replace("_", " "), value if isinstance(value, str) else _WORDS[value]

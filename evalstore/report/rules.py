@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.columns import columns
+from evalstore.report.columns import align_columns
 from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
@@ -18,17 +18,17 @@ _HEAD = ("", "RULE", "OF", "NEEDS", "MOVES", "")
 
 def text(catalogue: RuleCatalogue) -> str:
     """Return a line a rule, and the number of the set."""
-    rows = [_HEAD, *map(_row, catalogue.rules)]
+    rows = [_HEAD, *map(_rule_row, catalogue.rules)]
     count = f"{len(catalogue.rules)} rules, set {catalogue.rule_set}; * less where a decider proves it"
-    return f"{columns(rows)}\n\n{count}; evalstore explain RULE tells all of one"
+    return f"{align_columns(rows)}\n\n{count}; evalstore explain RULE tells all of one"
 
 
 def document(catalogue: RuleCatalogue) -> Any:
     """Return the JSON document."""
-    return {"rule_set": catalogue.rule_set, "rules": [entry(rule) for rule in catalogue.rules]}
+    return {"rule_set": catalogue.rule_set, "rules": [document_rule(rule) for rule in catalogue.rules]}
 
 
-def entry(rule: ChangeRule) -> dict[str, Any]:
+def document_rule(rule: ChangeRule) -> dict[str, Any]:
     """Return the JSON of one row."""
     return {
         "id": rule.id,
@@ -49,7 +49,7 @@ def entry(rule: ChangeRule) -> dict[str, Any]:
     }
 
 
-def _row(rule: ChangeRule) -> tuple[str, ...]:
+def _rule_row(rule: ChangeRule) -> tuple[str, ...]:
     from evalstore.catalogue import render_template
 
     level = f"{rule.level}*" if rule.deciders else str(rule.level)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.report.numbers import number
+from evalstore.report.numbers import document_number
 from evalstore.report.words import counted
 from evalstore.runs import CheckSummary, Run
 from evalstore.text import make_excerpt, make_printable
@@ -15,7 +15,7 @@ from evalstore.text import make_excerpt, make_printable
 
 def text(run: Run) -> str:
     """Return the score, what it was measured with, and one line for each check."""
-    return "\n".join(_lines(run))
+    return "\n".join(_run_lines(run))
 
 
 def document(run: Run) -> dict[str, Any]:
@@ -25,14 +25,14 @@ def document(run: Run) -> dict[str, Any]:
         "samples": run.samples.name,
         "evaluation_id": run.id,
         "model": run.model,
-        **number("score", run.score),
-        **number("pass_rate", run.pass_rate),
+        **document_number("score", run.score),
+        **document_number("pass_rate", run.pass_rate),
         "questions": run.questions,
         "scored": run.scored,
         "unscored": run.unscored,
         "without_output": run.without_output,
         "without_question": run.without_question,
-        "checks": {id_: _check(check) for id_, check in run.checks.items()},
+        "checks": {id_: _check_document(check) for id_, check in run.checks.items()},
         "dataset": run.dataset and asdict(run.dataset),
         "rubrics": [asdict(pinned) for pinned in run.rubrics],
         "judges": [asdict(pinned) for pinned in run.judges],
@@ -40,34 +40,34 @@ def document(run: Run) -> dict[str, Any]:
     }
 
 
-def _check(check: CheckSummary) -> dict[str, Any]:
+def _check_document(check: CheckSummary) -> dict[str, Any]:
     passed = check.scored - check.fail
     counts = {"pass": passed, "fail": check.fail, "unscored": check.unscored, "errors": check.errors}
-    return {**number("mean", check.mean), **counts}
+    return {**document_number("mean", check.mean), **counts}
 
 
-def _lines(run: Run) -> Iterator[str]:
+def _run_lines(run: Run) -> Iterator[str]:
     dataset = run.dataset.ref if run.dataset else run.name
     yield f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}"
     yield ""
-    yield f"score      {_points(run.score)}   mean of {counted(run.scored, 'scored question')}, in points of 100"
-    yield f"pass rate  {_points(run.pass_rate)}"
+    yield f"score      {_format_hundredths(run.score)}   mean of {counted(run.scored, 'scored question')}, in points of 100"
+    yield f"pass rate  {_format_hundredths(run.pass_rate)}"
     if run.unscored:
         yield f"unscored   {run.unscored:>6,}   not part of any mean"
     yield ""
-    yield from _table(run.checks)
+    yield from _check_table(run.checks)
     yield ""
     yield f"run  {make_printable(str(run.path))}"
 
 
-def _table(checks: Mapping[str, CheckSummary]) -> Iterator[str]:
+def _check_table(checks: Mapping[str, CheckSummary]) -> Iterator[str]:
     names = [make_excerpt(id_, 60) for id_ in checks]
     width = max(map(len, ["check", *names]))
     yield f"{'check':<{width}}  {'mean':>6}  {'pass':>6}  {'fail':>6}  {'missing':>7}  {'error':>6}"
     for name, check in zip(names, checks.values(), strict=True):
         counts = f"{check.scored - check.fail:>6,}  {check.fail:>6,}  {check.unscored - check.errors:>7,}"
-        yield f"{name:<{width}}  {_points(check.mean)}  {counts}  {check.errors:>6,}"
+        yield f"{name:<{width}}  {_format_hundredths(check.mean)}  {counts}  {check.errors:>6,}"
 
 
-def _points(score: Fraction | None) -> str:
+def _format_hundredths(score: Fraction | None) -> str:
     return f"{'-' if score is None else format(float(score * 100), '.2f'):>6}"

@@ -42,13 +42,13 @@ class Screen:
     colours: Mapping[Part, str] = field(default_factory=dict)
     whole: bool = False
 
-    def holds(self, number: int) -> bool:
+    def can_hold(self, number: int) -> bool:
         """Whether a list of that many is short enough to be read, or wanted as a whole."""
         return self.whole or number <= _LONG
 
-    def first(self, lines: Sequence[str]) -> list[str]:
+    def shorten_list(self, lines: Sequence[str]) -> list[str]:
         """Return the lines of a list; of a long one the first, and how many more there are."""
-        if self.holds(len(lines)):
+        if self.can_hold(len(lines)):
             return list(lines)
         return [*lines[:_LONG], f"  and {len(lines) - _LONG:,} more; --verbose lists them all"]
 

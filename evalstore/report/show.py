@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.resolve import source
+from evalstore.report.resolve import document_source
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
     from evalstore.store.listing import ArtifactFile
 
 
-def text(shown: ArtifactFile) -> str:
+def text(file: ArtifactFile) -> str:
     """Return the file; what could act on a terminal is escaped, tabs and line feeds stay."""
-    lines = shown.data.decode("utf-8").split("\n")
+    lines = file.data.decode("utf-8").split("\n")
     return "\n".join("\t".join(map(make_printable, line.split("\t"))) for line in lines)
 
 
-def document(shown: ArtifactFile) -> Any:
+def document(file: ArtifactFile) -> Any:
     """Return the JSON document."""
-    return {**source(shown.resolved), "path": shown.path, "text": shown.data.decode("utf-8")}
+    return {**document_source(file.resolved), "path": file.path, "text": file.data.decode("utf-8")}

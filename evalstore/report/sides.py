@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import chain, groupby, pairwise, takewhile
 from typing import Any, NamedTuple
 
-from evalstore.report.outline import outline
+from evalstore.report.outline import outline_value
 from evalstore.text import make_printable
 
 _LINES = 12
@@ -64,7 +64,7 @@ def _lines(value: Any) -> list[str]:
         return []
     if isinstance(value, str):
         return value.removesuffix("\n").split("\n")
-    return list(outline(value, _SHORT))
+    return list(outline_value(value, _SHORT))
 
 
 def _focused(old: str, new: str, width: int) -> tuple[str, str]:

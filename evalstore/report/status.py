@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.columns import columns
-from evalstore.report.diff import accepted, adjustments
-from evalstore.report.findings import entry, groups
+from evalstore.report.columns import align_columns
+from evalstore.report.diff import document_acceptance, describe_adjustments
+from evalstore.report.findings import document_finding, format_groups
 from evalstore.report.screen import PAPER, Part, Screen
 from evalstore.report.words import counted, listed, wrapped
 from evalstore.text import make_printable
@@ -28,8 +28,8 @@ def text(status: Status, screen: Screen = PAPER) -> str:
     if not status.artifacts:
         return "\n".join([*_sentences(status), *_findings(status, screen)])
     ordered = sorted(status.artifacts, key=lambda one: one.ok)
-    head, *lines = columns([_HEAD, *map(_row, ordered)]).split("\n")
-    below = _below if screen.holds(len(lines)) else _essence
+    head, *lines = align_columns([_HEAD, *map(_row, ordered)]).split("\n")
+    below = _below if screen.can_hold(len(lines)) else _essence
     rows = [
         "\n".join(
             [
@@ -40,7 +40,7 @@ def text(status: Status, screen: Screen = PAPER) -> str:
         for line, one in zip(lines, ordered, strict=True)
     ]
     end = wrapped(*_sentences(status), width=screen.width, inner="  ")
-    return "\n".join([screen.paint(Part.QUIET, head), *screen.first(rows), *_findings(status, screen), "", *end])
+    return "\n".join([screen.paint(Part.QUIET, head), *screen.shorten_list(rows), *_findings(status, screen), "", *end])
 
 
 def document(status: Status) -> Any:
@@ -86,7 +86,7 @@ def document(status: Status) -> Any:
             }
             for standing in status.artifacts
         ],
-        "findings": [entry(finding) for finding in status.findings],
+        "findings": [document_finding(finding) for finding in status.findings],
     }
 
 
@@ -109,7 +109,7 @@ def _told(finding: DiffFinding) -> dict[str, Any]:
         "level": str(finding.level),
         "level_before": str(finding.level_before),
         "overridden": finding.overridden,
-        "accepted": accepted(finding.accepted) if finding.accepted else None,
+        "accepted": document_acceptance(finding.accepted) if finding.accepted else None,
     }
 
 
@@ -131,12 +131,12 @@ def _essence(standing: ArtifactStatus) -> Iterator[str]:
         if more := standing.moved[_NAMED:]:
             yield f"{counted(len(more), 'more reference')} moved; --format json has all"
     for finding in standing.adjusted:
-        for label, sentence in adjustments(finding):
+        for label, sentence in describe_adjustments(finding):
             yield f"{finding.message}: {label} {sentence}"
 
 
 def _findings(status: Status, screen: Screen) -> list[str]:
-    return ["", groups(status.findings, screen)] if status.findings else []
+    return ["", format_groups(status.findings, screen)] if status.findings else []
 
 
 def summary(status: Status) -> str:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 def text(result: Verification, screen: Screen = PAPER) -> str:
     """Return the findings as validate shows them, and a line that says what was looked at."""
-    return "\n\n".join([*([findings.groups(result.findings, screen)] if result.findings else []), summary(result)])
+    return "\n\n".join([*([findings.format_groups(result.findings, screen)] if result.findings else []), summary(result)])
 
 
 def summary(result: Verification) -> str:
     """Return what was looked at, and how many findings there are."""
     counts = ((result.releases, "release"), (result.ledgers, "ledger"), (result.locked, "locked reference"))
     looked = listed(counted(number, word) for number, word in counts)
-    return f"{looked}: {findings.tally(result.findings) if result.findings else 'all as they were released'}"
+    return f"{looked}: {findings.count_by_severity(result.findings) if result.findings else 'all as they were released'}"
 
 
 def document(result: Verification) -> Any:

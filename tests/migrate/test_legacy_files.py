@@ -89,13 +89,13 @@ def source(tmp_path: Path) -> Any:
     ],
 )
 def test_what_lies_beside_is_read_within_what_was_named(source: Any, path: str, name: str) -> None:
-    document = source.beside(path)
+    document = source.read_companion(path)
     assert document is not None
     assert document.file == name
 
 
 def test_what_has_no_format_is_a_text(source: Any) -> None:
-    assert source.beside("prompt.md").value == "{{ input }}\nno: yaml\n"
+    assert source.read_companion("prompt.md").value == "{{ input }}\nno: yaml\n"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_what_has_no_format_is_a_text(source: Any) -> None:
      "x" * 5000, "*.json"],
 )  # fmt: skip
 def test_nothing_else_is(source: Any, path: str) -> None:
-    assert source.beside(path) is None
+    assert source.read_companion(path) is None
 
 
 def test_beside_a_file_that_was_named_alone_is_its_folder(tmp_path: Path) -> None:

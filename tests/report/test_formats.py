@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from evalstore.model import Finding, Findings, Severity
 from evalstore.report import render
 from evalstore.report.formats import FORMATS
-from evalstore.report.problems import worked
+from evalstore.report.problems import strip_revision
 
 Cli = Callable[..., Any]
 Git = Callable[..., str]
@@ -354,7 +354,7 @@ def test_what_stands_in_a_tag_is_shown_at_its_file(cli: Cli, git: Git, store: Pa
     ],
 )
 def test_a_file_of_a_release_is_the_file_on_disk(file: str, path: str) -> None:
-    assert worked(file) == path
+    assert strip_revision(file) == path
 
 
 def test_a_file_is_found_from_where_the_command_runs(cli: Cli, store: Path) -> None:

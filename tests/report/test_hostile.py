@@ -19,8 +19,8 @@ from evalstore.model import Finding, Findings, Severity
 from evalstore.report import render
 from evalstore.report.formats import FORMATS
 from evalstore.report.formats import render as formatted
-from evalstore.report.formats.failure import annotation
-from evalstore.report.problems import Report
+from evalstore.report.formats.failure import annotate_error
+from evalstore.report.problems import ProblemReport
 from evalstore.report.screen import COLOURS, Screen
 from evalstore.text import escape_ci_commands
 
@@ -171,7 +171,7 @@ def test_markdown_links_mentions_and_embeds_nothing(name: str, payload: str) -> 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
 def test_what_is_said_beside_the_problems_acts_on_nothing(payload: str) -> None:
-    report = Report("diff", payload, about=(payload, payload), remarks=(payload, payload))
+    report = ProblemReport("diff", payload, about=(payload, payload), remarks=(payload, payload))
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(formatted(report, "markdown"))
     assert [token.type for token in tokens if token.type.endswith("_open")] == ["heading_open", *["paragraph_open"] * 4]
     inner = [child.type for token in tokens for child in token.children or ()]
@@ -183,7 +183,7 @@ def test_what_is_said_beside_the_problems_acts_on_nothing(payload: str) -> None:
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
 def test_a_failure_is_one_annotation(payload: str) -> None:
-    line = annotation(EvalstoreError(payload, place=Place(payload, 1), hint=payload))
+    line = annotate_error(EvalstoreError(payload, place=Place(payload, 1), hint=payload))
     assert not acts(line)
     assert line.startswith("::error title=evalstore::")
     assert line.count("\n") == 0

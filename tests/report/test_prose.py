@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from evalstore.report.formats.markdown import code, prose
+from evalstore.report.formats.markdown import format_code, escape_prose
 from evalstore.text import escape_ci_commands, make_printable
 
 WORDS = st.lists(
@@ -34,7 +34,7 @@ def read(markdown: str) -> tuple[list[str], str]:
 @example("\\")
 @example("a\\`b`")
 def test_words_are_words(text: str) -> None:
-    kinds, seen = read(f"so: {prose(text)} .")
+    kinds, seen = read(f"so: {escape_prose(text)} .")
     assert set(kinds) <= {"text", "text_special"}
     assert seen.replace("\u200b", "") == f"so: {make_printable(text)} ."
 
@@ -46,7 +46,7 @@ def test_words_are_words(text: str) -> None:
 @example("")
 @example(" ")
 def test_code_is_one_piece_of_code(text: str) -> None:
-    kinds, seen = read(f"so: {code(text)} .")
+    kinds, seen = read(f"so: {format_code(text)} .")
     assert kinds == ["text", "code_inline", "text"]
     assert seen.removeprefix("so: ").removesuffix(" .").strip() == make_printable(text).strip()
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from evalstore.diff import compare
-from evalstore.report.diff import exchanged, text
+from evalstore.report.diff import format_exchange, text
 from evalstore.report.screen import COLOURS, Screen
 from evalstore.report.sides import Mark, one_line, sides
 
@@ -101,7 +101,7 @@ def test_what_the_sentence_says_is_not_said_again() -> None:
     more = {**RUBRIC, "checks": [{"kind": "must_contain_any", "values": ["a", "b"]}]}
     (finding,) = compare(RUBRIC, more).findings
     assert (finding.before, finding.after) == (None, "b")
-    assert exchanged(finding, 80) == ""
+    assert format_exchange(finding, 80) == ""
 
 
 def test_a_short_template_is_old_and_new_on_one_line() -> None:

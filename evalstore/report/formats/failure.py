@@ -11,18 +11,18 @@ _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 
 
-def annotation(error: EvalstoreError) -> str:
+def annotate_error(error: EvalstoreError) -> str:
     """Return an error as a workflow command of GitHub Actions, without a place: it has no line of its own to show."""
-    said = [str(error), *([f"hint: {error.hint}"] if error.hint else [])]
-    return workflow_command("error", {"title": "evalstore"}, said)
+    lines = [str(error), *([f"hint: {error.hint}"] if error.hint else [])]
+    return format_workflow_command("error", {"title": "evalstore"}, lines)
 
 
-def workflow_command(name: str, properties: Mapping[str, str], lines: list[str]) -> str:
+def format_workflow_command(name: str, properties: Mapping[str, str], lines: list[str]) -> str:
     """Return a workflow command; nothing in its texts ends it, or adds a property to it."""
-    told = ",".join(f"{key}={_escaped(make_printable(value), _PROPERTY)}" for key, value in properties.items())
+    options = ",".join(f"{key}={_escape(make_printable(value), _PROPERTY)}" for key, value in properties.items())
     message = "\n".join(map(make_printable, lines))
-    return f"::{name} {told}::{_escaped(message, _DATA)}"
+    return f"::{name} {options}::{_escape(message, _DATA)}"
 
 
-def _escaped(text: str, table: Mapping[str, str]) -> str:
+def _escape(text: str, table: Mapping[str, str]) -> str:
     return "".join(table.get(char, char) for char in text)

@@ -6,18 +6,18 @@ from typing import Any
 
 from evalstore.model import Severity
 from evalstore.report.json_text import dump
-from evalstore.report.problems import SETTINGS, Problem, Report
+from evalstore.report.problems import SETTINGS, Problem, ProblemReport
 from evalstore.text import make_printable
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
 
 
-def render(report: Report) -> str:
+def render(report: ProblemReport) -> str:
     """Return the array."""
-    return dump([_entry(problem) for problem in report.problems])
+    return dump([_issue(problem) for problem in report.problems])
 
 
-def _entry(problem: Problem) -> dict[str, Any]:
+def _issue(problem: Problem) -> dict[str, Any]:
     place = problem.place
     hint = dict(problem.notes).get("hint", "")
     return {

@@ -6,19 +6,19 @@ from collections import Counter
 from xml.sax.saxutils import escape, quoteattr
 
 from evalstore.model import Severity
-from evalstore.report.problems import SETTINGS, Problem, Report
+from evalstore.report.problems import SETTINGS, Problem, ProblemReport
 from evalstore.text import make_excerpt, make_printable
 
 _NAME = 80
 _TAGS = {Severity.ERROR: "failure", Severity.WARNING: "skipped", Severity.INFO: "skipped"}
 
 
-def render(report: Report) -> str:
+def render(report: ProblemReport) -> str:
     """Return one suite with a case a problem, or one case that passed."""
-    cases = [_case(problem) for problem in report.problems] or [_passed(report)]
+    cases = [_failed_case(problem) for problem in report.problems] or [_passing_case(report)]
     tags = Counter(_TAGS[problem.severity] for problem in report.problems)
     counts = f'tests="{len(cases)}" failures="{tags["failure"]}" errors="0" skipped="{tags["skipped"]}"'
-    name = _attribute(f"evalstore {report.command}")
+    name = _xml_attribute(f"evalstore {report.command}")
     return "\n".join(
         [
             '<?xml version="1.0" encoding="UTF-8"?>',
@@ -31,26 +31,26 @@ def render(report: Report) -> str:
     )
 
 
-def _case(problem: Problem) -> str:
+def _failed_case(problem: Problem) -> str:
     place, tag = problem.place, _TAGS[problem.severity]
     file, line = (place.file, place.line or 1) if place else (SETTINGS, 1)
     name = f"{problem.rule}, line {line}: {make_excerpt(problem.message, _NAME)}"  # a name that comes twice is shown once
-    said = "\n".join([f"{file}:{line}", *problem.told])
-    kind = f" type={_attribute(problem.level)}" if tag == "failure" else ""
+    said = "\n".join([f"{file}:{line}", *problem.note_lines])
+    kind = f" type={_xml_attribute(problem.level)}" if tag == "failure" else ""
     return (
-        f"    <testcase classname={_attribute(file)} name={_attribute(name)}"
-        f' file={_attribute(file)} line="{line}">'
-        f"<{tag}{kind} message={_attribute(problem.message)}>{_text(said)}</{tag}></testcase>"
+        f"    <testcase classname={_xml_attribute(file)} name={_xml_attribute(name)}"
+        f' file={_xml_attribute(file)} line="{line}">'
+        f"<{tag}{kind} message={_xml_attribute(problem.message)}>{_xml_text(said)}</{tag}></testcase>"
     )
 
 
-def _passed(report: Report) -> str:
-    return f'    <testcase classname="evalstore" name={_attribute(f"{report.command}: {report.summary}")}/>'
+def _passing_case(report: ProblemReport) -> str:
+    return f'    <testcase classname="evalstore" name={_xml_attribute(f"{report.command}: {report.summary}")}/>'
 
 
-def _attribute(text: str) -> str:
+def _xml_attribute(text: str) -> str:
     return quoteattr(make_printable(text))
 
 
-def _text(text: str) -> str:
+def _xml_text(text: str) -> str:
     return escape("\n".join(map(make_printable, text.split("\n"))))

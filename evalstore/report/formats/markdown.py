@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from evalstore.errors import Place
-from evalstore.report.problems import Problem, Report, gravest
+from evalstore.report.problems import Problem, ProblemReport, sort_by_severity
 from evalstore.text import make_printable
 
 _LIMIT = 60_000  # characters; GitHub takes 65,536 in a comment
@@ -19,15 +19,15 @@ _BREAK = "\u200b"
 _RUNS = re.compile(r"`+")
 
 
-def render(report: Report) -> str:
+def render(report: ProblemReport) -> str:
     """Return the comment; what would make it too long for one is counted."""
-    about = [" \u2192 ".join(map(code, report.about))] if report.about else []
-    remarks = [f"Measured: {prose(remark)}" for remark in report.remarks]  # no line begins with words from outside
-    head = "\n\n".join([f"### evalstore {report.command}", *about, f"**{prose(report.summary)}**", *remarks]) + "\n"
+    about = [" \u2192 ".join(map(format_code, report.about))] if report.about else []
+    remarks = [f"Measured: {escape_prose(remark)}" for remark in report.remarks]  # no line begins with words from outside
+    head = "\n\n".join([f"### evalstore {report.command}", *about, f"**{escape_prose(report.summary)}**", *remarks]) + "\n"
     parts, size = [head], len(head)
-    problems = gravest(report.problems)
+    problems = sort_by_severity(report.problems)
     for number, problem in enumerate(problems):
-        part = "\n".join(_item(problem))
+        part = "\n".join(_problem_item(problem))
         size += len(part) + 1
         if size > _LIMIT:
             parts.append(f"\n\u2026 and {len(problems) - number} more.")
@@ -36,13 +36,13 @@ def render(report: Report) -> str:
     return "\n".join(parts)
 
 
-def prose(text: str) -> str:
+def escape_prose(text: str) -> str:
     """Return text from outside as words of a paragraph: no markup, no HTML, no link, no mention, no emoji."""
     broken = _REFERENCES.sub(lambda found: found[1] + _BREAK, make_printable(text))
     return _MARKUP.sub(r"\\\1", broken)
 
 
-def code(text: str) -> str:
+def format_code(text: str) -> str:
     """Return text from outside as a span of code, within more backticks than it has in a row."""
     safe = make_printable(text)
     fence = "`" * (1 + max(map(len, _RUNS.findall(safe)), default=0))
@@ -50,12 +50,12 @@ def code(text: str) -> str:
     return f"{fence}{edge}{safe}{edge}{fence}"
 
 
-def _item(problem: Problem) -> Iterator[str]:
+def _problem_item(problem: Problem) -> Iterator[str]:
     place = problem.place
-    where = f" \u2014 {code(str(Place(place.file, place.line)))}" if place else ""
-    more = [*_changed(problem), *_notes(problem)]
-    rule = "" if more else f" ({code(problem.rule)})"
-    yield f"- {_MARKS[problem.severity]} **{problem.level}** {prose(problem.message)}{where}{rule}"
+    where = f" \u2014 {format_code(str(Place(place.file, place.line)))}" if place else ""
+    more = [*_changed_lines(problem), *_note_lines(problem)]
+    rule = "" if more else f" ({format_code(problem.rule)})"
+    yield f"- {_MARKS[problem.severity]} **{problem.level}** {escape_prose(problem.message)}{where}{rule}"
     if not more:
         return
     yield ""
@@ -67,17 +67,17 @@ def _item(problem: Problem) -> Iterator[str]:
     yield ""
 
 
-def _changed(problem: Problem) -> Iterator[str]:
+def _changed_lines(problem: Problem) -> Iterator[str]:
     if not problem.changed:
         return
     if isinstance(problem.changed, str):
-        yield f"- changed: {code(problem.changed)}"
+        yield f"- changed: {format_code(problem.changed)}"
         return
     lines = [f"{line.mark} {line.text}".rstrip() for line in problem.changed]
     fence = "`" * max(3, 1 + max(map(len, _RUNS.findall("\n".join(lines))), default=0))
     yield from (f"{fence}diff", *lines, fence, "")
 
 
-def _notes(problem: Problem) -> Iterator[str]:
+def _note_lines(problem: Problem) -> Iterator[str]:
     for label, sentence in problem.notes:
-        yield f"- {label}: {code(sentence) if label in _COMMANDS else prose(sentence)}"
+        yield f"- {label}: {format_code(sentence) if label in _COMMANDS else escape_prose(sentence)}"

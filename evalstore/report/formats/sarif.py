@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 from evalstore.model import Severity
-from evalstore.report.formats.markdown import prose
+from evalstore.report.formats.markdown import escape_prose
 from evalstore.report.json_text import dump
-from evalstore.report.problems import SETTINGS, Problem, Report
+from evalstore.report.problems import SETTINGS, Problem, ProblemReport
 from evalstore.text import make_printable
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -19,7 +19,7 @@ _ABOUT = {"diff": "change", "status": "version", "validate": "file", "verify": "
 _LINK = str.maketrans({"[": "\\[", "]": "\\]", "\\": "\\\\"})  # [text](target) is a link in a message
 
 
-def render(report: Report) -> str:
+def render(report: ProblemReport) -> str:
     """Return one run."""
     levels: dict[str, Severity] = {}
     for problem in report.problems:
@@ -28,13 +28,13 @@ def render(report: Report) -> str:
     driver = {
         "name": "evalstore",
         "semanticVersion": version("evalstore"),
-        "rules": [_rule(rule, severity, report.command) for rule, severity in levels.items()],
+        "rules": [_rule_descriptor(rule, severity, report.command) for rule, severity in levels.items()],
     }
     run: dict[str, Any] = {
         "tool": {"driver": driver},
         "automationDetails": {"id": f"evalstore/{report.command}/"},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(problem, index) for problem in report.problems],
+        "results": [_sarif_result(problem, index) for problem in report.problems],
     }
     if any(problem.accepted for problem in report.problems):  # the format has it at all results of a run, or at none
         for result, problem in zip(run["results"], report.problems, strict=True):
@@ -42,20 +42,20 @@ def render(report: Report) -> str:
     return dump({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _rule(rule: str, severity: Severity, command: str) -> dict[str, Any]:
-    says, why, todo = _explained(rule, command)
+def _rule_descriptor(rule: str, severity: Severity, command: str) -> dict[str, Any]:
+    says, why, todo = _explain_rule(rule, command)
     more = f"evalstore explain {rule}" if says or why else f"evalstore {command} --help"
     return {
         "id": rule,
         "shortDescription": {"text": says or rule},
         "fullDescription": {"text": why or says or rule},
-        "help": {"text": f"{todo or why}\n\n{more}".strip(), "markdown": f"{prose(todo or why)}\n\n`{more}`".strip()},
+        "help": {"text": f"{todo or why}\n\n{more}".strip(), "markdown": f"{escape_prose(todo or why)}\n\n`{more}`".strip()},
         "defaultConfiguration": {"level": _LEVELS[severity]},
         "properties": {"tags": ["evalstore", command]},
     }
 
 
-def _explained(rule: str, command: str) -> tuple[str, str, str]:
+def _explain_rule(rule: str, command: str) -> tuple[str, str, str]:
     from evalstore.catalogue import explain_rule
     from evalstore.errors import RefError
 
@@ -67,8 +67,8 @@ def _explained(rule: str, command: str) -> tuple[str, str, str]:
     return one.message, one.why, one.hint
 
 
-def _result(problem: Problem, index: Mapping[str, int]) -> dict[str, Any]:
-    lines = [problem.message, *problem.told]
+def _sarif_result(problem: Problem, index: Mapping[str, int]) -> dict[str, Any]:
+    lines = [problem.message, *problem.note_lines]
     return {
         "ruleId": problem.rule,
         "ruleIndex": index[problem.rule],
