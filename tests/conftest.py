@@ -192,7 +192,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
             _seal(tmp_path_factory.mktemp("home"), patch)
             steps: list[Any] = []
             real = evalstore.demo.replay_story
-            patch.setattr(evalstore.demo, "replay_story", lambda *args: (steps.append(step) or step for step in real(*args)))
+            patch.setattr(
+                evalstore.demo, "replay_story", lambda *args: (steps.append(step) or step for step in real(*args))
+            )
             text.write_text(_tell(target), "utf-8")
             patch.setattr(evalstore.demo, "replay_story", lambda *_: iter(steps))
             document.write_text(_tell(target, "--format", "json"), "utf-8")

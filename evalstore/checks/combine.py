@@ -1,4 +1,4 @@
-"""How the checks' answers become the rubric's: a pure function over exact fractions, one row for each mode."""
+"""Combines the checks' results into the rubric's: a pure function over exact fractions, one row for each mode."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
 class CountedCheck(NamedTuple):
-    """One check as the rubric counts it."""
+    """One check as the rubric counts it: an unscored one that counts has score 0 and failed."""
 
     id: str
     score: Fraction
@@ -59,14 +59,13 @@ def _counts_as_zero(scoring: Scoring, result: CheckResult) -> bool:
 
 
 def _compute_score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fraction | None, str]:
-    if scoring.errors == "fail" and (
-        broken := [result.id for result in results if result.unscored is UnscoredReason.ERROR]
-    ):
+    broken = [result.id for result in results if result.unscored is UnscoredReason.ERROR]
+    if broken and scoring.errors == "fail":
         return _ZERO, f"could not be graded, and this rubric counts that as 0: {_join_ids(broken)}"
     checks = select_counted(scoring, results)
-    if scoring.required and (
-        closed := [check.id for check in checks if check.id in scoring.required and not check.passed]
-    ):
+    # A required check that the policies leave out is not among `checks`: it closes no gate.
+    closed = [check.id for check in checks if check.id in scoring.required and not check.passed]
+    if closed:
         return _ZERO, f"required and failed: {_join_ids(closed)}"
     if not checks:
         return None, "no check was scored"

@@ -42,9 +42,9 @@ def evaluate(
 
     Each check is graded by its kind, then turned round where it says `negate` (1 - score), then passes when its score
     is at least its threshold; `combine` says how the rubric's score comes of that. `output` is a text or a mapping
-    `{output, tool_calls?}`, `question` a row of a dataset; `context` finds what the rubric refers to and asks its judges.
-    For many outputs, `prepare_rubric` once. Raises `SchemaError` for a rubric that cannot be read as one; what else
-    its schema refuses, `evalstore validate` says.
+    `{output, tool_calls?}`, `question` a row of a dataset; `context` finds what the rubric refers to and asks its
+    judges. For many outputs, `prepare_rubric` once. Raises `SchemaError` for a rubric that cannot be read as one; what
+    else its schema refuses, `evalstore validate` says.
     """
     return prepare_rubric(_read_rubric(rubric), context)(Sample(_read_output(output), _read_question(question)))
 

@@ -97,7 +97,7 @@ def ask_judge(
 
 
 def grade_answers(answers: Sequence[JudgeAnswer], combine: Callable[[list[Fraction]], Fraction]) -> Grade:
-    """Return the grade that `combine` makes of the scores, in order; an answer without one leaves it unscored (error)."""
+    """Return the grade that `combine` makes of the scores; one answer without a score leaves it unscored (error)."""
     unscored = [answer for answer in answers if answer.parsed.score is None]
     texts = [answer.reply.text for answer in answers]
     replies = compute_digest(texts) if any(texts) else ""

@@ -15,7 +15,7 @@ _SHOWN = 80
 
 
 def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
-    """Return what `grade_value` says of the JSON; text that is none fails, JSON beyond evalstore's limits is unscored (error).
+    """Return the grade of the JSON's value; text that is no JSON fails, JSON beyond the limits is unscored (error).
 
     Strict JSON has no key twice, no NaN, and no half of a surrogate pair.
     """

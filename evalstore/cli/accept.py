@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 
 import click
 
-from evalstore.cli.context import CommandSettings, format_examples, add_output_options
+from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.prose import PROSE
 
 

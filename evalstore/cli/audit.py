@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import CommandSettings, format_examples, add_output_options
+from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.judging import JudgedCommand, add_judge_options
 from evalstore.errors import ExitCode
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from evalstore.cli.streams import write_safely, find_screen
+from evalstore.cli.streams import find_screen, write_safely
 from evalstore.report.formats import FORMATS
 from evalstore.report.formats.failure import annotate_error
 from evalstore.report.json_text import dump
@@ -40,7 +40,9 @@ class CommandSettings:
     def guess_from_arguments(cls, argv: list[str]) -> CommandSettings:
         """Guess format and verbosity from raw arguments, for errors that come before click has read them."""
         words = [word for arg in argv for word in arg.split("=", 1)]
-        format_ = next((word for flag, word in pairwise(words) if flag == "--format" and word in PROBLEM_FORMATS), "text")
+        format_ = next(
+            (word for flag, word in pairwise(words) if flag == "--format" and word in PROBLEM_FORMATS), "text"
+        )
         return cls(format=format_, verbose=bool({"-v", "--verbose"} & set(argv)))
 
     @property

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import CommandSettings, format_examples, add_output_options
+from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.errors import ExitCode
 from evalstore.report.screen import PAPER
-from evalstore.report.words import wrapped
+from evalstore.report.text_layout import wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def command(settings: CommandSettings, folder: Path) -> ExitCode:
 
 def _print_step(settings: CommandSettings, number: int, step: StoryStep, results: Sequence[CommandResult]) -> None:
     _print_text(settings, f"\n── {number}. {step.title} ".ljust(PAPER.width, "─"))
-    _print_text(settings, "\n".join(wrapped(f"{step.say} ({step.author}, {step.date[:10]})")) + "\n")
+    _print_text(settings, "\n".join(wrap_lines(f"{step.say} ({step.author}, {step.date[:10]})")) + "\n")
     for command_ in results:
         _print_text(settings, f"$ evalstore {shlex.join(command_.words)}")
         _print_text(settings, _join_streams(command_.out, command_.err))
@@ -67,7 +67,9 @@ def _print_step(settings: CommandSettings, number: int, step: StoryStep, results
 
 
 def _join_streams(*streams: str) -> str:
-    return "\n".join(make_printable(line) for stream in streams for line in stream.rstrip().split("\n") if stream.strip())
+    return "\n".join(
+        make_printable(line) for stream in streams for line in stream.rstrip().split("\n") if stream.strip()
+    )
 
 
 def _own_command_line() -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, format_examples, add_output_options
+from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.refs import REF, read_ref
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, UsageError
 from evalstore.model import Artifact, PinType, find_kind

@@ -15,9 +15,9 @@ from evalstore.cli.streams import find_git_screen
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, Place, UsageError
 from evalstore.files import open_user_file
 from evalstore.report import render
-from evalstore.report.outline import outline_value
 from evalstore.report.plain_diff import format_plain_diff, make_readable
 from evalstore.report.screen import Part
+from evalstore.report.value_outline import outline_value
 from evalstore.text import escape_ci_commands, make_printable
 
 _LINK, _MODULE, _ABSENT = "120000", "160000", "."  # modes
@@ -62,7 +62,10 @@ def _run_driver(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
     return ExitCode.DONE
 
 
-MODES: Mapping[str, Callable[[CommandSettings, tuple[str, ...]], ExitCode]] = {"textconv": _run_textconv, "driver": _run_driver}
+MODES: Mapping[str, Callable[[CommandSettings, tuple[str, ...]], ExitCode]] = {
+    "textconv": _run_textconv,
+    "driver": _run_driver,
+}
 
 
 def _normal_text(data: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import CommandSettings, format_examples, add_output_options
+from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.refs import REF
 
 

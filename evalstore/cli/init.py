@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import CommandSettings, format_examples, add_output_options
+from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 
 
 @click.command(epilog=format_examples("evalstore init", "evalstore init rulers", "evalstore -C ~/project init evals"))
@@ -20,5 +20,7 @@ def command(settings: CommandSettings, directory: str) -> None:
 
     created = create_store(settings.path / directory)
     for name in created.kept:
-        settings.print_message(f"kept {name}: it differs from what init writes; delete it and run init again to get the new one")
+        settings.print_message(
+            f"kept {name}: it differs from what init writes; delete it and run init again to get the new one"
+        )
     settings.print_result(created)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.clock import read_clock
-from evalstore.cli.context import CommandSettings, format_examples, add_output_options
+from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.refs import REF
 from evalstore.cli.streams import write_safely
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @click.group(
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
-    epilog=format_examples("evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0"),
+    epilog=format_examples(
+        "evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0"
+    ),
 )
 @click.pass_context
 def command(ctx: click.Context) -> ExitCode | None:
@@ -70,7 +72,9 @@ def _parse_variables(_: click.Context, __: click.Parameter, value: tuple[str, ..
     callback=_parse_threshold,
     help="The judge says pass from this score on, of 0 to 1.",
 )
-@click.option("--var", "variables", multiple=True, metavar="NAME=TEXT", callback=_parse_variables, help="Fill a variable.")
+@click.option(
+    "--var", "variables", multiple=True, metavar="NAME=TEXT", callback=_parse_variables, help="Fill a variable."
+)
 @click.option("--check", is_flag=True, help="Exit 1 when the judge does not beat a constant answer.")
 @click.option("--no-write", is_flag=True, help="Only measure; the judge's file stays as it is.")
 @click.option("--dry-run", is_flag=True, help="Ask nobody, write nothing: say which calls it takes, or show the diff.")
@@ -98,7 +102,7 @@ def validate(  # noqa: PLR0913  # one a word of the command line
     True positive and true negative rate, the number of rows, the day and the dataset go into the `validation` of
     judges/<id>.yaml; every other byte stays. Rows that could not be judged are counted, and are in no rate.
     """
-    from evalstore.agreement import MeasurementRequest, open_measurement, check_writable, draft_validation
+    from evalstore.agreement import MeasurementRequest, check_writable, draft_validation, open_measurement
 
     request = MeasurementRequest(judge, settings.path / labels, against, threshold, variables)
     if not no_write:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import CommandSettings, format_examples, add_output_options
+from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 
 
 @click.command(epilog=format_examples("evalstore list", "evalstore list --format json", "evalstore -C store.git list"))

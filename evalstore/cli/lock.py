@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import PLAIN_FORMATS, PROBLEM_FORMATS, CommandSettings, format_examples, add_output_options
+from evalstore.cli.context import PLAIN_FORMATS, PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.refs import REF
 from evalstore.errors import ExitCode, UsageError
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, format_examples, add_output_options
+from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.streams import can_show_bars
 from evalstore.errors import ExitCode, RefusedError, UsageError
 from evalstore.migration.table import list_formats
@@ -90,7 +90,9 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     settings.print_result(done)
     if report:
         _write_report(settings.path / report, done, _list_used_files(done, read, store))
-    nothing = done.count(MigrationOutcome.REFUSED) and not (done.count(MigrationOutcome.MIGRATED) or done.count(MigrationOutcome.LOSSY))
+    nothing = done.count(MigrationOutcome.REFUSED) and not (
+        done.count(MigrationOutcome.MIGRATED) or done.count(MigrationOutcome.LOSSY)
+    )
     return ExitCode.NO if nothing or (strict and not done.complete) else ExitCode.DONE
 
 

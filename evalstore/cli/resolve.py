@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import CommandSettings, format_examples, add_output_options
+from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.refs import REF
 from evalstore.errors import ExitCode
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import CommandSettings, format_examples, add_output_options
+from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 
 
-@click.command(epilog=format_examples("evalstore rules", "evalstore rules --format json", "evalstore explain check-added"))
+@click.command(
+    epilog=format_examples("evalstore rules", "evalstore rules --format json", "evalstore explain check-added")
+)
 @add_output_options()
 def command(settings: CommandSettings) -> None:
     """List every rule of changes: its number, the bump it asks for, where a score can go, and what it says.

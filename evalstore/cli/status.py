@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import click
 
-from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, format_examples, add_output_options
+from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.errors import ExitCode
 
 

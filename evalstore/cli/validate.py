@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, format_examples, add_output_options
+from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def command(settings: CommandSettings, paths: tuple[str, ...], strict: bool) -> 
     from evalstore.validation import KnownRules, validate
 
     root = _find_root(settings.path)
-    named = dict.fromkeys(source for path in paths for source in _find_named_sources(settings.path, path))  # each file once
+    named = dict.fromkeys(
+        source for path in paths for source in _find_named_sources(settings.path, path)
+    )  # each file once
     sources = list(named) if paths else _find_all_sources(settings, root)
     store = _open_store(_find_home(root, sources), sources)
     with store or nullcontext():
@@ -61,7 +63,9 @@ def command(settings: CommandSettings, paths: tuple[str, ...], strict: bool) -> 
     return ExitCode.NO if any(one.severity is Severity.ERROR for one in findings.findings) else ExitCode.DONE
 
 
-def _find_pending_acceptances(store: ArtifactStore | None, sources: list[ValidationSource]) -> PendingAcceptances | None:
+def _find_pending_acceptances(
+    store: ArtifactStore | None, sources: list[ValidationSource]
+) -> PendingAcceptances | None:
     """Return which acceptances a change needs; None where no acceptance is validated, or nothing can be compared."""
     from evalstore.status import read_status
     from evalstore.validation import ACCEPTED
@@ -96,7 +100,7 @@ def _find_all_sources(settings: CommandSettings, root: Path | None) -> list[Vali
 
 
 def _find_named_sources(directory: Path, name: str) -> list[ValidationSource]:
-    from evalstore.validation import make_file_source, find_folder_sources, make_text_source
+    from evalstore.validation import find_folder_sources, make_file_source, make_text_source
 
     if name == _STDIN:
         return [make_text_source(sys.stdin.buffer.read(_STDIN_LIMIT + 1))]

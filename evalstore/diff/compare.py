@@ -6,12 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evalstore.diff.build_findings import (
-    Sides,
-    build_finding,
-    group_under_combine,
-    number_duplicates,
-)
+from evalstore.diff.build_findings import Sides, build_finding, group_under_combine, number_duplicates
 from evalstore.diff.change import Change
 from evalstore.diff.changes.by_kind import DatasetRows, find_changes, find_spelling_change
 from evalstore.diff.classify import restrict_to_rule_set

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, product
 
-from evalstore.diff.candidates import build_candidates
 from evalstore.diff.candidate_records import build_records
+from evalstore.diff.candidates import build_candidates
 from evalstore.diff.change import Change
 from evalstore.diff.findings import Witness
 from evalstore.diff.kinds import KINDS

@@ -37,7 +37,9 @@ RENDERERS = {
     "Verification": "verify",
 }
 # Whose text is fitted to a screen.
-FITTED_TO_SCREEN = frozenset({"bump", "diff", "export", "findings", "impact", "lock", "log", "migrate", "status", "verify"})
+FITTED_TO_SCREEN = frozenset(
+    {"bump", "diff", "export", "findings", "impact", "lock", "log", "migrate", "status", "verify"}
+)
 
 
 def render(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.words import wrapped
+from evalstore.report.text_layout import wrap_lines
 
 if TYPE_CHECKING:
     from evalstore.release.accept import WrittenAcceptance
@@ -19,7 +19,7 @@ def text(written: WrittenAcceptance) -> str:
         f"{status.ref} now needs a {status.required_bump} bump: {status.next_version}",
         f"review and commit {written.file}",
     ]
-    return "\n".join(wrapped(*lines, inner="  "))
+    return "\n".join(wrap_lines(*lines, inner="  "))
 
 
 def document(written: WrittenAcceptance) -> Any:

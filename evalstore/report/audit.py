@@ -9,9 +9,7 @@ from typing import Any
 
 from evalstore.audits import Audit, Cause, Factor, Origin, RunSide
 from evalstore.audits.wording import format_points
-from evalstore.report.columns import align_columns
-from evalstore.report.numbers import document_number
-from evalstore.report.words import counted, wrapped
+from evalstore.report.text_layout import align_columns, count_noun, document_number, wrap_lines
 from evalstore.text import make_excerpt, make_printable
 
 _MOST_EDITS = 8
@@ -23,7 +21,7 @@ _NO_BREAK = "\u00a0"  # a space at which no line breaks
 def text(audit: Audit) -> str:
     """Return the answer in a sentence, the waterfall, and for each factor what did it; points are hundredths."""
     parts = (
-        "\n".join(wrapped(audit.sentence)),
+        "\n".join(wrap_lines(audit.sentence)),
         _format_sides(audit),
         _format_waterfall(audit),
         *(_format_factor(factor, audit) for factor in audit.factors if factor.changed),
@@ -117,7 +115,13 @@ def _cause_document(cause: Cause) -> dict[str, Any]:
 
 def _format_sides(audit: Audit) -> str:
     rows = [
-        (name, f"{_format_score(side.score)}", counted(side.scored, "question"), make_excerpt(side.model, _NAME_WIDTH), side.dataset)
+        (
+            name,
+            f"{_format_score(side.score)}",
+            count_noun(side.scored, "question"),
+            make_excerpt(side.model, _NAME_WIDTH),
+            side.dataset,
+        )
         for name, side in (("A", audit.a), ("B", audit.b))
     ]
     return align_columns(rows)
@@ -132,7 +136,11 @@ def _format_waterfall(audit: Audit) -> str:
         ("A", _format_score(audit.a.score), "", "", "", ""),
         ("question mix", f"{format_points(mix.effect):>7}", "", "", "", lone or "the same questions"),
         *(_waterfall_row(factor, audit.common) for factor in audit.factors),
-        *([("not reproduced", f"{format_points(audit.not_reproduced):>7}", "", "", "", "see below")] if audit.drift else []),
+        *(
+            [("not reproduced", f"{format_points(audit.not_reproduced):>7}", "", "", "", "see below")]
+            if audit.drift
+            else []
+        ),
         ("B", _format_score(audit.b.score), "", "", "", ""),
     ]
     return align_columns(rows)
@@ -141,11 +149,20 @@ def _format_waterfall(audit: Audit) -> str:
 def _waterfall_row(factor: Factor, common: int) -> tuple[str, ...]:
     moved = f"{factor.moved} of {common}" if factor.changed else ""
     order = factor.order if factor.changed and factor.order[0] != factor.order[1] else None
-    return factor.name, f"{format_points(factor.share):>7}", _format_span(factor.ci), _format_span(order), moved, factor.claim
+    return (
+        factor.name,
+        f"{format_points(factor.share):>7}",
+        _format_span(factor.ci),
+        _format_span(order),
+        moved,
+        factor.claim,
+    )
 
 
 def _format_factor(factor: Factor, audit: Audit) -> str:
-    return "\n".join([f"{factor.name} {format_points(factor.share)}", *_format_causes(factor), *_format_worst(factor, audit)])
+    return "\n".join(
+        [f"{factor.name} {format_points(factor.share)}", *_format_causes(factor), *_format_worst(factor, audit)]
+    )
 
 
 def _format_causes(factor: Factor) -> Iterator[str]:
@@ -159,24 +176,28 @@ def _format_causes(factor: Factor) -> Iterator[str]:
             rule = f"{cause.source.rule}: " if cause.source.rule else ""
             yield f"    {format_points(cause.share):>7}{sampled}  {rule}{what}"
     if len(telling) > _MOST_EDITS:
-        yield f"  {counted(len(telling) - _MOST_EDITS, 'other edit')} moved less"
+        yield f"  {count_noun(len(telling) - _MOST_EDITS, 'other edit')} moved less"
     if silent := len(factor.causes) - len(telling):
-        yield f"  {counted(silent, 'other edit')} moved nothing"
+        yield f"  {count_noun(silent, 'other edit')} moved nothing"
 
 
 def _format_worst(factor: Factor, audit: Audit) -> Iterator[str]:
     if factor.worst:
-        listing = ", ".join(f"{make_excerpt(one.id, _NAME_WIDTH)}{_NO_BREAK}{format_points(one.share)}" for one in factor.worst)
-        lines = wrapped(f"moved most: {listing}", lead="  ", inner="    ")
+        listing = ", ".join(
+            f"{make_excerpt(one.id, _NAME_WIDTH)}{_NO_BREAK}{format_points(one.share)}" for one in factor.worst
+        )
+        lines = wrap_lines(f"moved most: {listing}", lead="  ", inner="    ")
         yield from (line.replace(_NO_BREAK, " ") for line in lines)
     if factor.name == "outputs" and audit.input_changed:
-        yield f"  {counted(len(audit.input_changed), 'question')} asked otherwise in B; outputs stand for that too"
+        yield f"  {count_noun(len(audit.input_changed), 'question')} asked otherwise in B; outputs stand for that too"
 
 
 def _format_origin(origin: Origin) -> str:
     step = f"{origin.ref} " if origin.ref else ""
     commit = f"   {origin.commit[:7]}  {origin.author}  {(origin.date or '')[:10]}" if origin.commit else ""
-    return make_printable(f"{step}{make_excerpt(origin.old, _NAME_WIDTH)} -> {make_excerpt(origin.new, _NAME_WIDTH)}{commit}")
+    return make_printable(
+        f"{step}{make_excerpt(origin.old, _NAME_WIDTH)} -> {make_excerpt(origin.new, _NAME_WIDTH)}{commit}"
+    )
 
 
 def _format_rest(audit: Audit) -> str:
@@ -186,7 +207,10 @@ def _format_rest(audit: Audit) -> str:
     lines = [
         f"verdicts: {worse} from pass to fail, {better} from fail to pass (McNemar mid-p {flips.mid_p:.2f})",
         f"{len(audit.drift)} recorded results were not reproduced:" if audit.drift else again,
-        *(f"  {one.run} {make_excerpt(one.id, _NAME_WIDTH)}: {make_excerpt(one.what, 60)}" for one in audit.drift[:_MOST_EDITS]),
+        *(
+            f"  {one.run} {make_excerpt(one.id, _NAME_WIDTH)}: {make_excerpt(one.what, 60)}"
+            for one in audit.drift[:_MOST_EDITS]
+        ),
     ]
     if mix.not_separable_ids:
         listing = ", ".join(make_excerpt(id_, _NAME_WIDTH) for id_ in mix.not_separable_ids[:_MOST_EDITS])

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.columns import align_columns
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.words import counted, listed, wrapped
+from evalstore.report.text_layout import align_columns, count_noun, join_names, wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def _push_document(push: Push) -> dict[str, Any]:
 
 
 def _format_heading(released: Released) -> str:
-    count = counted(len(released.released), "artifact")
+    count = count_noun(len(released.released), "artifact")
     if released.dry_run:
         return f"Would release {count}, as the working files stand (nothing was written):"
     if not released.committed:
@@ -85,9 +84,7 @@ def _format_heading(released: Released) -> str:
     commit = (released.released[0].commit or "")[:_COMMIT_LENGTH]
     what = "Released" if released.released[0].tag else "Committed, without a tag,"
     signed = ", signed" if released.signed else ""
-    return (
-        f"{what} {count} on {make_printable(released.branch or '')} in commit {commit}{signed}, as the working files stood:"
-    )
+    return f"{what} {count} on {make_printable(released.branch or '')} in commit {commit}{signed}, as the working files stood:"
 
 
 def _format_block(heading: str, released: Sequence[ReleasedVersion], verb: str, screen: Screen) -> list[str]:
@@ -121,14 +118,16 @@ def _format_pins_left_behind(released: Released, screen: Screen) -> list[str]:
     if released.followed or screen.can_hold(len(released.pinned) * _LINES_PER_PIN):
         return [_format_pinned_version(one, followed=released.followed) for one in released.pinned]
     by = sorted({name for one in released.pinned for name in one.by})
-    these = f"{counted(len(by), 'artifact')} {'pins' if len(by) == 1 else 'pin'} {len(released.pinned):,} of these"
+    these = f"{count_noun(len(by), 'artifact')} {'pins' if len(by) == 1 else 'pin'} {len(released.pinned):,} of these"
     return [f"{these} at the version before: evalstore bump --all --dependents\n{_format_names(by)}"]
 
 
 def _format_pinned_version(pinned: PinnedVersion, *, followed: bool) -> str:
     kinds = Counter(name.partition("/")[0] for name in pinned.by)
     verb = "pins" if len(pinned.by) == 1 else "pin"
-    who = f"{listed(counted(number, kind) for kind, number in kinds.items())} {verb} {make_printable(pinned.ref)}"
+    who = (
+        f"{join_names(count_noun(number, kind) for kind, number in kinds.items())} {verb} {make_printable(pinned.ref)}"
+    )
     if followed:
         next_ = "still, and never released: name it to move it, too" if verb == "pins" else "still, and never released"
         return f"{who} {next_}\n{_format_names(pinned.by)}"
@@ -141,11 +140,11 @@ def _describe_unreviewed(refs: Sequence[str]) -> str:
 
 
 def _describe_bypassed_hooks(hooks: Sequence[str]) -> str:
-    return f"The {'hook' if len(hooks) == 1 else 'hooks'} {make_printable(listed(hooks))} of this repository did not run."
+    return f"The {'hook' if len(hooks) == 1 else 'hooks'} {make_printable(join_names(hooks))} of this repository did not run."
 
 
 def _format_push(push: Push, *, would: bool) -> Iterator[str]:
-    tags = f" and {counted(len(push.tags), 'tag')}" if push.tags else ""
+    tags = f" and {count_noun(len(push.tags), 'tag')}" if push.tags else ""
     what, remote = make_printable(push.branch) + tags, make_printable(push.remote)
     if push.outcome == "pushed":
         yield f"Pushed {what} to {remote}."
@@ -171,4 +170,4 @@ def _fold_command(command: str) -> str:
 
 
 def _format_names(names: Sequence[str]) -> str:
-    return "\n".join(wrapped(", ".join(names), lead="  ", inner="  "))
+    return "\n".join(wrap_lines(", ".join(names), lead="  ", inner="  "))

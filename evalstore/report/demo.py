@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evalstore.demo import CommandResult, StoryStep, ReplayedStory
+    from evalstore.demo import CommandResult, ReplayedStory, StoryStep
 
 
 def document(story: ReplayedStory) -> Any:

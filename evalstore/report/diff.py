@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 from evalstore.diff.plain_data import describe_value as written
 from evalstore.documents import write_canonical
 from evalstore.errors import Place
-from evalstore.model import format_decimal
-from evalstore.report.measured import document_measurement, format_measurement
-from evalstore.report.numbers import document_number
+from evalstore.model import Verdict, format_decimal
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.sides import Line, Mark, one_line, sides
-from evalstore.report.words import wrapped
+from evalstore.report.text_layout import align_columns, count_noun, document_number, wrap_lines
+from evalstore.report.value_diff import Line, Mark, diff_values, format_one_line
 from evalstore.text import make_excerpt, make_printable
 from evalstore.versions import Bump
 
@@ -53,7 +51,7 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     here = (diff.new.ref or "").endswith(_WORKING)
     blocks = ("\n".join(_format_finding(finding, screen, here=here)) for finding in sort_by_level(diff.findings))
     measured = (format_measurement(one, screen.width) for one in diff.measured)
-    notes = ("\n".join(wrapped(note, width=screen.width, inner="  ")) for note in describe_moved_references(diff))
+    notes = ("\n".join(wrap_lines(note, width=screen.width, inner="  ")) for note in describe_moved_references(diff))
     return "\n\n".join([head, *gist, *blocks, screen.paint(Part.HEAD, summary(diff)), *notes, *measured])
 
 
@@ -65,7 +63,7 @@ def describe_moved_references(diff: Diff) -> Iterator[str]:
 def _format_overview(diff: Diff, screen: Screen) -> str:
     rules = Counter((finding.level, finding.rule) for finding in sort_by_level(diff.findings))
     rule_counts = (f"{number} {rule}" for (_, rule), number in rules.items())
-    return "\n".join(wrapped(summary(diff), ", ".join(rule_counts), width=screen.width, inner="  "))
+    return "\n".join(wrap_lines(summary(diff), ", ".join(rule_counts), width=screen.width, inner="  "))
 
 
 def document(diff: Diff) -> Any:
@@ -124,7 +122,10 @@ def describe_adjustments(finding: DiffFinding) -> Iterator[tuple[str, str]]:
     if acceptance := finding.accepted:
         until = f", until {acceptance.until}" if acceptance.until else ""
         name = acceptance.by.partition(" <")[0]
-        yield "accepted", f"as {acceptance.level}, was {acceptance.was}, by {name} on {acceptance.day}{until}: {acceptance.reason}"
+        yield (
+            "accepted",
+            f"as {acceptance.level}, was {acceptance.was}, by {name} on {acceptance.day}{until}: {acceptance.reason}",
+        )
 
 
 def _witness_document(witness: Witness) -> dict[str, Any]:
@@ -175,9 +176,9 @@ def format_exchange(finding: DiffFinding, width: int) -> str | list[Line]:
     known = [value for value in (finding.before, finding.after) if value is not None]
     if all(_repeats_message(value, finding.message) for value in known):
         return ""
-    if line := one_line(finding.before, finding.after, width):
+    if line := format_one_line(finding.before, finding.after, width):
         return line
-    return "" if finding.level_before is Bump.PATCH else sides(finding.before, finding.after, width)
+    return "" if finding.level_before is Bump.PATCH else diff_values(finding.before, finding.after, width)
 
 
 def sort_by_level(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
@@ -282,4 +283,103 @@ def _format_exact_points(score: Fraction) -> str:
 
 
 def _wrap_line(line: str, screen: Screen, margin: str, inner: int = len(_MARGIN)) -> Sequence[str]:
-    return wrapped(line, width=screen.width, lead=margin, inner=margin + " " * inner)
+    return wrap_lines(line, width=screen.width, lead=margin, inner=margin + " " * inner)
+
+
+if TYPE_CHECKING:
+    from evalstore.diff import MovedOutput, RunMeasurement
+
+_PERCENT = 100
+_PLACES = 4  # of a score in a line of text
+_ID = 40
+
+
+def format_measurement(measured: RunMeasurement, width: int) -> str:
+    """Return one sentence, wrapped, and a line for each example."""
+    files = dict.fromkeys(make_printable(example.place.file) for example in measured.examples)
+    lines = wrap_lines(summarize_measurement(measured), width=width, inner="  ")
+    lines += [f"  as in {file}:" for file in files]
+    rows = [_example_row(example) for example in measured.examples]
+    more = measured.moved - len(rows)
+    below = [f"  {line}" for line in align_columns(rows).split("\n")] if rows else []
+    return "\n".join([*lines, *below, *([f"  and {more:,} more"] if more else [])])
+
+
+def summarize_measurement(measured: RunMeasurement) -> str:
+    """Return how many outputs of a run move, in a sentence."""
+    return f"{measured.run}: {_measurement_sentence(measured)}"
+
+
+def document_measurement(measured: RunMeasurement) -> dict[str, Any]:
+    """Return the JSON of one run."""
+    return {
+        "run": measured.run,
+        "outputs": measured.outputs,
+        "moved": measured.moved,
+        "verdict_moved": measured.verdict_moved,
+        "unscored": measured.unscored,
+        **document_number("mean_shift", measured.mean_shift),
+        **document_number("bound", measured.bound),
+        "examples": [_example_document(example) for example in measured.examples],
+    }
+
+
+def _example_document(example: MovedOutput) -> dict[str, Any]:
+    return {
+        "id": example.id,
+        "file": example.place.file,
+        "line": example.place.line,
+        **document_number("old_score", example.old_score),
+        **document_number("new_score", example.new_score),
+        "old_verdict": str(example.old_verdict),
+        "new_verdict": str(example.new_verdict),
+    }
+
+
+def _measurement_sentence(measured: RunMeasurement) -> str:
+    if not measured.outputs:
+        return "none of its outputs is graded by what changed"
+    return "; ".join(_measurement_clauses(measured, measured.outputs - measured.unscored))
+
+
+def _measurement_clauses(measured: RunMeasurement, graded: int) -> Iterator[str]:
+    if measured.moved:
+        verb = "moves" if measured.moved == 1 else "move"
+        yield f"{measured.moved:,} of {count_noun(graded, 'output')} {verb}, {_verdict_clause(measured)}"
+        yield _shift_clause(measured.mean_shift)
+    elif measured.bound is not None:
+        bound = f"with 95 % confidence at most {_rounded_text(measured.bound * _PERCENT, 1)} % of such outputs do"
+        yield f"none of {count_noun(graded, 'output')} moves; {bound}"
+    if measured.unscored:
+        yield f"{measured.unscored:,} could not be graded under both"
+
+
+def _verdict_clause(measured: RunMeasurement) -> str:
+    if not measured.verdict_moved:
+        return "no verdict does"
+    alike = measured.verdict_moved == measured.moved > 1
+    return f"{'all' if alike else f'{measured.verdict_moved:,}'} to another verdict"
+
+
+def _shift_clause(shift: Fraction | None) -> str:
+    if not shift:
+        return "the mean score stays"
+    verb = "rises" if shift > 0 else "falls"
+    return f"the mean score {verb} by {_rounded_text(abs(shift) * _PERCENT, 2)} points"
+
+
+def _example_row(example: MovedOutput) -> tuple[str, ...]:
+    old, new = example.old_verdict, example.new_verdict
+    verdict = f"{old} → {new}" if old is not new else f"{new} as before"
+    place = f"line {example.place.line}" if example.place.line else ""
+    score = f"{_score_text(example.old_score)} → {_score_text(example.new_score)}"
+    return make_excerpt(example.id, _ID), score, "" if Verdict.UNSCORED in {old, new} else verdict, place
+
+
+def _score_text(score: Fraction | None) -> str:
+    return "unscored" if score is None else _rounded_text(score, _PLACES)
+
+
+def _rounded_text(value: Fraction, places: int) -> str:
+    rounded = round(value, places)
+    return format_decimal(rounded) if rounded or not value else f"less than {format_decimal(Fraction(1, 10**places))}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Kind
 from evalstore.report.rules import document_rule
-from evalstore.report.words import wrapped
+from evalstore.report.text_layout import wrap_lines
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _format_rule(one: ExplainedRule) -> Iterator[str]:
     for label, sentence in _rule_lines(one):
         if sentence:
             lead = f"  {label.ljust(_LABEL)}"
-            yield from wrapped(sentence, lead=lead, inner=" " * len(lead))
+            yield from wrap_lines(sentence, lead=lead, inner=" " * len(lead))
 
 
 def _rule_lines(one: ExplainedRule) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,10 @@ def text(exported: ExportResult, screen: Screen = PAPER) -> str:
         return "".join(file.text for file in exported.files)
     lines = [make_printable(f"wrote {exported.out}/{file.file} from {file.ref}") for file in exported.files]
     return "\n".join(
-        [*screen.shorten_list(lines), *(make_printable(f"left out: {key}") for file in exported.files for key in file.left_out)]
+        [
+            *screen.shorten_list(lines),
+            *(make_printable(f"left out: {key}") for file in exported.files for key in file.left_out),
+        ]
     )
 
 

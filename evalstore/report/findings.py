@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.errors import Place
 from evalstore.model import Finding, Findings, Severity
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.words import counted, wrapped
+from evalstore.report.text_layout import count_noun, wrap_lines
 from evalstore.text import make_printable
 
 _INDENT = "    "
@@ -27,7 +27,7 @@ def text(result: Findings, screen: Screen = PAPER) -> str:
 
 def summary(result: Findings) -> str:
     """Return how many files were read, and how many findings there are."""
-    files = counted(result.files, "file")
+    files = count_noun(result.files, "file")
     return f"{files}: {count_by_severity(result.findings) if result.findings else 'no findings'}"
 
 
@@ -46,15 +46,15 @@ def count_by_severity(findings: Sequence[Finding]) -> str:
     """Return how many findings there are, and how severe they are."""
     counts = Counter(finding.severity for finding in findings)
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-    parts = [counted(counts[severity], word) for severity, word in words.items() if counts[severity]]
-    return f"{counted(len(findings), 'finding')} ({', '.join(parts)})"
+    parts = [count_noun(counts[severity], word) for severity, word in words.items() if counts[severity]]
+    return f"{count_noun(len(findings), 'finding')} ({', '.join(parts)})"
 
 
 def count_by_rule(findings: Sequence[Finding], screen: Screen) -> list[str]:
     """Return how often each rule found something, the most frequent first."""
     counts = Counter(finding.rule for finding in findings).most_common()
     listing = ", ".join(f"{number:,}{_NO_BREAK}{rule}" for rule, number in counts)
-    return [line.replace(_NO_BREAK, " ") for line in wrapped(listing, width=screen.width, lead="  ", inner="  ")]
+    return [line.replace(_NO_BREAK, " ") for line in wrap_lines(listing, width=screen.width, lead="  ", inner="  ")]
 
 
 def document_finding(finding: Finding) -> dict[str, Any]:
@@ -75,7 +75,9 @@ def _format_group(findings: list[Finding], screen: Screen) -> str:
     places = [make_printable(str(Place(one.file, one.line, one.column))) for one in findings]
     width = max(map(len, places))
     return "\n".join(
-        "\n".join([f"{place:<{width}}  {_format_severity(one, screen)}  {one.rule}", *_finding_lines(one, screen.width)])
+        "\n".join(
+            [f"{place:<{width}}  {_format_severity(one, screen)}  {one.rule}", *_finding_lines(one, screen.width)]
+        )
         for place, one in zip(places, findings, strict=True)
     )
 
@@ -86,4 +88,4 @@ def _format_severity(finding: Finding, screen: Screen) -> str:
 
 def _finding_lines(finding: Finding, width: int) -> list[str]:
     sentences = [finding.message, *([f"hint: {finding.hint}"] if finding.hint else [])]
-    return wrapped(*sentences, width=width, lead=_INDENT, inner=_INDENT * 2)
+    return wrap_lines(*sentences, width=width, lead=_INDENT, inner=_INDENT * 2)

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.model import Kind
-from evalstore.report.columns import align_columns
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.words import counted, listed, wrapped
+from evalstore.report.text_layout import align_columns, count_noun, join_names, wrap_lines
 
 if TYPE_CHECKING:
     from evalstore.references import Dependent, Impact, ReferencePin
@@ -36,11 +35,15 @@ def text(impact: Impact, screen: Screen = PAPER) -> str:
         return "\n".join([f"nothing refers to {artifact}", *_format_notes(impact, screen)])
     blocks = [
         f"{artifact}{_latest_release(impact)} reaches {_count_reached(impact)}",
-        *_format_table("referred to by", [_direct_row(impact, held) for held in _working_pins(impact, near=True)], screen),
+        *_format_table(
+            "referred to by", [_direct_row(impact, held) for held in _working_pins(impact, near=True)], screen
+        ),
         *_format_table("through them", [_far_row(one, held) for one, held in _farther_dependents(impact)], screen),
-        *_format_table("releases that hold it", [_releases_row(one) for one in impact.dependents if one.releases], screen),
+        *_format_table(
+            "releases that hold it", [_releases_row(one) for one in impact.dependents if one.releases], screen
+        ),
         *_format_notes(impact, screen),
-        *("\n".join(wrapped(line, width=screen.width, inner="  ")) for line in _next_steps(impact)),
+        *("\n".join(wrap_lines(line, width=screen.width, inner="  ")) for line in _next_steps(impact)),
     ]
     return "\n\n".join(blocks)
 
@@ -105,12 +108,14 @@ def mermaid(impact: Impact) -> str:
     arrows = list(_graph_arrows(impact))
     shown = arrows[:_ARROWS]
     drawn = {impact.name, *(arrow.user for arrow in shown), *(arrow.target for arrow in shown)}
-    lines = [f'  {_mermaid_id(name)}["{label}"]' for name, label in _node_labels(impact, "<br>").items() if name in drawn]
+    lines = [
+        f'  {_mermaid_id(name)}["{label}"]' for name, label in _node_labels(impact, "<br>").items() if name in drawn
+    ]
     for arrow in shown:
         line = "-.->" if arrow.floats else "-->"
         lines.append(f'  {_mermaid_id(arrow.target)} {line}|"{_escape_mermaid(arrow.pin)}"| {_mermaid_id(arrow.user)}')
     if left := len(arrows) - len(shown):
-        lines.append(f'  more["{counted(left, "more reference")}"]')
+        lines.append(f'  more["{count_noun(left, "more reference")}"]')
     return "\n".join(["```mermaid", "graph LR", *lines, "```"])
 
 
@@ -121,7 +126,7 @@ def _latest_release(impact: Impact) -> str:
 def _count_reached(impact: Impact) -> str:
     kinds = (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)
     counts = [*((len(impact.list_of_kind(kind)), str(kind)) for kind in kinds), (impact.questions, "question")]
-    return listed(counted(number, word) for number, word in counts if number)
+    return join_names(count_noun(number, word) for number, word in counts if number)
 
 
 def _working_pins(impact: Impact, *, near: bool) -> Iterator[ReferencePin]:
@@ -148,12 +153,12 @@ def _far_row(one: Dependent, pins: Sequence[ReferencePin]) -> Sequence[str]:
 
 
 def _graded_share(questions: int, total: int) -> str:
-    return f"{questions:,} of {counted(total, 'question')}" if total else ""
+    return f"{questions:,} of {count_noun(total, 'question')}" if total else ""
 
 
 def _releases_row(one: Dependent) -> Sequence[str]:
     newest = list(reversed(one.releases))
-    return one.name, listed(newest, _RELEASES)
+    return one.name, join_names(newest, _RELEASES)
 
 
 def _pin_place(held: ReferencePin) -> str:
@@ -171,7 +176,7 @@ def _pin_fate(held: ReferencePin) -> str:
         return "not released"
     if not held.follows:
         return "stays"
-    return "follows" if len(held.follows) == _EVERY else f"follows {listed(held.follows)}"
+    return "follows" if len(held.follows) == _EVERY else f"follows {join_names(held.follows)}"
 
 
 def _format_table(title: str, rows: Sequence[Sequence[str]], screen: Screen) -> Iterator[str]:
@@ -186,13 +191,13 @@ def _next_steps(impact: Impact) -> Iterator[str]:
     pins = [held for held in _working_pins(impact, near=True) if held.scores]
     stay = sum(not held.follows for held in pins)
     if stay and not impact.version:
-        left = f"a next release leaves {stay:,} of {counted(len(pins), 'reference')} behind"
+        left = f"a next release leaves {stay:,} of {count_noun(len(pins), 'reference')} behind"
         yield f"{left}: evalstore bump {impact.name} --dependents"
 
 
 def _format_notes(impact: Impact, screen: Screen) -> Iterator[str]:
     for note in impact.notes:
-        yield "\n".join(wrapped(note, width=screen.width, inner="  "))
+        yield "\n".join(wrap_lines(note, width=screen.width, inner="  "))
 
 
 def _node_labels(impact: Impact, break_: str) -> Mapping[str, str]:
@@ -201,7 +206,7 @@ def _node_labels(impact: Impact, break_: str) -> Mapping[str, str]:
     labels = {
         one.name: one.name
         + (f" {one.working or one.releases[-1]}" if one.working or one.releases else "")
-        + (f"{break_}{one.questions} of {counted(one.total_questions, 'question')}" if one.total_questions else "")
+        + (f"{break_}{one.questions} of {count_noun(one.total_questions, 'question')}" if one.total_questions else "")
         for one in impact.dependents
     }
     return {impact.name: head, **labels}

@@ -9,9 +9,7 @@ from typing import Any
 
 from evalstore.agreement import Agreement, LabelledCase, Rate
 from evalstore.model import format_decimal
-from evalstore.report.columns import align_columns
-from evalstore.report.numbers import document_number
-from evalstore.report.words import counted
+from evalstore.report.text_layout import align_columns, count_noun, document_number
 from evalstore.text import make_excerpt, make_printable
 
 _SHOWN = 10
@@ -103,9 +101,13 @@ def _report_lines(found: Agreement) -> Iterator[str]:
 
 def _head_lines(found: Agreement) -> Iterator[str]:
     against = f", of {make_printable(found.against.ref)}" if found.against else ""
-    yield f"{make_printable(found.judge.ref)}   {counted(found.confusion.rows, 'row')} of {make_printable(found.labels)}{against}"
+    yield f"{make_printable(found.judge.ref)}   {count_noun(found.confusion.rows, 'row')} of {make_printable(found.labels)}{against}"
     read, judged = found.read, found.confusion.rows - found.read
-    by = f" by {make_excerpt(', '.join(found.engines), 60)}, a pass from {format_decimal(found.threshold)} on" if judged else ""
+    by = (
+        f" by {make_excerpt(', '.join(found.engines), 60)}, a pass from {format_decimal(found.threshold)} on"
+        if judged
+        else ""
+    )
     yield f"verdicts: {read:,} read from the labels, {judged:,} given{by}"
 
 
@@ -124,7 +126,7 @@ def _format_rate(name: str, rate: Rate) -> str:
 
 def _summary_lines(found: Agreement) -> Iterator[str]:
     counts = found.confusion
-    agreed = f"{counts.accuracy.hits:,} of {counted(counts.rows, 'row')}"
+    agreed = f"{counts.accuracy.hits:,} of {count_noun(counts.rows, 'row')}"
     yield f"agreement  {_format_percent(counts.accuracy.value)}   {_format_interval(counts.accuracy)}   {agreed}"
     points = float((counts.accuracy.hits - counts.baseline.hits) * Fraction(100, counts.rows))
     beats = f"beats it by {points:.1f} points" if counts.beats_baseline else "does not beat it"
@@ -140,7 +142,7 @@ def _kappa_word(kappa: Fraction) -> str:
 
 
 def _list_cases(what: str, count: int, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"{what} {counted(count, 'row')}{f'; the first {_SHOWN}' if count > _SHOWN else ''}:"
+    yield f"{what} {count_noun(count, 'row')}{f'; the first {_SHOWN}' if count > _SHOWN else ''}:"
     yield align_columns(rows[:_SHOWN])
 
 

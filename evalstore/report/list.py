@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.columns import align_columns
+from evalstore.report.text_layout import align_columns
 
 if TYPE_CHECKING:
     from evalstore.store.listing import ArtifactSummary, StoreListing

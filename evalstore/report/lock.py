@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.columns import align_columns
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.words import counted
+from evalstore.report.text_layout import align_columns, count_noun
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -16,7 +15,9 @@ if TYPE_CHECKING:
 def text(locked: LockResult, screen: Screen = PAPER) -> str:
     """Return what is new in the lock, a line a reference, and how much it holds."""
     rows = [*(_reference_row(one) for one in locked.refs if one.changed), *(("-", ref, "") for ref in locked.removed)]
-    holds = f"{locked.path} holds {counted(len(locked.refs), 'reference')} and {counted(locked.ledgers, 'ledger')}"
+    holds = (
+        f"{locked.path} holds {count_noun(len(locked.refs), 'reference')} and {count_noun(locked.ledgers, 'ledger')}"
+    )
     summary_line = make_printable(f"{holds}; {'written' if locked.written else 'it was so already'}")
     return "\n".join([*screen.shorten_list(align_columns(rows).splitlines()), summary_line]) if rows else summary_line
 

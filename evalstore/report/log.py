@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.columns import align_columns
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.words import counted, listed, wrapped
+from evalstore.report.text_layout import align_columns, count_noun, join_names, wrap_lines
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ def text(track: ReleaseLog, screen: Screen = PAPER) -> str:
     """Return a line a release, newest first, with what it changed below, and since when scores are comparable."""
     lines = align_columns([_release_row(track, one.logged) for one in track.releases]).split("\n")
     blocks = (
-        "\n".join([line, *wrapped(*_change_lines(one), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  ")])
+        "\n".join([line, *wrap_lines(*_change_lines(one), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  ")])
         for line, one in zip(lines, track.releases, strict=True)
     )
     return "\n".join([track.name, *blocks, *_comparable_lines(track)])
@@ -84,7 +83,9 @@ def _change_lines(one: ReleaseLogEntry) -> Iterator[str]:
     if one.problem:
         yield f"not compared: {one.problem}"
     levels = groupby(one.rules, key=lambda rule: rule[1])
-    levels_and_rules = [f"{level}: {', '.join(_rule_count(rule, count) for rule, _, count in rules)}" for level, rules in levels]
+    levels_and_rules = [
+        f"{level}: {', '.join(_rule_count(rule, count) for rule, _, count in rules)}" for level, rules in levels
+    ]
     yield "; ".join(levels_and_rules)
 
 
@@ -100,8 +101,8 @@ def _comparable_lines(track: ReleaseLog) -> Iterator[str]:
     since = "only with itself" if newest.since == newest.logged.version else f"since {newest.since}"
     yield f"{newest.logged.version} is comparable {since}{', or earlier' if newest.open else ''}{_floating_condition(track)}"
     if track.skipped:
-        yield f"{counted(track.skipped, 'older release')} not compared: --all compares every one"
+        yield f"{count_noun(track.skipped, 'older release')} not compared: --all compares every one"
 
 
 def _floating_condition(track: ReleaseLog) -> str:
-    return f", as far as {listed(map(make_printable, track.floating))} did not move" if track.floating else ""
+    return f", as far as {join_names(map(make_printable, track.floating))} did not move" if track.floating else ""

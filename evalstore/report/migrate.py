@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.migrate_markdown import markdown
-from evalstore.report.migrate_said import OUTCOMES
+from evalstore.report.migrate_summary import OUTCOMES
 from evalstore.report.migrate_text import everything
 from evalstore.report.migrate_text import summary as text
 

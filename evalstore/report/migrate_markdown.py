@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.report.formats.markdown import format_code, escape_prose
-from evalstore.report.migrate_said import (
+from evalstore.report.formats.markdown import escape_prose, format_code
+from evalstore.report.migrate_summary import (
     HEAD,
     LOUD,
     SUMS,
     SourceGroup,
+    collect_remarks,
+    count_by_format,
+    count_reasons,
+    describe_detection,
     describe_result,
     group_by_source,
-    describe_detection,
-    collect_remarks,
     summarize,
-    count_reasons,
-    count_by_format,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +32,13 @@ def markdown(report: MigrationReport) -> str:
     """Return the report; what would make it too long to read is counted."""
     parts = group_by_source(report)
     loud = [part for part in parts if not part.quiet]
-    lines = ["### evalstore migrate", "", f"**{summarize(report)}**", "", *_markdown_table(HEAD, count_by_format(parts) if parts else [])]
+    lines = [
+        "### evalstore migrate",
+        "",
+        f"**{summarize(report)}**",
+        "",
+        *_markdown_table(HEAD, count_by_format(parts) if parts else []),
+    ]
     lines += _sum_table(parts) if len(loud) > LOUD else []
     size = 0
     for number, part in enumerate(loud):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from difflib import unified_diff
 
-from evalstore.report.sides import alike
+from evalstore.report.value_diff import count_common_prefix
 from evalstore.text import make_printable
 
 _READ = 2000  # lines that are compared; more are told as gone and come
@@ -35,7 +35,7 @@ def _safe_lines(data: bytes) -> list[str]:
 
 
 def _diff_hunks(old: list[str], new: list[str]) -> Iterator[str]:
-    start = max(0, alike(old, new) - _AROUND)
+    start = max(0, count_common_prefix(old, new) - _AROUND)
     old, new = old[start:], new[start:]
     if max(len(old), len(new)) > _READ:
         yield f"@@ -{start + 1},{len(old)} +{start + 1},{len(new)} @@"

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from evalstore.judging import CallPlan
-from evalstore.report.columns import align_columns
+from evalstore.report.text_layout import align_columns
 
 
 def text(plan: CallPlan) -> str:

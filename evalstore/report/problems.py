@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from evalstore.documents import compute_digest
 from evalstore.errors import Place
 from evalstore.model import Finding, Severity
-from evalstore.report.sides import Line
+from evalstore.report.value_diff import Line
 from evalstore.text import make_printable
 
 SETTINGS = "evalstore.yaml"  # where a problem stands that no file has

@@ -12,10 +12,23 @@ from evalstore.model import Findings, Severity, parse_ref
 from evalstore.report import findings as validated
 from evalstore.report import status as standings
 from evalstore.report import verify as verified
-from evalstore.report.diff import format_exchange, sort_by_level, describe_moved_references, summary, describe_finding
-from evalstore.report.measured import summarize_measurement
-from evalstore.report.problems import Problem, ProblemReport, fingerprint_facts, locate_problems, make_problem, make_report
-from evalstore.report.words import listed
+from evalstore.report.diff import (
+    describe_finding,
+    describe_moved_references,
+    format_exchange,
+    sort_by_level,
+    summarize_measurement,
+    summary,
+)
+from evalstore.report.problems import (
+    Problem,
+    ProblemReport,
+    fingerprint_facts,
+    locate_problems,
+    make_problem,
+    make_report,
+)
+from evalstore.report.text_layout import join_names
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
@@ -54,7 +67,12 @@ def _change_problem(finding: DiffFinding, *, here: bool) -> Problem:
         finding.new or finding.old,
         finding.message,
         finding.fingerprint,
-        (*_removed_line_note(finding), *describe_finding(finding, here=here), *brought, ("fingerprint", finding.fingerprint)),
+        (
+            *_removed_line_note(finding),
+            *describe_finding(finding, here=here),
+            *brought,
+            ("fingerprint", finding.fingerprint),
+        ),
         changed if isinstance(changed, str) else tuple(changed),
         finding.accepted.reason if finding.accepted else "",
     )
@@ -83,7 +101,7 @@ def _is_shown(finding: DiffFinding) -> bool:
 
 
 def _artifact_problem(standing: ArtifactStatus) -> Problem:
-    users = listed(standing.dependents, _SHOWN)
+    users = join_names(standing.dependents, _SHOWN)
     wanted = (("hint", f"evalstore bump {standing.ref}"),) if standing.working and not standing.ok else ()
     return Problem(
         str(standing.rule or f"artifact-{standing.state}"),
@@ -113,7 +131,9 @@ def _report_findings(result: Findings) -> ProblemReport:
 
 
 def _report_verification(result: Verification) -> ProblemReport:
-    return make_report(result.command, verified.summary(result), map(_place_on_disk, map(make_problem, result.findings)))
+    return make_report(
+        result.command, verified.summary(result), map(_place_on_disk, map(make_problem, result.findings))
+    )
 
 
 def _place_on_disk(found: Problem) -> Problem:

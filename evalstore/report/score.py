@@ -7,8 +7,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.report.numbers import document_number
-from evalstore.report.words import counted
+from evalstore.report.text_layout import count_noun, document_number
 from evalstore.runs import CheckSummary, Run
 from evalstore.text import make_excerpt, make_printable
 
@@ -50,7 +49,7 @@ def _run_lines(run: Run) -> Iterator[str]:
     dataset = run.dataset.ref if run.dataset else run.name
     yield f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}"
     yield ""
-    yield f"score      {_format_hundredths(run.score)}   mean of {counted(run.scored, 'scored question')}, in points of 100"
+    yield f"score      {_format_hundredths(run.score)}   mean of {count_noun(run.scored, 'scored question')}, in points of 100"
     yield f"pass rate  {_format_hundredths(run.pass_rate)}"
     if run.unscored:
         yield f"unscored   {run.unscored:>6,}   not part of any mean"

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.columns import align_columns
-from evalstore.report.diff import document_acceptance, describe_adjustments
+from evalstore.report.diff import describe_adjustments, document_acceptance
 from evalstore.report.findings import document_finding, format_groups
 from evalstore.report.screen import PAPER, Part, Screen
-from evalstore.report.words import counted, listed, wrapped
+from evalstore.report.text_layout import align_columns, count_noun, join_names, wrap_lines
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -34,12 +33,12 @@ def text(status: Status, screen: Screen = PAPER) -> str:
         "\n".join(
             [
                 screen.paint(None if one.ok else Part.MAJOR, line),
-                *wrapped(*below(one), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  "),
+                *wrap_lines(*below(one), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  "),
             ]
         )
         for line, one in zip(lines, ordered, strict=True)
     ]
-    end = wrapped(*_sentences(status), width=screen.width, inner="  ")
+    end = wrap_lines(*_sentences(status), width=screen.width, inner="  ")
     return "\n".join([screen.paint(Part.QUIET, head), *screen.shorten_list(rows), *_findings(status, screen), "", *end])
 
 
@@ -116,11 +115,11 @@ def _told(finding: DiffFinding) -> dict[str, Any]:
 def _below(standing: ArtifactStatus) -> Iterator[str]:
     yield from _essence(standing)
     if standing.dependents:
-        yield f"referred to by {listed(standing.dependents, _NAMED)}"
+        yield f"referred to by {join_names(standing.dependents, _NAMED)}"
     reached = standing.reached
     counts = ((reached.rubrics, "rubric"), (reached.datasets, "dataset"), (reached.questions, "question"))
-    if told := listed(counted(number, word) for number, word in counts if number):
-        stay = f"; {counted(len(standing.pins), 'reference')} will stay behind" if standing.pins else ""
+    if told := join_names(count_noun(number, word) for number, word in counts if number):
+        stay = f"; {count_noun(len(standing.pins), 'reference')} will stay behind" if standing.pins else ""
         yield f"reaches {told}{stay}"
 
 
@@ -129,7 +128,7 @@ def _essence(standing: ArtifactStatus) -> Iterator[str]:
     if standing.state == _MOVED:
         yield from (moved.sentence for moved in standing.moved[:_NAMED]) if standing.moved else [standing.message]
         if more := standing.moved[_NAMED:]:
-            yield f"{counted(len(more), 'more reference')} moved; --format json has all"
+            yield f"{count_noun(len(more), 'more reference')} moved; --format json has all"
     for finding in standing.adjusted:
         for label, sentence in describe_adjustments(finding):
             yield f"{finding.message}: {label} {sentence}"
@@ -167,4 +166,4 @@ def _changed(status: Status, changed: int) -> str:
 
 
 def _count(number: int) -> str:
-    return counted(number, "artifact")
+    return count_noun(number, "artifact")

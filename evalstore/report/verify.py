@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.model import Findings
 from evalstore.report import findings
 from evalstore.report.screen import PAPER, Screen
-from evalstore.report.words import counted, listed
+from evalstore.report.text_layout import count_noun, join_names
 
 if TYPE_CHECKING:
     from evalstore.integrity import Verification
@@ -15,14 +15,18 @@ if TYPE_CHECKING:
 
 def text(result: Verification, screen: Screen = PAPER) -> str:
     """Return the findings as validate shows them, and a line that says what was looked at."""
-    return "\n\n".join([*([findings.format_groups(result.findings, screen)] if result.findings else []), summary(result)])
+    return "\n\n".join(
+        [*([findings.format_groups(result.findings, screen)] if result.findings else []), summary(result)]
+    )
 
 
 def summary(result: Verification) -> str:
     """Return what was looked at, and how many findings there are."""
     counts = ((result.releases, "release"), (result.ledgers, "ledger"), (result.locked, "locked reference"))
-    looked = listed(counted(number, word) for number, word in counts)
-    return f"{looked}: {findings.count_by_severity(result.findings) if result.findings else 'all as they were released'}"
+    looked = join_names(count_noun(number, word) for number, word in counts)
+    return (
+        f"{looked}: {findings.count_by_severity(result.findings) if result.findings else 'all as they were released'}"
+    )
 
 
 def document(result: Verification) -> Any:

@@ -194,7 +194,9 @@ def test_judges_facts_and_composites_score_as_the_contract_says(
         return JudgeReply(said(JUDGES[call.judge]["score_type"], call.prompt, call.sample))
 
     rubric = {"checks": [check], "scoring": {"combine": "max"}}
-    (found,) = evaluate(rubric, text, {"id": "q", "input": "?", **row}, context=CheckContext(load, ask, {"id": "m"})).checks
+    (found,) = evaluate(
+        rubric, text, {"id": "q", "input": "?", **row}, context=CheckContext(load, ask, {"id": "m"})
+    ).checks
     score, passed = graded(check, text, row, inner)
     if isinstance(score, str):
         assert (found.score, str(found.unscored), str(found.verdict)) == (None, score, "unscored")

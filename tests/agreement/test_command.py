@@ -337,7 +337,9 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(
     labelled(rows(verdicts=False))
     ran = cli(*JUDGED, "--dry-run", "--format", "json", cwd=store, **env(judge_server))
     plan = json.loads(ran.out)
-    Draft202012Validator(json.loads((find_resource_folder("schema") / "output/plan.schema.json").read_text("utf-8"))).validate(plan)
+    Draft202012Validator(
+        json.loads((find_resource_folder("schema") / "output/plan.schema.json").read_text("utf-8"))
+    ).validate(plan)
     assert (ran.code, plan["calls"], plan["judges"][0]["model"], judge_server.calls) == (0, 6, "small", 0)
     refused = cli(*JUDGED, "--max-calls", "5", cwd=store, **env(judge_server))
     assert (refused.code, judge_server.calls) == (3, 0)

@@ -131,12 +131,16 @@ def test_a_gate_without_its_check_is_void_and_a_rubric_without_checks_scores_not
 def test_more_edits_than_can_be_exact_are_taken_check_by_check() -> None:
     words = [f"w{n}" for n in range(EXACT_PLAYERS)]
     assert len(find_edits([rubric(CALM), rubric({**CALM, "values": ["!", *words]})]).edits) == EXACT_PLAYERS
-    many = find_edits([rubric(CALM, POLITE), rubric({**CALM, "values": ["!", "?", *words]}, POLITE, required=["polite"])])
+    many = find_edits(
+        [rubric(CALM, POLITE), rubric({**CALM, "values": ["!", "?", *words]}, POLITE, required=["polite"])]
+    )
     assert parts(many) == [("check", "calm"), ("required", "polite")]
 
 
 def test_a_swap_is_one_edit_between_two_whole_rubrics() -> None:
-    found = build_swap(rubric(CALM, POLITE, weights={"calm": 3}), rubric(POLITE, SHORT, combine="min", required=["short"]))
+    found = build_swap(
+        rubric(CALM, POLITE, weights={"calm": 3}), rubric(POLITE, SHORT, combine="min", required=["short"])
+    )
     assert found.levels == (1,)
     old, new = whole(found)
     assert [check.id for check in old.checks] == ["calm", "polite"]

@@ -39,7 +39,9 @@ def test_the_bootstrap_agrees_with_the_normal_interval() -> None:
 def test_copies_in_a_group_are_one_unit_and_make_nothing_surer() -> None:
     shares = ALTERNATING[:15]
     alone = ungrouped(shares)
-    copied = compute_interval([share for share in shares for _ in range(4)], [str(g) for g in range(15) for _ in range(4)])
+    copied = compute_interval(
+        [share for share in shares for _ in range(4)], [str(g) for g in range(15) for _ in range(4)]
+    )
     assert alone is not None
     assert copied == pytest.approx(alone, abs=1e-9)
 

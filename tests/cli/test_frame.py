@@ -73,7 +73,9 @@ def test_an_option_before_its_command_is_told_where_it_belongs(cli: Callable) ->
 
 
 def test_a_wrong_command_line_is_one_line(cli: Callable) -> None:
-    assert cli("export").err.splitlines()[0] == f"error: Missing option '--to'. Choose from: {', '.join(list_formats())}"
+    assert (
+        cli("export").err.splitlines()[0] == f"error: Missing option '--to'. Choose from: {', '.join(list_formats())}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,12 @@ from evalstore.report.explain import document, text
 from evalstore.status import VersionRule
 
 Cli = Callable[..., Any]
-TABLES = {RuleSubject.CHANGE: CHANGES, RuleSubject.FILE: FILES, RuleSubject.RELEASE: RELEASES, RuleSubject.VERSION: VERSIONS}
+TABLES = {
+    RuleSubject.CHANGE: CHANGES,
+    RuleSubject.FILE: FILES,
+    RuleSubject.RELEASE: RELEASES,
+    RuleSubject.VERSION: VERSIONS,
+}
 EVERY = sorted({id_ for table in TABLES.values() for id_ in table})
 
 

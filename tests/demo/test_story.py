@@ -44,7 +44,9 @@ def test_what_is_written_is_dated_by_the_story(told: tuple[Path, str]) -> None:
 
 
 def test_the_numbers_of_the_readme_come_out(told: tuple[Path, str], cli: Callable) -> None:
-    points = re.findall(r"\| ([^|]+) \| ([−+]?[\d.]+) \|", (find_resource_folder("sample_repo") / "README.md").read_text("utf-8"))
+    points = re.findall(
+        r"\| ([^|]+) \| ([−+]?[\d.]+) \|", (find_resource_folder("sample_repo") / "README.md").read_text("utf-8")
+    )
     promised = {name: float(value.replace("−", "-")) for name, value in points}
     found = audit_of(told, cli)
     shares = {factor["name"]: factor["share"] for factor in found["factors"]}

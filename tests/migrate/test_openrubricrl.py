@@ -46,7 +46,10 @@ def score(said: Extraction, ask: Any) -> Fraction | None:
     assert case.rubric
     context = CheckContext(load=lambda _: artifact(judge), ask=ask, model={"id": "m"})
     return evaluate(
-        case.rubric.value | {"id": "r", "version": "1.0.0"}, "an answer", {"id": "q", "input": "a task"}, context=context
+        case.rubric.value | {"id": "r", "version": "1.0.0"},
+        "an answer",
+        {"id": "q", "input": "a task"},
+        context=context,
     ).score
 
 

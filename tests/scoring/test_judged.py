@@ -226,8 +226,7 @@ def test_without_the_client_a_sentence_says_what_to_install(judged: Path, write:
     done = subprocess.run(argv, cwd=judged, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == PLAN + (
-        "error: judges are asked through httpx, which is not installed\n"
-        "hint: pip install 'evalstore[judge]'\n"
+        "error: judges are asked through httpx, which is not installed\nhint: pip install 'evalstore[judge]'\n"
     )
     assert list((judged / "runs").iterdir()) == []
     plain = subprocess.run(argv[:-2], cwd=judged, capture_output=True, text=True, check=False)

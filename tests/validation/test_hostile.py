@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalstore.model import Findings, Severity
-from evalstore.validation import make_file_source, find_folder_sources, make_text_source
+from evalstore.validation import find_folder_sources, make_file_source, make_text_source
 
 GOOD = b"id: good\nversion: 1.0.0\nchecks: [{kind: format}]\nscoring: {combine: min}\n"
 LAUGHS = b"a: &a [x, x, x, x, x, x, x, x, x]\n" + b"".join(

@@ -15,7 +15,12 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 def render(report: ProblemReport) -> str:
     """Return a line a problem, and one a sentence."""
     lines = [f"evalstore {report.command}: {report.summary}", *report.remarks]
-    return "\n".join([*map(_annotate, sort_by_severity(report.problems)), *(escape_ci_commands(make_printable(line)) for line in lines)])
+    return "\n".join(
+        [
+            *map(_annotate, sort_by_severity(report.problems)),
+            *(escape_ci_commands(make_printable(line)) for line in lines),
+        ]
+    )
 
 
 def _annotate(problem: Problem) -> str:

@@ -34,7 +34,9 @@ def render(report: ProblemReport) -> str:
 def _failed_case(problem: Problem) -> str:
     place, tag = problem.place, _TAGS[problem.severity]
     file, line = (place.file, place.line or 1) if place else (SETTINGS, 1)
-    name = f"{problem.rule}, line {line}: {make_excerpt(problem.message, _NAME)}"  # a name that comes twice is shown once
+    name = (
+        f"{problem.rule}, line {line}: {make_excerpt(problem.message, _NAME)}"  # a name that comes twice is shown once
+    )
     said = "\n".join([f"{file}:{line}", *problem.note_lines])
     kind = f" type={_xml_attribute(problem.level)}" if tag == "failure" else ""
     return (

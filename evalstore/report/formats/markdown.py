@@ -22,8 +22,12 @@ _RUNS = re.compile(r"`+")
 def render(report: ProblemReport) -> str:
     """Return the comment; what would make it too long for one is counted."""
     about = [" \u2192 ".join(map(format_code, report.about))] if report.about else []
-    remarks = [f"Measured: {escape_prose(remark)}" for remark in report.remarks]  # no line begins with words from outside
-    head = "\n\n".join([f"### evalstore {report.command}", *about, f"**{escape_prose(report.summary)}**", *remarks]) + "\n"
+    remarks = [
+        f"Measured: {escape_prose(remark)}" for remark in report.remarks
+    ]  # no line begins with words from outside
+    head = (
+        "\n\n".join([f"### evalstore {report.command}", *about, f"**{escape_prose(report.summary)}**", *remarks]) + "\n"
+    )
     parts, size = [head], len(head)
     problems = sort_by_severity(report.problems)
     for number, problem in enumerate(problems):

@@ -49,7 +49,10 @@ def _rule_descriptor(rule: str, severity: Severity, command: str) -> dict[str, A
         "id": rule,
         "shortDescription": {"text": says or rule},
         "fullDescription": {"text": why or says or rule},
-        "help": {"text": f"{todo or why}\n\n{more}".strip(), "markdown": f"{escape_prose(todo or why)}\n\n`{more}`".strip()},
+        "help": {
+            "text": f"{todo or why}\n\n{more}".strip(),
+            "markdown": f"{escape_prose(todo or why)}\n\n`{more}`".strip(),
+        },
         "defaultConfiguration": {"level": _LEVELS[severity]},
         "properties": {"tags": ["evalstore", command]},
     }

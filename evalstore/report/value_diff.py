@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import chain, groupby, pairwise, takewhile
 from typing import Any, NamedTuple
 
-from evalstore.report.outline import outline_value
+from evalstore.report.value_outline import outline_value
 from evalstore.text import make_printable
 
 _LINES = 12
@@ -34,32 +34,32 @@ class Line(NamedTuple):
     text: str
 
 
-def sides(old: Any, new: Any, width: int) -> list[Line]:
+def diff_values(old: Any, new: Any, width: int) -> list[Line]:
     """Return how two plain values differ, None being absent, in lines of at most `width` characters."""
-    before, after = _lines(old), _lines(new)
+    before, after = _value_lines(old), _value_lines(new)
     if before == after:
         return []
-    compared = _paired(list(_compared(*_apart(before, after))), width)
+    compared = _pair_lines(list(_compare_lines(*_strip_common_ends(before, after))), width)
     more = len(compared) - _LINES
     shown = compared if more <= 1 else [*compared[:_LINES], Line(Mark.MORE, f"{more:,} more lines")]
-    return [Line(mark, _cut(make_printable(text), width)) for mark, text in shown]
+    return [Line(mark, _cut_line(make_printable(text), width)) for mark, text in shown]
 
 
-def one_line(old: Any, new: Any, width: int) -> str | None:
+def format_one_line(old: Any, new: Any, width: int) -> str | None:
     """Return `old → new` where both are short and single; None where they are not, or where one is absent."""
-    before, after = _lines(old), _lines(new)
+    before, after = _value_lines(old), _value_lines(new)
     if len(before) != 1 or len(after) != 1:
         return None
-    told = " → ".join(make_printable(_quoted(value, line)) for value, line in ((old, before[0]), (new, after[0])))
+    told = " → ".join(make_printable(_quote_value(value, line)) for value, line in ((old, before[0]), (new, after[0])))
     return told if len(told) <= width else None
 
 
-def alike(old: Sequence[str], new: Sequence[str]) -> int:
+def count_common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
     """Return how many items two sequences begin with alike."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
-def _lines(value: Any) -> list[str]:
+def _value_lines(value: Any) -> list[str]:
     if value is None:
         return []
     if isinstance(value, str):
@@ -67,32 +67,32 @@ def _lines(value: Any) -> list[str]:
     return list(outline_value(value, _SHORT))
 
 
-def _focused(old: str, new: str, width: int) -> tuple[str, str]:
+def _focus_line(old: str, new: str, width: int) -> tuple[str, str]:
     """Cut what two long lines begin with alike."""
     if len(old) <= width and len(new) <= width:
         return old, new
-    cut = max(0, alike(old, new) - _BEFORE)
+    cut = max(0, count_common_prefix(old, new) - _BEFORE)
     return (f"…{old[cut:]}", f"…{new[cut:]}") if cut else (old, new)
 
 
-def _paired(lines: list[Line], width: int) -> list[Line]:
+def _pair_lines(lines: list[Line], width: int) -> list[Line]:
     """Cut the lines that stand for each other to where they part."""
     runs = [list(run) for _, run in groupby(lines, key=lambda line: line.mark)]
     for old, new in pairwise(runs):
         if (old[0].mark, new[0].mark, len(old)) == (Mark.OLD, Mark.NEW, len(new)):
-            pairs = [_focused(mine.text, theirs.text, width) for mine, theirs in zip(old, new, strict=True)]
+            pairs = [_focus_line(mine.text, theirs.text, width) for mine, theirs in zip(old, new, strict=True)]
             old[:] = [Line(Mark.OLD, mine) for mine, _ in pairs]
             new[:] = [Line(Mark.NEW, theirs) for _, theirs in pairs]
     return list(chain.from_iterable(runs))
 
 
-def _apart(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+def _strip_common_ends(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
     """Cut the many lines that two texts begin with alike, but for the last of them."""
-    cut = max(0, alike(old, new) - _AROUND)
+    cut = max(0, count_common_prefix(old, new) - _AROUND)
     return old[cut : cut + _READ], new[cut : cut + _READ]
 
 
-def _compared(old: list[str], new: list[str]) -> Iterator[Line]:
+def _compare_lines(old: list[str], new: list[str]) -> Iterator[Line]:
     hunks = 0
     for number, line in enumerate(unified_diff(old, new, lineterm="", n=_AROUND)):
         if number < len(("---", "+++")):
@@ -105,9 +105,9 @@ def _compared(old: list[str], new: list[str]) -> Iterator[Line]:
         yield Line(Mark(line[0]), line[1:])
 
 
-def _cut(line: str, width: int) -> str:
+def _cut_line(line: str, width: int) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
-def _quoted(value: Any, line: str) -> str:
+def _quote_value(value: Any, line: str) -> str:
     return f'"{line}"' if isinstance(value, str) else line

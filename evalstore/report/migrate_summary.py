@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalstore.report.words import counted, listed
+from evalstore.report.text_layout import count_noun, join_names
 
 if TYPE_CHECKING:
     from evalstore.migration import MigrationEntry, MigrationReport, MigrationSource, PlannedFile
@@ -34,8 +34,8 @@ class MigrationRemark:
         """Return the first lines that it is said of; those of another file by its name."""
         own = [str(entry.line) for entry in self.entries if entry.line and entry.file == file]
         far = [f"{entry.file}:{entry.line}" for entry in self.entries if entry.file != file]
-        line = f"line{'s' if len(own) > 1 else ''} {listed(own, _LINES)}" if own else ""
-        return "; ".join(filter(None, [line, listed(far, _LINES)]))
+        line = f"line{'s' if len(own) > 1 else ''} {join_names(own, _LINES)}" if own else ""
+        return "; ".join(filter(None, [line, join_names(far, _LINES)]))
 
 
 class SourceGroup(NamedTuple):
@@ -81,9 +81,11 @@ def count_reasons(parts: Iterable[SourceGroup]) -> Iterator[ReasonTotal]:
     for outcome in reversed(OUTCOMES):
         own = sorted((one for one in remarks if one.outcome == outcome), key=_count_files_and_entries, reverse=True)
         shown = [one for one in own if outcome != "migrated" or _count_files_and_entries(one) > _ALONE][:_SENTENCES]
-        yield from (ReasonTotal(outcome, *_count_entries_and_files([one]), one.reason, _first(one)) for one in shown)
+        yield from (
+            ReasonTotal(outcome, *_count_entries_and_files([one]), one.reason, _first_place(one)) for one in shown
+        )
         if more := own[len(shown) :]:
-            yield ReasonTotal(outcome, *_count_entries_and_files(more), f"{counted(len(more), 'more sentence')}")
+            yield ReasonTotal(outcome, *_count_entries_and_files(more), f"{count_noun(len(more), 'more sentence')}")
 
 
 def count_by_format(parts: Sequence[SourceGroup]) -> list[tuple[str, ...]]:
@@ -91,8 +93,8 @@ def count_by_format(parts: Sequence[SourceGroup]) -> list[tuple[str, ...]]:
     by_format: dict[str, list[SourceGroup]] = {}
     for part in parts:
         by_format.setdefault(part.source.format or "no format", []).append(part)
-    rows = [_row(name, found) for name, found in sorted(by_format.items())]
-    return rows if len(rows) == 1 else [*rows, _row("all", parts)]
+    rows = [_format_row(name, found) for name, found in sorted(by_format.items())]
+    return rows if len(rows) == 1 else [*rows, _format_row("all", parts)]
 
 
 def summarize(report: MigrationReport) -> str:
@@ -120,15 +122,15 @@ def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
         yield "no file of a format that evalstore migrates is there: nothing to do"
     elif report.dry_run:
         planned = [f"{states[state]:,} {state}" for state in ("new", "changed", "unchanged") if states[state]]
-        yield f"dry run, nothing written: {', '.join([counted(len(report.files), 'file'), *planned])}"
+        yield f"dry run, nothing written: {', '.join([count_noun(len(report.files), 'file'), *planned])}"
         if states["changed"]:
             yield "changed files are only overwritten with --force"
     else:
-        yield f"{counted(len(report.written), 'file')} written, {states['unchanged']:,} unchanged"
+        yield f"{count_noun(len(report.written), 'file')} written, {states['unchanged']:,} unchanged"
         if report.written:
             yield "next: evalstore validate, then evalstore bump --all"
     if report.skipped:
-        yield f"{counted(len(report.skipped), 'other file')} passed by{names}"
+        yield f"{count_noun(len(report.skipped), 'other file')} passed by{names}"
     if report.recovered:
         yield "an earlier migration was interrupted; what it left was undone first"
 
@@ -148,12 +150,12 @@ def _count_files_and_entries(said: MigrationRemark) -> tuple[int, int]:
     return _count_entries_and_files([said])[::-1]
 
 
-def _first(said: MigrationRemark) -> str:
+def _first_place(said: MigrationRemark) -> str:
     entry = said.entries[0]
     return f"{entry.file}:{entry.line}" if entry.line else entry.file
 
 
-def _row(name: str, parts: Sequence[SourceGroup]) -> tuple[str, ...]:
+def _format_row(name: str, parts: Sequence[SourceGroup]) -> tuple[str, ...]:
     counts: Mapping[str, int] = Counter(str(entry.outcome) for part in parts for entry in part.entries)
     numbers = [len(parts), sum(counts.values()), *(counts[outcome] for outcome in OUTCOMES)]
     return name, *(f"{number:,}" for number in numbers)

@@ -1,0 +1,63 @@
+"""Numbers, lists and sentences as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from fractions import Fraction
+from textwrap import TextWrapper
+from typing import Any
+
+from evalstore.model import format_decimal
+from evalstore.report.screen import PAPER
+from evalstore.text import make_printable
+
+
+def count_noun(number: int, word: str) -> str:
+    """Return `1 rubric`, `1,200 rubrics`."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def join_names(words: Iterable[str], limit: int | None = None) -> str:
+    """Return `a, b and c`; of more than `limit` the first ones, and how many more there are."""
+    shown = list(words)
+    if limit is not None and len(shown) > limit:
+        shown = [*shown[:limit], f"{len(shown) - limit:,} more"]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+
+
+def wrap_lines(*sentences: str, width: int = PAPER.width, lead: str = "", inner: str = "") -> list[str]:
+    """Return sentences, safe to show, in lines of at most `width` characters.
+
+    The first line of each begins with `lead`, the others with `inner`. No word is cut, at a hyphen or where it is
+    longer than a line: options, rules and paths are copied.
+    """
+    lines = TextWrapper(
+        width, initial_indent=lead, subsequent_indent=inner, break_on_hyphens=False, break_long_words=False
+    )
+    return [line for sentence in sentences for line in lines.wrap(make_printable(sentence))]
+
+
+def document_number(name: str, value: Fraction | None) -> dict[str, Any]:
+    """Return `{name: 0.666666666667, name_exact: "2/3"}`, without the second where the first is exact."""
+    if value is None:
+        return {name: None}
+    shown = format_decimal(value)
+    return {name: float(shown), **({} if Fraction(shown) == value else {f"{name}_exact": str(value)})}
+
+
+_GAP = "  "
+
+
+def align_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Return one line a row, every column as wide as its widest cell; outside text is escaped here.
+
+    Columns stand on the left, those of `right`, numbers, on the right.
+    """
+    cells = [[make_printable(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    sides = [str.rjust if index in right else str.ljust for index in range(len(widths))]
+
+    def line(row: Sequence[str]) -> str:
+        return _GAP.join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)).rstrip()
+
+    return "\n".join(map(line, cells))
